@@ -72,7 +72,7 @@ inline constexpr const char* kStagingFolder = "RATOON_STAGING_FOLDER";
 inline constexpr const char* kStagingSlots = "RATOON_STAGING_SLOTS";
 inline constexpr const char* kStagingMemoryMib = "RATOON_STAGING_MEMORY_MIB";
 inline constexpr const char* kMaxMissedSaves = "RATOON_MAX_MISSED_SAVES";
-inline constexpr const char* kDiskPatienceSeconds = "RATOON_DISK_PATIENCE_SECONDS";
+inline constexpr const char* kDiskTimeoutSeconds = "RATOON_DISK_TIMEOUT_SECONDS";
 inline constexpr const char* kFinalWeights = "RATOON_FINAL_WEIGHTS";
 inline constexpr const char* kDeterministic = "RATOON_DETERMINISTIC";
 inline constexpr const char* kSeed = "RATOON_SEED";
@@ -161,27 +161,28 @@ inline constexpr std::string_view kJobWorldSize = "ratoon_job_world_size";
 inline constexpr std::string_view kJobLedgerSeconds = "ratoon_job_ledger_seconds_total";
 inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
 inline constexpr std::string_view kNoticeSeconds = "ratoon_notice_to_action_seconds";
-inline constexpr std::string_view kRetries = "ratoon_retries_total";
+inline constexpr std::string_view kRetries = "ratoon_reconcile_retries_total";
 // Of the operator itself.
 inline constexpr std::string_view kApiCalls = "ratoon_api_calls_total";
 inline constexpr std::string_view kApiSeconds = "ratoon_api_seconds";
-inline constexpr std::string_view kCopyBehind = "ratoon_copy_behind_seconds";
-inline constexpr std::string_view kJobsWaiting = "ratoon_jobs_waiting";
-inline constexpr std::string_view kJobsWait = "ratoon_jobs_wait_seconds";
+inline constexpr std::string_view kCacheStaleness = "ratoon_cache_staleness_seconds";
+inline constexpr std::string_view kReconcileQueueJobs = "ratoon_reconcile_queue_jobs";
+inline constexpr std::string_view kReconcileQueueWait = "ratoon_reconcile_queue_wait_seconds";
 inline constexpr std::string_view kMessages = "ratoon_messages_total";
-inline constexpr std::string_view kPollsParked = "ratoon_polls_parked";
+inline constexpr std::string_view kLongPolls = "ratoon_long_polls";
 inline constexpr std::string_view kLeading = "ratoon_leading";
-inline constexpr std::string_view kDoorCertificateEnd = "ratoon_door_certificate_end_timestamp_seconds";
+inline constexpr std::string_view kCoordinatorCertificateExpiry =
+    "ratoon_coordinator_certificate_expiry_timestamp_seconds";
 // As every Prometheus client calls them.
 inline constexpr std::string_view kProcessMemory = "process_resident_memory_bytes";
 inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";
 }  // namespace metric
 
-// Labels of an agent's metrics: which process it is.
+// Labels of metrics. `job` and `namespace` are names that Prometheus gives to its own targets.
 namespace metric_label {
-inline constexpr std::string_view kNamespace = "namespace";
-inline constexpr std::string_view kJob = "job";
-inline constexpr std::string_view kRole = "role";
+inline constexpr std::string_view kTrainingNamespace = "training_namespace";
+inline constexpr std::string_view kTrainingJob = "training_job";
+inline constexpr std::string_view kTrainingRole = "training_role";
 inline constexpr std::string_view kIndex = "index";
 inline constexpr std::string_view kLocalRank = "local_rank";
 inline constexpr std::string_view kStore = "store";

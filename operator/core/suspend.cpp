@@ -9,6 +9,7 @@
 #include "operator/core/duration.h"
 #include "operator/core/elastic.h"
 #include "operator/core/gang.h"
+#include "operator/core/lookup.h"
 #include "operator/core/progress.h"
 #include "operator/core/save_time.h"
 
@@ -20,8 +21,8 @@ namespace {
 bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status) {
   return std::ranges::all_of(status.members, [&](const auto& member) {
     if (member.is_absent || is_completed(seen, member)) return true;
-    return std::ranges::any_of(seen.processes,
-                               [&](const auto& process) { return is_of(process.identity, member); });
+    return std::ranges::any_of(processes_of(seen, member),
+                               [&](const auto* process) { return is_of(process->identity, member); });
   });
 }
 

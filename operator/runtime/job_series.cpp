@@ -51,7 +51,8 @@ MetricFamily family(std::string_view name, const char* help, MetricType type) {
 // Labels are in the order of their names.
 ClientMetric labelled(const JobKey& key) {
   ClientMetric metric;
-  metric.label = {{"job", key.name}, {"namespace", key.name_space}};
+  metric.label = {{std::string(names::metric_label::kTrainingJob), key.name},
+                  {std::string(names::metric_label::kTrainingNamespace), key.name_space}};
   return metric;
 }
 

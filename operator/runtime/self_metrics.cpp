@@ -43,25 +43,25 @@ struct SelfMetrics::Families {
   Family<Histogram>& call_seconds =
       build(registry, prometheus::BuildHistogram(), names::metric::kApiSeconds,
             "Seconds until the API server's answer was there; watches are not in it");
-  Family<Gauge>& behind = build(registry, prometheus::BuildGauge(), names::metric::kCopyBehind,
+  Family<Gauge>& behind = build(registry, prometheus::BuildGauge(), names::metric::kCacheStaleness,
                                 "For how long the copy may have lacked what happened");
-  Gauge& waiting = build(registry, prometheus::BuildGauge(), names::metric::kJobsWaiting,
+  Gauge& waiting = build(registry, prometheus::BuildGauge(), names::metric::kReconcileQueueJobs,
                          "Jobs that are due for a look and wait for it")
                        .Add({});
-  Gauge& wait =
-      build(registry, prometheus::BuildGauge(), names::metric::kJobsWait, "How long the first of them waits")
-          .Add({});
+  Gauge& wait = build(registry, prometheus::BuildGauge(), names::metric::kReconcileQueueWait,
+                      "How long the first of them waits")
+                    .Add({});
   Counter& messages = build(registry, prometheus::BuildCounter(), names::metric::kMessages,
                             "Messages of members that were understood")
                           .Add({});
-  Gauge& parked = build(registry, prometheus::BuildGauge(), names::metric::kPollsParked,
+  Gauge& parked = build(registry, prometheus::BuildGauge(), names::metric::kLongPolls,
                         "Members' polls that wait for an answer")
                       .Add({});
   Gauge& leading = build(registry, prometheus::BuildGauge(), names::metric::kLeading,
                          "1 for the operator that runs the jobs, 0 for one that stands by")
                        .Add({});
   Family<Gauge>& certificate_end =
-      build(registry, prometheus::BuildGauge(), names::metric::kDoorCertificateEnd,
+      build(registry, prometheus::BuildGauge(), names::metric::kCoordinatorCertificateExpiry,
             "When the certificate ends that members are shown, since 1970");
   Gauge& memory =
       build(registry, prometheus::BuildGauge(), names::metric::kProcessMemory, "Resident memory").Add({});

@@ -30,14 +30,30 @@ core::Observation training(std::uint32_t members) {
   return seen;
 }
 
-void look(benchmark::State& state) {
-  const auto seen = training(static_cast<std::uint32_t>(state.range(0)));
+// `saves`: it is suspended, and waited for until all have saved.
+void look_at(benchmark::State& state, bool saves) {
+  auto seen = training(static_cast<std::uint32_t>(state.range(0)));
+  seen.job.spec.is_suspended = saves;
+  if (saves) seen.job.status.suspending_since = seen.wall_now;
   for (auto _ : state) {
     const auto decision = core::reconcile(seen, test::at_seconds(1));
     if (!decision.status.is_formed) state.SkipWithError("the world that stands was given up");
   }
 }
+
+void look(benchmark::State& state) {
+  look_at(state, false);
+}
+void look_while_it_saves(benchmark::State& state) {
+  look_at(state, true);
+}
 BENCHMARK(look)->Arg(64)->Arg(512)->Arg(2048)->ArgName("members")->Unit(benchmark::kMillisecond);
+BENCHMARK(look_while_it_saves)
+    ->Arg(64)
+    ->Arg(512)
+    ->Arg(2048)
+    ->ArgName("members")
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

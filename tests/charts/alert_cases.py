@@ -3,9 +3,9 @@ apart; series that a case does not name are as in HEALTHY."""
 
 import dataclasses
 
-JOB = 'namespace="trees",job="digits"'
-MEMBER = f'{JOB},role="worker",index="0",local_rank="0"'
-OF_JOB = {"namespace": "trees", "job": "digits"}
+JOB = 'training_namespace="trees",training_job="digits"'
+MEMBER = f'{JOB},training_role="worker",index="0",local_rank="0"'
+OF_JOB = {"training_namespace": "trees", "training_job": "digits"}
 POD = 'namespace="ratoon-system",pod="ratoon-1"'
 OF_POD = {"namespace": "ratoon-system"}
 STANDBY = 'namespace="ratoon-system",pod="ratoon-2"'
@@ -28,12 +28,12 @@ def jump(at, to, start=0):
 
 HEALTHY = {
     f"ratoon_leading{{{POD}}}": steady(1), f"ratoon_leading{{{STANDBY}}}": steady(0),
-    f'ratoon_copy_behind_seconds{{{POD},resource="pods"}}': steady(0),
+    f'ratoon_cache_staleness_seconds{{{POD},resource="pods"}}': steady(0),
     f'ratoon_api_calls_total{{{POD},verb="patch",resource="trainingjobs",code="200"}}': growing(60),
     f'ratoon_api_calls_total{{{POD},verb="patch",resource="trainingjobs",code="409"}}': growing(30),
     f'ratoon_api_calls_total{{{POD},verb="list",resource="pods",code="0"}}': growing(0),
-    f"ratoon_jobs_wait_seconds{{{POD}}}": steady(0), f"ratoon_retries_total{{{POD}}}": growing(1),
-    f"ratoon_door_certificate_end_timestamp_seconds{{{POD}}}": steady(90 * 86400),
+    f"ratoon_reconcile_queue_wait_seconds{{{POD}}}": steady(0), f"ratoon_reconcile_retries_total{{{POD}}}": growing(1),
+    f"ratoon_coordinator_certificate_expiry_timestamp_seconds{{{POD}}}": steady(90 * 86400),
     **{f'ratoon_job_phase{{{JOB},phase="{phase}"}}': steady(int(phase == "Running"))
        for phase in ("Pending", "Running", "Recovering", "Suspended", "Succeeded", "Failed")},
     f"ratoon_job_step{{{JOB}}}": growing(100), f"ratoon_job_durable_step{{{JOB}}}": growing(95),
@@ -92,15 +92,15 @@ CASES = [
     Case("RatoonOperatorAbsent", NO_LEADING, "6m", {}, "4m", {f"ratoon_leading{{{STANDBY}}}": None}),
     Case("RatoonNoLeader", of_pod("leading", jump(60, 0, 1)), "63m", OF_POD, "61m",
          {**of_pod("leading", jump(60, 0, 1)), f"ratoon_leading{{{STANDBY}}}": jump(61, 1)}),
-    Case("RatoonCopyBehind", of_pod("copy_behind_seconds", jump(60, 40), ',resource="pods"'), "63m",
-         {**OF_POD, "resource": "pods"}, "61m", of_pod("copy_behind_seconds", steady(25), ',resource="pods"')),
+    Case("RatoonCacheStale", of_pod("cache_staleness_seconds", jump(60, 40), ',resource="pods"'), "63m",
+         {**OF_POD, "resource": "pods"}, "61m", of_pod("cache_staleness_seconds", steady(25), ',resource="pods"')),
     Case("RatoonApiCallsFail", of_pod("api_calls_total", growing(20), ',verb="list",resource="pods",code="0"'), "15m",
          OF_POD, "8m", of_pod("api_calls_total", growing(8), ',verb="list",resource="pods",code="0"')),
-    Case("RatoonJobsWait", of_pod("jobs_wait_seconds", jump(60, 6)), "66m", OF_POD, "64m",
-         of_pod("jobs_wait_seconds", steady(4))),
-    Case("RatoonDecisionsFail", of_pod("retries_total", growing(12)), "24m", OF_POD, "8m", of_pod("retries_total", growing(5))),
-    Case("RatoonCertificateEnds", of_pod("door_certificate_end_timestamp_seconds", steady(14 * 86400 + 3600)), "61m", OF_POD,
-         "59m", of_pod("door_certificate_end_timestamp_seconds", steady(15 * 86400))),
+    Case("RatoonReconcileQueueSlow", of_pod("reconcile_queue_wait_seconds", jump(60, 6)), "66m", OF_POD, "64m",
+         of_pod("reconcile_queue_wait_seconds", steady(4))),
+    Case("RatoonDecisionsFail", of_pod("reconcile_retries_total", growing(12)), "24m", OF_POD, "8m", of_pod("reconcile_retries_total", growing(5))),
+    Case("RatoonCertificateExpires", of_pod("coordinator_certificate_expiry_timestamp_seconds", steady(14 * 86400 + 3600)), "61m", OF_POD,
+         "59m", of_pod("coordinator_certificate_expiry_timestamp_seconds", steady(15 * 86400))),
     Case("RatoonJobFailed", phase("Failed", Running=jump(60, 0, 1), Failed=jump(60, 1)), "61m", {**OF_JOB, "phase": "Failed"},
          "59m", phase("Succeeded", Running=jump(60, 0, 1), Succeeded=jump(60, 1))),
     Case("RatoonJobDoesNotStart", {**ledger(restarting=60), **phase("Pending"), **of_job("job_step", steady(0)),

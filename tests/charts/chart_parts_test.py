@@ -95,14 +95,13 @@ class Parts(unittest.TestCase):
         self.assertFalse(monitor["spec"]["selector"]["matchLabels"].items()
                          <= made["Service", "ratoon-coordinator"]["metadata"]["labels"].items())
         (endpoint,) = monitor["spec"]["endpoints"]
-        self.assertEqual(endpoint, {"port": service["spec"]["ports"][0]["name"], "path": "/metrics", "interval": "7s",
-                                    "honorLabels": True})
+        self.assertEqual(endpoint, {"port": service["spec"]["ports"][0]["name"], "path": "/metrics", "interval": "7s"})
         members = made["PodMonitor", "ratoon-members"]
         for each in (monitor, members):
             self.assertEqual(each["metadata"]["labels"]["release"], "prometheus")
         self.assertEqual(members["spec"]["namespaceSelector"], {"any": True})
         (endpoint,) = members["spec"]["podMetricsEndpoints"]
-        self.assertEqual((endpoint["honorLabels"], endpoint["path"], "port" in endpoint), (True, "/metrics", False))
+        self.assertEqual((endpoint["path"], "port" in endpoint), ("/metrics", False))
         kept = endpoint["relabelings"][0]
         self.assertEqual((kept["sourceLabels"], kept["action"]), (["__meta_kubernetes_pod_container_port_name"], "keep"))
         ports = ("metrics", "metrics-1", "metrics-12", "debug", "metrics-x", "my-metrics")

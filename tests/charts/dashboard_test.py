@@ -16,7 +16,7 @@ NAMES = programs.ROOT / "base" / "contract" / "names.h"
 VARIABLES = {"$namespace": "trees", "$job": "digits", "$__rate_interval": "1m", "$__range": "1h", "$__range_s": "3600",
              "$__interval": "15s"}
 PHASES = ("detect", "decide", "place", "start", "rendezvous", "load", "first_step")
-JOB = 'namespace="trees",job="digits"'
+JOB = 'training_namespace="trees",training_job="digits"'
 LOST_AT = "5m15s"  # the 21st sample is the first after a recovery
 
 # A run of two members of which one was lost; a sample each 15 s.
@@ -38,10 +38,10 @@ SERIES = {
         ("ratoon_api_calls_total", ',verb="create",resource="pods",code="409"', "0+1x40"),
         ("ratoon_api_seconds_bucket", ',verb="patch",le="0.01"', "0+3x40"),
         ("ratoon_api_seconds_bucket", ',verb="patch",le="+Inf"', "0+3x40"),
-        ("ratoon_copy_behind_seconds", ',resource="pods"', "0+0x40"),
-        ("ratoon_copy_behind_seconds", ',resource="nodes"', "4+0x40"),
-        ("ratoon_jobs_waiting", "", "2+0x40"), ("ratoon_jobs_wait_seconds", "", "0.25+0x40"),
-        ("ratoon_messages_total", "", "0+30x40"), ("ratoon_polls_parked", "", "2+0x40"),
+        ("ratoon_cache_staleness_seconds", ',resource="pods"', "0+0x40"),
+        ("ratoon_cache_staleness_seconds", ',resource="nodes"', "4+0x40"),
+        ("ratoon_reconcile_queue_jobs", "", "2+0x40"), ("ratoon_reconcile_queue_wait_seconds", "", "0.25+0x40"),
+        ("ratoon_messages_total", "", "0+30x40"), ("ratoon_long_polls", "", "2+0x40"),
         ("ratoon_leading", "", "1+0x40"),
         ("process_resident_memory_bytes", "", "1000+0x40"), ("process_cpu_seconds_total", "", "0+3x40")]},
     'process_resident_memory_bytes{instance="of-another"}': "9000+0x40",
@@ -50,8 +50,8 @@ SERIES = {
     **{f'ratoon_reconcile_seconds_bucket{{le="{le}"}}': "0+3x40" for le in ("0.01", "+Inf")},
     **{f'ratoon_notice_to_action_seconds_bucket{{le="{le}"}}': f"0+{count}x40"
        for le, count in (("0.05", 0), ("0.1", 2), ("+Inf", 2))},
-    "ratoon_retries_total": "0+6x40",
-    **{f'{metric}{{{JOB},role="worker",index="{index}",local_rank="0"{more}}}': values
+    "ratoon_reconcile_retries_total": "0+6x40",
+    **{f'{metric}{{{JOB},training_role="worker",index="{index}",local_rank="0"{more}}}': values
        for index in (0, 1)
        for metric, more, values in [
            ("ratoon_attempt", "", "1+0x20 2+0x20"),
@@ -78,10 +78,10 @@ FLEET_VALUES = {
     ("Jobs", "jobs"): ("{}", 1),
     ("Processes", "processes"): ("{}", 2),
     ("Goodput", "goodput"): ("{}", 0.8),
-    ("Goodput by job", "{{namespace}}/{{job}}"): (f"{{{JOB}}}", 0.8),
+    ("Goodput by job", "{{training_namespace}}/{{training_job}}"): (f"{{{JOB}}}", 0.8),
     ("GPU-seconds by what they were spent on", "{{part}}"): ('{part="useful"}', 1.6, '{part="restarting"}', 0.4),
     ("Recovery time", "95 %"): ("{}", 3.95),
-    ("Steps at risk by job", "{{namespace}}/{{job}}"): (f"{{{JOB}}}", 21),
+    ("Steps at risk by job", "{{training_namespace}}/{{training_job}}"): (f"{{{JOB}}}", 21),
     ("Alerts", "firing"): ("{}", 0),
 }
 OPERATOR_VALUES = {
@@ -199,7 +199,7 @@ class Dashboard:
 
 class JobDashboard(Dashboard, unittest.TestCase):
     FILE, VALUES, VARIABLES = "job.json", JOB_VALUES, ("datasource", "namespace", "job")
-    SELECTOR = 'namespace="$namespace",job="$job"'
+    SELECTOR = 'training_namespace="$namespace",training_job="$job"'
 
     def test_phases_of_a_recovery_come_in_their_order(self):
         for panel in self.dashboard["panels"]:
@@ -215,7 +215,7 @@ class OperatorDashboard(Dashboard, unittest.TestCase):
 
 class FleetDashboard(Dashboard, unittest.TestCase):
     FILE, VALUES, VARIABLES = "fleet.json", FLEET_VALUES, ("datasource", "namespace", "job")
-    SELECTOR = 'namespace=~"$namespace",job=~"$job"'
+    SELECTOR = 'training_namespace=~"$namespace",training_job=~"$job"'
 
     def test_variables_take_all(self):
         for variable in self.dashboard["templating"]["list"][1:]:

@@ -14,7 +14,7 @@ from lab import Lab, images, is_stepping
 from runs import PAUSE_MS, STEPS, Runs
 from scraper import Scraper
 
-TRIALS = int(os.environ.get("RATOON_TRIALS", "5"))
+TRIALS = int(os.environ.get("RATOON_TRIALS", "2"))
 JOB_SECONDS = float(os.environ.get("RATOON_JOB_SECONDS", "0"))  # to wait for what a batch/v1 Job does by itself
 SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
 PAIRED_STEPS = 300
@@ -242,7 +242,7 @@ class Training(Runs, unittest.TestCase):
 
         lab.wait_until("series for each query of the dashboard", lambda: not empty(), 180, story=lambda: "\n".join(empty()))
         for rank in (0, 1):
-            self.assertTrue(scraper.ask(f'ratoon_step{{job="watched",local_rank="{rank}"}}'), "each process of a pod is read")
+            self.assertTrue(scraper.ask(f'ratoon_step{{training_job="watched",local_rank="{rank}"}}'), "each process of a pod is read")
         lab.kubectl("delete", "tj", "watched")
         lab.cluster("node", "add", killed)
 

@@ -15,7 +15,7 @@ from local_run import wait_until
 from ports import take_port
 from stand_in_cluster import NAMESPACE, ROOT, Operator, StandInCluster
 
-FIRED = 'count by (alertname, job) (last_over_time(ALERTS{alertstate="firing"}[1h]))'
+FIRED = 'count by (alertname, training_job) (last_over_time(ALERTS{alertstate="firing"}[1h]))'
 EXPECTED = {("RatoonJobFailed", "broken"), ("RatoonTrainerFails", "broken")}
 
 
@@ -28,7 +28,7 @@ class Prometheus:
         config.write_text(json.dumps({
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(ROOT / "charts/ratoon/files/rules.yaml")],
-            "scrape_configs": [{"job_name": "operator", "honor_labels": True, "static_configs": [
+            "scrape_configs": [{"job_name": "operator", "static_configs": [
                 {"targets": [target], "labels": {"namespace": NAMESPACE, "pod": "one"}}]}]}))
         self.log = folder / "prometheus.log"
         with open(self.log, "w") as log:
@@ -52,7 +52,7 @@ class Prometheus:
             return []
 
     def fired(self):
-        return {(labels["alertname"], labels.get("job", "")) for labels, _ in self.ask(FIRED)}
+        return {(labels["alertname"], labels.get("training_job", "")) for labels, _ in self.ask(FIRED)}
 
     def close(self):
         self.process.kill()
@@ -71,20 +71,20 @@ class Alerts(unittest.TestCase):
             except AssertionError as error:
                 raise AssertionError(f"{error}\n{prometheus.fired()}\n{cluster.logs()}") from None
 
-        cluster.start_job("lossy", steps=1000000)
+        cluster.start_job("lossy", steps=1000000, disruptionPolicy={"suspectAfterSeconds": 10})
         cluster.wait_for("lossy", "a step", lambda status: status.get("progress", {}).get("step", 0) > 0)
-        wait_for_series('ratoon_restarts_total{job="lossy"}')  # a counter that was not seen before shows no increase
+        wait_for_series('ratoon_restarts_total{training_job="lossy"}')  # a counter that was not seen before shows no increase
         cluster.kubelet.process_of("lossy-worker-0-i0").send_signal(signal.SIGSTOP)
         trainer = {"name": "trainer", "image": "example.org/broken:1", "command": ["/bin/false"]}
         cluster.start_job("broken", steps=0, roles=[{"name": "worker", "template": {"spec": {"containers": [trainer]}}}],
                           restartPolicy={"maxRestarts": 10, "backoffSeconds": 1, "backoffMaxSeconds": 1})
         cluster.wait_for("broken", "its end", lambda status: status.get("phase") == "Failed")
-        for record in ('job:ratoon_restarts:increase15m{job="lossy",cause="disruption"} > 0',
-                       'job:ratoon_job_ledger_seconds:rate5m{job="lossy",part="useful"} > 0',
-                       'job:ratoon_job_ledger_seconds:rate5m{job="lossy",part="restarting"} > 0',
-                       'job:ratoon_job_world_size:max{job="lossy"} == 2', 'job:ratoon_job_step:max{job="lossy"} > 0',
-                       'job:ratoon_job_durable_step:max{job="lossy"} > 0', 'job:ratoon_goodput:ratio1h{job="lossy"} > 0',
-                       'job:ratoon_process_seconds:rate5m{job="lossy",part="useful"} > 0',
+        for record in ('job:ratoon_restarts:increase15m{training_job="lossy",cause="disruption"} > 0',
+                       'job:ratoon_job_ledger_seconds:rate5m{training_job="lossy",part="useful"} > 0',
+                       'job:ratoon_job_ledger_seconds:rate5m{training_job="lossy",part="restarting"} > 0',
+                       'job:ratoon_job_world_size:max{training_job="lossy"} == 2', 'job:ratoon_job_step:max{training_job="lossy"} > 0',
+                       'job:ratoon_job_durable_step:max{training_job="lossy"} > 0', 'job:ratoon_goodput:ratio1h{training_job="lossy"} > 0',
+                       'job:ratoon_process_seconds:rate5m{training_job="lossy",part="useful"} > 0',
                        'fleet:ratoon_jobs:sum{phase="Running"} == 1', 'fleet:ratoon_losses:increase1h{cause="disruption"} > 0',
                        "fleet:ratoon_goodput:ratio5m > 0"):
             wait_for_series(record)

@@ -156,7 +156,7 @@ class Volumes(unittest.TestCase):
     @unittest.skipIf(shutil.which("fsfreeze") is None or shutil.which("mkfs.ext4") is None, "fsfreeze or mkfs.ext4 is missing")
     def test_a_disk_that_hangs_at_the_start_is_said_and_not_waited_for(self):
         """A real one: a frozen ext4 answers no call that changes something, until it is thawed."""
-        train = "counter --pause-ms 0 --save-every 10 --disk-patience 1 --save-folder $VOLUME/disk/runs --run-name"
+        train = "counter --pause-ms 0 --save-every 10 --disk-timeout 1 --save-folder $VOLUME/disk/runs --run-name"
         code, done, said = self.in_namespace(
             f"cd {self.scratch}; dd if=/dev/zero of=image bs=1M count=16 2>/dev/null; mkfs.ext4 -q -F image; "
             f"mkdir $VOLUME/disk; mount -o loop image $VOLUME/disk || exit 77; {train} old --steps 20 || exit 1; "
@@ -169,9 +169,9 @@ class Volumes(unittest.TestCase):
         self.assertEqual(code, 0, done + said)
         _, old, new = done.split("==\n")
         # What only reads is answered, and the run begins: then it cannot save.
-        self.assertRegex(old, "(?s)the disk has not answered for 1 s \\(--disk-patience\\).*thawed.*code 84")
+        self.assertRegex(old, "(?s)the disk has not answered for 1 s \\(--disk-timeout\\).*thawed.*code 84")
         self.assertRegex(new, f"(?s)ratoon: opening {self.volume}/disk/runs/new: the disk has not answered for 1 s "
-                              "\\(--disk-patience\\); [^\n]*start again.*thawed.*code 84")
+                              "\\(--disk-timeout\\); [^\n]*start again.*thawed.*code 84")
 
 
     def hang(self, *commands):
@@ -192,13 +192,13 @@ class Volumes(unittest.TestCase):
 
     @unittest.skipIf(shutil.which("fsfreeze") is None or shutil.which("mkfs.ext4") is None, "fsfreeze or mkfs.ext4 is missing")
     def test_a_disk_that_hangs_beside_the_one_where_checkpoints_are(self):
-        probe = "places_probe 100 20 1 --disk-patience 1 --save-folder $VOLUME/runs --run-name"
+        probe = "places_probe 100 20 1 --disk-timeout 1 --save-folder $VOLUME/runs --run-name"
         ranks = "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=x MASTER_ADDR=127.0.0.1 MASTER_PORT=1"
         weights, staging, store, group = self.hang(
             f"{probe} w --final-weights $VOLUME/disk/w.safetensors", f"{probe} s --staging-folder $VOLUME/disk",
             f"{probe} c --stores file://$VOLUME/disk/copies",
-            f"{ranks} counter --steps 40 --disk-patience 1 --save-folder $VOLUME/disk/runs --run-name old")
-        hung = "the disk has not answered for 1 s \\(--disk-patience\\)"
+            f"{ranks} counter --steps 40 --disk-timeout 1 --save-folder $VOLUME/disk/runs --run-name old")
+        hung = "the disk has not answered for 1 s \\(--disk-timeout\\)"
         disk = f"{self.volume}/disk"
         # The training is done all the same, and its last checkpoint is elsewhere.
         file = f"{disk}/w.safetensors"
@@ -213,7 +213,7 @@ class Volumes(unittest.TestCase):
         code, done, said = self.in_namespace(
             f"cd {self.scratch}; dd if=/dev/zero of=image bs=1M count=16 2>/dev/null; mkfs.ext4 -q -F image; "
             "mkdir $VOLUME/disk; mount -o loop image $VOLUME/disk || exit 77; "
-            "places_probe 100 20 1 --disk-patience 1 --save-folder $VOLUME/runs --run-name c --stores file://$VOLUME/disk "
+            "places_probe 100 20 1 --disk-timeout 1 --save-folder $VOLUME/runs --run-name c --stores file://$VOLUME/disk "
             ">said 2>&1 & pid=$!; for i in $(seq 600); do grep -q 'begins at' said && break; sleep 0.1; done; "
             "fsfreeze -f $VOLUME/disk || exit 77; "
             # Its threads end once the kernel lets them, and it is gone but for those.

@@ -3,7 +3,6 @@ pods until the claim is replaced; of another's template the server makes none, o
 room for a replacement yet."""
 
 import datetime
-import itertools
 import re
 import sys
 import time
@@ -84,7 +83,7 @@ class Claims(unittest.TestCase):
         self.expect_pods("bad", 2)
         mended = condition(self.cluster.wait_for("bad", "its end", lambda status: condition(status)["status"] == "False"))
         self.assertEqual((mended["reason"], mended["message"]), ("Mended", ""))
-        self.assertGreater(self.metric("ratoon_retries_total"), 0, "each refusal was tried again")
+        self.assertGreater(self.metric("ratoon_reconcile_retries_total"), 0, "each refusal was tried again")
 
     def set_quota(self, used):
         """As the controller of quotas does, which is not here; the API server itself counts what it lets in."""
@@ -120,7 +119,7 @@ class Claims(unittest.TestCase):
         self.assertNotIn("ledger", self.cluster.status("j"))
         writes, began = self.status_writes(), time.monotonic()
         step = self.cluster.step("j")
-        wait_until(lambda: self.cluster.step("j") >= step + 60, "its training", 60)  # six seconds and more
+        wait_until(lambda: self.cluster.step("j") >= step + 60, "its training")  # six seconds and more
         self.assertLess(self.status_writes() - writes, time.monotonic() - began, "not one a second")
         for field in ("status.ledger", "status.members[].node"):
             self.assertEqual(self.operator.said().count(field), 1)
@@ -136,7 +135,7 @@ class Claims(unittest.TestCase):
         self.cluster.start_job("j", steps=10_000_000)
         self.cluster.wait_for("j", "a word about the pods before", lambda status: "j-worker-0-i0 exists" in
                               condition(status, "Scheduled").get("message", ""))
-        status = self.cluster.wait_for("j", "a step", lambda status: status.get("progress", {}).get("step", 0) > 0, 60)
+        status = self.cluster.wait_for("j", "a step", lambda status: status.get("progress", {}).get("step", 0) > 0)
         self.assertEqual({member["incarnation"] for member in status["members"]}, {1})
         self.assertEqual(sum(status.get("restarts", {}).values()), 0)
 
@@ -154,19 +153,21 @@ class Claims(unittest.TestCase):
         self.assertNotEqual(condition(status).get("status"), "True")
         wait_until(lambda: [event for event in self.cluster.get(EVENTS)["items"]
                             if event["reason"] == "PodRefused" and "exceeded quota: two" in event["note"]], "an event")
-        wait_until(lambda: len(self.creations(new)) == 8, "refusals", 180)
+        wait_until(lambda: len(self.creations(new)) >= 9, "refusals", 180)
         times, answers = zip(*self.creations(new))
         self.assertEqual(set(answers), {403})
-        pauses = [after - before for before, after in itertools.pairwise(times)][3:]  # what is shorter says little
-        for before, after in itertools.pairwise(pauses):
-            self.assertGreater(after, 1.5 * before, times)
-        # The next one is due in 12.8 seconds.
+        # Pauses double from 0.1 s on, counted from before the call. The first call may have been on its way for long.
+        for number, time_of_call in enumerate(times):
+            self.assertGreater((time_of_call - times[0]).total_seconds(), 0.1 * (2**number - 1) - 2, times)
+        next_pause = 0.1 * 2**(len(times) - 1)
         self.cluster.patch(f"{PODS}/{old}", {"metadata": {"finalizers": None}})
         wait_until(lambda: not [pod for pod in self.cluster.get(PODS)["items"] if pod["metadata"]["name"] == old], "its end")
         self.set_quota(1)
-        wait_until(lambda: self.creations(new)[-1][1] == 201, "the replacement", 5)
+        wait_until(lambda: self.creations(new)[-1][1] == 201, "the replacement")
+        self.assertLess((self.creations(new)[-1][0] - times[-1]).total_seconds(), next_pause - 2, "it did not wait for the pause")
         self.cluster.wait_for("j", "its world", lambda status: condition(status, "Running").get("status") == "True"
                               and condition(status, "Scheduled").get("status") == "True")
+
     def metric(self, name):
         return float(re.search(rf"^{name} (\S+)$", self.operator.ask("/metrics")[1], re.M)[1])
 

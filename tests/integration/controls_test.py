@@ -29,7 +29,7 @@ class Controls(unittest.TestCase):
 
     def recoveries(self, run, count):
         return wait_until(lambda: (lambda found: found if len(found) >= count else None)(
-            run.status().get("recoveries", [])), f"{count} recoveries", 30)
+            run.status().get("recoveries", [])), f"{count} recoveries")
 
     def test_a_member_is_killed_by_its_name_and_comes_back(self):
         run = self.begin()
@@ -73,7 +73,7 @@ class Controls(unittest.TestCase):
         wait_until(lambda: run.job_status()["progress"]["step"] > 0, "a step")
         self.assertNotIn("lastCheckpoint", run.job_status())
         # A busy disk makes commits of seconds, and a save that does not fit is not begun.
-        ratoon("reclaim", "only", "--notice", "16s", "--run", run.folder)
+        ratoon("reclaim", "only", "--notice", "30s", "--run", run.folder)
         first = wait_until(lambda: run.job_status().get("lastCheckpoint"), "a save at once")
         (node,) = [node for node in run.status()["nodes"] if node["name"] == "only"]
         self.assertEqual(run.job_status()["members"][0]["nodeEndsAt"], node["ends_at"])

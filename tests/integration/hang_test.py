@@ -13,7 +13,7 @@ from local_run import BIN, LocalRun, wait_until
 STEPS = 300
 HANG_AT = 120
 HUNG_RANK = 1
-ALLOWED_SECONDS = 8  # for a phase of a step of five milliseconds, on a machine that may have much else to do
+ALLOWED_SECONDS = 15  # for a phase of a step of five milliseconds, on a machine that may have much else to do
 FROZEN_SECONDS = 13  # longer than a gap between two beats that has other reasons
 SILENT_SECONDS = 10  # less than that; on a busy machine beats come late after the thaw
 FROZEN_ALLOWED_SECONDS = 16

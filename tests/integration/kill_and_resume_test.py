@@ -86,6 +86,8 @@ class KillAndResume(unittest.TestCase):
         self.assertEqual(self.run_.job_status()["restarts"]["application"], 0)
 
     def test_a_silent_member_is_replaced(self):
+        self.run_.document["spec"]["disruptionPolicy"] = {"suspectAfterSeconds": 10}
+        self.run_.write_job()
         self.run_.start()
         self.run_.wait_for_commit(20)
         stopped = self.run_.pids_of(1)[0]

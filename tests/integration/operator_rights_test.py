@@ -55,7 +55,7 @@ class Rights(unittest.TestCase):
 
     def use_all(self, find_unused):
         # A job that loses a member, ends, and is deleted when its time is up.
-        self.cluster.start_job("ends", steps=400, ttlSecondsAfterFinished=1)
+        self.cluster.start_job("ends", steps=400, ttlSecondsAfterFinished=1, disruptionPolicy={"suspectAfterSeconds": 6})
         self.cluster.wait_for("ends", "steps", lambda status: status.get("progress", {}).get("step", 0) > 0)
         self.cluster.kubelet.process_of("ends-worker-0-i0").send_signal(signal.SIGSTOP)
         # One whose pods' names are taken: refused again and again, which is counted in one event.

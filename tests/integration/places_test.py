@@ -218,7 +218,7 @@ class Places(S3Test):
         self.assertLessEqual(len(self.manifests()), 3)
         lines, _ = self.train(70, *self.STORE, "--keep-last", 0)
         self.assertTrue(lines[0].startswith("attempt 2 begins at sample 60 "), lines)
-        wait_until(lambda: self.manifests(self.home / "runs" / self.name) == [], "an empty home", 1)
+        wait_until(lambda: self.manifests(self.home / "runs" / self.name) == [], "an empty home")
 
     def test_weights_of_another_run(self):
         source = self.train(20, "--stores", "s3://data/pretrained")[0][-1].split()[-1]
@@ -295,7 +295,7 @@ class Places(S3Test):
     def test_a_store_that_goes_away_during_training(self):
         away = []
         env, _ = self.proxy(meddle=lambda request: ([], lambda _: (BUSY, "keep")) if away else [request])
-        running = self.start(60, *self.STORE, "--disk-patience", 2, pause=20, attempts=1, env=env)
+        running = self.start(60, *self.STORE, "--disk-timeout", 2, pause=20, attempts=1, env=env)
         wait_until(lambda: self.manifests(), "a first copy")
         away.append(True)
         out, said = running.communicate(timeout=180)

@@ -69,6 +69,12 @@ class S3Server:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 
+    def is_at_rest(self):
+        """Whether it is done with all that clients asked for, those that were killed, too: no connection to it is open."""
+        rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        is_established, is_closed_by_client = "01", "08"
+        return not any(row[1].endswith(f":{self.port:04X}") and row[3] in (is_established, is_closed_by_client) for row in rows)
+
     def count_reads(self, key):
         return sum(f" s3_GetObject {key} " in line for line in self.log.read_text().splitlines())
 
@@ -194,6 +200,28 @@ class FaultyProxy:
             if name.lower() == b"content-length" and not is_bodiless:
                 size += int(value)
         return size
+
+
+def kind_of(request):
+    """Which of the calls of an upload a request is."""
+    line = request.split(b"\r\n", 1)[0].decode()
+    if line.startswith("POST"):
+        return "begin" if "uploads=" in line else "complete"
+    if line.startswith("PUT"):
+        return "part" if "partNumber=" in line else "put"
+    if line.startswith("DELETE"):
+        return "abort"
+    return "look" if line.startswith("HEAD") else "read"
+
+
+def lost(request):
+    """The server gets it, and its answer is lost."""
+    return [request], lambda reply: (b"", "cut")
+
+
+def answered(reply):
+    """The server gets nothing."""
+    return [], lambda _: (reply, "keep")
 
 
 def environment(endpoint, key=ROOT_KEY, secret=ROOT_SECRET, **more):

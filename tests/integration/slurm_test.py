@@ -15,12 +15,14 @@ from noticed_ranks import STEP
 from slurm_stand_in import Slurm, directives
 
 SCRIPT = pathlib.Path(__file__).parents[2] / "examples/slurm/train.sbatch"
+STEPS = 1200
 
 
 class SlurmScript(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-slurm-"))
         self.addCleanup(shutil.rmtree, self.root)
+        self.gate = Gate(self.root)
         self.slurm = Slurm(self.root)
         self.addCleanup(self.slurm.close)
         self.saves = self.root / "checkpoints"
@@ -34,28 +36,29 @@ class SlurmScript(unittest.TestCase):
     def commits(self, run="night"):
         return sorted({int(p.name[1:11]) for p in (self.saves / run / "manifests").glob("s*.json")})
 
-    def end_by_signal(self, job):
-        """Where this life has saved something, its end is near."""
-        newest, lives = (self.commits() or [0])[-1], len(job.ends)
-        self.slurm.wait(lambda: (self.commits() or [0])[-1] > newest)
+    def end_by_signal(self, job, run="night", steps=0):
+        """Where this life has saved something, its end is near. It makes `steps` steps before, and comes to no end after."""
+        newest, lives = (self.commits(run) or [0])[-1], len(job.ends)
+        self.gate.let_pass(self.gate.passing + steps)
+        self.slurm.wait(lambda: (self.commits(run) or [0])[-1] > newest)
         self.slurm.send(job, job.warning()[0])
-        self.slurm.wait(lambda: len(job.ends) > lives)
+        self.gate.let_pass_until(lambda: self.slurm.look() or len(job.ends) > lives, "the end of this life", STEPS)
 
     def test_jobs_on_two_nodes_that_end_again_and_again_make_one_run(self):
         (self.root / "words").mkdir()
-        steps = 800
         # Older versions of Slurm do not say when the job ends: then the signal counts, and the time to save after it.
-        job = self.sbatch(BIN / "drain_probe", "--agree", self.root / "words", "--steps", steps, "--pause-ms", 20,
-                          "--save-every", 50, SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=4)
-        self.end_by_signal(job)
+        job = self.sbatch(BIN / "drain_probe", "--agree", self.root / "words", "--steps", STEPS, "--pause-ms", 1,
+                          "--save-every", 50, SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=8, **self.gate.environment)
+        self.end_by_signal(job, steps=60)
         self.assertIn("the ranks left with exit code 80; the job goes back into the queue", self.slurm.output())
         self.assertTrue(any(step % 50 for step in self.commits()), "what is saved for the signal is not of the usual steps")
-        self.end_by_signal(job)
+        self.end_by_signal(job, steps=60)
+        self.gate.let_pass(STEPS)
         self.slurm.wait()
         self.assertEqual(job.ends, ["requeued", "requeued", 0], self.slurm.output())
         self.assertEqual(self.slurm.requeues(), [f"requeue {job.number}"] * 2, "what is done is not requeued")
-        self.assertEqual(self.commits()[-1], steps)
-        self.assert_one_run(steps, ranks=2)
+        self.assertEqual(self.commits()[-1], STEPS)
+        self.assert_one_run(STEPS, ranks=2)
 
     def assert_one_run(self, steps, ranks):
         """All steps are there, in order, and a step that was made again took the same samples."""
@@ -68,33 +71,34 @@ class SlurmScript(unittest.TestCase):
         self.assertEqual(self.slurm.output().count("rank 0 step 0 "), 1, "no life began anew")
 
     def test_elements_of_an_array_are_runs_of_their_own_and_requeue_themselves(self):
-        jobs = self.sbatch("--array=3-4", "--nodes=1", BIN / "counter", "--steps", 600, "--pause-ms", 20, "--save-every", 20,
-                           SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=3)
-        self.slurm.wait(lambda: self.commits("night-4"))
-        self.slurm.send(jobs[1], signal.SIGUSR1)
+        jobs = self.sbatch("--array=3-4", "--nodes=1", BIN / "gated_counter", "--steps", STEPS, "--pause-ms", 1,
+                           "--save-every", 20, SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=8, **self.gate.environment)
+        self.end_by_signal(jobs[1], "night-4", steps=30)
+        self.gate.let_pass(STEPS)
         self.slurm.wait()
         self.assertEqual([job.ends for job in jobs], [[0], ["requeued", 0]], self.slurm.output())
         self.assertEqual(self.slurm.requeues(), [f"requeue {jobs[1].number}"])
         for element in (3, 4):
-            self.assertEqual(self.commits(f"night-{element}")[-1], 600)
+            self.assertEqual(self.commits(f"night-{element}")[-1], STEPS)
         report = subprocess.run([BIN / "ratoon", "report", self.saves / "night-4", "--json"], check=True, capture_output=True)
         self.assertEqual(json.loads(report.stdout)["attempts"], 2, "its jobs are one run")
 
     def test_the_end_of_the_job_is_announced_and_kept(self):
-        """By the clock: five seconds, with the signal three before their end."""
-        job = self.sbatch("--nodes=1", "--time=0:05", "--signal=USR1@3", BIN / "counter", "--steps", 1_000_000, "--pause-ms", 20)
+        """By the clock: eight seconds, with the signal five before their end, once a step says that it is listened to."""
+        self.slurm.may_warn = lambda: " step 0 " in self.slurm.output()
+        job = self.sbatch("--nodes=1", "--time=0:08", "--signal=USR1@5", BIN / "counter", "--steps", 1_000_000, "--pause-ms", 20)
         self.slurm.wait(lambda: job.ends)
         self.assertEqual(job.ends, ["requeued"], self.slurm.output())
-        self.assertGreater(job.ended, job.began + 2)
+        self.assertIn("the ranks left with exit code 80;", self.slurm.output())
+        self.assertGreater(job.ended, job.began + 3)
 
     def test_a_node_that_fails_is_no_end(self):
-        gate = Gate(self.root)
-        gate.let_pass(15)
-        job = self.sbatch("--nodes=1", BIN / "gated_counter", "--steps", 200, "--save-every", 10, **gate.environment)
+        self.gate.let_pass(15)
+        job = self.sbatch("--nodes=1", BIN / "gated_counter", "--steps", 200, "--save-every", 10, **self.gate.environment)
         self.slurm.wait(self.commits)
         self.slurm.fail_node(job)
         kept = self.commits()[-1]
-        gate.let_pass(200)
+        self.gate.let_pass(200)
         self.slurm.wait()
         self.assertEqual((job.ends, self.slurm.requeues()), (["node failed", 0], []), self.slurm.output())
         self.assertEqual(self.commits()[-1], 200)

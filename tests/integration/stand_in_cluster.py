@@ -19,7 +19,7 @@ import urllib.request
 
 from api_server import ApiServer
 from ports import take_port
-from local_run import wait_until
+from local_run import SUSPECT_AFTER_SECONDS, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
@@ -109,6 +109,7 @@ class StandInCluster:
                    "command": ["counter", "--steps", str(steps), "--pause-ms", str(pause_ms)]}
         self.post(path, {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": name}, "spec": {
             "numNodes": 2, "checkpointPolicy": {"volumeClaimName": name, "intervalSteps": 10},
+            "disruptionPolicy": {"suspectAfterSeconds": SUSPECT_AFTER_SECONDS},
             "roles": [{"name": "worker", "template": {"spec": {"containers": [trainer]}}}], **spec}})
 
     def status(self, name):

@@ -214,6 +214,8 @@ PARTS = (
          ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support", ACCELERATOR,
           NCCL_OF_THREADS, NCCL_STAND_IN, "tests/integration/gate.*"),
          ("googletest", "libtorch", "nccl")),
+    Part("tests/torch/gated_*", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "examples/digits",
+                                          "examples/charlm", "tests/integration/gate.*"), ("libtorch",)),
     Part("tests/gpu", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
          ("googletest", "libtorch", "nlohmann_json")),
     Part("tests/bench", EVERYTHING + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch",

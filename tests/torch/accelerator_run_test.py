@@ -5,7 +5,7 @@ import random
 import signal
 import unittest
 
-from digits_run_test import STEPS
+from digits_run_test import SILENT_SECONDS, STEPS
 from local_run import wait_until
 from trainer_run import AsUnbroken, TrainerRun
 
@@ -16,9 +16,9 @@ os.environ["RATOON_NCCL_STAND_IN_GARBAGE_IS_NAN"] = "1"
 
 
 class Digits(TrainerRun):
-    def __init__(self, nodes=RANKS, processes=1, pause_ms=60):
+    def __init__(self, nodes=RANKS, processes=1, pause_ms=0, held_at=None, **spec):
         super().__init__("digits_on_accelerator", nodes, "--device", "accelerator", "--steps", STEPS, "--batch", 32,
-                         "--pause-ms", pause_ms)
+                         "--pause-ms", pause_ms, held_at=held_at, **spec)
         self.document["spec"]["processesPerNode"] = processes
         self.write_job()
 
@@ -26,7 +26,7 @@ class Digits(TrainerRun):
 class AcceleratorRun(AsUnbroken, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        unbroken = Digits(pause_ms=0)
+        unbroken = Digits()
         cls.addClassCleanup(unbroken.close)
         code, output = unbroken.start().finish()
         assert code == 0, output + str(unbroken.logs())
@@ -34,35 +34,40 @@ class AcceleratorRun(AsUnbroken, unittest.TestCase):
         assert cls.losses.keys() == {(step, rank) for step in range(STEPS) for rank in range(RANKS)}, unbroken.logs()
         assert len(cls.expected) == RANKS and len(set(cls.expected)) == 1, unbroken.logs()
 
-    def run_of(self, *words):
-        run = Digits(*words)
+    def run_of(self, *words, **more):
+        run = Digits(*words, **more)
         self.addCleanup(run.close)
         return run.start()
 
     def test_ranks_that_share_a_node_have_a_device_each(self):
-        self.assert_as_unbroken(self.run_of(1, RANKS, 0))
+        self.assert_as_unbroken(self.run_of(1, RANKS))
 
     def test_survivors_of_a_kill_train_on_in_their_processes(self):
-        run = self.run_of()
+        run = self.run_of(held_at=40)
         run.wait_for_commit(20)
         survivors = [run.pids_of(index)[0] for index in range(RANKS) if index != 1]
         run.hurt(1)
+        run.let_pass(60)
         wait_until(lambda: run.has_stepped(2, 0), "a step in attempt 2")
         self.assertEqual([run.pids_of(index)[0] for index in range(RANKS) if index != 1], survivors,
                          f"{run.output()}\n{run.logs()}")
+        run.let_pass(STEPS)
         self.assert_as_unbroken(run)
 
     def test_a_rank_that_stops_is_replaced(self):
-        run = self.run_of()
+        run = self.run_of(held_at=40, disruptionPolicy={"suspectAfterSeconds": SILENT_SECONDS})
         run.wait_for_commit(20)
         run.hurt(2, signal.SIGSTOP)
+        run.let_pass(STEPS)
         self.assert_as_unbroken(run)
         self.assertEqual(run.job_status()["attempt"], 2)
 
     def test_notice_costs_no_step(self):
-        run = self.run_of()
+        run = self.run_of(held_at=40)
         run.wait_for_commit(20)
         run.hurt(3, signal.SIGTERM)
+        run.let_pass_until(lambda: run.job_status()["attempt"] > 1, "a world after the notice", STEPS, 0.5)
+        run.let_pass(STEPS)
         self.assert_as_unbroken(run)
         for place, seen in run.progress().items():
             self.assertEqual(len(seen), 1, f"step and rank {place} was made again: {seen}")
@@ -70,8 +75,8 @@ class AcceleratorRun(AsUnbroken, unittest.TestCase):
     def test_kills_at_random_moments(self):
         seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
         print(f"RATOON_SEED={seed}")
-        run = self.run_of()
-        self.kill_at_random_moments(run, random.Random(seed), RANKS, 5)
+        run = self.run_of(RANKS, 1, 60, held_at=0)
+        self.kill_at_random_moments(run, random.Random(seed), RANKS, 5, STEPS)
         self.assert_as_unbroken(run)
 
 

@@ -25,9 +25,10 @@ class CharlmRun(unittest.TestCase):
         assert len(cls.expected) == 2 and len(set(cls.expected)) == 1, unbroken.logs()
 
     @staticmethod
-    def begin(pause_ms=60):
-        """Bits do not depend on the pause, and a run that is to be hurt must last."""
-        return TrainerRun("charlm", 2, "--steps", STEPS, "--batch", 8, "--pause-ms", pause_ms).start()
+    def begin(held_at=None):
+        """A run that is to be hurt at a step is held there."""
+        program = "charlm" if held_at is None else "gated_charlm"
+        return TrainerRun(program, 2, "--steps", STEPS, "--batch", 8, held_at=held_at).start()
 
     def assert_as_unbroken(self, run):
         code, output = run.finish()
@@ -39,22 +40,26 @@ class CharlmRun(unittest.TestCase):
                 self.assertEqual(loss, self.losses[place][0][1], f"step and rank {place}")
 
     def test_a_kill_of_each_in_turn(self):
-        run = self.begin()
+        run = self.begin(held_at=25)
         self.addCleanup(run.close)
         for attempt in (1, 2):
+            run.let_pass(25 * attempt)
             run.wait_for_commit(20 * attempt, attempt)
             run.hurt(attempt - 1)
             wait_until(lambda a=attempt: run.job_status()["attempt"] > a, f"an attempt after {attempt}")
+        run.let_pass(STEPS)
         self.assert_as_unbroken(run)
         self.assertTrue(run.has_stepped(3, 0), "it was trained in three attempts")
 
     def test_interrupted_and_started_again(self):
-        run = self.begin()
+        run = self.begin(held_at=20)
         self.addCleanup(run.close)
         run.wait_for_commit(20)
         run.process.send_signal(signal.SIGINT)
+        run.let_pass_until(lambda: run.process.poll() is not None, "the run to leave", STEPS, 0.5)
         self.assertEqual(run.finish()[0], 130)
         self.assertEqual(run.weights(), [])
+        run.let_pass(STEPS)
         run.start()
         self.assert_as_unbroken(run)
 

@@ -13,19 +13,21 @@ from local_run import LocalRun, wait_until  # noqa: E402
 from trainer_run import AsUnbroken, TrainerRun  # noqa: E402
 
 STEPS = 120
+SILENT_SECONDS = 15  # of one that is stopped; the others may have to wait for a processor
 
 
 class Digits(TrainerRun):
-    """`pause_ms`: bits do not depend on it, and a run that is to be hurt must last."""
+    """Bits do not depend on `pause_ms`, nor on a gate: a run that is to be hurt at a step is held there."""
 
-    def __init__(self, members=3, pause_ms=60):
-        super().__init__("digits", members, "--steps", STEPS, "--batch", 30, "--pause-ms", pause_ms)
+    def __init__(self, members=3, pause_ms=0, held_at=None, **spec):
+        super().__init__("digits" if held_at is None else "gated_digits", members, "--steps", STEPS, "--batch", 30,
+                         "--pause-ms", pause_ms, held_at=held_at, **spec)
 
 
 class DigitsRun(AsUnbroken, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        unbroken = Digits(pause_ms=0)
+        unbroken = Digits()
         cls.addClassCleanup(unbroken.close)
         unbroken.start()
         code, output = unbroken.finish()
@@ -35,45 +37,47 @@ class DigitsRun(AsUnbroken, unittest.TestCase):
         assert cls.losses.keys() == {(step, rank) for step in range(STEPS) for rank in range(3)}, unbroken.logs()
         assert len(cls.expected) == 3 and len(set(cls.expected)) == 1, unbroken.logs()
 
-    def run_of(self, *words):
-        run = Digits(*words)
+    def run_of(self, *words, **more):
+        run = Digits(*words, **more)
         self.addCleanup(run.close)
         return run.start()
 
     def test_kill_of_one(self):
         for index in (0, 2):  # that with the store, and another
             with self.subTest(member=index):
-                run = self.run_of()
+                run = self.run_of(held_at=40)
                 run.wait_for_commit(20)
                 survivors = [run.pids_of(i)[0] for i in range(3) if i != index]
                 run.hurt(index)
+                run.let_pass(60)
                 wait_until(lambda r=run: r.has_stepped(2, 0), "a step in attempt 2")
                 self.assertEqual([run.pids_of(i)[0] for i in range(3) if i != index], survivors,
                                  f"{run.output()}\n{run.logs()}")
+                run.let_pass(STEPS)
                 self.assert_as_unbroken(run)
 
     def test_stop_of_one(self):
         for index in (0, 1):
             with self.subTest(member=index):
-                run = self.run_of()
+                run = self.run_of(held_at=40, disruptionPolicy={"suspectAfterSeconds": SILENT_SECONDS})
                 run.wait_for_commit(20)
                 run.hurt(index, signal.SIGSTOP)
+                run.let_pass(STEPS)
                 self.assert_as_unbroken(run)
                 self.assertEqual(run.job_status()["attempt"], 2)
 
     def test_kills_at_random_moments(self):
         seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
         print(f"RATOON_SEED={seed}")
-        run = self.run_of()
-        self.kill_at_random_moments(run, random.Random(seed), 3, 4)
+        run = self.run_of(3, 60, held_at=0)
+        self.kill_at_random_moments(run, random.Random(seed), 3, 4, STEPS)
         self.assert_as_unbroken(run)
 
     def test_one_process_needs_nobody(self):
-        run = self.run_of(1, 0)
+        run = self.run_of(1)
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         self.assertEqual(len(run.weights()), 1)
-
 
 
 class Averaging(unittest.TestCase):

@@ -42,7 +42,7 @@ if(RATOON_WITH_CUDA)
   ratoon_test(torch/nccl_stand_in_faults_test LIBS nccl_stand_in)
   # An example as it is on GPUs: on the test accelerator, and over the stand-in for NCCL.
   ratoon_program(digits_on_accelerator
-    SOURCES ../examples/digits/digits.cpp support/accelerator_nccl.cpp ../agent/src/torch/collectives/nccl_collective.cpp
+    SOURCES torch/gated_digits.cpp support/accelerator_nccl.cpp ../agent/src/torch/collectives/nccl_collective.cpp
             ../agent/src/torch/collectives/nccl_communicator.cpp ../agent/src/torch/collectives/nccl_version.cpp
     LIBS digits_net test_accelerator nccl_stand_in ratoon::agent_torch ratoon::base_contract)
   target_include_directories(digits_on_accelerator BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers)
@@ -62,6 +62,8 @@ if(RATOON_WITH_HTTP)
   ratoon_python_test(torch/given_up_test)
   ratoon_program(board_probe SOURCES torch/board_probe.cpp LIBS ratoon::agent_torch)
   ratoon_python_test(torch/board_attacks_nightly_test LABELS nightly TIMEOUT 3600)
+  ratoon_program(gated_digits SOURCES torch/gated_digits.cpp LIBS digits_net ratoon::agent_torch)
+  ratoon_program(gated_charlm SOURCES torch/gated_charlm.cpp LIBS charlm_gpt ratoon::agent_torch)
   ratoon_python_test(torch/digits_run_test TIMEOUT 900)
   if(RATOON_WITH_CUDA)
     ratoon_python_test(torch/accelerator_run_test TIMEOUT 900)

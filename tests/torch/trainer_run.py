@@ -11,8 +11,11 @@ WEIGHTS = re.compile(r"^weights ([0-9a-f]{16})$", re.M)
 
 
 class TrainerRun(LocalRun):
-    def __init__(self, program, members, *words):
-        super().__init__(program.replace("_", "-"), {"numNodes": members}, [program, *map(str, words)])
+    """`held_at`, as of LocalRun, takes a program that waits at a gate: gated_digits, gated_charlm, digits_on_accelerator."""
+
+    def __init__(self, program, members, *words, held_at=None, **spec):
+        super().__init__(program.removeprefix("gated_").replace("_", "-"), {"numNodes": members, **spec},
+                         [program, *map(str, words)], held_at=held_at)
 
     def progress(self):
         """{(step, rank): [(attempt, loss), ...]}"""
@@ -42,11 +45,15 @@ class AsUnbroken:
             for attempt, loss in seen:
                 self.assertEqual(loss, self.losses[place][0][1], f"step and rank {place}, attempt {attempt}")
 
-    def kill_at_random_moments(self, run, chance, ranks, kills):
+    def kill_at_random_moments(self, run, chance, ranks, kills, steps):
+        """Of a run that is held before its first step. In each attempt it may make so many steps more, which is at least one:
+        none is at its end before it was hurt."""
         for attempt in range(1, kills + 1):
+            run.let_pass(attempt * steps // (kills + 1))
             step = chance.choice([0, 0, 1, 5])
             wait_until(lambda a=attempt, s=step: run.has_stepped(a, s) or run.job_status()["attempt"] > a
                        or run.job_status()["attempt"] == a and run.job_status()["formed"] and s == 0,
                        f"attempt {attempt}")
             run.hurt(chance.randrange(ranks))
             wait_until(lambda a=attempt: run.job_status()["attempt"] > a, f"an attempt after {attempt}")
+        run.let_pass(steps)

@@ -104,8 +104,8 @@ struct Options {
                                          // this process; 0: its part of half of what is free
   std::uint64_t max_missed_saves = 3;    // --max-missed-saves, RATOON_MAX_MISSED_SAVES; saves in a row that
                                          // may fail before the run ends with exit code 84
-  std::uint64_t disk_patience_seconds = 300;  // --disk-patience, RATOON_DISK_PATIENCE_SECONDS; how long one
-                                              // call to the disk may hang
+  std::uint64_t disk_timeout_seconds = 300;  // --disk-timeout, RATOON_DISK_TIMEOUT_SECONDS; how long one
+                                             // call to the disk may hang
   // Checkpoints get copies in stores, "s3://bucket/runs" or "file:///mnt/other/runs", each run under its
   // name; a start resumes from the newest of all places. docs/train/tiers.md
   std::vector<std::string> stores{};  // --stores, RATOON_STORES; separated by commas

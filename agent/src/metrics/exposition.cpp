@@ -21,9 +21,9 @@ class Page {
  public:
   explicit Page(const MemberOptions& member) {
     namespace label = names::metric_label;
-    for (const auto& [name, value] : {std::pair(label::kNamespace, member.job_namespace),
-                                      {label::kJob, member.job_name},
-                                      {label::kRole, member.role},
+    for (const auto& [name, value] : {std::pair(label::kTrainingNamespace, member.job_namespace),
+                                      {label::kTrainingJob, member.job_name},
+                                      {label::kTrainingRole, member.role},
                                       {label::kIndex, std::to_string(member.index)},
                                       {label::kLocalRank, std::to_string(member.local_rank)}})
       one_.label.push_back({.name = std::string(name), .value = value});

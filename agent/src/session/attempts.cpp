@@ -231,7 +231,7 @@ void Session::Attempts::wait_for_copies(Duration at_most, const std::function<bo
 void Session::Attempts::complete(Engine& engine) {
   engine.finish();
   engine.end_reporting();
-  wait_for_copies(std::chrono::seconds(options_.disk_patience_seconds), [&engine] {
+  wait_for_copies(std::chrono::seconds(options_.disk_timeout_seconds), [&engine] {
     engine.leave_if_told();
     return true;
   });

@@ -59,9 +59,9 @@ Result<void> check_options(const Options& o) {
     return Error(ErrorKind::kInvalid, "--staging-slots must be at most " + std::to_string(kStagingSlotsMax));
   if (o.staging_memory_mib > kMibMax)
     return Error(ErrorKind::kInvalid, "--staging-memory-mib must be at most " + std::to_string(kMibMax));
-  if (o.disk_patience_seconds == 0 || o.disk_patience_seconds > kPatienceSecondsMax) {
+  if (o.disk_timeout_seconds == 0 || o.disk_timeout_seconds > kPatienceSecondsMax) {
     return Error(ErrorKind::kInvalid,
-                 "--disk-patience must be 1 to " + std::to_string(kPatienceSecondsMax) + " seconds");
+                 "--disk-timeout must be 1 to " + std::to_string(kPatienceSecondsMax) + " seconds");
   }
   return {};
 }

@@ -339,7 +339,7 @@ Beat CoordinatorLink::next_beat() {
           .damaged = position_.damaged,
           .silent_peers = {},
           .outlook = position_.outlook,
-          .save_seconds = position_.save_seconds};
+          .save_seconds = position_.save_seconds_at(now)};
 }
 
 void CoordinatorLink::beat_until_stopped(const std::stop_token& stop) {

@@ -128,7 +128,7 @@ void Session::Engine::enter(ProcessPhase phase) {
   const Timestamp now = clock_.now();
   accounts_->enter(phase, position_.step.value());
   phases_.enter(phase, position_.step, now);
-  position_.save_seconds = save_seconds(now);
+  note_saves_under_way();
   position_.is_winding_up = course_ && course_->is_over();
   position_.allowed = position_.is_winding_up ? std::nullopt : phases_.allowed();
   link_.note(position_);

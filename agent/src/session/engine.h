@@ -197,8 +197,7 @@ class Session::Engine : private data::WaitListener {
   void note_commit(Step step, Duration ago);
   // It ends before another one is begun because of a request: that one may be the hand-over's, too.
   [[nodiscard]] bool is_save_under_way() const;
-  // The last one, or the newest that is under way where that takes longer.
-  [[nodiscard]] std::optional<double> save_seconds(Timestamp now) const;
+  void note_saves_under_way();
   // One that did not read back is not called durable any longer than it takes to hear of that.
   void take_durable(const checkpoint::SaveProgress& progress);
   void show_durable();
@@ -256,7 +255,7 @@ class Session::Engine : private data::WaitListener {
     RunPosition position;
     Timestamp began;
   };
-  std::vector<Saved> saved_;       // and not known to be committed
+  std::vector<Saved> saved_;       // neither known to be committed nor missed
   bool says_uncommitted_ = false;  // that there are many of them, once it is known why
   // What is called durable, and since when; the one before it, should it turn out bad.
   struct Durable {

@@ -36,6 +36,7 @@ std::string reason_of(const std::string& own) {
 void Session::Engine::save(std::uint32_t agreed) {
   for (const auto& check : before_saves_) check();
   const Timestamp began = clock_.now();
+  saved_.push_back({.position = course_->position(), .began = began});
   enter(ProcessPhase::kSave);
   // What is asked for until now is served by this save, whoever asked for it and why ever it is made.
   served_save_request_ = link_.wanted().save_request;
@@ -45,7 +46,6 @@ void Session::Engine::save(std::uint32_t agreed) {
   // One that fails is in the saver's books: see look_at_saves().
   static_cast<void>(saver_.save(position_.step, state.tensors, run_record(agreed),
                                 wishes_.take_ticket().value_or(checkpoint::Ticket())));
-  saved_.push_back({.position = course_->position(), .began = began});
   saved_step_ = position_.step;
   says_uncommitted_ = saved_.size() >= kUncommittedSaid && std::has_single_bit(saved_.size());
   if (says_uncommitted_) saver_.ask_for_votes();
@@ -85,10 +85,10 @@ bool Session::Engine::is_save_under_way() const {
   return !saved_.empty() && clock_.now() - saved_.back().began < drain_->patience_with_commit();
 }
 
-std::optional<double> Session::Engine::save_seconds(Timestamp now) const {
-  const Duration under_way = saved_.empty() ? Duration(0) : now - saved_.back().began;
-  const Duration took = std::max(drain_->longest_commit(), under_way);
-  return took > Duration(0) ? std::optional(seconds(took)) : std::nullopt;
+void Session::Engine::note_saves_under_way() {
+  const Duration longest = drain_->longest_commit();
+  position_.save_seconds = longest > Duration(0) ? std::optional(seconds(longest)) : std::nullopt;
+  position_.saving_since = saved_.empty() ? std::nullopt : std::optional(saved_.front().began);
 }
 
 // Known at the end of a step, which may be long after it: that time is none of the disk's.
@@ -139,6 +139,7 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
   meters_.stale_saves = progress.stale;
   drain_->note_staged(!progress.is_written);
   if (progress.committed || !progress.damaged.empty()) take_durable(progress);
+  if (progress.is_committed) saved_.clear();  // those that are left were missed
   if (says_uncommitted_ && progress.votes && progress.votes->id.step == saved_step_) {
     says_uncommitted_ = false;
     say(std::to_string(saved_.size()) + " saves are not committed, and a start would not find them: " +
@@ -156,8 +157,8 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
 
 void Session::Engine::fail_if_stuck(const checkpoint::SaveProgress& progress) const {
   if (!progress.is_stuck) return;
-  fail(ExitCode::kStorage, "the disk has not answered for " + std::to_string(options_.disk_patience_seconds) +
-                               " s (--disk-patience), and what was saved is not on it: see " +
+  fail(ExitCode::kStorage, "the disk has not answered for " + std::to_string(options_.disk_timeout_seconds) +
+                               " s (--disk-timeout), and what was saved is not on it: see " +
                                options_.save_folder);
 }
 
@@ -185,7 +186,7 @@ bool Session::Engine::wait_until_committed(std::optional<Duration> at_most, cons
 // it is given as long as such work takes.
 Duration Session::Engine::patience_at_end() const {
   const Duration of_work = std::max<Duration>(kWorkOfOthers, kTimesUsual * save_costs_.write);
-  return std::chrono::seconds(options_.disk_patience_seconds) + of_work;
+  return std::chrono::seconds(options_.disk_timeout_seconds) + of_work;
 }
 
 bool Session::Engine::wait_for_last_commit() {
@@ -206,7 +207,7 @@ bool Session::Engine::wait_for_last_commit() {
     fail(ExitCode::kStorage,
          "the last checkpoint is not committed, and nothing of it has changed for " +
              std::to_string(wait.patience() / std::chrono::seconds(1)) +
-             " s (--disk-patience, and an hour or ten times as long as the last commit took): " + reason());
+             " s (--disk-timeout, and an hour or ten times as long as the last commit took): " + reason());
   };
   return wait_until_committed(std::nullopt, look);
 }

@@ -3,6 +3,7 @@
 // Thread contract: used by the training thread; implementations bring their own threads behind it.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,7 +43,13 @@ struct Position {
   std::vector<InventoryEntry> damaged{};    // of this attempt: told of before, and they did not read back
   std::string weights{};                    // at the end: the file that has them, where there is one
   std::optional<Outlook> outlook{};         // of rank 0
-  std::optional<double> save_seconds{};     // of the last one, or of the one that is under way until now
+  std::optional<double> save_seconds{};     // the longest of late; absent: nothing was saved yet
+  std::optional<Timestamp> saving_since{};  // of the oldest save that is under way
+
+  // With that one, as far as it is. While training waits for a save, no newer position is told.
+  [[nodiscard]] std::optional<double> save_seconds_at(Timestamp now) const {
+    return saving_since ? std::max(save_seconds.value_or(0), seconds(now - *saving_since)) : save_seconds;
+  }
 };
 
 // What the outside would like to happen after an agreed step; nobody is made to leave by it.

@@ -73,7 +73,7 @@ Rows rows_of_saving(Options& o) {
        "a machine"},
       {&o.max_missed_saves, env::kMaxMissedSaves, "--max-missed-saves",
        "saves in a row that may fail before the process ends with exit code 84"},
-      {&o.disk_patience_seconds, env::kDiskPatienceSeconds, "--disk-patience",
+      {&o.disk_timeout_seconds, env::kDiskTimeoutSeconds, "--disk-timeout",
        "seconds that one call to the disk may hang"},
   };
 }

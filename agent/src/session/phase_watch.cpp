@@ -20,7 +20,7 @@ bool is_before_the_loop(ProcessPhase phase) {
 Result<HangLimits> read_hang_limits(const Options& options) {
   const std::string& after = options.hang.after;
   HangLimits limits;
-  limits.save_at_least = limits.at_least + std::chrono::seconds(options.disk_patience_seconds);
+  limits.save_at_least = limits.at_least + std::chrono::seconds(options.disk_timeout_seconds);
   limits.is_off = after == "off";
   if (limits.is_off || after == "auto") return limits;
   const auto amount = parse_amount(after);

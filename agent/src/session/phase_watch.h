@@ -31,7 +31,7 @@ struct HangLimits {
   bool is_off = false;
 };
 
-// As --hang-after and --disk-patience have it; kInvalid names the option.
+// As --hang-after and --disk-timeout have it; kInvalid names the option.
 [[nodiscard]] Result<HangLimits> read_hang_limits(const Options& options);
 
 // Told by the training thread of each change of phase.

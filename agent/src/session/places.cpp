@@ -105,7 +105,7 @@ ExitCode exit_code_of(const Error& error) {
 
 Places::Places(const Options& options, std::shared_ptr<metrics::Meters> meters)
     : options_(options),
-      calls_(make_calls(std::chrono::seconds(options.disk_patience_seconds))),
+      calls_(make_calls(std::chrono::seconds(options.disk_timeout_seconds))),
       leaving_calls_(make_calls(kLeavingPatience)),
       tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
       identity_(find_identity(options, tiers_, *calls_)),

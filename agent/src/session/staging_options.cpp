@@ -42,7 +42,7 @@ checkpoint::SaverOptions saver_options(const Options& options) {
           .budget_bytes = budget_of(options),
           .slots_folder = options.staging_folder,
           .slots_name = name_of_place(options),
-          .patience = std::chrono::seconds(options.disk_patience_seconds)};
+          .patience = std::chrono::seconds(options.disk_timeout_seconds)};
 }
 
 std::uint64_t first_state_bytes_max(const Options& options) {

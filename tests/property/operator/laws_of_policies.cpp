@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "operator/core/silence.h"
 #include "tests/property/operator/laws.h"
 #include "tests/property/operator/recount.h"
 
@@ -162,9 +161,12 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
   }
   if (seen.job.spec.is_suspended || status.suspending_since) return;
   // One that is quiet before its first world is not let in before it is heard again.
-  const auto quiet = core::find_silent(seen, world_.now()).quiet;
+  const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
   const auto is_quiet = [&](const auto& member) {
-    return std::ranges::any_of(quiet, [&](const auto& process) { return process.member_uid == member.uid; });
+    return std::ranges::any_of(seen.processes, [&](const auto& process) {
+      const Duration silence = world_.now() - std::max(process.last_heard, seen.listening_since);
+      return process.identity.member_uid == member.uid && process.waiting && silence >= limit;
+    });
   };
   // A late beat of a start before this one hides that it waits, until it asks again.
   const auto is_hidden = [&](const auto& member) {

@@ -1,9 +1,9 @@
 // Laws about worlds: when one is given up, who sits in the next one, where its members may be, what it cost.
 #include <algorithm>
+#include <chrono>
 
 #include <gtest/gtest.h>
 
-#include "operator/core/sick_nodes.h"
 #include "tests/property/operator/laws.h"
 #include "tests/property/operator/recount.h"
 
@@ -128,10 +128,21 @@ void Laws::check_devices(const Observation& seen, const Decision& decision) cons
       if (pod.name == name && !pod.node.empty()) expected.insert(pod.node);
   }
   EXPECT_EQ(told, expected) << "other nodes are told of than those whose accelerator is unusable";
-  const auto sick = core::sick_nodes(seen, decision.status);
-  for (const auto& name : expected)
-    EXPECT_NE(std::ranges::find(sick, name), sick.end())
-        << name << " has an unusable accelerator and is not sick";
+  const auto counts_as_sick = [&](const std::string& name) {
+    return std::ranges::any_of(decision.status.failed_nodes, [&](const api::FailedNode& node) {
+      const Duration age = seen.wall_now.since_epoch - node.time.since_epoch;
+      return node.name == name && node.failures >= 2 && age < std::chrono::hours(1);
+    });
+  };
+  for (const auto& name : expected) {
+    EXPECT_TRUE(counts_as_sick(name)) << name << " has an unusable accelerator and is not sick";
+    for (const auto& action : decision.actions) {
+      const auto* create = std::get_if<core::CreatePod>(&action);
+      if (create == nullptr) continue;
+      EXPECT_NE(std::ranges::find(create->sick_nodes, name), create->sick_nodes.end())
+          << create->pod.name << " may go to " << name << ", which has an unusable accelerator";
+    }
+  }
 }
 
 // Those on which somebody fell silent, each for its time and no longer.

@@ -68,7 +68,7 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kLeaveWithin, "RATOON_LEAVE_WITHIN_SECONDS"},
                  {names::env::kStagingMemoryMib, "RATOON_STAGING_MEMORY_MIB"},
                  {names::env::kMaxMissedSaves, "RATOON_MAX_MISSED_SAVES"},
-                 {names::env::kDiskPatienceSeconds, "RATOON_DISK_PATIENCE_SECONDS"},
+                 {names::env::kDiskTimeoutSeconds, "RATOON_DISK_TIMEOUT_SECONDS"},
                  {names::env::kLaunch, "RATOON_LAUNCH"},
                  {names::env::kLifelineFd, "RATOON_LIFELINE_FD"},
                  {names::env::kTerminationFile, "RATOON_TERMINATION_FILE"},
@@ -120,7 +120,7 @@ TEST(Names, OfMetricsAreFrozen) {
                  {names::metric::kJobPhase, "ratoon_job_phase"},
                  {names::metric::kReconcileSeconds, "ratoon_reconcile_seconds"},
                  {names::metric::kNoticeSeconds, "ratoon_notice_to_action_seconds"},
-                 {names::metric::kRetries, "ratoon_retries_total"}});
+                 {names::metric::kRetries, "ratoon_reconcile_retries_total"}});
   expect_frozen({{names::metric_label::kNamespace, "namespace"},
                  {names::metric_label::kJob, "job"},
                  {names::metric_label::kRole, "role"},

@@ -63,7 +63,7 @@ Error PatientCalls::give_up(const std::string& doing) {
   was_abandoned_->store(true);
   const auto waited = std::chrono::duration_cast<std::chrono::seconds>(patience_).count();
   return {ErrorKind::kTimeout, doing + ": the disk has not answered for " + std::to_string(waited) +
-                                   " s (--disk-patience); see whether it answers anybody, mend or mount it, "
+                                   " s (--disk-timeout); see whether it answers anybody, mend or mount it, "
                                    "and start again"};
 }
 

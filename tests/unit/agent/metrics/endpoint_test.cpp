@@ -67,7 +67,8 @@ TEST_F(EndpointTest, ShowsEverySeriesWithTheProcessItIsOf) {
   const auto page = get(port, "/metrics");
   EXPECT_EQ(page.status, 200);
   EXPECT_THAT(page.headers.get("Content-Type"), testing::StartsWith("text/plain; version=0.0.4"));
-  const std::string labels = R"({namespace="team-a",job="digits",role="worker",index="3",local_rank="0")";
+  const std::string labels =
+      R"({training_namespace="team-a",training_job="digits",training_role="worker",index="3",local_rank="0")";
   for (const std::string line : {"# TYPE ratoon_step gauge", "# TYPE ratoon_replayed_steps_total counter",
                                  "# TYPE ratoon_step_seconds histogram"})
     EXPECT_THAT(page.body, HasSubstr(line + "\n"));
@@ -108,7 +109,8 @@ TEST_F(EndpointTest, ShowsValuesTimesAndAges) {
   EXPECT_THAT(text(), testing::Not(HasSubstr("ratoon_durable_age_seconds"))) << "nothing was committed";
   meters_.durable_since.set(now - 90s);
   meters_.stores[0].durable_since.set(now - 150s);
-  const std::string labels = R"({namespace="team-a",job="digits",role="worker",index="3",local_rank="0")";
+  const std::string labels =
+      R"({training_namespace="team-a",training_job="digits",training_role="worker",index="3",local_rank="0")";
   for (const auto& [name, rest] : {std::pair("ratoon_progress_ratio", "} 0.25\n"),
                                    {"ratoon_samples", "} 4096\n"},
                                    {"ratoon_replayed_samples_total", "} 32\n"},

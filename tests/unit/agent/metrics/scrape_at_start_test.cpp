@@ -54,7 +54,7 @@ class ScrapeAtStart : public testing::Test {
   void scrape(const std::stop_token& stop, std::uint32_t port, const std::string& job) {
     while (!stop.stop_requested() && !has_page_) {
       std::string page = ask(stop, port);
-      if (page.find("job=\"" + job + "\"") == std::string::npos) continue;
+      if (page.find("training_job=\"" + job + "\"") == std::string::npos) continue;
       page_ = std::move(page);
       has_page_ = true;
       has_page_.notify_all();

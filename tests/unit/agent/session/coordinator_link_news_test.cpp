@@ -77,6 +77,19 @@ TEST_F(CoordinatorLinkTest, ABeatSaysHowLongItStandsThereAndMay) {
   wait_until([&] { return !beat().allowed_seconds; });
 }
 
+TEST_F(CoordinatorLinkTest, ABeatSaysHowLongTheSaveTakesThatTrainingWaitsFor) {
+  auto joined = join();
+  form(1, 0.02);
+  ASSERT_TRUE(joined.get());
+  const auto beat = [this] { return coordinator_.processes(kJob).front().beat.value_or(Beat()); };
+  Position position{.attempt = Attempt(1), .phase = ProcessPhase::kSave, .save_seconds = 0.25};
+  link_->note(position);
+  wait_until([&] { return beat().save_seconds == 0.25; });
+  position.saving_since = SystemClock().now();
+  link_->note(position);
+  wait_until([&] { return beat().save_seconds > 0.5; });
+}
+
 TEST_F(CoordinatorLinkTest, HearsThatItsWorldIsGivenUpForAHang) {
   auto first = join();
   form(1);

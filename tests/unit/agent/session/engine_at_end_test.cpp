@@ -50,7 +50,7 @@ TEST_F(EngineAtEnd, EndsWhereAnotherRanksPartNeverComes) {
   const Failure why = failure_of(first);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kStorage));
-  EXPECT_THAT(why.what(), AllOf(HasSubstr("nothing of it has changed for 3900 s (--disk-patience"),
+  EXPECT_THAT(why.what(), AllOf(HasSubstr("nothing of it has changed for 3900 s (--disk-timeout"),
                                 HasSubstr("there is nothing of rank 1 for the checkpoint of step 3 in"),
                                 HasSubstr("whether this folder is the same one on their machines")));
   EXPECT_GE(first.link.clock.now() - began, 3900s);

@@ -201,6 +201,41 @@ TEST_F(EngineTest, ASaveThatIsUnderWayEndsBeforeTheNextOneThatIsAskedFor) {
       << "and is not waited for without end";
 }
 
+TEST_F(EngineTest, ASaveThatWasMissedIsNotUnderWay) {
+  auto alone = rank(0, 1);
+  alone.begin(100);
+  test::write_text(folder_ / "packs", "in the way of the folder");
+  testing::internal::CaptureStderr();
+  alone.steps(10);
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(alone.meters.missed_saves, 1u);
+  EXPECT_FALSE(alone.link.noted.save_seconds_at(alone.link.clock.now() + 1h));
+  alone.link.wants.save_request = 1;
+  EXPECT_EQ(alone.engine().wishes(), session::control::kSave);
+}
+
+// Who waits for pods to save hears of a save while training waits for it, and not only once it is done.
+TEST_F(EngineTest, ASaveIsUnderWayBeforeTheFirstByteOfItIsRead) {
+  auto first = rank(0, 2);
+  std::vector<std::optional<Timestamp>> since;
+  first.engine().track(
+      "look",
+      [&](StateWriter& out) {
+        since.push_back(first.link.noted.saving_since);
+        out.bytes("", "");
+      },
+      [](StateReader&) {});
+  first.begin(100);
+  since.clear();
+  first.step(session::control::kSave);
+  ASSERT_EQ(since.size(), 1u);
+  ASSERT_TRUE(since[0]);
+  first.link.clock.advance(30s);
+  EXPECT_GE(first.link.noted.save_seconds_at(first.link.clock.now()), 30);
+  first.step(session::control::kSave);
+  EXPECT_EQ(since.back(), since[0]) << "the other rank has saved neither";
+}
+
 // A disk so slow that the other rank's part comes after many minutes.
 TEST_F(EngineTest, AHandOverWaitsAsLongAsSavesTook) {
   auto first = rank(0, 2);

@@ -56,7 +56,7 @@ class OptionsTest : public testing::Test {
                              env::kMaxDuration,
                              env::kResumeFrom,
                              env::kSkip,
-                             env::kDiskPatienceSeconds,
+                             env::kDiskTimeoutSeconds,
                              env::kDeterministic,
                              env::kSeed,
                              env::kGlobalBatch,
@@ -95,7 +95,7 @@ TEST_F(OptionsTest, HaveDefaults) {
   EXPECT_EQ(options->staging_slots, 2u);
   EXPECT_EQ(options->staging_memory_mib, 0u);
   EXPECT_EQ(options->max_missed_saves, 3u);
-  EXPECT_EQ(options->disk_patience_seconds, 300u);
+  EXPECT_EQ(options->disk_timeout_seconds, 300u);
   EXPECT_EQ(options->member.coordinator_url, "");
   EXPECT_EQ(options->member.processes_per_node, 1u);
   EXPECT_EQ(options->member.lifeline_fd, -1);
@@ -312,7 +312,7 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
       {{"--leave-within", "0"}, "--leave-within must be 1 to 86400 seconds"},
       {{"--global-batch", "0"}, "--global-batch must be 1 to 268435456 samples, found 0"},
       {{"--global-batch", "268435457"}, "--global-batch must be 1 to 268435456 samples, found 268435457"},
-      {{"--disk-patience", "0"}, "--disk-patience must be 1 to 86400 seconds"},
+      {{"--disk-timeout", "0"}, "--disk-timeout must be 1 to 86400 seconds"},
       {{"--keep-every", "ten"},
        "--keep-every must be a whole number up to 18446744073709551615, found 'ten'"},
       {{"--keep-every", "-1"}, "--keep-every must be a whole number up to 18446744073709551615, found '-1'"},

@@ -109,7 +109,7 @@ TEST_F(PhaseWatchTest, WhatIsSaidOutweighsWhatIsLearned) {
 
 TEST_F(PhaseWatchTest, ADiskIsWaitedForAsLongAsItMayHang) {
   Options options = said("5s");
-  options.disk_patience_seconds = 300;
+  options.disk_timeout_seconds = 300;
   watch_ = PhaseWatch(read_hang_limits(options).value());
   train(2, 1s);
   EXPECT_EQ(watch_.allowed(), 5s);

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -54,13 +56,15 @@ class CoordinatorOverHttp : public testing::Test {
   }
 
   Answer post(std::string_view route, const std::string& body, const std::string& token = "secret",
-              Duration patience = std::chrono::minutes(2), const std::string& method = "POST") {
+              Duration patience = std::chrono::minutes(2), const std::string& method = "POST",
+              std::stop_token stop = {}) {
     const http::Request request{
         .method = method,
         .url = "http://127.0.0.1:" + std::to_string(server_->port()) + std::string(route),
         .headers = {{"Authorization", "Bearer " + token}},
         .body = body};
-    const auto response = transport_->call(request, {.total = patience, .silence = patience}, {});
+    const auto response =
+        transport_->call(request, {.total = patience, .silence = patience}, std::move(stop));
     return response ? Answer{response->status, response->body} : Answer{0, response.error().message()};
   }
   std::future<Answer> join(const JoinRequest& request) {

@@ -1,8 +1,11 @@
 // The coordinator over real HTTP on loopback. Its clock stands still unless a test moves it.
 #include "operator/coordinator/coordinator.h"
 
+#include <algorithm>
 #include <future>
+#include <stop_token>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -114,8 +117,22 @@ TEST_F(CoordinatorTest, ACallThatNobodyListensToAnyMoreTakesNoSeat) {
   announce(1, {process(0), process(1)});
   const auto request = test::join_request(process(0));
   auto another = join(test::join_request(process(1)));
-  EXPECT_EQ(post(names::route::kJoin, encode(request), "secret", 100ms).status, 0);
-  EXPECT_EQ(another.wait_for(300ms), std::future_status::timeout) << "those that listen wait on";
+  wait_until_heard(process(1));
+  std::stop_source hangs_up;
+  auto given_up = std::async(std::launch::async, [&] {
+    return post(names::route::kJoin, encode(request), "secret", 2min, "POST", hangs_up.get_token());
+  });
+  wait_until_heard(process(0));
+  hangs_up.request_stop();
+  EXPECT_EQ(given_up.get().status, 0);
+  // Each announcement that is news looks at all parked calls, and these change nothing for those that listen.
+  std::vector current = {process(0), process(1)};
+  while (coordinator_.load().parked > 1) {
+    std::ranges::reverse(current);
+    announce(1, current);
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(another.wait_for(0s), std::future_status::timeout) << "those that listen wait on";
   announce(1, {process(0), process(1)}, {test::seat(process(0), 0), test::seat(process(1), 1)});
   EXPECT_TRUE(waits(process(0))) << "the seat went to a closed connection";
   EXPECT_TRUE(join(request).get().as<JoinReply>().assignment.has_value());

@@ -34,12 +34,20 @@ TEST(OperatorMetrics, EverySeriesOfAJobIsThereFromItsFirstDecision) {
   OperatorMetrics metrics;
   metrics.note_status(kJob, {}, {});
   const std::string text = text_of(metrics);
-  EXPECT_THAT(text, HasSubstr(R"(ratoon_job_phase{job="digits",namespace="default",phase="Pending"} 1)"));
-  EXPECT_THAT(text, HasSubstr(R"(ratoon_job_phase{job="digits",namespace="default",phase="Running"} 0)"));
-  EXPECT_THAT(text,
-              HasSubstr(R"(ratoon_restarts_total{cause="disruption",job="digits",namespace="default"} 0)"));
   EXPECT_THAT(
-      text, HasSubstr(R"(ratoon_recovery_seconds_count{job="digits",namespace="default",phase="detect"} 0)"));
+      text,
+      HasSubstr(R"(ratoon_job_phase{phase="Pending",training_job="digits",training_namespace="default"} 1)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(R"(ratoon_job_phase{phase="Running",training_job="digits",training_namespace="default"} 0)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(ratoon_restarts_total{cause="disruption",training_job="digits",training_namespace="default"} 0)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(ratoon_recovery_seconds_count{phase="detect",training_job="digits",training_namespace="default"} 0)"));
 }
 
 TEST(OperatorMetrics, ALossAndARecoveryAreCountedOnce) {
@@ -51,13 +59,22 @@ TEST(OperatorMetrics, ALossAndARecoveryAreCountedOnce) {
   metrics.note_status(kJob, {}, after);
   metrics.note_status(kJob, after, after);
   const std::string text = text_of(metrics);
-  EXPECT_THAT(text,
-              HasSubstr(R"(ratoon_restarts_total{cause="disruption",job="digits",namespace="default"} 2)"));
-  EXPECT_THAT(text, HasSubstr(R"(ratoon_restarts_total{cause="hung",job="digits",namespace="default"} 3)"));
-  EXPECT_THAT(text,
-              HasSubstr(R"(ratoon_recovery_seconds_sum{job="digits",namespace="default",phase="total"} 4)"));
   EXPECT_THAT(
-      text, HasSubstr(R"(ratoon_recovery_seconds_count{job="digits",namespace="default",phase="total"} 1)"));
+      text,
+      HasSubstr(
+          R"(ratoon_restarts_total{cause="disruption",training_job="digits",training_namespace="default"} 2)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(ratoon_restarts_total{cause="hung",training_job="digits",training_namespace="default"} 3)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(ratoon_recovery_seconds_sum{phase="total",training_job="digits",training_namespace="default"} 4)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(ratoon_recovery_seconds_count{phase="total",training_job="digits",training_namespace="default"} 1)"));
 }
 
 TEST(OperatorMetrics, ANewLeaderGoesOnFromTheTotalsThatAreStored) {
@@ -69,15 +86,19 @@ TEST(OperatorMetrics, ANewLeaderGoesOnFromTheTotalsThatAreStored) {
   metrics.note_status(kJob, stored, after);
   metrics.note_status(kJob, after, after);
   const std::string text = text_of(metrics);
-  EXPECT_THAT(text,
-              HasSubstr(R"(ratoon_restarts_total{cause="disruption",job="digits",namespace="default"} 8)"));
-  EXPECT_THAT(text,
-              HasSubstr(R"(ratoon_restarts_total{cause="application",job="digits",namespace="default"} 1)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(ratoon_restarts_total{cause="disruption",training_job="digits",training_namespace="default"} 8)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(ratoon_restarts_total{cause="application",training_job="digits",training_namespace="default"} 1)"));
 }
 
 std::string spent(std::string_view part, int whole) {
-  return "ratoon_job_ledger_seconds_total{job=\"digits\",namespace=\"default\",part=\"" + std::string(part) +
-         "\"} " + std::to_string(whole) + "\n";
+  return "ratoon_job_ledger_seconds_total{part=\"" + std::string(part) +
+         "\",training_job=\"digits\",training_namespace=\"default\"} " + std::to_string(whole) + "\n";
 }
 
 WallTime at(int second) {
@@ -132,8 +153,10 @@ TEST(OperatorMetrics, AJobThatIsGoneLeavesNoSeriesAndComesBackAtZero) {
   EXPECT_THAT(text_of(metrics), HasSubstr("other"));
   EXPECT_THAT(text_of(metrics), HasSubstr("ratoon_reconcile_seconds_count 1\n")) << "of all jobs alike";
   metrics.note_status(kJob, {}, {});
-  EXPECT_THAT(text_of(metrics),
-              HasSubstr(R"(ratoon_restarts_total{cause="disruption",job="digits",namespace="default"} 0)"));
+  EXPECT_THAT(
+      text_of(metrics),
+      HasSubstr(
+          R"(ratoon_restarts_total{cause="disruption",training_job="digits",training_namespace="default"} 0)"));
 }
 
 TEST(OperatorMetrics, RetriesAreCountedAndWhatFollowsANoticeIsTimed) {
@@ -160,8 +183,9 @@ TEST(OperatorMetrics, ARecoveryIsInTheBucketsFromItsBoundOn) {
   const auto expect = [&](const std::string& bound, int events) {
     EXPECT_THAT(
         text,
-        HasSubstr(R"(ratoon_recovery_seconds_bucket{job="digits",namespace="default",phase="detect",le=")" +
-                  bound + "\"} " + std::to_string(events) + "\n"));
+        HasSubstr(
+            R"(ratoon_recovery_seconds_bucket{phase="detect",training_job="digits",training_namespace="default",le=")" +
+            bound + "\"} " + std::to_string(events) + "\n"));
   };
   expect("2", 0);
   expect("3", 1);

@@ -41,25 +41,24 @@ TEST(SelfMetrics, WhatIsKeptElsewhereIsToldAsItIsWhenAsked) {
                      .memory_bytes = 4096,
                      .cpu_seconds = 1.25};
   const std::string text = metrics.text(first);
-  EXPECT_THAT(text, HasSubstr(R"(ratoon_copy_behind_seconds{resource="nodes"} 2.5)"));
-  EXPECT_THAT(text, HasSubstr(R"(ratoon_copy_behind_seconds{resource="pods"} 0)"));
-  for (const char* line :
-       {"\nratoon_jobs_waiting 3\n", "\nratoon_jobs_wait_seconds 0.5\n", "\nratoon_messages_total 100\n",
-        "\nratoon_polls_parked 7\n", "\nratoon_leading 1\n",
-        "\nratoon_door_certificate_end_timestamp_seconds 1800000000\n",
-        "\nprocess_resident_memory_bytes 4096\n", "\nprocess_cpu_seconds_total 1.25\n"})
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_cache_staleness_seconds{resource="nodes"} 2.5)"));
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_cache_staleness_seconds{resource="pods"} 0)"));
+  for (const char* line : {"\nratoon_reconcile_queue_jobs 3\n", "\nratoon_reconcile_queue_wait_seconds 0.5\n",
+                           "\nratoon_messages_total 100\n", "\nratoon_long_polls 7\n", "\nratoon_leading 1\n",
+                           "\nratoon_coordinator_certificate_expiry_timestamp_seconds 1800000000\n",
+                           "\nprocess_resident_memory_bytes 4096\n", "\nprocess_cpu_seconds_total 1.25\n"})
     EXPECT_THAT(text, HasSubstr(line));
 
   const std::string later = metrics.text({.load = {.messages = 130, .parked = 0}, .cpu_seconds = 1.5});
   for (const char* line :
-       {"\nratoon_jobs_waiting 0\n", "\nratoon_messages_total 130\n", "\nratoon_polls_parked 0\n",
+       {"\nratoon_reconcile_queue_jobs 0\n", "\nratoon_messages_total 130\n", "\nratoon_long_polls 0\n",
         "\nratoon_leading 0\n", "\nprocess_cpu_seconds_total 1.5\n"})
     EXPECT_THAT(later, HasSubstr(line));
 }
 
 TEST(SelfMetrics, WithoutACertificateThereIsNoEndOfOne) {
   SelfMetrics metrics;
-  EXPECT_THAT(metrics.text({}), Not(HasSubstr("\nratoon_door_certificate_end_timestamp_seconds ")));
+  EXPECT_THAT(metrics.text({}), Not(HasSubstr("\nratoon_coordinator_certificate_expiry_timestamp_seconds ")));
 }
 
 TEST(SelfMetrics, AProcessHasMemoryAndTookTime) {

@@ -123,7 +123,7 @@ TEST_F(PatientDiskTest, AnInventoryDoesNotHangWithIt) {
     }();
     ASSERT_FALSE(inventory) << path;
     EXPECT_EQ(inventory.error().kind(), ErrorKind::kTimeout);
-    EXPECT_THAT(inventory.error().message(), AllOf(HasSubstr(path), HasSubstr("--disk-patience")));
+    EXPECT_THAT(inventory.error().message(), AllOf(HasSubstr(path), HasSubstr("--disk-timeout")));
     EXPECT_TRUE(calls_->was_abandoned()->load()) << "the process must not be torn down around its thread";
     let_go();
     disk_->set_faults({});

@@ -129,7 +129,7 @@ TEST_F(AdoptionTest, ADiskThatHangsWhileItLooksIsAnErrorAfterItsPatience) {
     ASSERT_FALSE(saver);
     EXPECT_EQ(saver.error().kind(), ErrorKind::kTimeout);
     EXPECT_THAT(saver.error().message(),
-                testing::HasSubstr("the disk has not answered for 3600 s (--disk-patience)"));
+                testing::HasSubstr("the disk has not answered for 3600 s (--disk-timeout)"));
     EXPECT_TRUE(calls->was_abandoned()->load());
   }
   gate->open();
@@ -171,7 +171,7 @@ TEST_P(HangingSlotsTest, IsSaidAndNotWaitedFor) {
   const auto progress = saver->poll();
   EXPECT_TRUE(progress.must_end);
   EXPECT_EQ(progress.last_error, "opening staged memory at " + (folder_ / "slots-0.slot").string() +
-                                     ": the disk has not answered for 3600 s (--disk-patience); see whether "
+                                     ": the disk has not answered for 3600 s (--disk-timeout); see whether "
                                      "it answers anybody, mend or mount it, and start again");
   EXPECT_TRUE(calls->was_abandoned()->load());
 }

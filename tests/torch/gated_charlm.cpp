@@ -1,0 +1,17 @@
+// examples/charlm whose steps a test lets pass.
+//
+//   TEST_STEP_GATE=file gated_charlm ... as charlm
+#include <torch/optim/adamw.h>
+
+#include <ratoon/torch.h>
+#include <ratoon/torch_stream.h>
+
+#include "examples/charlm/corpus.h"
+#include "examples/charlm/flags.h"
+#include "examples/charlm/gpt.h"
+#include "tests/torch/gated_steps.h"
+
+// The loop of the example calls its step and its session so, and takes samples once in a step.
+#define take(rank, size) take((ratoon::test::wait_at_gate(step, session), rank), size)
+
+#include "examples/charlm/charlm.cpp"  // NOLINT(bugprone-suspicious-include): the example as it is
