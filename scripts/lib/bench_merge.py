@@ -1,5 +1,5 @@
-"""bench_merge.py OUT IN...: files of google-benchmark's JSON with the same rows as one; each number is the median of
-theirs, and `rounds` says of how many."""
+"""bench_merge.py OUT IN...: merges files of google-benchmark's JSON with the same rows into one; each number is the median of
+their numbers, and `rounds` is the number of files."""
 import json
 import statistics
 import sys

@@ -1,11 +1,11 @@
-"""bench_ratios.py [--enforce=measured | --enforce=all] TABLE RESULT...: writes into each row of the results what TABLE compares
-it with: `ratios`, a list of {field, of, ratio, least}, where a ratio above 1 is the better for us: a rate over its limit or peer,
-a time or an amount of memory under it. A limit of 0 is kept, which is 1, or is not, which is 0. What was not measured in this
-run is left out. A table that is not there compares nothing. A row of one name in two results is refused: one would be compared
-in the other's place.
+"""bench_ratios.py [--enforce=measured | --enforce=all] TABLE RESULT...: writes the comparisons of TABLE into
+each row of the results: `ratios`, a list of {field, of, ratio, least}. A ratio above 1 is better for us: a rate over its limit or
+peer, a time or an amount of memory under it. For a limit of 0 the ratio is 1 if it is kept, else 0. Fields that this run did not
+measure are left out. A missing table compares nothing. A row of one name in two results is refused: one would be compared in
+the other's place.
 
-With --enforce, a ratio below the least one that TABLE allows is said, and the exit code is 1. With --enforce=all, so is a line of
-TABLE that has a least ratio and found nothing to compare: a benchmark that was renamed is no longer held to anything."""
+With --enforce, a ratio below the least one in TABLE is printed, and the exit code is 1. With --enforce=all, so is a line of TABLE
+that has a least ratio and found nothing to compare: a renamed benchmark would have no limit."""
 import fnmatch
 import json
 import os
@@ -37,8 +37,8 @@ def number(text):
 
 
 def other_of(row, pattern, other, rows):
-    """(what it is called, its value): a number, a counter of the same row, or a field of a peer's row, in whose name a *
-    stands for what it stood for in the row's."""
+    """(its name, its value): a number, a counter of the same row, or a field of a peer's row. A * in the peer's name stands
+    for the text that it matched in the row's name."""
     if (limit := number(other)) is not None:
         return f"limit {other}", limit
     name, _, field = other.rpartition(" ")
@@ -50,7 +50,7 @@ def other_of(row, pattern, other, rows):
 
 
 def ratio_of(field, ours, against):
-    """Nothing where one of them was not measured, or nothing can be divided by it."""
+    """None if one of them was not measured, or the divisor is 0."""
     if ours is None or against is None:
         return None
     if ours == against:
@@ -60,7 +60,7 @@ def ratio_of(field, ours, against):
 
 
 def compare(rows, table):
-    """(what fell short, what was not measured), of the lines that have a least ratio."""
+    """(lines below their least ratio, lines that were not measured), of the lines that have a least ratio."""
     short, unmeasured = [], []
     for pattern, field, other, least in table:
         compared = False

@@ -1,9 +1,9 @@
-"""Prints google-benchmark's JSON files as one table: benchmark, real time, CPU time, rate, peak memory where a benchmark
-has the counter peak_bytes, and its other counters; then what bench_ratios.py compared."""
+"""Prints google-benchmark's JSON files as one table: benchmark, real time, CPU time, rate, peak memory if a benchmark has the
+counter peak_bytes, and its other counters; then the comparisons of bench_ratios.py."""
 import json
 import sys
 
-# What google-benchmark itself puts into a row; all other numbers are counters.
+# Fields that google-benchmark itself writes into a row; all other numbers are counters.
 OWN = {"family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations", "real_time",
        "cpu_time", "rounds", "items_per_second", "bytes_per_second", "peak_bytes"}
 

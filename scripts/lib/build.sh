@@ -15,18 +15,18 @@ build_preset() {
     cmake --build "$RATOON_REPO/build/$preset" --parallel "$jobs" ${1:+--target "$@"}
 }
 
-# The package ratoon for Python is built where scripts/setup has put what compiles it.
+# The package ratoon for Python is built if scripts/setup has installed the packages that compile it.
 has_python_package() { if [[ -e $RATOON_PYTHON_ROOT/.ratoon-complete ]]; then echo ON; else echo OFF; fi; }
 
-# run_ctest PRESET ARGUMENT...: ctest's report is printed as it comes, but for its closing lines, which are kept in
-# build/<preset>/closing.txt, so that what else is to be said can be said before them.
+# run_ctest PRESET ARGUMENT...: prints ctest's report while it runs, except for its closing lines. These are kept in
+# build/<preset>/closing.txt, so that other lines can be printed before them.
 run_ctest() {
   local folder=$RATOON_REPO/build/$1
   shift
   : >"$folder/closing.txt"
   rm -f "$folder/ctest.xml"
   # Tests wait for much of their time: half as many again as there are jobs keep the cores busy.
-  # What a program skipped is listed at the end of its output: that is never cut off.
+  # Skipped cases of a program are listed at the end of its output, which is never cut off.
   ctest --test-dir "$folder" --parallel $((jobs + (jobs + 1) / 2)) --output-on-failure --no-tests=error --timeout 900 \
     --test-output-size-passed 65536 --test-output-truncation middle --output-junit "$folder/ctest.xml" "$@" 2>&1 |
     python3 -u "$RATOON_REPO/scripts/lib/ctest_progress.py" "$folder/closing.txt"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The cache outside the tree: things come into it whole or not at all.
+# The cache outside the tree: each folder in it is complete.
 
-# lock_cache: one setup at a time; a second one waits. What a killed setup left half done is removed.
+# lock_cache: one setup at a time; a second one waits. Unfinished folders of a killed setup are removed.
 lock_cache() {
   mkdir -p "$RATOON_CACHE" 2>/dev/null ||
     stop "the cache $RATOON_CACHE cannot be written" "set XDG_CACHE_HOME to a folder of yours, then $0"
@@ -13,7 +13,7 @@ lock_cache() {
   rm -rf "$RATOON_CACHE"/.partial-*
 }
 
-# is_complete FOLDER PIN: it was published from exactly this pin (a checksum of what names its contents).
+# is_complete FOLDER PIN: the folder was published with this pin (a checksum of the list of its contents).
 is_complete() { [[ -r $1/.ratoon-complete && $(<"$1/.ratoon-complete") == "$2" ]]; }
 
 checksum_of() { cat "$@" | sha256sum | cut -c1-32; }

@@ -1,5 +1,5 @@
-"""ctest_progress.py CLOSING: prints ctest's report as it comes, but for its closing lines, which it writes to the file. A test
-that failed may have printed the report of another ctest: the closing lines are those that count as many tests as this run has."""
+"""ctest_progress.py CLOSING: prints ctest's report while it runs, except for its closing lines, which it writes to the file. A
+test that failed may have printed the report of another ctest: the closing lines are those that count the tests of this run."""
 import re
 import sys
 

@@ -1,8 +1,8 @@
-"""Reads ctest's JUnit file. `skipped FILE` prints by reason what was skipped: whole tests, which say "SKIPPED: reason" and exit
-77, and cases within programs. `unexpected FILE TABLE LANE` says of what was skipped and had no right to, by the table
-tests/expected_skips.txt, and is red then. `failed FILE` prints a regular expression that makes ctest pick just the failed
-tests. `repeated FOLDER` prints a line a test over all files of the folder: how often it ran, was skipped and failed; what a
-failed one said becomes a file beside them. Its exit code is 1 where one failed or none ran."""
+"""Reads ctest's JUnit file. `skipped FILE` prints skipped tests by reason: whole tests, which print "SKIPPED: reason" and exit
+with 77, and cases within programs. `unexpected FILE TABLE LANE` prints skips that the table tests/expected_skips.txt does not
+expect, and is red if there are any. `failed FILE` prints a regular expression with which ctest picks only the failed tests.
+`repeated FOLDER` prints a line for each test over all files of the folder: the number of runs, skips and failures. It writes the
+output of each failed run into a file beside them. Its exit code is 1 if a test failed or none ran."""
 import collections
 import pathlib
 import re

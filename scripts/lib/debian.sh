@@ -4,7 +4,7 @@
 package_lines() { awk -F' *[|] *' -v stages="$*" '/^[^#]/ && index(" " stages " ", " " $2 " ") { print $1 "|" $3 }' \
   "$RATOON_REPO/scripts/packages/debian.txt"; }
 
-# missing_packages STAGE...: not installed by dpkg, and the probe does not find the thing some other way either.
+# missing_packages STAGE...: packages that dpkg has not installed and whose probe finds no other installation.
 missing_packages() {
   local installed package probe
   installed=" $(dpkg-query -W -f='${db:Status-Status} ${Package}\n' 2>/dev/null | sed -n 's/^installed //p' | tr '\n' ' ')"
@@ -67,7 +67,7 @@ daemon_policy=${RATOON_DAEMON_POLICY:-/usr/sbin/policy-rc.d}
 made_daemon_policy=false
 
 # hold_daemons PACKAGE...: containerd and prometheus would start as services of the system; here they are only programs.
-# The policy asks whether this setup still lives: one that a killed setup left behind holds nothing back.
+# The policy checks that this setup still runs: the policy of a killed setup has no effect.
 hold_daemons() {
   if [[ " $* " != *' containerd '* && " $* " != *' prometheus '* ]] || [[ -e $daemon_policy ]]; then return; fi
   made_daemon_policy=true
@@ -81,8 +81,8 @@ release_daemons() {
   made_daemon_policy=false
 }
 
-# run_apt PACKAGES ARGUMENT...: waits for another apt-get or dpkg to finish, ten minutes at most. What it says of a lock
-# is looked for in English, whatever language the machine speaks.
+# run_apt PACKAGES ARGUMENT...: waits for another apt-get or dpkg to finish, ten minutes at most. It runs in English, so
+# that messages about a lock are recognised on a machine with another language.
 run_apt() {
   local packages=$1 log=$RATOON_CACHE/logs/apt-$2.log tries=0
   shift

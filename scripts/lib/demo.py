@@ -1,8 +1,8 @@
 """demo.py PROGRAMS FOLDER: the demonstration of scripts/quickstart.
 
-Runs examples/digits with `ratoon run`, takes a process and two nodes away from it, runs it once more unhurt, and compares what
-both ended with, bit for bit. PROGRAMS holds ratoon and digits; FOLDER gets with-losses/ and unbroken/, begun afresh each
-time. Exit codes: 0 the same bits, 1 not so, 130 stopped by Ctrl-C."""
+Runs examples/digits with `ratoon run`, takes a process and two nodes away from it, runs it once more without losses, and
+compares the results, bit for bit. PROGRAMS holds ratoon and digits; FOLDER gets with-losses/ and unbroken/, which start over each
+time. Exit codes: 0 equal bits, 1 different bits, 130 stopped by Ctrl-C."""
 import hashlib
 import json
 import os
@@ -14,10 +14,10 @@ import time
 
 JOB = pathlib.Path(__file__).resolve().parents[2] / "examples/digits/job.yaml"
 STEPS = 600
-PAUSE_MS = 40         # of the run with losses: longer steps change no bit, and leave time to look
-STEPS_TO_A_LOSS = 80  # durable ones, from one to the next
+PAUSE_MS = 40         # pause of the run with losses: longer steps change no bit, and leave time to watch
+STEPS_TO_A_LOSS = 80  # durable steps from one loss to the next
 NEXT = """
-What to try next:
+Next steps:
   {ratoon} run examples/digits/job.yaml --reclaim-every 5s -- --steps 4000
                         the same job, longer, which loses a node every five seconds; --help has what else can be done to it
   docs/train/loop.md    how to turn your training loop into such a program
@@ -25,7 +25,7 @@ What to try next:
 
 
 class Failure(Exception):
-    """What is wrong, and what to do next."""
+    """A fault, and the next command."""
 
 
 def say(text):
@@ -33,7 +33,7 @@ def say(text):
 
 
 def shown(path):
-    """As one would type it."""
+    """The path in the form in which a user would type it."""
     near = os.path.relpath(path)
     return str(path) if near.startswith("..") else near
 
@@ -43,7 +43,7 @@ class Run:
 
     def __init__(self, programs, folder):
         self.ratoon, self.folder = programs / "ratoon", folder
-        # The trainer that lies there, whatever else is in PATH; and the example as it is, whatever was exported.
+        # The trainer in that folder comes first in PATH; exported variables of Ratoon do not change the example.
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("RATOON_")}
         self.environment["PATH"] = f"{programs}:{os.environ['PATH']}"
         self.process = None
@@ -63,7 +63,7 @@ class Run:
                 self.process.send_signal(signal.SIGINT)
                 self.process.wait()
             except KeyboardInterrupt:
-                pass  # once more, then: it does not wait for its members any longer
+                pass  # a second signal: it no longer waits for its members
 
     def finish(self):
         code = self.process.wait()
@@ -71,7 +71,7 @@ class Run:
             raise Failure(f"the run ended with exit code {code}", f"read what its members printed in {shown(self.folder)}/logs")
 
     def ask(self, *words):
-        """What another `ratoon` command prints."""
+        """The output of another `ratoon` command."""
         done = subprocess.run([self.ratoon, *words], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True)
         if done.returncode != 0:
@@ -80,13 +80,13 @@ class Run:
         return done.stdout
 
     def status(self):
-        """status.json of this run, as soon as it is there: it is replaced in one moment, never half written."""
+        """status.json of this run, as soon as it exists: it is replaced atomically, never half written."""
         file = self.folder / "status.json"
         document = json.loads(file.read_text()) if file.exists() else {}
         return document if document.get("runner_pid") == self.process.pid else None
 
     def wait_until_ready(self, losses):
-        """Until all train again after so many losses, and more has become durable. Returns the node of each member."""
+        """Waits until all train again after these losses, and further steps are durable. Returns the node of each member."""
         while self.process.poll() is None:
             found = nodes_when_ready(self.status(), losses)
             if found:
@@ -107,7 +107,7 @@ def nodes_when_ready(document, losses):
 
 
 def lose(run):
-    """kill -9 of a process; a node that is gone without a word; a node that says so three seconds before."""
+    """Kills a process with kill -9, takes a node without notice, and takes a node with three seconds of notice."""
     at = ("--run", run.folder)
     run.wait_until_ready(0)
     run.ask("kill", "worker-1", *at)
@@ -125,7 +125,7 @@ def digest_of_weights(file):
 
 
 def ends_of(run):
-    """What is to be equal."""
+    """The values that must be equal."""
     report = json.loads(run.ask("report", run.folder, "--json"))
     (samples,) = report["samples"]
     return {"steps": str(report["step"]), "samples": str(samples["samples"]), "digest of the samples": samples["digest"],

@@ -1,7 +1,7 @@
 """draw_run.py RATOON [FILE]: the picture of a run in README.md, docs/run.svg, from the report of a recorded run.
 
-The run is tests/integration/recorded_run: what scripts/quickstart did on two cores, without its checkpoints. The drawings and
-their colours are those of `ratoon report`; this program puts two of them into one file that needs nothing else."""
+The run is tests/integration/recorded_run: a run of scripts/quickstart on two cores, without its checkpoints. The drawings and
+their colours are those of `ratoon report`; this program puts two of them into one file without dependencies."""
 import pathlib
 import re
 import subprocess
@@ -25,7 +25,7 @@ def page_of(ratoon):
 
 
 def drawing(page, label):
-    """(height, what is in it) of the drawing that the page calls so."""
+    """(height, content) of the drawing with this label."""
     found = re.search(rf'<svg viewBox="0 0 {WIDTH} ([\d.]+)"[^>]* aria-label="{label}">(.*?)</svg>', page, re.S)
     if not found:
         raise SystemExit(f"the report has no drawing '{label}'; it is named in cli/report/drawings.cpp, and in this program")
@@ -33,8 +33,8 @@ def drawing(page, label):
 
 
 def style_for(page, body):
-    """The rules of the page's style for what the picture has: a rule for `svg` or `body` is about the page. Colours are written
-    out, for programs that do not know var()."""
+    """The rules of the page's style for elements of the picture; rules for `svg` or `body` are about the page. Colours are
+    written out, for programs that do not know var()."""
     style, used = re.search(r"<style>(.*?)</style>", page, re.S)[1], {f".{name}" for name in words_in_classes(body)}
     light, dark = (dict(re.findall(r"--(\w+):([^;}]+)", colours)) for colours in re.findall(r":root\{(.*?)\}", style, re.S))
     rules = [(".back", "fill:var(--card)")]

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Where everything is. Sourced by every script; by hand too, for a shell that builds and tests as the scripts do:
+# The paths of all tools. Every script sources this. Source it by hand for a shell that builds and tests like the scripts:
 #   source scripts/lib/env.sh
 
 RATOON_REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -15,14 +15,14 @@ RATOON_PYTHON_ROOT=$RATOON_CACHE/python-$python_pin
 export RATOON_REPO RATOON_CACHE RATOON_LIBTORCH_ROOT RATOON_PYTHON_ROOT
 
 # ccache hits across clones at different paths: paths below the repository are hashed relative to it, and the folder of
-# the build is not hashed. The sloppiness is what a precompiled header needs, and that the language of messages counts not.
+# the build is not hashed. A precompiled header needs the sloppiness; it also ignores the language of messages.
 export CCACHE_DIR=${CCACHE_DIR:-$RATOON_CACHE/ccache}
 export CCACHE_BASEDIR=$RATOON_REPO
 export CCACHE_NOHASHDIR=1
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime,locale
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 
-# Property tests draw their seeds from the commit: what is green on one commit says a little more than on the one before.
+# Property tests draw their seeds from the commit, so that each commit tests other cases.
 RATOON_COMMIT=${RATOON_COMMIT:-$(git -C "$RATOON_REPO" rev-parse HEAD 2>/dev/null || true)}
 export RATOON_COMMIT
 
@@ -35,7 +35,7 @@ server_field() {
     "$RATOON_REPO/scripts/packages/servers/servers.txt"
 }
 
-# server_version NAME: what the server's go.mod pins.
+# server_version NAME: the version in the server's go.mod.
 server_version() {
   awk -v module="$(server_field "$1" 2)" '{ sub(/^require[ \t]+/, "") } $1 == module { print $2; exit }' \
     "$RATOON_REPO/scripts/packages/servers/$1/go.mod"

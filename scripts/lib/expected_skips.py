@@ -1,4 +1,4 @@
-"""Which skips are expected, and where: the table tests/expected_skips.txt."""
+"""The expected skips and their conditions: the table tests/expected_skips.txt."""
 import dataclasses
 import fnmatch
 
@@ -26,7 +26,7 @@ def holds(condition, lane, has):
 
 
 def read_table(path):
-    """None expected where there is no table."""
+    """Without a table no skip is expected."""
     try:
         with open(path) as file:
             lines = [line for line in file if line.strip() and not line.startswith("#")]

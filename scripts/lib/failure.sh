@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Why a step failed, told in one sentence from what its tool printed; and the check that comes before a big step.
+# One sentence with the reason of a failed step, from the output of its tool; and the check before a big step.
 
 no_network='could not resolve|temporary failure|name or service not known|no such host|network is unreachable'
 no_network+='|newconnectionerror|failed to establish a new connection|max retries exceeded|connection refused'

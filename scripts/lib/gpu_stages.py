@@ -13,7 +13,7 @@ import threading
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-# A dry run names others: programs of another build, with the device that they know.
+# A dry run names another build, and the device of its programs.
 PROGRAMS = pathlib.Path(os.environ.get("RATOON_GPU_PROGRAMS", REPOSITORY / "build/gpu/bin"))
 DEVICE = os.environ.get("RATOON_GPU_DEVICE", "cuda")
 CONFIGURATION = 82
@@ -43,7 +43,7 @@ class Red(Exception):
 
 
 class Figures:
-    """OUT/gpu.json: one object, rewritten whole after each row, so that a machine that is taken away costs one row at most."""
+    """OUT/gpu.json: one object, rewritten whole after each row, so that the loss of the machine costs one row at most."""
 
     def __init__(self, folder):
         self.file = folder / "gpu.json"
@@ -107,14 +107,14 @@ class Stage:
         return process
 
     def end(self):
-        """Nothing that it started stays on the device."""
+        """Ends all processes of the stage, so that none stays on the device."""
         for process in self.started:
             if process.poll() is None:
                 process.kill()
                 process.wait()
 
     def end_of(self, process):
-        """What it printed; a process that does not end is killed and is red."""
+        """The output of the process; a process that does not end is killed and is red."""
         try:
             said, _ = process.communicate(timeout=self.left())
         except subprocess.TimeoutExpired:
@@ -218,7 +218,7 @@ def shared(stage):
         stage.expect(digests[0] == digests[1], "two such runs end with equal bits")
 
 
-# name: (what runs, seconds)
+# name: (function, seconds)
 STAGES = {
     "facts": (probe, 90), "bits": (probe, 120), "assert": (probe, 60), "stuck": (probe, 90), "memory": (probe, 60),
     "restart": (probe, 120), "averaging": (probe, 150), "data": (data, 60), "kill": (kill, 150), "shared": (shared, 100),
@@ -236,7 +236,7 @@ def run(name, figures):
         finally:
             stage.end()
         state = "green" if stage.is_good else "red"
-    except Exception as red:  # whatever it is, the stages after this one run
+    except Exception as red:  # after any exception the later stages still run
         figures.add(name, {"red": f"{type(red).__name__}: {red}"})
         print(f"{name}: RED: {type(red).__name__}: {red}", flush=True)
         state = "red"

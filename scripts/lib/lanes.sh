@@ -20,7 +20,7 @@ lane_selection() {
   esac
 }
 
-# lane_targets NAME: what to build for it; nothing said is everything.
+# lane_targets NAME: the targets to build for it; an empty list means all.
 lane_targets() {
   case $1 in
     asan-ubsan) printf '%s\n' tests-unit tests-property tests-conformance tests-sanitizers ;;
@@ -43,7 +43,7 @@ run_lane() {
   build_preset "$preset" "${targets[@]}" || end_red "$lane" "did not build"
   built=$SECONDS
   say "lane $lane: built in $((built - began)) s, testing"
-  # The simulated worlds of a lane are the same each time: a landing must not depend on a rare one. nightly draws its own.
+  # The simulated worlds of a lane are the same each time: a rare one must not block a change. scripts/nightly draws its own.
   RATOON_FIRST_SEED=${RATOON_FIRST_SEED:-1} run_ctest "$preset" "${selection[@]}" || status=$?
   tested=$SECONDS
   check_skips "$preset" "$lane" || skips=$?

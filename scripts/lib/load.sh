@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Processes that compute without end, for tests that are to pass on a busy machine. Each ends with its script, too.
+# Processes that compute without end, for tests that must pass on a busy machine. Each ends with its script, too.
 
 load_pids=()
 

@@ -7,8 +7,8 @@ only_tests= # a regular expression over names, of tests labelled nightly; empty:
 
 fresh_seed() { od -An -N4 -tu4 /dev/urandom | tr -d ' '; }
 
-# run_labelled PRESET LABEL SECONDS ENVIRONMENT...: ctest's tests with that label; a failure's replay is noted. Those that
-# are labelled nightly, too, run with that label only.
+# run_labelled PRESET LABEL SECONDS ENVIRONMENT...: ctest's tests with that label; records the command that replays a
+# failure. Tests that are also labelled nightly run only with that label.
 run_labelled() {
   local preset=$1 label=$2 seconds=$3 report=build/$1/ctest.xml others=()
   shift 3
@@ -21,7 +21,7 @@ run_labelled() {
   return 1
 }
 
-# note_part NAME BEFORE: docs/nightly.md says how a part ended: red where there are more red commands than before it.
+# note_part NAME BEFORE: writes the result of a part into docs/nightly.md: red if there are more red commands than before.
 note_part() {
   local result=green
   if ((${#red_commands[@]} > $2)); then result=red; fi
@@ -41,7 +41,7 @@ run_nightly_tests() {
   if [[ -e docs/nightly.md ]]; then python3 scripts/lib/nightly_record.py docs/nightly.md tests "${counts[@]}"; fi
 }
 
-# run_optimized_tests PRESET: CI runs them under sanitizers, compiled as for a debugger.
+# run_optimized_tests PRESET: CI runs these tests only under sanitizers, without optimization.
 run_optimized_tests() {
   say "unit and conformance tests as optimized code"
   run_labelled "$1" "(unit|conformance)" 900 RATOON_FIRST_SEED=1 || true

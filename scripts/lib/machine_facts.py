@@ -1,4 +1,4 @@
-"""What a machine lacks, found out without asking the tests: the conditions of tests/expected_skips.txt."""
+"""Missing parts of a machine, found without the tests: the conditions of tests/expected_skips.txt."""
 import functools
 import glob
 import os
@@ -16,7 +16,7 @@ def has_root():
 
 
 def has_go():
-    """1.25 or newer, as scripts/lib/servers.sh asks for."""
+    """Go 1.25 or newer, as scripts/lib/servers.sh requires."""
     go = shutil.which("go")
     if go is None:
         return False
@@ -27,7 +27,7 @@ def has_go():
 
 
 def has_libtorch():
-    """Where scripts/lib/env.sh says, or where scripts/setup puts it."""
+    """LibTorch in the folder of scripts/lib/env.sh, or of scripts/setup."""
     root = os.environ.get("RATOON_LIBTORCH_ROOT")
     caches = [root] if root else glob.glob(os.path.expanduser("~/.cache/ratoon/libtorch-*"))
     return any(os.path.exists(f"{folder}/{part}lib/libtorch_cpu.so") for folder in caches for part in ("", "torch/"))
@@ -67,7 +67,7 @@ def has_cgroups_1():
 
 
 def has_cgroups_2():
-    """The outermost one is ours to write, and has a controller to give."""
+    """The outermost cgroup can be written, and has a controller to delegate."""
     for folder in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
         is_whole = os.access(f"{folder}/cgroup.subtree_control", os.W_OK) and not os.path.exists(f"{folder}/cgroup.type")
         if is_whole and _read(f"{folder}/cgroup.controllers").strip():

@@ -1,8 +1,7 @@
-"""nightly_counts.py REPORT TABLE [REGEX]: what a night's tests did, from ctest's JUnit report. A test that was skipped is red,
-and so is one with a skipped case: the night makes all that its tests need. So is one that did less than the table says,
-whatever its exit code: each line "1000 kills ..." that it printed counts for itself, also behind the dots or the name that
-unittest has put into that line. A table that is not there asks for
-nothing; of a night of some tests alone it asks for those that match REGEX."""
+"""nightly_counts.py REPORT TABLE [REGEX]: checks a night's tests by ctest's JUnit report. A test that was skipped is red, and so
+is one with a skipped case: scripts/nightly builds everything that its tests need. A test that did less than the table requires is
+red too, with any exit code. Each printed line "1000 kills ..." counts by itself, also after dots or a name that unittest has put
+into that line. A missing table requires nothing. In a night of some tests only the table requires those that match REGEX."""
 import os
 import re
 import sys
@@ -13,7 +12,7 @@ LINE_BEGIN = r"^(?:[.FEsxu]*|test_\w+ \(.*\) \.\.\. )"
 
 
 def table_of(path):
-    """[(test, at least, of what)]"""
+    """[(test, least number, unit)]"""
     if not os.path.exists(path):
         return []
     with open(path) as file:

@@ -1,8 +1,8 @@
-"""The record of what a night of tests found: docs/nightly.md, a row a part. Each says how the part ended last, at which commit
-and on which day.
+"""The record of a night of tests: docs/nightly.md, a row for each part. A row has the last result of the part, with commit and
+day.
 
-nightly_record.py RECORD tests REPORT TABLE [REGEX]: notes the tests of ctest's JUnit report; one that was skipped, or did less
-than the table of nightly_counts.py says, is red. nightly_record.py RECORD part NAME green|red notes another part."""
+nightly_record.py RECORD tests REPORT TABLE [REGEX] records the tests of ctest's JUnit report; a test that was skipped, or did
+less than the table of nightly_counts.py requires, is red. nightly_record.py RECORD part NAME green|red records another part."""
 import datetime
 import re
 import subprocess
@@ -20,7 +20,7 @@ def rows(text):
 
 
 def with_results(text, results, commit, day):
-    """The page with these parts as they ended, and those that it lacks after its last row."""
+    """The page with the results of these parts; new parts come after its last row."""
     for part, result in results.items():
         row = f"| `{part}` | {result} | `{commit}` | {day} |"
         known = re.compile(rf"^\| `{re.escape(part)}` \|.*$", re.M)

@@ -18,8 +18,8 @@ ensure_peers() {
     run_logged "$log" install_peers "$requirements" || explain_failure "$log" "the peers' packages"
     echo "$pin" >"$peers/.ratoon-complete"
   fi
-  exec 9>&- # what uses them may take hours, and no setup waits for it
+  exec 9>&- # their users may run for hours, and no setup has to wait for them
 }
 
-# An environment cannot be renamed, so it is stamped when it is whole.
+# An environment cannot be renamed, so it is stamped when it is complete.
 install_peers() { python3 -m venv "$peers" && "$peers/bin/python3" -m pip install --requirement "$1"; }

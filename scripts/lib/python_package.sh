@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The virtual environment in which the package ratoon for Python is compiled and tested. RATOON_PYTHON_ROOT is where it is.
+# The virtual environment in which the package ratoon for Python is compiled and tested. RATOON_PYTHON_ROOT is its folder.
 
 ensure_python_package() {
   local requirements=$RATOON_REPO/scripts/packages/python.txt log=$RATOON_CACHE/logs/python-package.log pin
@@ -15,7 +15,7 @@ ensure_python_package() {
   say_step installed
 }
 
-# An environment cannot be renamed, so it is stamped when it is whole.
+# An environment cannot be renamed, so it is stamped when it is complete.
 install_python_package() {
   python3 -m venv "$RATOON_PYTHON_ROOT" && "$RATOON_PYTHON_ROOT/bin/python3" -m pip install --requirement "$1"
 }

@@ -5,7 +5,7 @@ program=$(basename "$0")
 
 say() { printf '%s: %s\n' "$program" "$*"; }
 
-# stop SENTENCE NEXT: ends the script with what is wrong and what to do about it.
+# stop SENTENCE NEXT: ends the script with the fault and the next command.
 stop() {
   printf '%s: %s. Next: %s\n' "$program" "$1" "$2" >&2
   exit 1
@@ -31,7 +31,7 @@ begin_step() {
 # say_step WHAT: one progress line for the step that begin_step named.
 say_step() { say "[$step_number/$step_count] $step_title ... $1"; }
 
-# run_logged LOG COMMAND...: runs a long command quietly, with a line of life every half minute.
+# run_logged LOG COMMAND...: runs a long command quietly, with a line of progress every half minute.
 run_logged() {
   local log=$1 heartbeat status=0
   shift

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The servers of the integration tests, built with Go from the modules under scripts/packages/servers.
 
-# go_is_new_enough: Go 1.25 is what the newest of the pinned modules asks for.
+# go_is_new_enough: the newest of the pinned modules requires Go 1.25.
 go_is_new_enough() {
   local version minor
   command -v go >/dev/null || return 1

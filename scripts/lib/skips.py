@@ -1,4 +1,4 @@
-"""What did not run although ctest is green: whole tests, and cases within the programs that passed. From ctest's JUnit file."""
+"""Skips although ctest is green: whole tests, and cases within passed programs. Reads ctest's JUnit file."""
 import dataclasses
 import re
 import xml.etree.ElementTree as ET
@@ -21,7 +21,7 @@ class Skip:
 
 
 def read_report(path):
-    """The tests of the report; none where there is no report."""
+    """The tests of the report; none without a report."""
     try:
         return list(ET.parse(path).getroot().iter("testcase"))
     except (OSError, ET.ParseError):
@@ -43,7 +43,7 @@ def skips_of(test):
 
 
 def _cases_of_gtest(said):
-    """The line of a case comes after its reason. At the end all are listed again, whatever of the rest was cut off."""
+    """The line of a case comes after its reason. All are listed again at the end, which is never cut off."""
     cases, begin = {}, 0
     for found in _OF_GTEST.finditer(said):
         case, is_line_of_case = found.groups()

@@ -118,7 +118,7 @@ class Door(unittest.TestCase):
         self.assertIn("hostname mismatch", operator.said())
         self.assertEqual(self.shown_to_a_newcomer(operator, self.authority.pem), fingerprint(renewed["tls.crt"]))
         self.assertIsNone(operator.process.poll())
-        ends = float(re.search(r"\nratoon_door_certificate_end_timestamp_seconds (\S+)", operator.ask("/metrics")[1])[1])
+        ends = float(re.search(r"\nratoon_coordinator_certificate_expiry_timestamp_seconds (\S+)", operator.ask("/metrics")[1])[1])
         self.assertLess(abs(ends - time.time() - 24 * 3600), 900, "of the certificate that is shown")
 
     def test_a_trainer_does_not_speak_to_another_one(self):

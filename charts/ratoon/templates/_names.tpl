@@ -11,7 +11,7 @@
 {{ .Release.Name | trunc 46 | trimSuffix "-" }}-coordinator
 {{- end }}
 
-{{/* "true" where members call over TLS; empty where they do not, and in values of a release before there was any. */}}
+{{/* "true" if members call over TLS; empty if not, and in values of a release without TLS. */}}
 {{- define "ratoon.tls" -}}
 {{- if (.Values.coordinator.tls).enabled }}true{{ end }}
 {{- end }}
@@ -21,17 +21,17 @@
 {{- .Values.coordinator.tls.existingSecret | default (printf "%s-certificate" (include "ratoon.fullname" .)) -}}
 {{- end }}
 
-{{/* The name that members look for in the certificate, whatever address they call. */}}
+{{/* The name that members expect in the certificate, for any address that they call. */}}
 {{- define "ratoon.serverName" -}}
 {{- .Values.coordinator.tls.serverName | default (printf "%s.%s.svc" (include "ratoon.coordinator" .) .Release.Namespace) -}}
 {{- end }}
 
-{{/* Of objects without a namespace: two releases of one name in two namespaces do not meet. */}}
+{{/* The name of objects without a namespace: two releases of one name in two namespaces do not collide. */}}
 {{- define "ratoon.clusterName" -}}
 {{ .Release.Namespace }}-{{ include "ratoon.fullname" . }}
 {{- end }}
 
-{{/* By its digest where there is one: a tag can be moved. */}}
+{{/* The image by its digest if there is one, since a tag can be moved. */}}
 {{- define "ratoon.image" -}}
 {{- if .Values.image.digest -}}
 {{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
@@ -40,8 +40,8 @@
 {{- end -}}
 {{- end }}
 
-{{/* Helm takes a value that is null away, and values of a release from before there were contexts lack them, too. These lack
-     `test` as well, which came with them: they get the usual ones. */}}
+{{/* Helm removes a value that is null. Values of a release before there were contexts lack them, too. Those also lack
+     `test`, which came with the contexts: they get the default contexts. */}}
 {{- define "ratoon.podSecurityContext" -}}
 {{- if .Values.podSecurityContext }}
 {{- toYaml .Values.podSecurityContext }}
@@ -61,7 +61,7 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- end }}
 
-{{/* Probes, Services, rights and certificates are made for what the chart itself says. */}}
+{{/* extraArgs may not repeat arguments of the chart: probes, Services, rights and certificates depend on these. */}}
 {{- define "ratoon.refuseOwnArgument" -}}
 {{- if regexMatch "^--((coordinator|metrics)-port|(all-)?namespaces?|(no-)?leader-elect|lease-name|advertise-url|tls-.*)(=|$)" . -}}
 {{- fail (printf "extraArgs has %s, which the chart says itself: remove it. watchNamespace, coordinator.advertiseUrl and coordinator.tls can be set; ports cannot" .) -}}

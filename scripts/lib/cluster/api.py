@@ -35,7 +35,7 @@ class Api:
             return False
 
     def ready_nodes(self):
-        """{name: when its kubelet last said so}"""
+        """{name: the time of its kubelet's last report}"""
         try:
             nodes = self.get("/api/v1/nodes")["items"]
         except OSError:

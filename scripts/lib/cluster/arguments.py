@@ -77,7 +77,7 @@ def main(words, help_text):
         complain(str(stop))
         return stop.code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # who read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader of the output closed the pipe
         return 0
     except OSError as error:
         complain(f"{error}. Next: scripts/cluster status, which says where the logs are")

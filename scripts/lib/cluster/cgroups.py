@@ -1,5 +1,5 @@
-"""Cgroups as lists of processes: every process of a cluster is below /ratoon/<cluster>, and so none is ever looked for
-by name. On cgroup v1 the freezer hierarchy is the list, on v2 the only one."""
+"""Cgroups as lists of processes: every process of a cluster is below /ratoon/<cluster>, so no process is ever found by name.
+On cgroup v1 the freezer hierarchy is the list, on v2 the only one."""
 import os
 import pathlib
 import signal
@@ -45,7 +45,7 @@ def children(*parts):
 
 
 def pids(*parts):
-    """Of the group and all groups below it."""
+    """The processes of the group and of all groups below it."""
     found = []
     for folder, _, _ in os.walk(folder_of(*parts)):
         try:
@@ -63,7 +63,7 @@ def name_of(pid):
 
 
 def freeze(*parts, seconds=0.5):
-    """No process of the group runs any more when this returns, unless one sits in the kernel for longer."""
+    """No process of the group runs any longer when this returns, unless one stays in the kernel for longer."""
     knob, word, seen = ("cgroup.freeze", "1", "cgroup.events") if IS_V2 else ("freezer.state", "FROZEN", "freezer.state")
     group, deadline = folder_of(*parts), time.monotonic() + seconds
     try:
@@ -97,7 +97,7 @@ def kill_frozen(*parts):
 
 
 def kill(*parts, seconds=20):
-    """Until none is left. False when one does not die, which only the kernel can cause."""
+    """Waits until none is left. False if one does not die, which only the kernel can cause."""
     deadline = time.monotonic() + seconds
     while pids(*parts):
         freeze(*parts)
@@ -109,7 +109,7 @@ def kill(*parts, seconds=20):
 
 
 def remove(*parts, seconds=5):
-    """From every hierarchy: runc makes a container's group in all of them."""
+    """Removes the group from every hierarchy: runc makes a container's group in all of them."""
     deadline = time.monotonic() + seconds
     for hierarchy in _hierarchies():
         top = hierarchy.joinpath(TOP, *parts)
@@ -125,7 +125,7 @@ def remove(*parts, seconds=5):
                 time.sleep(0.02)
         if parts:
             try:
-                (hierarchy / TOP).rmdir()  # only the last cluster's goes
+                (hierarchy / TOP).rmdir()  # removed only with the last cluster
             except OSError:
                 pass
     return True

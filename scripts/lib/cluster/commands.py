@@ -1,4 +1,4 @@
-"""What the commands do to a cluster that is up; lifecycle.py has `up` and `down`."""
+"""The commands for a cluster that is up; lifecycle.py has `up` and `down`."""
 import datetime
 import os
 import re
@@ -55,7 +55,7 @@ def _known_node(cluster, name):
 
 
 def node_kill(cluster, _, chosen):
-    """Without the lock: a power cut waits for nobody."""
+    """Takes no lock: a power cut does not wait for other commands."""
     index = _known_node(cluster.require_up(), chosen.node)
     if not cgroups.pids(cluster.name, "nodes", chosen.node):
         raise Stop(f"node {chosen.node} is dead already", f"scripts/cluster node add {chosen.node}")

@@ -55,7 +55,7 @@ def start_proxy(cluster, plan, node):
         "hostnameOverride": node, "clusterCIDR": plan.pods, "bindAddress": "0.0.0.0",
         "healthzBindAddress": "127.0.0.1:10256", "metricsBindAddress": "127.0.0.1:10249", "oomScoreAdj": 0,
         "clientConnection": {"kubeconfig": str(cluster.pki / "proxy.kubeconfig")},
-        # The namespace's counters of connections are the machine's own setting: zero leaves them alone.
+        # The limits of tracked connections are a setting of the machine: zero leaves them unchanged.
         "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
         "iptables": {"minSyncPeriod": "0.1s", "localhostNodePorts": False},
     }))

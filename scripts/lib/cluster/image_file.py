@@ -1,4 +1,4 @@
-"""A docker-archive as it is read: what it holds, and the small OCI archive that says the same without the layers."""
+"""Reads a docker-archive: its content, and a small OCI archive with the same metadata and without the layers."""
 import contextlib
 import dataclasses
 import gzip
@@ -26,7 +26,7 @@ class ImageFile:
 
 
 def read(path):
-    """What is no docker-archive is refused here, before any node is asked."""
+    """Refuses a file that is no docker-archive, before it reaches any node."""
     try:
         with tarfile.open(path) as file:
             manifests = json.load(file.extractfile("manifest.json"))
@@ -55,7 +55,7 @@ def open_layer(image, member):
 
 
 def digest_of(image, member):
-    """Of the layer as it is unpacked, whether or not the archive holds it compressed."""
+    """The digest of the uncompressed layer; the archive may hold it compressed."""
     with tarfile.open(image.path) as whole, whole.extractfile(member) as stored:
         is_compressed = stored.read(2) == b"\x1f\x8b"
         stored.seek(0)
@@ -70,7 +70,7 @@ def digest_of(image, member):
 
 
 def full_name(tag):
-    """As container runtimes complete a short name."""
+    """Completes a short name like container runtimes."""
     first, slash, _ = tag.partition("/")
     if not slash:
         return f"docker.io/library/{tag}"

@@ -1,4 +1,4 @@
-"""Images: docker-archives that are loaded into nodes, and kept for nodes that come later; the pause image is our own."""
+"""Images: docker-archives that are loaded into nodes, and kept for later nodes; the pause image is our own."""
 import concurrent.futures
 import json
 import os
@@ -13,7 +13,7 @@ from .node_files import PAUSE_IMAGE
 from .programs import run
 from .speech import Stop
 
-# It holds a pod's namespaces until it is told to end, and waits for whoever was left to it.
+# It holds a pod's namespaces until it gets a signal, and reaps orphaned processes.
 _PAUSE = """
 #include <signal.h>
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ int main(void) {
 
 
 def pause_image(cache):
-    """Made once and kept in the cache."""
+    """The pause program, which is made once and kept in the cache."""
     folder = pathlib.Path(cache, "pause-1")
     image = folder / "pause.tar"
     if not image.exists():
@@ -52,7 +52,7 @@ def pause_image(cache):
 
 
 def load(cluster, path, sockets, keep=True):
-    """Into the nodes of {name: socket} at once; `keep`: for nodes that come later too."""
+    """Loads it into the nodes of {name: socket} at once; `keep`: also for later nodes."""
     image = image_file.read(path)
     is_linked = cluster.values["snapshotter"] == "overlayfs" and layers.unpack(cluster, image)
     with tempfile.TemporaryDirectory(prefix=".loading-", dir=cluster.folder) as folder:
@@ -94,6 +94,6 @@ def _keep(cluster, path, tags, diff_ids):
 
 
 def _kept(cluster):
-    """(file, its layers, or None where they are in the file), in the order in which they were loaded."""
+    """(file, its layers, or None if they are in the file), in the order in which they were loaded."""
     files = sorted((cluster.folder / "images").glob("*.tar"), key=lambda path: path.stat().st_mtime)
     return [(path, json.loads(path.with_suffix(".json").read_text())) for path in files]

@@ -24,7 +24,7 @@ def _snapshots(cluster, node):
 
 
 def _parts(image, entry, name):
-    """Of a name within the layer; one that leads out of it is refused."""
+    """The parts of a name within the layer; a name that leads out of it is refused."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or ".." in parts:
         raise Stop(f"a layer of {image.path} names {name!r} for {entry.name!r}, which is not within the layer", _AGAIN)
@@ -32,8 +32,8 @@ def _parts(image, entry, name):
 
 
 def _check(image, entries):
-    """Files are made as root: none of them may lie behind a link, where it would be a file of this machine. A link
-    itself may lead anywhere, since a container's root is another one."""
+    """Files are made as root: none of them may be behind a link, where it would be a file of this machine. A link itself
+    may lead anywhere, since a container has another root."""
     links = set()
     for entry in entries:
         if not (entry.isreg() or entry.isdir() or entry.issym() or entry.islnk()):
@@ -57,7 +57,7 @@ def _extract(image, layer, entries, content):
 
 
 def unpack(cluster, image):
-    """False where a layer takes away files of those below it: that is left to containerd, and nothing is unpacked."""
+    """False if a layer removes files of those below it: that is left to containerd, and nothing is unpacked."""
     (cluster.folder / "layers").mkdir(exist_ok=True)
     for digest, member, _ in image.layers:
         folder = _folder(cluster, digest)

@@ -93,7 +93,7 @@ def down(cluster, cache, _):
 
 
 def _erase(folder):
-    """A mount below it is somebody's volume: that is taken off first, so that no file of it is erased."""
+    """A mount below it is a volume of a pod or a user: it is unmounted first, so that none of its files is erased."""
     with open("/proc/self/mountinfo", encoding="utf-8") as table:
         mounts = [line.split()[4] for line in table]
     for path in sorted((path for path in mounts if path.startswith(f"{folder}/")), reverse=True):

@@ -1,6 +1,6 @@
-"""A cluster's network: a network namespace of its own with no way out but one link to this machine, so that its
-addresses, routes and rules are nobody else's and vanish with its last process. Pods are routed, not bridged: all that
-they send passes the namespace's rules, and a packet that no rule takes ends there."""
+"""A cluster's network: a network namespace of its own, with one link to this machine and no other connection. So its
+addresses, routes and rules are private and vanish with its last process. Pods are routed, not bridged: all their packets pass
+the namespace's rules, and a packet that no rule accepts is dropped there."""
 import dataclasses
 import json
 import os
@@ -55,7 +55,7 @@ def holder(name):
 
 
 def inside(name):
-    """The words that make a command run in the cluster's namespace."""
+    """The prefix of a command that runs it in the cluster's namespace."""
     pid = holder(name)
     if pid is None:
         raise Stop(f"cluster {name} has lost its network namespace", f"scripts/cluster down --name {name}, then up")
@@ -73,7 +73,7 @@ def make(cluster, plan):
     """)
     run(*inside(cluster.name), "sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0",
         "net.ipv4.conf.default.rp_filter=0")
-    # Services are a device without a port: what kube-proxy has no rule for goes there and dies.
+    # Services are a device without a port: packets without a rule of kube-proxy are dropped there.
     run(*inside(cluster.name), "ip", "-batch", "-", text_in=f"""
         link set lo up
         link set {plan.peer} name uplink
@@ -105,7 +105,7 @@ def add_node(cluster, plan, index):
 
 
 def cut_node(cluster, plan, index):
-    """The node's address and its pods' links are gone, and what is sent to them is dropped in silence."""
+    """Removes the node's address and its pods' links, so that packets to them are silently dropped."""
     nodes = plan.pods_of(index)
     batch = [f"route replace blackhole {nodes}", f"addr del {plan.node(index)}/24 dev uplink"]
     routes = run(*inside(cluster.name), "ip", "-json", "route", "show", "root", nodes, check=False).stdout

@@ -41,7 +41,7 @@ def _answers(cluster, node):
 
 
 def login_manager_socket(cluster, node):
-    """Where its kubelet looks for a login manager, once, at its start. Nothing is there unless a test put it there."""
+    """The folder in which its kubelet looks for a login manager, once, at its start. It is empty unless a test puts one there."""
     return cluster.folder / f"{node}.login"
 
 
@@ -59,8 +59,8 @@ def start_kubelet(cluster, plan, node, index):
 
 
 def kill(cluster, plan, node, index):
-    """As a power cut: everything stands still, the network is cut, so that no dying process says goodbye to its peers,
-    and everything is killed. Returns the number of processes and the time at which the last of them stood still."""
+    """A power cut: all processes are frozen, the network is cut, so that no dying process closes its connections, and all
+    processes are killed. Returns the number of processes and the time at which the last of them was frozen."""
     group = (cluster.name, "nodes", node)
     cgroups.freeze(*group)
     killed_at = time.time()

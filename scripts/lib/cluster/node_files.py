@@ -17,7 +17,7 @@ def write(cluster, plan, node, index, snapshotter):
 
 
 def snapshotter_of(folder):
-    """overlayfs where the file system can be its upper layer; else whole copies."""
+    """overlayfs if the file system can be its upper layer; else whole copies."""
     for name in ("lower", "upper", "work", "merged"):
         (folder / "try" / name).mkdir(parents=True, exist_ok=True)
     tried = subprocess.run(
@@ -77,16 +77,16 @@ def _kubelet(cluster, plan, node, index):
         "cgroupDriver": "cgroupfs", "cgroupRoot": f"/ratoon/{cluster.name}/nodes/{node}", "cgroupsPerQOS": True,
         "enforceNodeAllocatable": [], "failCgroupV1": False, "failSwapOn": False, "oomScoreAdj": 0,
         "localStorageCapacityIsolation": False,
-        # A busy disk of the machine is no reason to throw pods or images out.
+        # A full disk of the machine is no reason to evict pods or remove images.
         "evictionHard": {name: "0%" for name in ("memory.available", "nodefs.available", "nodefs.inodesFree",
                                                  "imagefs.available", "imagefs.inodesFree")},
         "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
         "serializeImagePulls": False, "maxPods": 110, "containerLogMaxSize": "20Mi",
-        # Where a login manager announces a shutdown, pods get so long to end.
+        # The time that pods get when a login manager announces a shutdown.
         "shutdownGracePeriod": "21s", "shutdownGracePeriodCriticalPods": "1s",
         "nodeStatusUpdateFrequency": "4s", "syncFrequency": "10s", "makeIPTablesUtilChains": False,
         "podLogsDir": f"{folder}/pods", "volumePluginDir": f"{folder}/kubelet/volume-plugins",
-        # Nobody answers there: programs in pods ask for addresses, not names.
+        # No DNS server listens there: programs in pods use addresses, not names.
         "clusterDNS": [plan.dns_service], "clusterDomain": "cluster.local",
         "registerNode": True,
     }

@@ -7,7 +7,7 @@ from .programs import run
 _DAYS = "30"
 
 
-# Files of a node of such a name would be those of a part of the cluster.
+# Files of a node with such a name would overwrite those of a part of the cluster.
 RESERVED = ("ca", "admin", "apiserver", "controller-manager", "proxy", "scheduler", "service-accounts")
 
 
@@ -24,7 +24,7 @@ def make_certificate(cluster, file, subject, names=()):
     stem.with_suffix(".ext").write_text(extensions)
     run("openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
         "-keyout", stem.with_suffix(".key"), "-out", stem.with_suffix(".csr"), "-subj", subject)
-    # A serial number of its own: two made at once would else take the same one from openssl's serial file.
+    # A serial number of its own: two certificates that are made at once would otherwise take the same one from openssl's file.
     run("openssl", "x509", "-req", "-in", stem.with_suffix(".csr"), "-CA", cluster.pki / "ca.pem", "-CAkey",
         cluster.pki / "ca.key", "-set_serial", f"0x{_serial()}", "-out", stem.with_suffix(".pem"), "-days", _DAYS,
         "-extfile", stem.with_suffix(".ext"))

@@ -1,4 +1,4 @@
-"""The programs of a cluster: where they are, how one is run to its end, and how one is left running."""
+"""The programs of a cluster: their paths, running one to its end, and starting one in the background."""
 import os
 import pathlib
 import re
@@ -31,7 +31,7 @@ def built_folders(cache):
 
 
 def extend_path(cache):
-    """What scripts/setup built comes first; the administrator's folders hold the packages' programs."""
+    """Programs of scripts/setup come first; the administrator's folders hold the packages' programs."""
     built = built_folders(cache)
     os.environ["PATH"] = ":".join([*built, os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
 
@@ -55,13 +55,13 @@ def run(*command, check=True, text_in=None):
 
 
 def leave_running(command, group, log):
-    """Starts a program that outlives this command: its own session, its output in a file, its cgroup entered before it
-    runs, so that whatever it starts is found there too. The pid is that of the program."""
+    """Starts a program that outlives this command: in its own session, with its output in a file. It enters its cgroup before
+    it runs, so that all its children are in it too. The pid is that of the program."""
     enter = 'echo $$ >"$0"/cgroup.procs && exec "$@"'
     with open(log, "ab") as output:
         process = subprocess.Popen(["sh", "-c", enter, str(group), *map(str, command)], stdin=subprocess.DEVNULL,
                                    stdout=output, stderr=output, start_new_session=True, cwd="/")
-    process.returncode = 0  # it is meant to outlive us: no warning about an unfinished child
+    process.returncode = 0  # it must outlive this command: no warning about an unfinished child
     return process.pid
 
 

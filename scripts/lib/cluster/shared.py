@@ -1,6 +1,6 @@
-"""What clusters cannot have of their own: four folders whose paths are compiled into containerd and kubelet, and kernel
-settings that kubelet writes. Every node puts its own folders over those of the machine, in its own mount namespace; what
-the first cluster made or changed is undone by the last one."""
+"""Resources that clusters share: four folders whose paths are compiled into containerd and kubelet, and kernel settings that
+kubelet writes. Every node mounts its own folders over those of the machine, in its own mount namespace. The last cluster
+reverts the changes of the first one."""
 import json
 import os
 import pathlib
@@ -31,7 +31,7 @@ def prepare(cache, name):
 
 
 def give_back(cache, name):
-    """Removing a folder would also take away what another cluster has mounted over it: only the last one may."""
+    """Removing a folder would also remove another cluster's mount over it: only the last cluster may."""
     with machine_locked(cache):
         done = cgroups.remove(name)
         if cgroups.children() or not _file(cache).exists():
@@ -44,6 +44,6 @@ def give_back(cache, name):
             try:
                 os.rmdir(path)
             except OSError:
-                pass  # something else uses it now
+                pass  # another program uses it now
         _file(cache).unlink()
         return done

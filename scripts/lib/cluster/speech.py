@@ -6,7 +6,7 @@ BEGAN = time.monotonic()
 
 
 class Stop(Exception):
-    """Ends the command: what is wrong, what to do about it, and the exit code."""
+    """Ends the command with the fault, the next command, and the exit code."""
 
     def __init__(self, sentence, next_step, code=1):
         super().__init__(f"{sentence}. Next: {next_step}")
@@ -17,7 +17,7 @@ def say(text):
     try:
         print(f"cluster: {text}", flush=True)
     except BrokenPipeError:
-        pass  # nobody reads the progress: that is no reason to leave a cluster half made
+        pass  # the reader of the progress is gone: that is no reason to leave a cluster half made
 
 
 def say_timed(text):

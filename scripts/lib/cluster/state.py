@@ -1,5 +1,5 @@
-"""A cluster's folder and its state file: what it is called, its number on this machine, its nodes. What lives is not in
-the file: cgroups say that."""
+"""A cluster's folder and its state file: its name, its number on this machine, its nodes. Running processes are not in the
+file: cgroups list them."""
 import contextlib
 import fcntl
 import json
@@ -11,7 +11,7 @@ from . import cgroups
 from .speech import Stop, say
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?")
-_LONGEST_PATH = 108 - 1  # of a Unix socket, with its closing zero
+_LONGEST_PATH = 108 - 1  # longest path of a Unix socket, with its closing zero
 
 
 class Cluster:
@@ -79,7 +79,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def machine_locked(cache):
-    """What all clusters of this machine share is changed by one command at a time."""
+    """One command at a time changes resources that all clusters of this machine share."""
     folder = pathlib.Path(cache, "clusters")
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,4 +1,4 @@
-"""The command line of scripts/image, and what is in which layer."""
+"""The command line of scripts/image, and the content of each layer."""
 import argparse
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The shared libraries that a program needs, as its own loader finds them on this machine."""
+"""The shared libraries that a program needs, by the search of its own loader on this machine."""
 import os
 import re
 import subprocess
@@ -9,12 +9,12 @@ _OF_THE_DRIVER = re.compile(r"lib(?:cuda|nvidia-[\w-]+|nvcuvid)\.so")
 
 
 class Missing(Exception):
-    """Libraries that are nowhere, or a program that is none."""
+    """A library that was not found, or a file that is no program."""
 
 
 def find(program, folders=()):
     """{path in the image, without its first slash: path here}. The loader keeps its own path, which is in the program;
-    all others go to where every loader looks at last."""
+    all others go to the folder that every loader searches last."""
     search = ":".join([*map(str, folders), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
     asked = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False,
                            env={**os.environ, "LD_LIBRARY_PATH": search, "LC_ALL": "C"})

@@ -161,12 +161,12 @@ TEST(OperatorMetrics, AJobThatIsGoneLeavesNoSeriesAndComesBackAtZero) {
 
 TEST(OperatorMetrics, RetriesAreCountedAndWhatFollowsANoticeIsTimed) {
   OperatorMetrics metrics;
-  EXPECT_THAT(text_of(metrics), HasSubstr("\nratoon_retries_total 0\n")) << "a rate needs a beginning";
+  EXPECT_THAT(text_of(metrics), HasSubstr("\nratoon_reconcile_retries_total 0\n")) << "a rate needs a beginning";
   metrics.note_retry();
   metrics.note_retry();
   metrics.note_action_seconds(0.04);
   const std::string text = text_of(metrics);
-  EXPECT_THAT(text, HasSubstr("\nratoon_retries_total 2\n"));
+  EXPECT_THAT(text, HasSubstr("\nratoon_reconcile_retries_total 2\n"));
   EXPECT_THAT(text, HasSubstr("ratoon_notice_to_action_seconds_bucket{le=\"0.025\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("ratoon_notice_to_action_seconds_bucket{le=\"0.05\"} 1\n"));
 }
