@@ -21,7 +21,10 @@ void add_run_command(CLI::App& app, int& exit_code, const std::vector<std::strin
 // As kubectl's plugin it shows the cluster alone.
 void add_status_command(CLI::App& app, int& exit_code, bool is_plugin = false);
 
-// Prints "ratoon: <sentence>" to stderr, with nothing in it that a terminal would obey.
+// "ratoon: <sentence>", with nothing in it that a terminal would obey.
+[[nodiscard]] std::string complaint_line(const std::string& sentence);
+
+// Prints that line to stderr.
 void complain(const std::string& sentence);
 
 // Prints an error so, and gives the exit code for it: 82, 83 or 84.

@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/launch/launcher.h"
 #include "cli/run_job.h"
+#include "cli/unwritten_lines.h"
 
 namespace ratoon::cli {
 namespace {
@@ -26,6 +27,8 @@ using nlohmann::json;
 
 constexpr std::uint32_t kProcessesMax = 1024;
 constexpr std::size_t kNameBytesMax = 40;
+// The exit code matters more than the last lines of an output that is not read.
+constexpr int kLastLinesPauseMaxMs = 5000;
 
 constexpr const char* kLaunchExamples = R"(Examples:
   ratoon launch -- trainer --run-name a --save-folder /data   one process, started again when it is killed
@@ -75,14 +78,22 @@ std::uint32_t count_processes(const std::string& asked, const std::vector<std::s
 int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
                      std::vector<std::string> devices) {
   search_beside_this_program();
+  UnwrittenLines lines(STDERR_FILENO);
+  const auto say = [&lines](const std::string& sentence) {
+    lines.add(complaint_line(sentence));
+    lines.write_what_fits();
+  };
   const auto code = launch({.command = arguments.command,
                             .processes = processes,
                             .devices = std::move(devices),
                             .restarts_max = arguments.restarts_max,
                             .grace = std::chrono::seconds(arguments.grace_seconds),
-                            .say = complain},
+                            .say = say,
+                            .retry_output = [&lines] { lines.write_what_fits(); }},
                            SystemClock());
-  return code ? *code : complain_of(code.error());
+  if (!code) say(code.error().message());
+  lines.write_all(kLastLinesPauseMaxMs);
+  return code ? *code : static_cast<int>(exit_code_of(code.error().kind()));
 }
 
 // `ratoon run` starts each process of a member itself, and starts again what was killed.

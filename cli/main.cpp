@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include <ratoon/version.h>
@@ -14,8 +15,12 @@
 
 namespace ratoon::cli {
 
+std::string complaint_line(const std::string& sentence) {
+  return "ratoon: " + printable(sentence);
+}
+
 void complain(const std::string& sentence) {
-  std::fprintf(stderr, "ratoon: %s\n", printable(sentence).c_str());
+  std::fprintf(stderr, "%s\n", complaint_line(sentence).c_str());
 }
 
 int complain_of(const Error& error) {

@@ -18,13 +18,15 @@ namespace {
 
 // Only what may be called between fork() and exec() in a process with one thread.
 [[noreturn]] void become(const std::vector<char*>& command,
-                         const std::map<std::string, std::string>& environment, pid_t parent, int errors) {
+                         const std::map<std::string, std::string>& environment,
+                         const std::vector<int>& restored, pid_t parent, int errors) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it was gone before we asked
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int number : restored) ::signal(number, SIG_DFL);
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   ::execvp(command.front(), command.data());
   const int error = errno;
@@ -45,7 +47,8 @@ Result<void> wait_for_exec(int errors, const std::string& program) {
 }  // namespace
 
 Result<pid_t> start_child(const std::vector<std::string>& command,
-                          const std::map<std::string, std::string>& environment) {
+                          const std::map<std::string, std::string>& environment,
+                          const std::vector<int>& restored) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return local::cannot_start(command.front(), errno);
   const UniqueFd ours(ends[0]);
@@ -55,7 +58,7 @@ Result<pid_t> start_child(const std::vector<std::string>& command,
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return local::cannot_start(command.front(), errno);
-  if (pid == 0) become(pointers, environment, parent, theirs.get());
+  if (pid == 0) become(pointers, environment, restored, parent, theirs.get());
   ::setpgid(pid, pid);  // also here: a signal may be forwarded before the child came to it
   theirs.reset();
   if (auto started = wait_for_exec(ours.get(), command.front()); !started) {

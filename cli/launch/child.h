@@ -15,9 +15,11 @@
 namespace ratoon::cli {
 
 // Both outputs are ours. The process ends with us, also where we are killed. An error says why the program
-// cannot be started; nothing runs then.
+// cannot be started; nothing runs then. `restored`: signals that this process ignores by its own choice, and
+// that the program gets with their default action.
 [[nodiscard]] Result<pid_t> start_child(const std::vector<std::string>& command,
-                                        const std::map<std::string, std::string>& environment);
+                                        const std::map<std::string, std::string>& environment,
+                                        const std::vector<int>& restored);
 
 struct EndedChild {
   pid_t pid = 0;

@@ -41,6 +41,10 @@ class Launcher {
     ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
     // Inherited as ignored (nohup, some supervisors), it would hide from us how children end.
     std::signal(SIGCHLD, SIG_DFL);
+    // An output that is read no longer ends no supervision.
+    for (const int number : {SIGPIPE, SIGXFSZ})
+      if (!is_ignored(number)) ignored_here_.push_back(number);
+    ignore_signals_of_writes();
   }
 
   Result<int> run() {
@@ -59,7 +63,7 @@ class Launcher {
  private:
   Result<void> start_due() {
     for (const std::uint32_t rank : supervision_.due(clock_.now())) {
-      auto pid = start_child(plan_.command, environment_of(rank));
+      auto pid = start_child(plan_.command, environment_of(rank), ignored_here_);
       // What has run can run: its file system may be away for a moment, or a new version be put in its place.
       if (!pid && !pid.error().is_retryable() && !have_run_.contains(rank)) return pid.error();
       if (!pid) {
@@ -93,6 +97,7 @@ class Launcher {
   }
 
   void sleep() {
+    plan_.retry_output();
     Duration left = kSleepMax;
     if (const auto next = supervision_.next_start())
       left = std::clamp<Duration>(*next - clock_.now(), milliseconds(1), kSleepMax);
@@ -147,6 +152,7 @@ class Launcher {
   const std::string name_ = draw_name();
   Supervision supervision_;
   sigset_t signals_{};
+  std::vector<int> ignored_here_;  // and not by the process that started us
   std::map<pid_t, std::uint32_t> living_;
   std::set<std::uint32_t> have_run_;  // ranks that were started once
   std::optional<Timestamp> kill_at_;

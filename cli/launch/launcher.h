@@ -20,8 +20,9 @@ struct LaunchPlan {
   std::vector<std::string>
       devices;  // as in CUDA_VISIBLE_DEVICES, one after another to the processes; or none
   std::uint32_t restarts_max = 10;
-  Duration grace = std::chrono::seconds(30);  // for the others, once one has failed
-  std::function<void(const std::string& sentence)> say;
+  Duration grace = std::chrono::seconds(30);             // for the others, once one has failed
+  std::function<void(const std::string& sentence)> say;  // does not wait for a reader
+  std::function<void()> retry_output;                    // called each second: writes what was not taken yet
 };
 
 // Returns the exit code. An error: the program cannot be started.

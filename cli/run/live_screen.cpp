@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 
 #include <nlohmann/json.hpp>
-#include <poll.h>
 #include <unistd.h>
 
 #include "cli/run/run_view.h"
@@ -17,12 +15,11 @@ namespace ratoon::cli {
 namespace {
 
 constexpr Duration kPause = std::chrono::milliseconds(250);
-constexpr std::size_t kKeptBytesMax = 64 * 1024;
 
 }  // namespace
 
 LiveScreen::LiveScreen(int fd, const Clock& clock)
-    : fd_(fd), clock_(clock), is_terminal_(::isatty(fd) == 1) {}
+    : fd_(fd), clock_(clock), is_terminal_(::isatty(fd) == 1), lines_(fd) {}
 
 void LiveScreen::write(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
@@ -38,46 +35,21 @@ std::string LiveScreen::erase_picture() {
   return "\x1b[" + std::to_string(picture_lines_) + "F" + kClearBelow;
 }
 
-// A terminal that is held (Ctrl-S) takes nothing, nor does a full pipe, and a write to it waits: the run
-// shall not.
-bool LiveScreen::takes_output() const {
-  pollfd output{.fd = fd_, .events = POLLOUT, .revents = 0};
-  return ::poll(&output, 1, 0) != 0;
-}
-
 void LiveScreen::print(const std::string& line) {
-  if (kept_.size() >= kKeptBytesMax) {
-    ++left_out_;
-  } else {
-    tell_left_out();
-    kept_ += line_of(line, 0) + "\n";  // it may have a trainer's own words in it
-  }
+  lines_.add(line_of(line, 0));  // it may have a trainer's own words in it
   write_what_it_takes();
 }
 
 void LiveScreen::write_what_it_takes() {
-  if (is_terminal_) {
-    if (takes_output()) write_kept();
-    return;
-  }
-  // What can be written has room for so much at least: a pipe counts in pages.
-  while (!kept_.empty() && takes_output()) {
-    const std::size_t part = std::min<std::size_t>(kept_.size(), PIPE_BUF);
-    write(kept_.substr(0, part));
-    kept_.erase(0, part);
-  }
-}
-
-void LiveScreen::tell_left_out() {
-  if (left_out_ == 0) return;
-  kept_ += std::to_string(left_out_) + " lines are left out here: this output was not read for a while\n";
-  left_out_ = 0;
+  if (!is_terminal_)
+    lines_.write_what_fits();
+  else if (lines_.takes_output())
+    write_kept();
 }
 
 void LiveScreen::write_kept() {
-  if (kept_.empty()) return;
-  write(erase_picture() + kept_ + picture_);
-  kept_.clear();
+  const std::string kept = lines_.take();
+  if (!kept.empty()) write(erase_picture() + kept + picture_);
 }
 
 void LiveScreen::show(const nlohmann::json& document) {
@@ -88,7 +60,7 @@ void LiveScreen::show(const nlohmann::json& document) {
   const Timestamp now = clock_.now();
   newest_ = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (drawn_at_ && now - *drawn_at_ < kPause) return;
-  if (!takes_output()) return;
+  if (!lines_.takes_output()) return;
   drawn_at_ = now;
   write_kept();
   draw(document, true);
@@ -112,8 +84,11 @@ void LiveScreen::draw(const nlohmann::json& document, bool is_running) {
 }
 
 void LiveScreen::finish() {
-  tell_left_out();
-  write_kept();
+  lines_.tell_left_out();
+  if (is_terminal_)
+    write_kept();
+  else
+    lines_.write_all(/*pause_max_ms=*/-1);
   if (newest_.empty()) return;
   const auto document = nlohmann::json::parse(newest_, nullptr, false);
   draw(document, false);

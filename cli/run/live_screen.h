@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/core/clock.h"
+#include "cli/unwritten_lines.h"
 
 namespace ratoon::cli {
 
@@ -31,20 +32,17 @@ class LiveScreen {
   void draw(const nlohmann::json& document, bool is_running);
   [[nodiscard]] std::string erase_picture();
   void write(const std::string& text);
-  [[nodiscard]] bool takes_output() const;
   void write_kept();
   void write_what_it_takes();
-  void tell_left_out();
 
   const int fd_;
   const Clock& clock_;
   const bool is_terminal_;
+  UnwrittenLines lines_;
   std::optional<Timestamp> drawn_at_;
   std::string picture_;  // its lines, as they stand on the terminal
   std::size_t picture_lines_ = 0;
   std::size_t picture_columns_ = 0;  // of the terminal for which it was drawn
-  std::string kept_;                 // lines that the terminal or pipe did not take yet
-  std::size_t left_out_ = 0;         // lines, since there was no room to keep them
   std::string newest_;               // document, drawn or not; empty: there was none
 };
 

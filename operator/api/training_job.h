@@ -63,6 +63,7 @@ struct RestartPolicy {
   std::uint32_t restarts_max = 10;             // application failures and hangs; disruptions are free
   std::vector<RestartRule> rules;              // the first that is met counts
   std::uint32_t losses_without_step_max = 10;  // in a row, of each member
+  bool is_losses_max_given = false;            // by the job; else outages of the platform do not count
   std::uint32_t backoff_seconds = 1;           // before a member that failed is made again; doubles each time
   std::uint32_t backoff_max_seconds = 300;
 };

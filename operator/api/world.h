@@ -23,6 +23,7 @@ struct ProcessFacts {
   bool has_met = false;   // it was in a world; until then it is still starting
   std::string weights{};  // the file that it left them in at the end; empty: it left none
   Timestamp listed{};     // when it told of the checkpoints that `waiting` has, for the first time
+  Timestamp moved{};      // when it was first heard, began to wait, or told of another step or attempt
 };
 
 struct Seat {

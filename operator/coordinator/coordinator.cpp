@@ -70,6 +70,7 @@ Coordinator::Coordinator(const Clock& clock, CoordinatorOptions options)
     : clock_(clock),
       options_(std::move(options)),
       ticked_(clock.now()),
+      wall_ticked_(clock.wall_now()),
       listening_since_(ticked_),
       timekeeper_([this](const std::stop_token& stop) { keep_time(stop); }) {}
 
@@ -302,7 +303,7 @@ Timestamp Coordinator::listening_since(const JobKey& job) const {
     const auto found = rooms_.find(job);
     const Timestamp now = clock_.now();
     // After a stall others may ask before the timekeeper runs again.
-    if (found == rooms_.end() || has_stalled(now)) return now;
+    if (found == rooms_.end() || has_stalled(now, clock_.wall_now())) return now;
     room = found->second;
     listening = std::max(listening_since_, room->opened);
     unread = unread_;
@@ -321,8 +322,10 @@ Coordinator::Load Coordinator::load() const {
   return load;
 }
 
-bool Coordinator::has_stalled(Timestamp now) const {
-  return now - ticked_ > kStall;
+// While a machine sleeps its steady clock stands, and the wall's is ahead of it afterwards.
+bool Coordinator::has_stalled(Timestamp now, WallTime wall_now) const {
+  const Duration passed = now - ticked_;
+  return passed > kStall || wall_now.since_epoch - wall_ticked_.since_epoch - passed > kStall;
 }
 
 void Coordinator::keep_time(const std::stop_token& stop) {
@@ -331,8 +334,10 @@ void Coordinator::keep_time(const std::stop_token& stop) {
       std::unique_lock lock(mutex_);
       wake_.wait_for(lock, stop, kTick, [] { return false; });
       const Timestamp now = clock_.now();
-      if (has_stalled(now)) listening_since_ = now;
+      const WallTime wall_now = clock_.wall_now();
+      if (has_stalled(now, wall_now)) listening_since_ = now;
       ticked_ = now;
+      wall_ticked_ = wall_now;
     }
     for (const auto& room : all_rooms()) {
       const std::lock_guard lock(room->mutex);

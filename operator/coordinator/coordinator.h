@@ -104,7 +104,7 @@ class Coordinator final : public Rooms {
   using RoomPtr = std::shared_ptr<Room>;
 
   void keep_time(const std::stop_token& stop);
-  [[nodiscard]] bool has_stalled(Timestamp now) const;  // mutex_ is held
+  [[nodiscard]] bool has_stalled(Timestamp now, WallTime wall_now) const;  // mutex_ is held
   [[nodiscard]] RoomPtr find_room(const JobKey& job) const;
   [[nodiscard]] std::vector<RoomPtr> all_rooms() const;
   void note_unproved(const ProcessIdentity& process);
@@ -129,6 +129,7 @@ class Coordinator final : public Rooms {
   std::map<JobKey, RoomPtr> rooms_;  // guarded by mutex_
   std::atomic<std::uint64_t> messages_ = 0;
   Timestamp ticked_;           // guarded by mutex_
+  WallTime wall_ticked_;       // guarded by mutex_
   Timestamp listening_since_;  // guarded by mutex_
   Timestamp unread_{};         // messages of strangers lay unread then; guarded by mutex_
   std::jthread timekeeper_;    // last: it uses everything above

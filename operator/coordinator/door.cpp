@@ -80,11 +80,12 @@ const api::Seat* Door::find_seat(const ProcessIdentity& process) const {
 
 api::ProcessFacts& Door::facts_of(const ProcessIdentity& process, Timestamp now) {
   const auto [at, is_new] = facts_at_.try_emplace(place_of(process), processes_.size());
-  if (is_new) return processes_.emplace_back(api::ProcessFacts{.identity = process, .last_heard = now});
+  if (is_new)
+    return processes_.emplace_back(api::ProcessFacts{.identity = process, .last_heard = now, .moved = now});
   api::ProcessFacts& facts = processes_[at->second];
   if (facts.identity != process) {
     others_.add(facts.identity);
-    facts = {.identity = process, .last_heard = now};
+    facts = {.identity = process, .last_heard = now, .moved = now};
   }
   facts.last_heard = now;
   return facts;
@@ -95,6 +96,7 @@ bool Door::hear_join(const JoinRequest& request, Timestamp now) {
   const auto old = old_lists_.find(place_of(request.process));
   const bool has_looked_again = old != old_lists_.end() && old->second == OldList::kTold;
   if (!facts.waiting || has_looked_again) facts.listed = now;
+  if (!facts.waiting) facts.moved = now;
   if (has_looked_again) old_lists_.erase(old);
   facts.waiting = request;
   facts.left_step = request.left_step;
@@ -145,6 +147,7 @@ bool Door::hear_beat(const Beat& beat, Timestamp now) {
   if (facts.beat && beat.sequence <= facts.beat->sequence) return false;  // overtaken on its way
   facts.has_met = facts.has_met || beat.attempt > Attempt(0);
   const std::optional<Beat> before = std::exchange(facts.beat, beat);
+  if (!before || before->attempt != beat.attempt || before->step != beat.step) facts.moved = now;
   if (!before || before->attempt != beat.attempt || before->committed != beat.committed) return true;
   const bool has_loaded = before->phase != beat.phase &&
                           (before->phase == ProcessPhase::kLoad || before->phase == ProcessPhase::kUser);

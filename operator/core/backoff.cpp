@@ -6,10 +6,15 @@
 namespace ratoon::core {
 namespace {
 
-// Another pod of it would fail as the last one did: a program's, one whose storage is away, or one that a
-// node does not start.
+// What the platform has to mend before another pod of the member fares better: its storage is away, a node
+// does not start it, or its words do not reach the operator.
+bool is_outage(const Loss& loss) {
+  return loss.is_rejection || loss.is_of_storage || loss.is_unheard;
+}
+
+// Another pod of it would fail as the last one did.
 bool is_to_wait(const Loss& loss) {
-  return loss.cause == EndCause::kApplication || loss.is_rejection || loss.is_of_storage;
+  return loss.cause == EndCause::kApplication || is_outage(loss);
 }
 
 bool is_any_to_wait(const std::vector<Loss>& losses) {
@@ -69,7 +74,7 @@ void put_off_crashed(const Observation& seen, bool has_stepped, RosterChange& ch
 void note_rejection(const RosterChange& change, api::TrainingJobStatus& status) {
   for (const auto* losses : {&change.losses, &change.outside_losses})
     for (const auto& loss : *losses)
-      if (loss.is_rejection || loss.is_of_storage) status.rejection = loss.member.node + ": " + loss.reason;
+      if (is_outage(loss)) status.rejection = loss.member.node + ": " + loss.reason;
   forget_rejection_of_none(status);
 }
 

@@ -24,6 +24,7 @@ struct Ending {
   bool is_rejection = false;    // its node did not start it: the next one waits, as after a failure
   bool is_of_device = false;    // the accelerator of its node is unusable: a node to avoid, and no failure
   bool is_of_storage = false;   // nothing can be saved or read: the next one waits, as after a failure
+  bool is_unheard = false;      // no process of its job is: none may have a way to the operator
   bool is_of_platform = false;  // the platform says that it ended the pod: no program is to blame
 };
 

@@ -8,6 +8,7 @@
 
 #include "operator/core/completion.h"
 #include "operator/core/lookup.h"
+#include "operator/core/silence.h"
 
 namespace ratoon::core {
 namespace {
@@ -16,10 +17,25 @@ WallTime after(WallTime since, std::uint32_t seconds) {
   return {since.since_epoch + std::chrono::seconds(seconds)};
 }
 
-// From when on what was not heard was not said.
+WallTime on_the_wall(const Observation& seen, Timestamp moment, Timestamp now) {
+  return {seen.wall_now.since_epoch + (moment - now)};
+}
+
+Duration limit_of_silence(const Observation& seen) {
+  return std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
+}
+
+// From when on a process that was heard before was heard if it spoke.
 WallTime hears_all_from(const Observation& seen, Timestamp now) {
-  const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
-  return {seen.wall_now.since_epoch + (seen.listening_since + limit - now)};
+  return on_the_wall(seen, seen.listening_since + limit_of_silence(seen), now);
+}
+
+// When a member is late that is awaited since then. One that started before we listened may have spoken to
+// the operator before us and not have found us yet: it gets as long as the silence of many.
+WallTime late_at(const Observation& seen, WallTime awaited_since, Timestamp now) {
+  const WallTime late = after(awaited_since, seen.job.spec.start_deadline_seconds);
+  if (awaited_since > on_the_wall(seen, seen.listening_since, now)) return late;
+  return std::max(late, on_the_wall(seen, seen.listening_since + limit_of_silence(seen) * kMassFactor, now));
 }
 
 bool has_spoken(const Observation& seen, const api::MemberStatus& member) {
@@ -48,6 +64,25 @@ std::optional<WallTime> newest_word(const Observation& seen, Timestamp now) {
   return WallTime{seen.wall_now.since_epoch - std::max(Duration(0), now - newest.last_heard)};
 }
 
+// When this operator last heard of a step of the world that stands, or heard the first word of a process of
+// it. None: it has not heard all of them since it listens.
+std::optional<Timestamp> newest_move(const Observation& seen, const api::TrainingJobStatus& status) {
+  std::optional<Timestamp> newest;
+  for (const auto& member : status.members) {
+    if (member.is_absent || is_completed(seen, member)) continue;
+    std::uint64_t voices = member.done;
+    for (const auto* process : processes_of(seen, member)) {
+      if (!is_of(process->identity, member)) continue;
+      newest = std::max(process->moved, newest.value_or(process->moved));
+      const std::uint32_t local_rank = process->identity.local_rank;
+      const bool is_heard = process->is_completed || process->last_heard >= seen.listening_since;
+      if (is_heard && local_rank < api::kProcessesPerNodeMax) voices |= std::uint64_t{1} << local_rank;
+    }
+    if (std::cmp_less(std::popcount(voices), seen.job.spec.processes_per_node)) return std::nullopt;
+  }
+  return newest;
+}
+
 bool is_in_collective(const Observation& seen, const api::MemberStatus& member) {
   return std::ranges::any_of(processes_of(seen, member), [&](const api::ProcessFacts* process) {
     return is_of(process->identity, member) && process->beat &&
@@ -66,8 +101,8 @@ std::optional<WallTime> note_awaited(const Observation& seen, Timestamp now, api
       continue;
     }
     if (!member.awaited_since) member.awaited_since = seen.wall_now;
-    const WallTime late_at = std::max(after(*member.awaited_since, deadline), hears_all_from(seen, now));
-    next = std::min(late_at, next.value_or(late_at));
+    const WallTime late = late_at(seen, *member.awaited_since, now);
+    next = std::min(late, next.value_or(late));
   }
   return next;
 }
@@ -75,20 +110,28 @@ std::optional<WallTime> note_awaited(const Observation& seen, Timestamp now, api
 std::vector<Verdict> find_late(const Observation& seen, Timestamp now) {
   const std::uint32_t deadline = seen.job.spec.start_deadline_seconds;
   std::vector<Verdict> late;
-  if (deadline == 0 || hears_all_from(seen, now) > seen.wall_now) return late;
+  if (deadline == 0) return late;
   const auto newest = newest_word(seen, now);
+  const bool has_listened = now - seen.listening_since >= std::chrono::seconds(deadline);
   for (const auto& member : seen.job.status.members) {
-    if (!member.awaited_since || after(*member.awaited_since, deadline) > seen.wall_now) continue;
+    if (!member.awaited_since || late_at(seen, *member.awaited_since, now) > seen.wall_now) continue;
     if (!is_awaited(seen, seen.job.status, member)) continue;
     const std::string sentence = "did not speak within " + std::to_string(deadline) + " s of its start";
-    if (newest && *newest >= *member.awaited_since)
-      late.push_back({member, {EndCause::kApplication, sentence, /*is_shared=*/true}});
-    else
+    if (!newest || *newest < *member.awaited_since)
       late.push_back(
           {member,
-           {EndCause::kDisruption,
-            sentence + ", and no process of its job did: see its log, and whether its pod can reach "
-                       "the operator's port for members"}});
+           {.cause = EndCause::kDisruption,
+            .sentence = sentence + ", and no process of its job did: see its log, and whether its pod can "
+                                   "reach the operator's port for members",
+            .is_unheard = true}});
+    else if (!has_listened)
+      late.push_back({member,
+                      {.cause = EndCause::kDisruption,
+                       .sentence = sentence + ", as far as an operator knows that has listened for a part "
+                                              "of this time",
+                       .is_unheard = true}});
+    else
+      late.push_back({member, {EndCause::kApplication, sentence, /*is_shared=*/true}});
   }
   return late;
 }
@@ -120,8 +163,14 @@ std::optional<WallTime> stalls_at(const Observation& seen, Timestamp now,
   const auto& spec = seen.job.spec;
   if (spec.progress_deadline_seconds == 0 || !status.is_formed || !status.formed_at) return std::nullopt;
   if (has_made_last_step(seen)) return std::nullopt;  // copies of what it saved last take as long as they do
-  const WallTime moved = std::max(*status.formed_at, status.stepped_at.value_or(*status.formed_at));
-  return std::max(after(moved, spec.progress_deadline_seconds), hears_all_from(seen, now));
+  const auto moved = newest_move(seen, status);
+  if (!moved) return std::nullopt;  // find_silent() judges those that were not heard
+  const WallTime formed = std::max(*status.formed_at, status.stepped_at.value_or(*status.formed_at));
+  // By the wall, for which an operator before us may have seen the last step, and by our own clock: the
+  // wall's jumps when a machine wakes up.
+  return std::max({after(formed, spec.progress_deadline_seconds),
+                   after(on_the_wall(seen, *moved, now), spec.progress_deadline_seconds),
+                   hears_all_from(seen, now)});
 }
 
 }  // namespace ratoon::core

@@ -1,7 +1,9 @@
 // Members that are lost by the clock: their pods run, and they never speak; their world stands, and it makes
 // no step. Silence, which comes after speech, is judged in silence.h. As there, nothing is concluded until
-// the coordinator has itself listened for as long as a silence may last: before that no member could speak to
-// it, and no step could be told.
+// the coordinator has itself listened: before that no member could speak to it, and no step could be told. A
+// member that was awaited before the coordinator listened has as long as the silence of many may last. A
+// world of which some process was not heard yet is left to silence.h, and one that was heard has the whole
+// deadline from its first word on.
 #pragma once
 
 #include <optional>

@@ -29,8 +29,12 @@ std::vector<Verdict> find_condemned(const Observation& seen, const Hang& hang, b
   return condemned;
 }
 
-bool is_free_of_blame(const Loss& loss) {
-  return loss.is_of_platform && loss.cause == EndCause::kDisruption;
+// A limit that the job did not set ends none over an outage, however long: its members are made again after
+// pauses.
+bool is_free_of_blame(const api::RestartPolicy& policy, const Loss& loss) {
+  const bool is_outage = loss.is_of_storage || loss.is_unheard;
+  return loss.cause == EndCause::kDisruption &&
+         (loss.is_of_platform || (is_outage && !policy.is_losses_max_given));
 }
 
 // Members of the world that stood, in whose pods a launcher started processes anew since: each of them ends
@@ -68,7 +72,9 @@ void count_in_vain(const Observation& seen, bool has_advanced, RosterChange& cha
   const auto& after = change.restarts;
   // What a world that stands does without costs it no step.
   const bool stands = seen.job.status.is_formed;
-  const auto counts_not = [&](const Loss& loss) { return is_free_of_blame(loss); };
+  const auto counts_not = [&](const Loss& loss) {
+    return is_free_of_blame(seen.job.spec.restart_policy, loss);
+  };
   const auto free =
       std::ranges::count_if(change.losses, counts_not) +
       (stands ? std::ssize(change.outside_losses) : std::ranges::count_if(change.outside_losses, counts_not));

@@ -229,6 +229,7 @@ Loss make_loss(const Observation& seen, api::MemberStatus member, const Ending& 
           .is_rejection = ending.is_rejection,
           .is_of_device = ending.is_of_device,
           .is_of_storage = ending.is_of_storage,
+          .is_unheard = ending.is_unheard,
           .is_of_platform = ending.is_of_platform};
 }
 

@@ -62,6 +62,7 @@ struct Loss {
   bool is_rejection = false;    // as in Ending
   bool is_of_device = false;    // as in Ending
   bool is_of_storage = false;   // as in Ending
+  bool is_unheard = false;      // as in Ending
   bool is_of_platform = false;  // as in Ending
 };
 

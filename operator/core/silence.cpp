@@ -14,8 +14,6 @@
 namespace ratoon::core {
 namespace {
 
-constexpr int kMassFactor = 10;
-
 // An incarnation that has a living pod, and when the quietest of its processes was last heard.
 struct Listened {
   api::MemberStatus member;

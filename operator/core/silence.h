@@ -18,6 +18,9 @@
 
 namespace ratoon::core {
 
+// How many times the limit of one the silence of many may last.
+inline constexpr int kMassFactor = 10;
+
 struct Silence {
   std::vector<api::MemberStatus> lost;  // incarnations that are judged lost
   std::optional<Timestamp> next_check;  // the earliest moment at which another member may count as lost

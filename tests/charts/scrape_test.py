@@ -69,7 +69,8 @@ class Scrape(unittest.TestCase):
 
     def test_no_series_has_a_label_of_its_target(self):
         names = (programs.ROOT / "base/contract/names.h").read_text()
-        labels = set(re.findall(r'= "(\w+)"', names[names.index("namespace metric_label {"):names.index("}  // namespace metric_label")]))
+        names = names[names.index("namespace metric_label {"):names.index("}  // namespace metric_label")]
+        labels = set(re.findall(r'= "(\w+)"', names))
         self.assertIn("training_job", labels)
         targets = {rule["target_label"] for job in self.config["scrape_configs"] for rule in job["relabel_configs"]
                    if "target_label" in rule}

@@ -242,7 +242,8 @@ class Training(Runs, unittest.TestCase):
 
         lab.wait_until("series for each query of the dashboard", lambda: not empty(), 180, story=lambda: "\n".join(empty()))
         for rank in (0, 1):
-            self.assertTrue(scraper.ask(f'ratoon_step{{training_job="watched",local_rank="{rank}"}}'), "each process of a pod is read")
+            self.assertTrue(scraper.ask(f'ratoon_step{{training_job="watched",local_rank="{rank}"}}'),
+                            "each process of a pod is read")
         lab.kubectl("delete", "tj", "watched")
         lab.cluster("node", "add", killed)
 

@@ -82,8 +82,10 @@ class Alerts(unittest.TestCase):
         for record in ('job:ratoon_restarts:increase15m{training_job="lossy",cause="disruption"} > 0',
                        'job:ratoon_job_ledger_seconds:rate5m{training_job="lossy",part="useful"} > 0',
                        'job:ratoon_job_ledger_seconds:rate5m{training_job="lossy",part="restarting"} > 0',
-                       'job:ratoon_job_world_size:max{training_job="lossy"} == 2', 'job:ratoon_job_step:max{training_job="lossy"} > 0',
-                       'job:ratoon_job_durable_step:max{training_job="lossy"} > 0', 'job:ratoon_goodput:ratio1h{training_job="lossy"} > 0',
+                       'job:ratoon_job_world_size:max{training_job="lossy"} == 2',
+                       'job:ratoon_job_step:max{training_job="lossy"} > 0',
+                       'job:ratoon_job_durable_step:max{training_job="lossy"} > 0',
+                       'job:ratoon_goodput:ratio1h{training_job="lossy"} > 0',
                        'job:ratoon_process_seconds:rate5m{training_job="lossy",part="useful"} > 0',
                        'fleet:ratoon_jobs:sum{phase="Running"} == 1', 'fleet:ratoon_losses:increase1h{cause="disruption"} > 0',
                        "fleet:ratoon_goodput:ratio5m > 0"):

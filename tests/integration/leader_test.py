@@ -107,14 +107,16 @@ class Leader(unittest.TestCase):
         wait_until(lambda: first.is_leading() or second.is_leading(), "one that leads", 180)
         self.cluster.start_job("unsaved", steps=1_000_000)
         self.cluster.wait_for("unsaved", "steps", lambda status: status.get("progress", {}).get("step", 0) > 0)
-        for _ in range(200):  # more than is written while the test looks
+        for _ in range(1000):  # more than is written while the test looks
             self.cluster.post("/api/v1/namespaces/default/configmaps", {"metadata": {"generateName": "filler-"}})
+        processes = {operator: operator.process for operator in (first, second)}
         self.cluster.server.set_back()
         self.cluster.start_job("later", steps=1_000_000)
         self.cluster.wait_for("later", "steps", lambda status: status.get("progress", {}).get("step", 0) > 0)
-        # Who stands by would otherwise lead with what it held.
-        for operator in (first, second):
-            wait_until(lambda o=operator: "set back" in o.said(), f"{operator.name} to notice")
+        # Who stands by would otherwise lead with what it held. A leader that could not renew in time has ended, and begins
+        # with nothing.
+        for operator, process in processes.items():
+            wait_until(lambda o=operator, p=process: "set back" in o.said() or o.process is not p, f"{operator.name} to notice")
         step = self.cluster.step("j")
         self.cluster.wait_for("j", "more steps", lambda now: now["progress"]["step"] > step + 50)
 

@@ -105,7 +105,7 @@ MUTANTS = {
         "sick_nodes.cpp", r"if \(!loss\.is_of_device \|\| loss", "if (loss.is_of_device || loss"),
     "a node that is sick at once": ("sick_nodes.cpp", r"kFailuresOfASickNode = 2", "kFailuresOfASickNode = 1"),
     "a deadline that is judged before a member could speak": (
-        "deadlines.cpp", r"\(seen\.listening_since \+ limit - now\)", "Duration(0)"),
+        "deadlines.cpp", r"seen\.listening_since \+ limit_of_silence\(seen\) \* kMassFactor", "now"),
     "a job that is failed by what its world does without": ("roster.cpp", r"part == Part::kBesideWorld \|\| ", ""),
     "a successor that failed and is made again at once": (
         "backoff.cpp", r"return pause_after\(policy, std::max[^;]*;", "return Duration(0);"),

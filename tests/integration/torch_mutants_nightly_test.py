@@ -1,45 +1,16 @@
-"""Mutants of what binds the agent to LibTorch, which its unit tests have to catch."""
+"""Mutants of what binds the agent's state and data to LibTorch, which its unit tests have to catch."""
 
 import unittest
 
 from mutants import MutantTest, of_rows
 
 TORCH = "agent/src/torch/"
-NCCL = TORCH + "collectives/nccl_collective.cpp"
-BUCKETS = TORCH + "collectives/gradient_buckets.cpp"
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
-    "a rank that counts as much as one with more samples": (
-        ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS,
-        r"samples \? static_cast<double>\(\*samples\) : 1\.0 / world_size", "1.0 / world_size"),
-    "samples that some ranks alone give": (
-        ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS, r"if \(gave != world_size_\) \{",
-        "if (false) {"),
-    "a wish of a rank that is lost": (
-        ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS, r"if \(control\[bit\] > 0\.5F\)",
-        "if (control[bit] > 1.5F)"),
-    "gradients that do not wait for their sums on the device": (
-        ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"if \(has_sums_\) stream_\.let_current_wait\(\);",
-        ""),
-    "sums on the device that do not wait for their gradients": (
-        ("device_collective_test", "DeviceCollective.HasTheMeans*"), TORCH + "collectives/side_stream.cpp",
-        r"before_\.block\(stream_\);", ""),
-    "sums on the device that nothing marks": (
-        ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"\n    stream_\.mark\(\);", ""),
-    "gradients of several streams that are not waited for": (
-        ("averager_test", "AveragerTest.*"), TORCH + "collectives/averager.cpp", r"filled\.block\(now\);", ""),
-    "an accelerator that the first module of an attempt was not on": (
-        ("averager_test", "AveragerTest.*"), TORCH + "collectives/averager.cpp",
-        r" \|\| \(!device\.is_cpu\(\) && device != device_\)", ""),
-    "a refusal of NCCL that is taken for a lost rank": (
-        ("device_collective_test", "DeviceCollective.WhatNccl*"), NCCL, r"if \(error\.is_refusal\(\)\)", "if (false)"),
     "an error of a device whose number is not looked at": (
         ("device_errors_test", "DeviceErrors.*"), TORCH + "device_errors.cpp", r"of_device->get_error_code\(\)",
         "of_device->get_error_code() * 0"),
-    "weights of which only the first parameter counts": (
-        ("weights_mark_test", "WeightsMark.*"), TORCH + "collectives/weights_mark.cpp", r"feed\(all, mark\.sums\[i\]\)",
-        "feed(all, mark.sums[0])"),
     "a digest that takes a parameter for a buffer": (
         ("digest_test", "Digest.*"), TORCH + "digest.cpp", r'"buffer " \+ item\.key\(\)', '"parameter " + item.key()'),
     "a digest without types": (("digest_test", "Digest.*"), TORCH + "digest.cpp", r"feed\.text\(tensor->dtype\);", ""),
@@ -48,6 +19,9 @@ MUTANTS = {
         "{ static_cast<void>(seed); }"),
     "an epoch that nobody counted": (
         ("stream_sampler_test", "*"), TORCH + "stream_sampler.cpp", r"  place\.check_was_trained\(\);\n", ""),
+    "a parameter of an optimizer that nothing tracks and nobody names": (
+        ("track_test", "TrackOptimizers.*"), TORCH + "track_optimizer.cpp", r"memory\.bytes != 0\)\n          out\.changes\(",
+        "memory.bytes == 0)\n          out.changes("),
 }
 
 

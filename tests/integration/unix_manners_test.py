@@ -23,6 +23,16 @@ def children_of(pid):
     return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def fill(pipe):
+    """A pipe that takes nothing more: a writer that blocks would wait for ever."""
+    os.set_blocking(pipe, False)
+    try:
+        while os.write(pipe, b"x" * 4096):
+            pass
+    except BlockingIOError:
+        os.set_blocking(pipe, True)
+
+
 def is_zombie(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
@@ -49,7 +59,8 @@ class Manners(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         told = pathlib.Path(folder.name) / "told"
-        program = f"echo $$ >> {told}; while [ ! -e {told}.go ]; do sleep 0.05; done"
+        # Its shell tells of a `sleep` that is killed, and would wait where the output is full.
+        program = f"exec 2> /dev/null; trap 'exit 80' TERM; echo $$ >> {told}; while [ ! -e {told}.go ]; do sleep 0.05; done"
         process = subprocess.Popen([RATOON, "launch", "--", "sh", "-c", program], **options)
         self.addCleanup(process.kill)
         wait_until(lambda: lines_of(told), "the program")
@@ -83,11 +94,8 @@ class Manners(unittest.TestCase):
     def test_a_pipe_that_is_not_read_stops_no_decision(self):
         run = self.make_run(held_at=20, spec={"restartPolicy": {"maxRestarts": 100}})
         ours, theirs = os.pipe()
-        os.set_blocking(theirs, False)
+        fill(theirs)
         with open(theirs, "wb", buffering=0) as pipe:
-            while pipe.write(b"x" * 4096):  # full: a writer that blocks would wait for ever
-                pass
-            os.set_blocking(theirs, True)
             process = self.open_run(run, stdout=pipe)
         run.wait_for_commit(10)
         before = self.members_of(run)
@@ -157,6 +165,54 @@ class Manners(unittest.TestCase):
             self.fail("it ended")
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (soft, hard))
         self.expect_another_one(process, told)
+
+    def test_a_closed_output_does_not_end_what_launch_started(self):
+        ours, theirs = os.pipe()
+        process, told = self.launch_one_that_waits(stderr=theirs)
+        os.close(theirs)
+        os.close(ours)
+        os.kill(int(lines_of(told)[0]), signal.SIGKILL)
+        self.expect_another_one(process, told)
+
+    def test_programs_of_launch_get_the_signals_of_writes_as_it_got_them(self):
+        of_writes = [signal.SIGPIPE, signal.SIGXFSZ]
+        for is_ignored in (False, True):
+            with self.subTest(is_ignored=is_ignored):
+                handler = signal.SIG_IGN if is_ignored else signal.SIG_DFL
+                done = subprocess.run([RATOON, "launch", "--", "grep", "SigIgn", "/proc/self/status"], stdout=subprocess.PIPE,
+                                      text=True, check=True, restore_signals=False,
+                                      preexec_fn=lambda: [signal.signal(number, handler) for number in of_writes])
+                ignored = int(done.stdout.split()[1], 16)
+                self.assertEqual([bool(ignored >> (number - 1) & 1) for number in of_writes], [is_ignored] * 2)
+
+    def test_an_output_that_is_not_read_stops_no_decision_of_launch(self):
+        ours, theirs = os.pipe()
+        fill(theirs)
+        process, told = self.launch_one_that_waits(stderr=theirs)
+        os.kill(int(lines_of(told)[0]), signal.SIGKILL)
+        wait_until(lambda: len(lines_of(told)) == 2, "another one in its place")
+        said = b""
+        while b"it is started again\n" not in said:  # the line waits for a reader
+            said += os.read(ours, 65536)
+        fill(theirs)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(), 80)
+        os.close(ours)
+        os.close(theirs)
+
+    def test_ctrl_c_that_ends_the_reader_too_gives_launch_its_code(self):
+        ours, theirs = os.pipe()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        ready = pathlib.Path(folder.name) / "ready"
+        program = f"trap 'exit 130' INT; touch {ready}; while true; do sleep 0.05; done"
+        process = subprocess.Popen([RATOON, "launch", "--", "sh", "-c", program], stderr=theirs)
+        self.addCleanup(process.kill)
+        wait_until(ready.exists, "the program")
+        os.close(theirs)
+        os.close(ours)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 130)
 
     def test_connections_of_others_take_no_file_that_the_run_needs(self):
         run = self.make_run(held_at=20)

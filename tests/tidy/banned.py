@@ -120,6 +120,7 @@ CODE = (
     Ban("std::getenv", r"\bgetenv\s*\(", "take the value as an option: one place reads the environment", PRODUCT,
         allowed={
             "agent/src/objects/remote/surroundings.cpp": "AWS' own variables, for those who have no options",
+            "agent/src/torch/device.cpp": "the variables with which a container and CUDA choose devices",
             "agent/src/torch/numerics.cpp": "LibTorch's own variable, for those who chose its instructions themselves",
             "agent/src/session/options.cpp": "Options::from_environment, the agent's one reader",
             "operator/main.cpp": "the operator's one reader",

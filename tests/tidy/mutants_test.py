@@ -14,11 +14,18 @@ sys.path.insert(0, str(ROOT / "tests" / "integration"))
 from named_tests import programs  # noqa: E402
 
 # Where mutants are: in each file of the first, in each of these files, and somewhere in each of these folders.
-WHOLE_FOLDERS = ("operator/core",)
+WHOLE_FOLDERS = ("operator/core", "agent/src/board", "base/contract")
 FILES = ("agent/src/checkpoint/commit.cpp", "agent/src/checkpoint/retention.cpp", "agent/src/checkpoint/rollback.cpp",
          "agent/src/checkpoint/tiers/claim.cpp", "agent/src/checkpoint/tiers/claim_rules.cpp",
-         "agent/src/checkpoint/tiers/resume_choice.cpp", "agent/src/checkpoint/pack/cover.cpp")
-FOLDERS = ("agent/src/session", "agent/src/data/loader", "base/contract", "cli", "agent/src/torch")
+         "agent/src/checkpoint/tiers/resume_choice.cpp", "agent/src/checkpoint/pack/cover.cpp",
+         "agent/src/checkpoint/manifest.cpp", "agent/src/checkpoint/lost_manifests.cpp",
+         "agent/src/checkpoint/tiers/old_names.cpp", "agent/src/session/wish_list.cpp", "agent/src/session/leaving.cpp",
+         "agent/src/session/attempts.cpp", "agent/src/session/train.cpp", "agent/src/session/in_place.cpp",
+         "agent/src/session/first_state.cpp", "agent/src/session/near_flags.cpp",
+         "agent/src/torch/track_optimizer.cpp", "operator/coordinator/door.cpp", "operator/local/status_file.cpp")
+FOLDERS = ("agent/src/data/loader", "agent/src/data/order", "agent/src/data/sets", "agent/src/objects/cache",
+           "agent/src/objects/credentials", "agent/src/objects/remote", "agent/src/objects/s3", "agent/src/torch/collectives",
+           "cli/checkpoint", "cli/cluster", "cli/report", "cli/run")
 
 
 def all_mutants():

@@ -77,7 +77,8 @@ NCCL_OF_THREADS = "tests/support/nccl_of_threads.*"
 NCCL_STAND_IN = "tests/support/nccl_stand_in"  # its ranks are processes, too
 ACCELERATOR_NCCL = "tests/support/accelerator_nccl.*"
 # What collectives need of the session.
-SEAM = tuple(f"agent/src/session/{name}.*" for name in ("control_word", "leaving", "say", "last_words", "fail"))
+SEAM = tuple(f"agent/src/session/{name}.*"
+             for name in ("control_word", "leaving", "say", "last_words", "fail", "spoken_wait"))
 # What a session is made of, without a session: time and facts come in.
 SESSION_RULES = tuple(
     f"agent/src/session/{name}.*" for name in ("amount", "every", "ledger", "phase_watch", "seat_wait", "until")
@@ -88,7 +89,8 @@ PROGRESS = ("agent/src/progress/render.*", "agent/src/progress")
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
-DEVICE_RULES = tuple(f"agent/src/devices/{name}.*" for name in ("cuda_errors", "fault_decision", "fault_opinion", "xids"))
+DEVICE_RULES = tuple(f"agent/src/devices/{name}.*"
+                     for name in ("cuda_errors", "fault_decision", "fault_opinion", "missing_device", "xids"))
 INTEROP = "agent/src/checkpoint/interop"  # files of PyTorch and safetensors
 TIERS = "agent/src/checkpoint/tiers"  # the one place where checkpoints meet object stores
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/data/loader", "agent/src/session")
@@ -161,7 +163,7 @@ PARTS = (
            instead=_AT_THE_DOOR) for path in STAGING_PURE),
     Part(TIERS, BASE + PUBLIC + AGENT_PURE + STAGING_PURE + (PACK, "agent/src/checkpoint") + OBJECTS, target="agent"),
     Part(INTEROP, BASE + PUBLIC + (PACK,), target="agent", is_pure=True, instead=_AT_THE_DOOR),
-    *(Part(path, BASE + PUBLIC + SEAM, target="agent",
+    *(Part(path, BASE + PUBLIC + SEAM + ("agent/src/session/seat_wait.*",), target="agent",
            instead="agent/src/torch sees it: keep it without the session's own types") for path in SEAM),
     *(Part(path, BASE + PUBLIC + SESSION_RULES, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in SESSION_RULES),

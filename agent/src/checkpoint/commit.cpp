@@ -35,17 +35,16 @@ Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const Checkpoin
   return read_file_twice(disk, receipt_path(id, rank), [&] { return read_receipt_once(disk, id, rank); });
 }
 
-// Nothing where one is not there yet.
-Result<std::optional<std::vector<PackRecord>>> read_receipts(const Disk& disk, const CheckpointId& id,
-                                                             std::uint32_t world_size) {
-  std::vector<PackRecord> receipts;
-  for (std::uint32_t rank = 0; rank < world_size; ++rank) {
+// Those that are not known yet. False where one is not there yet.
+Result<bool> read_receipts(const Disk& disk, const CheckpointId& id, std::uint32_t world_size,
+                           std::vector<PackRecord>& receipts) {
+  for (auto rank = static_cast<std::uint32_t>(receipts.size()); rank < world_size; ++rank) {
     auto receipt = read_receipt(disk, id, Rank(rank));
     if (!receipt) return receipt.error();
-    if (!*receipt) return std::optional<std::vector<PackRecord>>();
+    if (!*receipt) return false;
     receipts.push_back(**std::move(receipt));
   }
-  return std::optional(std::move(receipts));
+  return true;
 }
 
 Error not_whole(const std::string& why) {
@@ -137,6 +136,35 @@ Result<std::optional<PackRecord>> take_or_clear(Disk& disk, const CheckpointId& 
   return std::optional<PackRecord>();
 }
 
+Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId& id, std::string_view mark,
+                                                 std::string_view owner, std::vector<PackRecord> receipts) {
+  if (auto checked = check_owners(disk, id, receipts, owner); !checked) return checked.error();
+  // What a receipt says and what lies there must agree at the moment of the commit.
+  std::vector<KnownPack> packs;
+  for (const PackRecord& receipt : receipts) {
+    auto pack = look_at_pack(disk, pack_path(id, receipt.rank), receipt);
+    if (!pack) return pack.error();
+    packs.push_back(*std::move(pack));
+  }
+  if (auto shared = check_shared(packs); !shared) return shared.error();
+  auto run = run_of_all(receipts);
+  const Manifest manifest{.id = id,
+                          .writer = "ratoon " + std::string(version()),
+                          .packs = std::move(receipts),
+                          .run = std::move(run)};
+  // Before it, or a run that retires meanwhile lets it go. One that nobody commits is pinned for nothing.
+  if (auto pinned = pin_as_wished(disk, manifest, mark); !pinned) return pinned.error();
+  // No file of a run is ever written again: whoever finds its name taken is not who it thinks it is.
+  const std::string text = encode_manifest(manifest);
+  const auto saved = save_durably(disk, manifest_path(id), text, mark);
+  if (saved) {
+    note_commit(disk, id.attempt);
+    return std::optional(entry_of(id, manifest_digest(text), true));
+  }
+  if (saved.error().kind() == ErrorKind::kAlreadyExists) return find_committed(disk, id, owner);
+  return saved.error();
+}
+
 }  // namespace
 
 Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record, std::string_view mark) {
@@ -190,34 +218,19 @@ Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const Checkpoin
 
 Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id, std::uint32_t world_size,
                                                  std::string_view mark, std::string_view owner) {
-  auto receipts = read_receipts(disk, id, world_size);
-  if (!receipts) return receipts.error();
-  if (!*receipts) return std::optional<InventoryEntry>();
-  if (auto checked = check_owners(disk, id, **receipts, owner); !checked) return checked.error();
-  // What a receipt says and what lies there must agree at the moment of the commit.
-  std::vector<KnownPack> packs;
-  for (const PackRecord& receipt : **receipts) {
-    auto pack = look_at_pack(disk, pack_path(id, receipt.rank), receipt);
-    if (!pack) return pack.error();
-    packs.push_back(*std::move(pack));
-  }
-  if (auto shared = check_shared(packs); !shared) return shared.error();
-  auto run = run_of_all(**receipts);
-  const Manifest manifest{.id = id,
-                          .writer = "ratoon " + std::string(version()),
-                          .packs = **std::move(receipts),
-                          .run = std::move(run)};
-  // Before it, or a run that retires meanwhile lets it go. One that nobody commits is pinned for nothing.
-  if (auto pinned = pin_as_wished(disk, manifest, mark); !pinned) return pinned.error();
-  // No file of a run is ever written again: whoever finds its name taken is not who it thinks it is.
-  const std::string text = encode_manifest(manifest);
-  const auto saved = save_durably(disk, manifest_path(id), text, mark);
-  if (saved) {
-    note_commit(disk, id.attempt);
-    return std::optional(entry_of(id, manifest_digest(text), true));
-  }
-  if (saved.error().kind() == ErrorKind::kAlreadyExists) return find_committed(disk, id, owner);
-  return saved.error();
+  std::vector<PackRecord> receipts;
+  return try_commit(disk, id, world_size, mark, owner, receipts);
+}
+
+Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id, std::uint32_t world_size,
+                                                 std::string_view mark, std::string_view owner,
+                                                 std::vector<PackRecord>& receipts) {
+  const auto are_all_there = read_receipts(disk, id, world_size, receipts);
+  if (are_all_there && !*are_all_there) return std::optional<InventoryEntry>();
+  auto committed = are_all_there ? commit_all(disk, id, mark, owner, receipts)
+                                 : Result<std::optional<InventoryEntry>>(are_all_there.error());
+  if (!committed) receipts.clear();
+  return committed;
 }
 
 }  // namespace ratoon::checkpoint

@@ -46,7 +46,14 @@ enum class Tried { kNever, kBefore };
                                 std::string_view mark);
 
 // Step 3. Nothing if receipts are still missing; else the committed checkpoint, whoever committed it.
-// kInvalid where the packs are not one whole checkpoint; the sentence names the tensor.
+// kInvalid where the packs are not one whole checkpoint; the sentence names the tensor. `receipts`: those
+// that earlier calls of this process have read, by rank, so that no call reads them anew; empty after an
+// error.
+[[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
+                                                               std::uint32_t world_size,
+                                                               std::string_view mark, std::string_view owner,
+                                                               std::vector<PackRecord>& receipts);
+// The same in one call.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark,

@@ -48,6 +48,12 @@ class RunStore {
                                                                  std::uint32_t world_size) const {
     return checkpoint::try_commit(*disk_, id, world_size, mark_, owner_);
   }
+  // `receipts`: commit.h.
+  [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(const CheckpointId& id,
+                                                                 std::uint32_t world_size,
+                                                                 std::vector<PackRecord>& receipts) const {
+    return checkpoint::try_commit(*disk_, id, world_size, mark_, owner_, receipts);
+  }
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const CheckpointId& id) const {
     return find_committed(*disk_, id, owner_);
   }

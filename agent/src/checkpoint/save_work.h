@@ -154,6 +154,8 @@ class SaveWork {
     bool commits = false;  // as rank 0 does, or in place of one that died
     bool is_tried = false;
     std::uint32_t tries = 0;
+    // That were read; shared with a look that is under way, of the writer alone.
+    std::shared_ptr<std::vector<PackRecord>> receipts = std::make_shared<std::vector<PackRecord>>();
   };
   // Shared, since the writer may come back to it when the trainer waits no longer.
   struct Direct {

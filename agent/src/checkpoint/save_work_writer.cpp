@@ -127,13 +127,14 @@ bool SaveWork::advance_commits(Lock& lock) {
     const std::size_t i = is_in_order ? k : watched_.size() - 1 - k;
     const StagedPack pack = watched_[i].pack;
     const bool commits = watched_[i].commits;
+    const auto receipts = watched_[i].receipts;
     const bool is_of_now = world_ && world_->attempt == pack.id.attempt;
     const auto before_commit = is_of_now && commits ? world_->before_commit : nullptr;
     const auto confirm = world_ ? world_->confirm_place : nullptr;
     const auto find_copy = is_of_now && !commits ? world_->find_copy : nullptr;
     auto committed = at_the_disk(lock, [&] {
       if (before_commit) before_commit();
-      if (commits) return places_.store.try_commit(pack.id, pack.world_size);
+      if (commits) return places_.store.try_commit(pack.id, pack.world_size, *receipts);
       auto found = places_.store.find(pack.id);
       // Where our vote is gone, it was committed and has left already, or a later attempt swept it.
       const bool is_elsewhere =

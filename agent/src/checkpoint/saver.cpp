@@ -11,12 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/src/checkpoint/commit_pause.h"
 #include "base/core/pause.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr auto kCommitPause = std::chrono::milliseconds(10);  // between two looks whether all have written
 constexpr auto kLookForCommit = std::chrono::milliseconds(5);
 
 constexpr int kNiceness = 10;
@@ -32,10 +32,10 @@ void stand_back() {
 }
 
 void work(const std::shared_ptr<SaveWork>& work) {
+  CommitPause pause;
   do {
-    while (work->work_once()) {
-    }
-  } while (work->wait_for_work(kCommitPause));
+    while (work->work_once()) pause.reset();
+  } while (work->wait_for_work(pause.next()));
   while (work->work_once()) {
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <span>
 
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "base/core/atomic_fill.h"
 #include "base/core/crc32c.h"
 #include "base/core/durable_folder.h"
+#include "base/core/temporary_file.h"
 
 namespace ratoon::objects {
 namespace {
@@ -21,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kUploadPieceBytes = 1024 * 1024;
+constexpr unsigned kTimeFileMode = 0600;
 constexpr int kFoldersMax = 1000;  // each one that vanished means that another object went
 
 Error upload_cancelled(const std::string& what) {
@@ -64,14 +67,25 @@ Result<std::uint32_t> pour(ObjectSource& source, int fd, const UploadOptions& op
   return crc;
 }
 
-bool is_older(const fs::path& path, Duration age) {
+Duration since_epoch(const timespec& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// By the clock that gives the files in this folder their times: a file server has one of its own. A file is
+// made there for it, with the name of an upload, which the next call removes where this process is killed.
+// Nothing where none can be made; then nothing can be removed, either.
+std::optional<Duration> time_in(const fs::path& folder) {
+  const auto file = create_temporary_file(folder / "time", kTimeFileMode);
+  if (!file) return std::nullopt;
   struct stat facts{};
-  timespec now{};
-  if (::lstat(path.c_str(), &facts) != 0 || ::clock_gettime(CLOCK_REALTIME, &now) != 0) return false;
-  const auto at = [](const timespec& time) {
-    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-  };
-  return at(now) - at(facts.st_mtim) >= age;
+  const bool is_known = ::fstat(file->fd.get(), &facts) == 0;
+  ::unlink(file->path.c_str());
+  return is_known ? std::optional(since_epoch(facts.st_mtim)) : std::nullopt;
+}
+
+bool is_older(const fs::path& path, Duration age, Duration now) {
+  struct stat facts{};
+  return ::lstat(path.c_str(), &facts) == 0 && now - since_epoch(facts.st_mtim) >= age;
 }
 
 }  // namespace
@@ -109,6 +123,7 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
   const std::size_t slash = prefix.rfind('/');
   const fs::path top = slash == std::string_view::npos ? folder : folder / prefix.substr(0, slash);
   std::uint64_t count = 0;
+  std::optional<Duration> now;  // asked for with the first file that may be removed
   const auto remove = [&](const fs::directory_entry& entry) -> Result<void> {
     if (stop.stop_requested()) return upload_cancelled("tidying " + uri);
     const fs::path& path = entry.path();
@@ -117,7 +132,9 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
     std::error_code vanished;
     if (meant.empty() || entry.symlink_status(vanished).type() != fs::file_type::regular) return {};
     const std::string key = (path.parent_path() / meant).lexically_relative(folder).generic_string();
-    if (!key.starts_with(prefix) || !is_older(path, older_than)) return {};
+    if (!key.starts_with(prefix)) return {};
+    if (!now) now = time_in(path.parent_path());
+    if (!now || !is_older(path, older_than, *now)) return {};
     if (::unlink(path.c_str()) == 0)
       ++count;
     else if (errno != ENOENT)

@@ -4,8 +4,9 @@
 
 namespace ratoon::session {
 
-Result<std::unique_ptr<Link>> AloneLink::open(const Options& options, checkpoint::PatientCalls& calls) {
-  auto locks = lock_folders(options, FolderUse::kAlone, calls);
+Result<std::unique_ptr<Link>> AloneLink::open(const Options& options, checkpoint::PatientCalls& calls,
+                                              const std::function<bool()>& goes_on) {
+  auto locks = lock_folders(options, FolderUse::kAlone, calls, {.goes_on = goes_on});
   if (!locks) return locks.error();
   return std::unique_ptr<Link>(new AloneLink(*std::move(locks)));
 }

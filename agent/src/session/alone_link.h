@@ -10,7 +10,8 @@ namespace ratoon::session {
 class AloneLink final : public Link {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Link>> open(const Options& options,
-                                                          checkpoint::PatientCalls& calls);
+                                                          checkpoint::PatientCalls& calls,
+                                                          const std::function<bool()>& goes_on);
 
   [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                         Attempt newest_attempt) override;

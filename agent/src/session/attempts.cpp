@@ -8,6 +8,7 @@
 #include "agent/src/session/check_options.h"
 #include "agent/src/session/exit_watch.h"
 #include "agent/src/session/fail.h"
+#include "agent/src/session/group_link.h"
 #include "agent/src/session/last_words.h"
 #include "agent/src/session/leaving.h"
 #include "agent/src/session/place_options.h"
@@ -67,6 +68,28 @@ std::string how_to_go_on(const Options& options, const Session::Engine& engine) 
   return "; the same command goes on: " + session::own_command();
 }
 
+bool is_for_good(const Failure& why) {
+  return why.exit_code == static_cast<int>(ExitCode::kConfiguration) ||
+         why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
+}
+
+// The result of `act`, which comes before this process has a link. Where it ends this process for good, ranks
+// that wait for it are told why. (Options that are wrong are so on all ranks, and name no folder to meet in.)
+template <class Act>
+auto told_to_group(const Options& options, const Act& act) {
+  try {
+    return act();
+  } catch (const Failure& why) {
+    if (is_for_good(why)) {
+      const auto calls = std::make_shared<checkpoint::PatientCalls>(
+          std::chrono::seconds(options.disk_timeout_seconds), std::make_shared<SystemClock>());
+      session::leave_at_once_if([abandoned = calls->was_abandoned()] { return abandoned->load(); });
+      session::tell_group_of_end(options, calls, why.what());
+    }
+    throw;
+  }
+}
+
 // A program may have filled them in by itself.
 Options checked(Options options) {
   if (const auto valid = session::check_options(options); !valid)
@@ -83,11 +106,6 @@ bool is_told_to_leave(const session::Link& link) {
   return link.standing() == session::Standing::kFenced || link.standing() == session::Standing::kStop;
 }
 
-bool is_for_good(const Failure& why) {
-  return why.exit_code == static_cast<int>(ExitCode::kConfiguration) ||
-         why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
-}
-
 }  // namespace
 
 template <class Act>
@@ -102,14 +120,19 @@ auto Session::Attempts::told_to_others(const Act& act) {
 
 Session::Attempts::Attempts(Options options, HowMany how_many)
     : options_(checked(std::move(options))),
-      numerics_(std::make_shared<session::NumericsWatch>(options_.deterministic, options_.seed.value_or(0),
-                                                         session::attached_numerics())),
+      numerics_(told_to_group(options_,
+                              [this] {
+                                return std::make_shared<session::NumericsWatch>(options_.deterministic,
+                                                                                options_.seed.value_or(0),
+                                                                                session::attached_numerics());
+                              })),
       first_state_(how_many == HowMany::kAny
                        ? std::make_shared<session::FirstState>(session::first_state_bytes_max(options_))
                        : nullptr),
-      notices_(options_, clock_, kProcessBegan),
+      notices_(
+          told_to_group(options_, [this] { return session::NoticeWatch(options_, clock_, kProcessBegan); })),
       accounts_(std::make_shared<session::Accounts>(clock_)),
-      places_(options_, shared_meters_),
+      places_(told_to_group(options_, [this] { return session::Places(options_, shared_meters_); })),
       link_(open_link()),
       saver_(told_to_others([this] { return open_saver(); })),
       surroundings_{.options = options_,
@@ -139,8 +162,10 @@ void Session::Attempts::refuse_to_resume() {
 }
 
 std::unique_ptr<session::Link> Session::Attempts::open_link() {
-  auto link = session::make_link(options_, places_.calls());
+  const auto goes_on = [this] { return notices_.is_starting_of_use(); };
+  auto link = session::make_link(options_, places_.calls(), goes_on);
   if (link) return *std::move(link);
+  if (link.error().kind() == ErrorKind::kCancelled) notices_.leave_if_starting_is_of_no_use();
   fail(session::exit_code_of(link.error()), link.error().message());
 }
 

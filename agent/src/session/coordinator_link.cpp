@@ -1,14 +1,14 @@
 #include "agent/src/session/coordinator_link.h"
 
 #include <algorithm>
-#include <cerrno>
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/src/session/leaving.h"
+#include "agent/src/session/lifeline.h"
 #include "agent/src/session/member_token.h"
 #include "agent/src/session/rollback_plan.h"
+#include "agent/src/session/say.h"
 #include "base/contract/codec.h"
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
@@ -32,21 +32,6 @@ const Clock& system_clock() {
   return clock;
 }
 
-// A wrapper between the runner and us may have closed it, and the number may be anything by now.
-Result<void> take_lifeline(int fd) {
-  struct stat facts{};
-  if (fd < 0) return {};
-  if (::fstat(fd, &facts) != 0 && errno != EBADF) return system_error(errno, "looking at the lifeline");
-  if (!S_ISFIFO(facts.st_mode)) {
-    return Error(ErrorKind::kInvalid,
-                 "descriptor " + std::to_string(fd) +
-                     " is not the runner's lifeline: let the program that starts this "
-                     "one keep its open descriptors (in Python: close_fds=False), or exec this one directly");
-  }
-  if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return system_error(errno, "keeping the lifeline");
-  return {};
-}
-
 std::optional<Refusal> find_refusal(const Result<http::Response>& response) {
   if (!response || response->status == 200) return std::nullopt;
   auto refusal = decode<Refusal>(response->body);
@@ -56,10 +41,11 @@ std::optional<Refusal> find_refusal(const Result<http::Response>& response) {
 }  // namespace
 
 Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoint::PatientCalls& calls,
-                                                    const LinkPatience& patience) {
+                                                    const LinkPatience& patience,
+                                                    const std::function<bool()>& goes_on) {
   const MemberOptions& options = all.member;
   if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
-  auto locks = lock_folders(all, FolderUse::kTogether, calls);
+  auto locks = lock_folders(all, FolderUse::kTogether, calls, {.goes_on = goes_on});
   if (!locks) return locks.error();
   auto token = open_token(options, system_clock());
   if (!token) return token.error();
@@ -189,7 +175,7 @@ Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
     logger.warning(what, {{"why", why}, {"patience_seconds", seconds(patience_.doubt)}});
   }
   const bool counts = now - *doubted_since_ >= patience_.doubt;
-  return {counts ? ErrorKind::kInvalid : ErrorKind::kUnavailable, why};
+  return {counts ? ErrorKind::kPermissionDenied : ErrorKind::kUnavailable, why};
 }
 
 // An answer of another kind shows that we are known; where none came, the row of doubts is broken too: a
@@ -312,12 +298,16 @@ Result<void> CoordinatorLink::complete(const Position& position, const std::stop
                     .checkpoint = {.attempt = last.attempt, .step = last.step, .digest = last.digest},
                     .result = {}};
   if (!position.weights.empty()) message.result[kWeightsResult] = position.weights;
+  SeatWait wait(patience_.word);
+  wait.begin(system_clock().now());
   const Timestamp give_up = system_clock().now() + kCompletePatience;
   for (;;) {
     const auto reply = exchange<Orders>(names::route::kCompleted, message, patience_.poll, leaves);
     // The job may be over because of our own first message, whose answer was lost.
     if (reply || standing() == Standing::kStop) return {};
     if (!reply.error().is_retryable() || system_clock().now() > give_up) return reply.error();
+    if (wait.is_word_due(system_clock().now()))
+      say("the run is complete, and its coordinator could not be told yet: " + reply.error().message());
     if (!pause_for(retry_pause(), leaves)) return reply.error();
   }
 }
@@ -369,20 +359,22 @@ void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
 }
 
 void CoordinatorLink::end_if_stuck() const {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (standing_.load() == Standing::kGoOn || position_.is_winding_up) return;
   // A step that usually takes longer is waited for: its process is worth more than that time.
   const Duration patience =
       std::max(leave_within_, position_.allowed.value_or(Duration(0)) / kAllowedOfUsual);
   if (system_clock().now() - std::max(told_to_leave_, phase_since_) <= patience) return;
-  // Its thread holds whatever it holds: nothing is flushed or destroyed that it may be at.
-  const Logger logger(system_clock(), {.format = LogFormat::kText});
-  logger.error("told to leave its world, this process does not move: a fresh start is asked for",
-               {{"reason", reason_},
-                {"phase", std::string(name_of(position_.phase))},
-                {"step", position_.step.value()},
+  const auto say = [reason = reason_, phase = position_.phase, step = position_.step.value(), patience] {
+    Logger(system_clock(), {.format = LogFormat::kText})
+        .error("told to leave its world, this process does not move: a fresh start is asked for",
+               {{"reason", reason},
+                {"phase", std::string(name_of(phase))},
+                {"step", step},
                 {"patience_seconds", seconds(patience)}});
-  ::_exit(static_cast<int>(ExitCode::kStartAgain));
+  };
+  lock.unlock();
+  leave_saying(ExitCode::kStartAgain, say);
 }
 
 void CoordinatorLink::sleep_until_news(Duration at_most) {

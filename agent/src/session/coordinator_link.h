@@ -40,9 +40,9 @@ struct LinkPatience {
 
 class CoordinatorLink final : public Link {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Link>> open(const Options& options,
-                                                          checkpoint::PatientCalls& calls,
-                                                          const LinkPatience& patience = {});
+  [[nodiscard]] static Result<std::unique_ptr<Link>> open(
+      const Options& options, checkpoint::PatientCalls& calls, const LinkPatience& patience = {},
+      const std::function<bool()>& goes_on = [] { return true; });
   ~CoordinatorLink() override;
 
   [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
@@ -70,7 +70,8 @@ class CoordinatorLink final : public Link {
   void hear(const Refusal& refusal);
   void hear(const Orders& orders);
   // The error of a call after which one side does not take the other for what it says it is. Once that has
-  // lasted for long it is final.
+  // lasted for long it is final for this process; people mend it meanwhile, and the next start may be
+  // believed.
   [[nodiscard]] Error doubt(const std::string& what, const std::string& why);
   void trust();
   void note_answer();

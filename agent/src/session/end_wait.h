@@ -35,6 +35,8 @@ class EndWait {
   void grow_patience(Duration patience) { patience_ = std::max(patience_, patience); }
   [[nodiscard]] bool is_over(Timestamp now) const { return now - changed_ > patience_; }
   [[nodiscard]] Duration patience() const { return patience_; }
+  // As they were noted last.
+  [[nodiscard]] const std::optional<checkpoint::Votes>& votes() const { return seen_; }
 
  private:
   static constexpr Duration kFirstWord = std::chrono::seconds(10);

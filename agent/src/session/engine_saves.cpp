@@ -163,7 +163,15 @@ void Session::Engine::fail_if_stuck(const checkpoint::SaveProgress& progress) co
 }
 
 bool Session::Engine::wait_for_commits_in_any_world(Duration at_most) {
-  return wait_until_committed(at_most, [](const checkpoint::SaveProgress&) {});
+  session::EndWait wait(clock_.now(), at_most);
+  return wait_until_committed(at_most, [&](const checkpoint::SaveProgress& progress) {
+    const Timestamp now = clock_.now();
+    if (wait.is_look_due(now)) saver_.ask_for_votes();
+    wait.note(now, progress.votes);
+    if (wait.is_word_due(now))
+      say("this process leaves, and waits for the last checkpoint: " +
+          session::what_the_end_waits_for(wait.votes(), places_.home()->shown("")));
+  });
 }
 
 bool Session::Engine::wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look) {
@@ -198,16 +206,16 @@ bool Session::Engine::wait_for_last_commit() {
     if (wait.is_look_due(now)) saver_.ask_for_votes();
     if (!progress.waits_for_ranks) wait.note_own_work(now);
     wait.note(now, progress.votes);
-    const auto reason = [&] {
-      return session::what_the_end_waits_for(progress.votes, places_.home()->shown(""));
-    };
     leave_in_time(leaves, now);
-    if (wait.is_word_due(now)) say("the end waits for the last checkpoint: " + reason());
+    if (wait.is_word_due(now))
+      say("the end waits for the last checkpoint: " +
+          session::what_the_end_waits_for(wait.votes(), places_.home()->shown("")));
     if (!wait.is_over(now)) return;
     fail(ExitCode::kStorage,
          "the last checkpoint is not committed, and nothing of it has changed for " +
              std::to_string(wait.patience() / std::chrono::seconds(1)) +
-             " s (--disk-timeout, and an hour or ten times as long as the last commit took): " + reason());
+             " s (--disk-timeout, and an hour or ten times as long as the last commit took): " +
+             session::what_the_end_waits_for(wait.votes(), places_.home()->shown("")));
   };
   return wait_until_committed(std::nullopt, look);
 }
@@ -249,6 +257,9 @@ void Session::Engine::hand_over() {
       wait.grow_patience(kTimesOwn * (now - began));
     }
     wait.note(now, progress.votes);
+    if (wait.is_word_due(now))
+      say("the hand-over waits for its checkpoint: " +
+          session::what_the_end_waits_for(wait.votes(), places_.home()->shown("")));
     leave_in_time(leaves, now);
     if (!wait.is_over(now)) return;
     throw AttemptOver(assignment_.attempt,

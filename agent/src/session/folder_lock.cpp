@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,11 +21,13 @@
 #include "agent/src/session/place_options.h"
 #include "agent/src/session/say.h"
 #include "base/core/durable_folder.h"
+#include "base/core/lists.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::session {
 namespace {
 
+// Of a lock that does not reach beyond this machine.
 Error is_taken(const std::string& place) {
   return {ErrorKind::kAlreadyExists,
           "another process trains in " + place + ": wait for it, end it, or use another --run-name"};
@@ -55,19 +59,62 @@ Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use)
     return number == EACCES || number == EPERM ? not_allowed(refused, folder) : refused;
   }
   if (::flock(lock.get(), (use == FolderUse::kAlone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return is_taken(folder.string());
+    if (errno == EWOULDBLOCK)
+      return held_lock_error(lock.get(), "another process trains in " + folder.string());
     const Error refused = system_error(errno, "locking " + path);
     return Error(refused.kind(), refused.message() + ": use a folder on a file system with locks");
   }
+  note_holder(lock.get());
   return UnforkedFd(std::move(lock));
 }
 
-Result<UnforkedFd> lock_home(const Options& options, FolderUse use, checkpoint::PatientCalls& calls) {
+// Changes while a run commits and writes its history, which its rank 0 alone does: other ranks of a run that
+// lost its rank 0 may still write their packs.
+std::string life_in(const std::filesystem::path& folder) {
+  std::set<std::string> seen;  // the order in which a folder is listed may change by itself
+  for (const char* name : {checkpoint::kManifests, checkpoint::kHistory}) {
+    std::error_code code;
+    for (std::filesystem::directory_iterator at(folder / name, code), end; !code && at != end;
+         at.increment(code)) {
+      std::error_code ignored;
+      seen.insert(at->path().filename().string() + " " + std::to_string(at->file_size(ignored)));
+    }
+  }
+  return join(std::vector<std::string>(seen.begin(), seen.end()), "\n",
+              [](const std::string& line) { return line; });
+}
+
+struct LockResult {
+  Result<UnforkedFd> lock;
+  bool is_held = false;  // by another process: why it was not taken
+};
+
+LockResult lock_patiently(const std::filesystem::path& folder,
+                          const std::function<Result<UnforkedFd>()>& lock, checkpoint::PatientCalls& calls,
+                          const LockWaiting& waiting) {
+  bool is_held = false;
+  const auto take = [&] {
+    auto taken = calls("locking " + folder.string(), lock);
+    is_held = !taken && (taken.error().kind() == ErrorKind::kAlreadyExists ||
+                         taken.error().kind() == ErrorKind::kConflict);
+    return taken;
+  };
+  const auto life = [&] {
+    const auto found = calls("looking into " + folder.string(),
+                             [folder]() -> Result<std::string> { return life_in(folder); });
+    return found ? *found : std::string();
+  };
+  auto taken = take_when_free(take, life, waiting, SystemClock());
+  return {.lock = std::move(taken), .is_held = is_held};
+}
+
+Result<UnforkedFd> lock_home(const Options& options, FolderUse use, checkpoint::PatientCalls& calls,
+                             const LockWaiting& waiting) {
   // Ranks of one world share a machine at times: the claim in the bucket keeps other runs out.
   if (is_home_in_store(options) && use == FolderUse::kTogether) return UnforkedFd();
   if (is_home_in_store(options)) return lock_name(home_of(options));
-  return calls("locking " + home_of(options),
-               [folder = run_folder(options), use] { return lock_file(folder, use); });
+  const auto folder = run_folder(options);
+  return lock_patiently(folder, [folder, use] { return lock_file(folder, use); }, calls, waiting).lock;
 }
 
 // The run's folders in stores that are folders.
@@ -93,19 +140,21 @@ std::string trains_without(const std::filesystem::path& folder, const Error& why
 
 }  // namespace
 
-Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoint::PatientCalls& calls) {
+Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoint::PatientCalls& calls,
+                                 const LockWaiting& waiting) {
   FolderLocks locks;
-  auto home = lock_home(options, use, calls);
+  auto home = lock_home(options, use, calls, waiting);
   if (!home) return home.error();
   locks.push_back(*std::move(home));
   std::vector<std::string> warnings;
   for (const auto& folder : folders_of_stores(options)) {
-    auto lock = calls("locking " + folder.string(), [folder]() -> Result<UnforkedFd> {
+    const auto take = [folder]() -> Result<UnforkedFd> {
       std::error_code code;
       std::filesystem::create_directories(folder, code);
       return lock_file(folder, FolderUse::kTogether);
-    });
-    if (!lock && lock.error().kind() == ErrorKind::kAlreadyExists) return lock.error();
+    };
+    auto [lock, is_held] = lock_patiently(folder, take, calls, waiting);
+    if (is_held) return lock.error();
     if (lock)
       locks.push_back(*std::move(lock));
     else

@@ -14,6 +14,7 @@
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/disk/patient_calls.h"
+#include "agent/src/session/held_lock.h"
 #include "base/core/unforked_fd.h"
 
 namespace ratoon::session {
@@ -22,8 +23,10 @@ enum class FolderUse { kAlone, kTogether };
 
 using FolderLocks = std::vector<UnforkedFd>;
 
-// kAlreadyExists where another process holds one of them; kTimeout where the run's own hangs with its disk.
+// kAlreadyExists where another process holds one of them and is known to live; kUnavailable where its machine
+// may be gone, which this process waits for (held_lock.h); kTimeout where the run's own hangs with its disk.
 [[nodiscard]] Result<FolderLocks> lock_folders(const Options& options, FolderUse use,
-                                               checkpoint::PatientCalls& calls);
+                                               checkpoint::PatientCalls& calls,
+                                               const LockWaiting& waiting = {});
 
 }  // namespace ratoon::session

@@ -1,7 +1,9 @@
 #include "agent/src/session/group_link.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "agent/src/session/own_address.h"
@@ -18,37 +20,46 @@ namespace {
 constexpr std::uint32_t kWasInAWorld = 1;             // of the launch, and is the same process
 constexpr Duration kLine = std::chrono::seconds(10);  // from one word about missing ranks to the next
 
-// The former owner may be on its way out when its successor is started.
-template <class Take>
-auto take_patiently(const Take& take, const GroupPatience& patience, const Clock& clock) {
-  const Timestamp give_up = clock.now() + patience.former_owner;
-  auto taken = take();
-  while (!taken && taken.error().kind() == ErrorKind::kAlreadyExists && clock.now() < give_up) {
-    std::this_thread::sleep_for(patience.look);
-    taken = take();
-  }
-  return taken;
-}
-
 // Those that have not called yet are waited for, for a moment.
-void tell_as_they_come(const GroupMeeting& folder, const std::string& why, const GroupPatience& patience,
+void tell_as_they_come(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
                        const Clock& clock) {
-  const Timestamp give_up = clock.now() + patience.telling;
   for (;;) {
-    const auto are_all_told = folder.end_before_call(why);
+    const auto are_all_told = tell();
     if (are_all_told && *are_all_told) return;
     if (!are_all_told && are_all_told.error().kind() == ErrorKind::kIo) return;
     if (clock.now() >= give_up) return;
-    std::this_thread::sleep_for(patience.look);
+    std::this_thread::sleep_for(look);
   }
 }
 
-// Of rank 0, which may not have the run's folder. Where another process is rank 0 there, other ranks are
-// refused by themselves.
-void refuse_others(const Options& options, const std::shared_ptr<checkpoint::PatientCalls>& calls,
-                   const GroupPatience& patience, const std::string& why) {
-  const auto folder = GroupMeeting::open(options, calls, GroupMeeting::Sweep::kNothing);
-  if (folder) tell_as_they_come(*folder, why, patience, SystemClock());
+// Another rank may make the folder only now.
+bool wait_for_folder(const Options& options, checkpoint::PatientCalls& calls, Timestamp give_up,
+                     Duration look, const Clock& clock) {
+  for (;;) {
+    const auto is_there = calls("looking for " + home_of(options), [folder = run_folder(options)] {
+      std::error_code ignored;
+      return Result<bool>(std::filesystem::is_directory(folder, ignored));
+    });
+    if (!is_there) return false;
+    if (*is_there || clock.now() >= give_up) return *is_there;
+    std::this_thread::sleep_for(look);
+  }
+}
+
+// The lock of its rank may be held by a process of another launch.
+Result<GroupMeeting> open_to_tell(const Options& options,
+                                  const std::shared_ptr<checkpoint::PatientCalls>& calls) {
+  auto folder = GroupMeeting::open(options, calls, GroupMeeting::Sweep::kNothing);
+  if (folder) return folder;
+  const ErrorKind kind = folder.error().kind();
+  const bool is_held = kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kConflict;
+  // Where another process is rank 0 there, other ranks are refused by themselves.
+  if (!is_held || options.group.rank == 0) return folder;
+  return GroupMeeting::beside_holder(options, calls);
+}
+
+bool is_final(const Error& why) {
+  return why.kind() == ErrorKind::kInvalid || why.kind() == ErrorKind::kAlreadyExists;
 }
 
 std::string list(const std::vector<std::uint32_t>& ranks) {
@@ -68,22 +79,42 @@ std::vector<std::uint32_t> missing_in(const GroupMeeting::Calls& calls) {
 
 }  // namespace
 
+void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::PatientCalls>& calls,
+                       const std::string& why, const GroupPatience& patience) {
+  const bool meets_in_folder =
+      options.group.size > 1 && options.member.coordinator_url.empty() && !is_home_in_store(options);
+  if (!meets_in_folder) return;
+  const SystemClock clock;
+  const Timestamp give_up = clock.now() + patience.telling;
+  if (!wait_for_folder(options, *calls, give_up, patience.look, clock)) return;
+  const auto folder = open_to_tell(options, calls);
+  if (!folder) return;
+  const auto tell = [&] { return folder->end_before_call(why); };
+  tell_as_they_come(tell, give_up, patience.look, clock);
+}
+
 Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
                                               const std::shared_ptr<checkpoint::PatientCalls>& calls,
-                                              const GroupPatience& patience) {
-  const SystemClock clock;
+                                              const GroupPatience& patience,
+                                              const std::function<bool()>& goes_on) {
+  auto link = try_open(options, calls, patience, {.patience = patience.locks, .goes_on = goes_on});
+  if (!link && is_final(link.error())) tell_group_of_end(options, calls, link.error().message(), patience);
+  return link;
+}
+
+Result<std::unique_ptr<Link>> GroupLink::try_open(const Options& options,
+                                                  const std::shared_ptr<checkpoint::PatientCalls>& calls,
+                                                  const GroupPatience& patience, const LockWaiting& waiting) {
   const GroupOptions& group = options.group;
   FolderLocks folder_locks;
   if (group.rank == 0) {
-    const auto take = [&] { return lock_folders(options, FolderUse::kAlone, *calls); };
-    auto lock = take_patiently(take, patience, clock);
-    if (!lock && lock.error().kind() == ErrorKind::kAlreadyExists)
-      refuse_others(options, calls, patience, lock.error().message());
+    auto lock = lock_folders(options, FolderUse::kAlone, *calls, waiting);
     if (!lock) return lock.error();
     folder_locks = *std::move(lock);
   }
-  const auto open_folder = [&] { return GroupMeeting::open(options, calls); };
-  auto folder = take_patiently(open_folder, patience, clock);
+  const auto no_sign_of_life = [] { return std::string(); };
+  auto folder = take_when_free([&] { return GroupMeeting::open(options, calls); }, no_sign_of_life, waiting,
+                               SystemClock());
   if (!folder) return folder.error();
   std::string own_ip = options.member.pod_ip;
   if (own_ip.empty() && !group.is_on_one_machine) own_ip = find_own_address();
@@ -149,20 +180,22 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
 
 // Where that fails, too, they wait as if rank 0 had gone without a word.
 void GroupLink::tell_why_none(const std::string& why) {
-  static_cast<void>(folder_.refuse(why));
-  std::string former;
+  std::vector<std::string> former;
   {
     const std::lock_guard lock(mutex_);
-    if (!calls_.empty()) former = calls_.front();
+    former = calls_;
   }
-  // Whoever calls only now looks at this one.
-  if (!former.empty()) static_cast<void>(folder_.note_end(former, why));
+  // Ranks of the attempt before look at this one.
+  if (!former.empty()) static_cast<void>(folder_.note_end(former.front(), why));
+  const auto tell = [&] { return folder_.end_before_call(why, own_call_, former); };
+  tell_as_they_come(tell, clock_.now() + patience_.telling, patience_.look, clock_);
 }
 
 void GroupLink::end_for_good(const std::string& why) {
   if (!own_call_.empty()) return static_cast<void>(folder_.note_end(own_call_, why));
   // No other rank knows of this process yet.
-  tell_as_they_come(folder_, why, patience_, clock_);
+  const auto tell = [&] { return folder_.end_before_call(why); };
+  tell_as_they_come(tell, clock_.now() + patience_.telling, patience_.look, clock_);
 }
 
 // Of ranks of the attempt before, which will not call again; and of ranks that never called.
@@ -209,7 +242,8 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
     if (now - began > patience_.meeting) {
-      return Error(ErrorKind::kInvalid,
+      // kIo, as what no other call of this process mends: a launcher may start the others later.
+      return Error(ErrorKind::kIo,
                    "no call of ranks " + list(missing) + " for " +
                        std::to_string(patience_.meeting / std::chrono::seconds(1)) +
                        " s: give all ranks the same --save-folder, on a volume that all of them see");
@@ -286,7 +320,7 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
     if (const auto may_come = check_that_none_has_ended({0}); !may_come) return may_come.error();
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     if (clock_.now() - began > patience_.meeting) {
-      return Error(ErrorKind::kInvalid,
+      return Error(ErrorKind::kIo,
                    "rank 0 formed no world for " +
                        std::to_string(patience_.meeting / std::chrono::seconds(1)) +
                        " s: see what rank 0 printed, and whether it has the same --save-folder");

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -19,6 +20,7 @@
 #include "agent/src/session/blind_looks.h"
 #include "agent/src/session/folder_lock.h"
 #include "agent/src/session/group_meeting.h"
+#include "agent/src/session/held_lock.h"
 #include "agent/src/session/link.h"
 #include "agent/src/session/meeting_socket.h"
 #include "base/core/clock.h"
@@ -26,18 +28,18 @@
 namespace ratoon::session {
 
 struct GroupPatience {
-  Duration look{std::chrono::milliseconds(250)};    // from one look into the folder to the next
-  Duration meeting{std::chrono::minutes(10)};       // for ranks that do not come
-  Duration former_owner{std::chrono::seconds(10)};  // to let go of the folder, after its end
-  Duration blind{std::chrono::minutes(1)};          // where this machine cannot look after the others
-  Duration telling{std::chrono::seconds(10)};       // until others have called, who are told of our end
+  Duration look{std::chrono::milliseconds(250)};            // from one look into the folder to the next
+  Duration meeting{std::chrono::minutes(10)};               // for ranks that do not come
+  LockPatience locks{.leaving = std::chrono::seconds(10)};  // of the folder, and of a rank
+  Duration blind{std::chrono::minutes(1)};                  // where this machine cannot look after the others
+  Duration telling{std::chrono::seconds(10)};  // until others have called, who are told of our end
 };
 
 class GroupLink final : public Link {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Link>> open(
       const Options& options, const std::shared_ptr<checkpoint::PatientCalls>& calls,
-      const GroupPatience& patience = {});
+      const GroupPatience& patience = {}, const std::function<bool()>& goes_on = [] { return true; });
   ~GroupLink() override;
 
   [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
@@ -54,6 +56,9 @@ class GroupLink final : public Link {
   void form_no_new_world(const std::string& why) override { refusal_ = why; }
 
  private:
+  [[nodiscard]] static Result<std::unique_ptr<Link>> try_open(
+      const Options& options, const std::shared_ptr<checkpoint::PatientCalls>& calls,
+      const GroupPatience& patience, const LockWaiting& waiting);
   GroupLink(const Options& options, GroupMeeting folder, FolderLocks folder_locks, MeetingSocket meeting,
             const GroupPatience& patience);
 
@@ -92,5 +97,10 @@ class GroupLink final : public Link {
   BlindLooks looks_{patience_.blind};     // of the watching thread
   std::jthread watching_;
 };
+
+// Of a rank that ends for good before it has a link: ranks that wait for it are told, for up to
+// `patience.telling`. Nothing where other processes of a launch do not meet in a folder.
+void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::PatientCalls>& calls,
+                       const std::string& why, const GroupPatience& patience = {});
 
 }  // namespace ratoon::session

@@ -46,6 +46,18 @@ Result<std::optional<std::string>> find_name_of_call(const MeetingFolder& folder
   return std::optional((*call)->process.start);
 }
 
+// Whether that rank, which has no call, has said that it ended for good.
+bool has_ended(const MeetingFolder& folder, std::uint32_t rank, const std::string& own_call,
+               const std::vector<std::string>& former) {
+  if (!own_call.empty()) {
+    const auto told = folder.find_end_before_call(own_call, rank);
+    if (told && *told) return true;
+  }
+  if (rank >= former.size() || former[rank].empty()) return false;
+  const auto told = folder.find_refusal(former[rank]);
+  return told && *told;
+}
+
 }  // namespace
 
 template <class Ask>
@@ -66,6 +78,15 @@ Result<GroupMeeting> GroupMeeting::open(const Options& options,
   auto folder = said_as_io((*meeting.calls_)(meeting.doing_, open));
   if (!folder) return folder.error();
   meeting.folder_ = *std::move(folder);
+  return meeting;
+}
+
+GroupMeeting GroupMeeting::beside_holder(const Options& options,
+                                         std::shared_ptr<checkpoint::PatientCalls> calls) {
+  GroupMeeting meeting(std::move(calls), "meeting in " + home_of(options), options.group);
+  meeting.is_beside_holder_ = true;
+  meeting.folder_ =
+      std::make_shared<const MeetingFolder>(MeetingFolder::beside_holder(run_folder(options), options.group));
   return meeting;
 }
 
@@ -92,22 +113,13 @@ Result<void> GroupMeeting::answer(const std::string& call, const Answer& answer)
   return patiently([call, answer](const MeetingFolder& folder) { return folder.answer(call, answer); });
 }
 
-Result<void> GroupMeeting::refuse(const std::string& why) const {
-  return patiently([size = size_, why](const MeetingFolder& folder) -> Result<void> {
-    for (std::uint32_t rank = 1; rank < size; ++rank) {
-      const auto call = find_name_of_call(folder, rank);
-      if (!call) return call.error();
-      const auto is_answered = *call ? folder.is_answered(**call) : Result<bool>(true);
-      if (!is_answered) return is_answered.error();
-      if (*is_answered) continue;
-      if (auto refused = folder.refuse(**call, why); !refused) return refused;
-    }
-    return {};
-  });
-}
-
-Result<bool> GroupMeeting::end_before_call(const std::string& why) const {
-  return patiently([own = rank_, size = size_, why](const MeetingFolder& folder) -> Result<bool> {
+Result<bool> GroupMeeting::end_before_call(const std::string& why, const std::string& own_call,
+                                           const std::vector<std::string>& former) const {
+  return patiently([own = rank_, size = size_, is_beside_holder = is_beside_holder_, why, own_call,
+                    former](const MeetingFolder& folder) -> Result<bool> {
+    const auto held = is_beside_holder ? find_name_of_call(folder, own) : std::optional<std::string>();
+    if (!held) return held.error();
+    if (*held) return true;
     bool are_all_told = true;
     for (std::uint32_t rank = 0; rank < (own == 0 ? size : 1); ++rank) {
       if (rank == own) continue;
@@ -116,7 +128,10 @@ Result<bool> GroupMeeting::end_before_call(const std::string& why) const {
       // One that is in a world with a former rank 0 leaves it and calls again.
       const auto is_in_world = own == 0 && *call ? folder.is_answered(**call) : Result<bool>(false);
       if (!is_in_world) return is_in_world.error();
-      are_all_told = are_all_told && *call && !*is_in_world;
+      // One that was in the attempt before with this rank 0 looks at rank 0's call of then.
+      const bool is_waited_for =
+          *call ? *is_in_world && former.empty() : !has_ended(folder, rank, own_call, former);
+      are_all_told = are_all_told && !is_waited_for;
       if (!*call || *is_in_world) continue;
       auto told = own == 0 ? folder.refuse(**call, why) : folder.end_before_call(**call, why);
       if (!told) return told.error();

@@ -41,22 +41,29 @@ class GroupMeeting {
   // What rank 0 removes. Nothing, where it does not hold the run's folder for itself.
   enum class Sweep { kNothing, kFormerLaunches };
 
-  // The run's folder exists. kAlreadyExists: another process has this rank.
+  // The run's folder exists. kAlreadyExists, kConflict: another process has this rank, as meeting_folder.h
+  // says.
   [[nodiscard]] static Result<GroupMeeting> open(const Options& options,
                                                  std::shared_ptr<checkpoint::PatientCalls> calls,
                                                  Sweep sweep = Sweep::kFormerLaunches);
 
+  // For end_before_call() of a rank that may not have its lock.
+  [[nodiscard]] static GroupMeeting beside_holder(const Options& options,
+                                                  std::shared_ptr<checkpoint::PatientCalls> calls);
+
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
   [[nodiscard]] Result<FoundCalls> find_calls() const;  // for rank 0, whose own is not among them
   [[nodiscard]] Result<void> answer(const std::string& call, const Answer& answer) const;
-  // Of rank 0: all that wait for an answer are told why there is none.
-  [[nodiscard]] Result<void> refuse(const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
   // Who made the call ends for good; find_refusal() of it says why.
   [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
   // This rank, which has not called, ends for good. Told to rank 0, or by rank 0 to all others, as soon as
-  // they have called; true once all of them are told.
-  [[nodiscard]] Result<bool> end_before_call(const std::string& why) const;
+  // they have called; true once all of them are told. Where another process of the same launch has this rank,
+  // there is nothing to tell.
+  // Nor is a rank waited for that is known to have ended itself: `own_call` is rank 0's, `former` has the
+  // calls of the attempt before, by rank.
+  [[nodiscard]] Result<bool> end_before_call(const std::string& why, const std::string& own_call = {},
+                                             const std::vector<std::string>& former = {}) const;
   // Of rank 0 and its own call: ranks that ended so, with the reason.
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(
       const std::string& own_call, const std::vector<std::uint32_t>& ranks) const;
@@ -79,6 +86,7 @@ class GroupMeeting {
   std::string doing_;
   std::uint32_t rank_;
   std::uint32_t size_;
+  bool is_beside_holder_ = false;
   std::shared_ptr<const MeetingFolder> folder_{};  // shared with calls that hang
 };
 

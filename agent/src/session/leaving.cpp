@@ -1,15 +1,23 @@
 #include "agent/src/session/leaving.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <future>
 #include <iostream>
+#include <memory>
 #include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
 
 namespace ratoon::session {
 namespace {
+
+constexpr auto kLastLineTime = std::chrono::seconds(1);
 
 struct Conditions {
   std::mutex mutex;
@@ -39,6 +47,22 @@ void leave_now(int code) {
   std::cout.flush();
   std::fflush(nullptr);
   ::_exit(code);
+}
+
+void leave_saying(ExitCode code, std::function<void()> say) {
+  const auto said = std::make_shared<std::promise<void>>();
+  auto is_said = said->get_future();
+  try {
+    // Never joined: the process ends without its destructor.
+    static std::thread saying([say = std::move(say), said] {
+      say();
+      said->set_value();
+    });
+    is_said.wait_for(kLastLineTime);
+  } catch (const std::system_error&) {
+    // No thread can be started: it ends in silence.
+  }
+  ::_exit(static_cast<int>(code));
 }
 
 }  // namespace ratoon::session

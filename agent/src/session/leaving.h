@@ -6,6 +6,8 @@
 
 #include <functional>
 
+#include "base/contract/exit_code.h"
+
 namespace ratoon::session {
 
 // From any thread. `holds` is asked on the training thread, when all else has been done; it must not throw.
@@ -16,5 +18,10 @@ void leave_at_once_if(std::function<bool()> holds);
 
 // Flushes standard output and ends the process; nothing is torn down.
 [[noreturn]] void leave_now(int code);
+
+// Ends the process where one of its threads is stuck: `say` is called beside this thread and has a second, as
+// standard error may be a pipe that nothing reads, or be locked by the thread that is stuck. Nothing is
+// flushed.
+[[noreturn]] void leave_saying(ExitCode code, std::function<void()> say);
 
 }  // namespace ratoon::session

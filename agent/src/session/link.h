@@ -111,8 +111,10 @@ class Link {
   std::uint32_t threads_ = 0;
 };
 
-// Locks hang with their disks: kTimeout after the patience of `calls`.
+// Locks hang with their disks: kTimeout after the patience of `calls`. A lock that another process holds is
+// waited for while `goes_on` (held_lock.h); kCancelled: it says no.
 [[nodiscard]] Result<std::unique_ptr<Link>> make_link(const Options& options,
-                                                      const std::shared_ptr<checkpoint::PatientCalls>& calls);
+                                                      const std::shared_ptr<checkpoint::PatientCalls>& calls,
+                                                      const std::function<bool()>& goes_on);
 
 }  // namespace ratoon::session

@@ -14,6 +14,7 @@
 #include <ratoon/atomic_file.h>
 
 #include "agent/src/checkpoint/file_names.h"
+#include "agent/src/session/held_lock.h"
 #include "base/contract/codec.h"
 #include "base/contract/limits.h"
 #include "base/core/read_file.h"
@@ -43,23 +44,31 @@ std::string folder_name(const GroupOptions& group) {
   return name + "-of-" + std::to_string(group.size);
 }
 
-// The whole file, and only if somebody else writes it: then who holds it lives.
-struct flock whole_file() {
+// A rank's file has a lock for each of these facts, which ends with the process. A call of an earlier process
+// is still there when its successor takes the first one.
+constexpr off_t kIsHeld = 0;
+constexpr off_t kHasCalled = 1;
+
+struct flock lock_of(off_t fact) {
   struct flock range{};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;
+  range.l_start = fact;
+  range.l_len = 1;
   return range;
 }
 
 Result<UnforkedFd> take_lock(const fs::path& path, std::uint32_t rank) {
   UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock.is_open()) return system_error(errno, "opening " + path.string());
-  auto range = whole_file();
-  if (::fcntl(lock.get(), F_OFD_SETLK, &range) == 0) return UnforkedFd(std::move(lock));
+  auto range = lock_of(kIsHeld);
+  if (::fcntl(lock.get(), F_OFD_SETLK, &range) == 0) {
+    note_holder(lock.get());
+    return UnforkedFd(std::move(lock));
+  }
   if (errno != EAGAIN && errno != EACCES) return system_error(errno, "locking " + path.string());
-  return Error(ErrorKind::kAlreadyExists, "another process is rank " + std::to_string(rank) + " in " +
-                                              path.parent_path().parent_path().string() +
-                                              ": wait for it, end it, or use another --run-name");
+  return held_lock_error(lock.get(), "another process is rank " + std::to_string(rank) + " in " +
+                                         path.parent_path().parent_path().string());
 }
 
 // Nothing where there is no such file.
@@ -117,6 +126,11 @@ Result<MeetingFolder> MeetingFolder::open(const fs::path& run_folder, const Grou
   return MeetingFolder(root, folder, group, *std::move(lock));
 }
 
+MeetingFolder MeetingFolder::beside_holder(const fs::path& run_folder, const GroupOptions& group) {
+  const fs::path root = run_folder / checkpoint::kMeeting;
+  return {root, root / folder_name(group), group, UnforkedFd()};
+}
+
 // Calls stay, with their answers: who made them may live, and be in a world that its former rank 0 formed.
 void MeetingFolder::sweep() const {
   std::error_code code;
@@ -139,23 +153,28 @@ void MeetingFolder::sweep() const {
 }
 
 Result<void> MeetingFolder::call(const JoinRequest& request) const {
-  return save_file_atomically(folder_ / (rank_name(rank_) + ".json"), encode(request));
+  auto saved = save_file_atomically(folder_ / (rank_name(rank_) + ".json"), encode(request));
+  if (!saved) return saved;
+  auto range = lock_of(kHasCalled);
+  if (::fcntl(lock_.get(), F_OFD_SETLK, &range) != 0)
+    return system_error(errno, "locking " + (root_ / (rank_name(rank_) + ".lock")).string());
+  return saved;
 }
 
 Result<std::optional<JoinRequest>> MeetingFolder::find_call(std::uint32_t rank) const {
-  const auto is_alive = lives(rank);
-  if (!is_alive) return is_alive.error();
-  if (!*is_alive) return std::optional<JoinRequest>();
+  const auto has_called = holds_call(rank);
+  if (!has_called) return has_called.error();
+  if (!*has_called) return std::optional<JoinRequest>();
   return read_message<JoinRequest>(folder_ / (rank_name(rank) + ".json"));
 }
 
-Result<bool> MeetingFolder::lives(std::uint32_t rank) const {
+Result<bool> MeetingFolder::holds_call(std::uint32_t rank) const {
   const fs::path path = root_ / (rank_name(rank) + ".lock");
   const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   const int number = errno;
   if (!file.is_open() && number == ENOENT) return false;
   if (!file.is_open()) return system_error(number, "opening " + path.string());
-  auto range = whole_file();
+  auto range = lock_of(kHasCalled);
   if (::fcntl(file.get(), F_OFD_GETLK, &range) != 0)
     return system_error(errno, "looking who holds " + path.string());
   return range.l_type != F_UNLCK;

@@ -32,18 +32,21 @@ namespace ratoon::session {
 
 class MeetingFolder {
  public:
-  // `run_folder` exists. kAlreadyExists: another process has this rank here.
+  // `run_folder` exists. kAlreadyExists: another process of this machine has this rank here. kConflict: one
+  // of another machine, which may be gone.
   [[nodiscard]] static Result<MeetingFolder> open(const std::filesystem::path& run_folder,
                                                   const GroupOptions& group);
+  // For a rank that may not have its lock, and ends: it makes nothing but its last word.
+  [[nodiscard]] static MeetingFolder beside_holder(const std::filesystem::path& run_folder,
+                                                   const GroupOptions& group);
 
   // Of rank 0, which holds the run's folder for itself: what earlier launches left is removed.
   void sweep() const;
 
   // `request.process.start` names the call.
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
-  // Of a rank that lives.
+  // Of a rank that lives; not the one of a process that had its rank before.
   [[nodiscard]] Result<std::optional<JoinRequest>> find_call(std::uint32_t rank) const;
-  [[nodiscard]] Result<bool> lives(std::uint32_t rank) const;
 
   // An answer, and the call of the rank 0 that gave it.
   struct Answer {
@@ -81,6 +84,8 @@ class MeetingFolder {
         rank_(group.rank),
         size_(group.size),
         lock_(std::move(lock)) {}
+
+  [[nodiscard]] Result<bool> holds_call(std::uint32_t rank) const;
 
   std::filesystem::path root_;    // of all groups
   std::filesystem::path folder_;  // of ours

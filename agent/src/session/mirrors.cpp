@@ -8,6 +8,8 @@
 #include "agent/src/checkpoint/tiers/dead_uploads.h"
 #include "agent/src/checkpoint/tiers/name_pattern.h"
 #include "agent/src/checkpoint/tiers/old_names.h"
+#include "agent/src/session/say.h"
+#include "agent/src/session/spoken_wait.h"
 #include "base/core/clock.h"
 #include "base/core/counted.h"
 #include "base/core/pause.h"
@@ -167,10 +169,16 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
     id = *newest_;
     for (const auto& worker : workers_) all.push_back(worker.get());
   }
+  const SystemClock clock;
+  SpokenWait spoken(clock);
   for (std::size_t i = 0; i < all.size(); ++i) {
     Duration left = at_most;
     bool is_there = false;
     do {
+      if (const auto time = spoken.due()) {
+        say("waits for the copy of " + text_of(id) + " in " + tier_of(i).disk->shown("") + ", for " + *time +
+            " until now: see what was said of that store");
+      }
       left = std::max(Duration(0), Duration(until - std::chrono::steady_clock::now()));
       is_there = all[i]->wait_for(id, std::min<Duration>(left, kLook));
     } while (!is_there && left > Duration(0) && (!goes_on || goes_on()));

@@ -87,18 +87,26 @@ NoticeWatch::NoticeWatch(const Options& options, const Clock& clock, Timestamp p
   drain_ = std::make_shared<Drain>(std::move(setup));
 }
 
-std::optional<Failure> NoticeWatch::forbids_joining(const Link& link) const {
+std::optional<Failure> NoticeWatch::forbids_joining(const Link* link) const {
   const Timestamp now = clock_.now();
-  drain_->hear(link.wanted(), now);
+  if (link != nullptr) drain_->hear(link->wanted(), now);
   return drain_->forbids_joining(now);
 }
 
 bool NoticeWatch::is_starting_of_use(const Link& link) const {
-  return !forbids_joining(link);
+  return !forbids_joining(&link);
 }
 
 void NoticeWatch::leave_if_starting_is_of_no_use(const Link& link) const {
-  if (const auto why = forbids_joining(link)) throw *why;
+  if (const auto why = forbids_joining(&link)) throw *why;
+}
+
+bool NoticeWatch::is_starting_of_use() const {
+  return !forbids_joining(nullptr);
+}
+
+void NoticeWatch::leave_if_starting_is_of_no_use() const {
+  if (const auto why = forbids_joining(nullptr)) throw *why;
 }
 
 void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
@@ -106,7 +114,7 @@ void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
   const std::jthread watching([this, &link](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       wait_for_news(stop);
-      const auto why = forbids_joining(link);
+      const auto why = forbids_joining(&link);
       if (why) return link.give_up(why->what());
     }
   });

@@ -34,10 +34,14 @@ class NoticeWatch {
   // For what takes long before a world is asked for.
   [[nodiscard]] bool is_starting_of_use(const Link& link) const;
   void leave_if_starting_is_of_no_use(const Link& link) const;
+  // The same before there is a link.
+  [[nodiscard]] bool is_starting_of_use() const;
+  void leave_if_starting_is_of_no_use() const;
 
  private:
   void wait_for_news(const std::stop_token& stop) const;
-  [[nodiscard]] std::optional<Failure> forbids_joining(const Link& link) const;
+  // Null: no link wants anything yet.
+  [[nodiscard]] std::optional<Failure> forbids_joining(const Link* link) const;
 
   const Clock& clock_;
   std::shared_ptr<Signals> signals_;  // null: nobody listens

@@ -1,8 +1,16 @@
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
 #include <ratoon/torch/device.h>
 
+#include "agent/src/devices/missing_device.h"
 #include "agent/src/session/fail.h"
 
 namespace ratoon::torch {
@@ -25,28 +33,51 @@ std::uint32_t count_of(at::DeviceType type) {
   return static_cast<std::uint32_t>(c10::impl::VirtualGuardImpl(type).deviceCount());
 }
 
+// Nothing where the folder cannot be read.
+template <class Counts>
+std::uint32_t count_in(const std::filesystem::path& folder, const Counts& counts) {
+  std::error_code code;
+  std::uint32_t count = 0;
+  for (std::filesystem::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
+    if (counts(at->path().filename().string())) ++count;
+  }
+  return count;
+}
+
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+devices::GivenDevices given_devices() {
+  return {.files = count_in("/dev", devices::is_device_file),
+          .of_driver = count_in("/proc/driver/nvidia/gpus", [](const std::string&) { return true; }),
+          .nvidia_visible_devices = variable("NVIDIA_VISIBLE_DEVICES"),
+          .cuda_visible_devices = variable("CUDA_VISIBLE_DEVICES")};
+}
+
 }  // namespace
 
 at::Device device_for(const Session& session, const std::string& name) {
   const at::Device device = device_named(name);
   if (device.is_cpu()) return device;
-  const std::string kind = c10::DeviceTypeName(device.type(), true);
   const std::uint32_t count = count_of(device.type());
-  if (count == 0) {
-    refuse_device(
-        "the program asks for \"" + name + "\", and no device of the kind " + kind +
-        " is here, or the LibTorch that the program links has no support for it: look at the driver and at "
-        "what `ldd` says of the program, or say cpu");
-  }
+  const auto given = given_devices();
+  // Where one of several is left, it is the one of the first process alone.
+  const bool has_its_own = count == 1 && devices::devices_to_see(given) <= 1;
   const std::uint32_t index = device.has_index() ? static_cast<std::uint32_t>(device.index())
-                              : count == 1       ? 0
+                              : has_its_own      ? 0
                                                  : session.local_rank();
-  if (index >= count) {
-    refuse_device("the program asks for \"" + name + "\" on local rank " +
-                  std::to_string(session.local_rank()) + " of " + std::to_string(session.local_size()) +
-                  ", and this process sees " + std::to_string(count) + " of the kind " + kind +
-                  ": start no more processes on a machine than it has devices");
-  }
+  const auto missing =
+      devices::find_missing_device({.name = name,
+                                    .kind = c10::DeviceTypeName(device.type(), true),
+                                    .is_supported = c10::impl::hasDeviceGuardImpl(device.type()),
+                                    .seen = count,
+                                    .index = index,
+                                    .local_rank = session.local_rank(),
+                                    .local_size = session.local_size()},
+                                   given);
+  if (missing) session::fail(missing->exit_code, missing->sentence);
   return {device.type(), static_cast<at::DeviceIndex>(index)};
 }
 

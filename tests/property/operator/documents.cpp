@@ -36,11 +36,12 @@ json rule_document(const api::RestartRule& rule) {
 json restart_document(const api::RestartPolicy& policy) {
   json rules = json::array();
   for (const auto& rule : policy.rules) rules.push_back(rule_document(rule));
-  return {{"maxRestarts", policy.restarts_max},
-          {"rules", rules},
-          {"maxLossesWithoutStep", policy.losses_without_step_max},
-          {"backoffSeconds", policy.backoff_seconds},
-          {"backoffMaxSeconds", policy.backoff_max_seconds}};
+  json out = {{"maxRestarts", policy.restarts_max},
+              {"rules", rules},
+              {"backoffSeconds", policy.backoff_seconds},
+              {"backoffMaxSeconds", policy.backoff_max_seconds}};
+  if (policy.is_losses_max_given) out["maxLossesWithoutStep"] = policy.losses_without_step_max;
+  return out;
 }
 
 const char* phase_name(api::PodPhase phase) {

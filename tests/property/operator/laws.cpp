@@ -43,6 +43,14 @@ bool lost_its_storage(const Decision& decision, const std::string& name = {}) {
   });
 }
 
+bool is_any_unheard(const Decision& decision) {
+  return std::ranges::any_of(decision.actions, [](const core::Action& action) {
+    const auto* event = std::get_if<core::EmitEvent>(&action);
+    return event != nullptr && (event->message.find("no process of its job did") != std::string::npos ||
+                                event->message.find("as far as an operator knows") != std::string::npos);
+  });
+}
+
 std::uint32_t ends_counted(const api::TrainingJobStatus& status) {
   return status.restarts.application + status.restarts.hung + status.restarts.disruption;
 }
@@ -238,14 +246,15 @@ void Laws::check_suspended(const Observation& seen, const Decision& decision) co
   }
 }
 
-// A member whose program or storage failed, or whose pod a kubelet did not start, waits, and one that was
-// lost otherwise does not; a pause that is over is no pause.
+// A member whose program or storage failed, whose pod a kubelet did not start, or that may have no way to the
+// operator, waits, and one that was lost otherwise does not; a pause that is over is no pause.
 void Laws::check_pauses(const Observation& seen, const Decision& decision) const {
   std::set<std::string> made;
   for (const auto& action : decision.actions)
     if (const auto* create = std::get_if<core::CreatePod>(&action)) made.insert(create->pod.name);
   const bool is_any_crash = decision.status.restarts.application > seen.job.status.restarts.application ||
-                            is_any_rejected(decision) || lost_its_storage(decision);
+                            is_any_rejected(decision) || lost_its_storage(decision) ||
+                            is_any_unheard(decision);
   for (const auto& member : decision.status.members) {
     if (!member.not_before) continue;
     EXPECT_GT(*member.not_before, seen.wall_now);

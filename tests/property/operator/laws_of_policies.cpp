@@ -67,6 +67,21 @@ std::uint32_t count_begun_again(const std::vector<api::Seat>& world,
   return static_cast<std::uint32_t>(uids.size());
 }
 
+// Whether each process of the world that stands and is not done was heard since the operator listens.
+bool is_heard_whole(const Observation& seen) {
+  return std::ranges::all_of(seen.job.status.members, [&](const auto& member) {
+    if (member.is_absent || is_known_done(seen, member)) return true;
+    std::set<std::uint32_t> heard;
+    for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank)
+      if (member.is_done(local_rank)) heard.insert(local_rank);
+    for (const auto& process : seen.processes)
+      if (sits_for(process.identity, member) &&
+          (process.is_completed || process.last_heard >= seen.listening_since))
+        heard.insert(process.identity.local_rank);
+    return heard.size() >= seen.job.spec.processes_per_node;
+  });
+}
+
 }  // namespace
 
 // Counters, and an end by them, are what a recount of the pods gives; disruptions cost nothing, a hang one
@@ -191,16 +206,28 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
   EXPECT_LE(after(*status.formed_at, policy->grow_cooldown_seconds), seen.wall_now) << "grows too soon";
 }
 
-// No member is late, and no world stalls, for an operator to which they could not speak yet.
+// No member is late, and no world stalls, for an operator to which they could not speak yet; and none stalls
+// that made a step within the limit by the clock that does not jump.
 void Laws::check_deadlines(const Observation& seen, const Decision& decision) const {
-  const Duration listened = world_.now() - seen.listening_since;
+  const double listened = seconds(world_.now() - seen.listening_since);
+  const auto& scenario = world_.scenario();
   for (const auto& action : decision.actions) {
     const auto* event = std::get_if<core::EmitEvent>(&action);
     if (event == nullptr || event->reason != "MemberLost") continue;
-    const bool is_by_the_clock = event->message.find("did not speak within") != std::string::npos ||
-                                 event->message.find("made no step for") != std::string::npos;
-    EXPECT_TRUE(!is_by_the_clock || seconds(listened) >= world_.scenario().suspect_after_seconds)
-        << event->message << ", says an operator that has just begun to listen";
+    const auto says = [&](const char* words) { return event->message.find(words) != std::string::npos; };
+    if (says("did not speak within")) {
+      const double limit = std::min(scenario.start_deadline_seconds, 10 * scenario.suspect_after_seconds);
+      EXPECT_GE(listened, limit) << event->message << ", says an operator that has just begun to listen";
+      const bool is_excused = says("no process of its job did") || says("as far as an operator knows");
+      EXPECT_TRUE(is_excused || listened >= scenario.start_deadline_seconds)
+          << event->message << ", and could have spoken before";
+    }
+    if (!says("made no step for")) continue;
+    EXPECT_GE(listened, scenario.suspect_after_seconds) << event->message;
+    EXPECT_TRUE(is_heard_whole(seen)) << event->message << ", and was not heard by this operator";
+    const auto stepped = world_.step_heard_at(seen.job.status.attempt);
+    EXPECT_TRUE(stepped && seconds(world_.now() - *stepped) >= seen.job.spec.progress_deadline_seconds)
+        << event->message << ", and was heard to make one";
   }
 }
 

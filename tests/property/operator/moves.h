@@ -34,8 +34,11 @@ class Moves {
   std::uint64_t below(const char* what, std::uint64_t end) { return below(what, kNobody, end); }
   bool percent(const char* what, const std::string& whom, std::uint64_t chance);
   bool percent(const char* what, std::uint64_t chance) { return percent(what, kNobody, chance); }
+  Duration ticks(const char* what, const std::string& whom, std::uint64_t from, std::uint64_t end) {
+    return kTick * (from + below(what, whom, end - from));
+  }
   Duration ticks(const char* what, std::uint64_t from, std::uint64_t end) {
-    return kTick * (from + below(what, end - from));
+    return ticks(what, kNobody, from, end);
   }
   template <class T>
   T pick(const char* what, std::initializer_list<T> from) {

@@ -21,6 +21,7 @@ struct Policies {
   std::vector<std::string> failing;   // of the failure policy
   std::vector<api::RestartRule> rules;
   std::uint32_t losses_without_step_max = 10;
+  bool gives_losses_max = false;  // the job does; else it is the one where nothing is said
   api::CleanPodPolicy clean_pods = api::CleanPodPolicy::kRunning;
   std::optional<std::uint32_t> ttl_seconds;
   std::uint32_t grace_seconds = 0;   // that pods get which the platform evicts
@@ -37,6 +38,8 @@ struct Policies {
   bool rejects_pods = false;         // kubelets do at times, which do not agree with the scheduler
   bool remakes_pods = false;         // the name of a pod that vanished is taken again, as by a late creation
   std::uint64_t save_seconds = 0;    // what a save takes until it is on the disk
+  bool has_wall_jumps = false;       // the wall's clock does, as on a machine that slept
+  bool has_late_ways = false;        // to an operator that is new, which agents find seconds later
   bool ends_slowly = false;          // copies of the last checkpoint are made before a process is done
 };
 
@@ -83,6 +86,7 @@ inline Policies draw_policies(Moves& moves) {
     p.rules.push_back(draw_rule(moves, p.helpers));
   if (moves.percent("few-losses", 20))
     p.losses_without_step_max = static_cast<std::uint32_t>(1 + moves.below("losses-max", 4));
+  p.gives_losses_max = p.losses_without_step_max != 10 || moves.percent("gives-losses-max", 30);
   p.clean_pods = moves.pick(
       "clean-pods", {api::CleanPodPolicy::kNone, api::CleanPodPolicy::kRunning, api::CleanPodPolicy::kAll});
   if (moves.percent("ttl", 50)) p.ttl_seconds = static_cast<std::uint32_t>(moves.below("ttl-seconds", 60));
@@ -99,6 +103,8 @@ inline Policies draw_policies(Moves& moves) {
   if (moves.percent("zones", 40)) p.zones = 1 + moves.below("zone-count", 3);
   p.has_neighbours = moves.percent("neighbours", 25);
   p.rejects_pods = moves.percent("rejects-pods", 25);
+  p.has_wall_jumps = moves.percent("has-wall-jumps", 10);
+  p.has_late_ways = moves.percent("has-late-ways", 40);
   p.ends_slowly = moves.percent("ends-slowly", 40);
   // Most saves are fast, since a world whose saves take long lives long.
   if (moves.percent("saves-slowly", 20))

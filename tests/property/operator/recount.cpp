@@ -46,6 +46,18 @@ bool was_said(const Lost& lost, const char* words) {
   return lost.said.find(words) != std::string::npos;
 }
 
+// The operator may not have been able to hear it.
+bool is_unheard(const Lost& lost) {
+  return was_said(lost, "no process of its job did") || was_said(lost, "as far as an operator knows");
+}
+
+// Its storage or its way to the operator: no limit that the job did not set counts it.
+bool is_outage(const Lost& lost) {
+  const bool runs = lost.pod != nullptr && !lost.pod->has_ended() && !lost.pod->is_deleting;
+  const bool is_of_storage = lost.pod != nullptr && lost.pod->exit_code == 84;
+  return (runs && is_unheard(lost)) || is_of_storage;
+}
+
 // What was said of those before.
 struct Said {
   bool stalled = false;
@@ -57,7 +69,7 @@ struct Said {
 Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
   if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return Toll::kFree;
   if (lost.pod->has_ended()) return toll_of_end(spec.restart_policy, *lost.pod, lost.node_goes);
-  if (was_said(lost, "no process of its job did")) return Toll::kFree;
+  if (is_unheard(lost)) return Toll::kFree;
   if (was_said(lost, "did not speak within") || was_said(lost, "made no step for"))
     return std::exchange(said.stalled, true) ? Toll::kFree : Toll::kBudget;
   if (was_said(lost, ": hung: ")) return std::exchange(said.hung, true) ? Toll::kFree : Toll::kHang;
@@ -150,7 +162,9 @@ Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost) {
     const Toll toll = toll_of(spec, one, said);
     const bool counts = decides(spec.failure_policy.roles, one.role) && !one.is_outside;
     if (toll == Toll::kFree) ++bill.free;
-    if (!one.is_outside && (toll != Toll::kFree || !is_of_platform(one))) ++bill.blamed;
+    const bool is_excused =
+        is_of_platform(one) || (is_outage(one) && !spec.restart_policy.is_losses_max_given);
+    if (!one.is_outside && (toll != Toll::kFree || !is_excused)) ++bill.blamed;
     if (toll == Toll::kJob && counts) bill.ends_job = true;
     if (toll == Toll::kHang) ++bill.hung;
     if (toll == Toll::kBudget || (toll == Toll::kJob && !counts)) ++bill.budget;

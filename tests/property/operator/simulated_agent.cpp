@@ -317,6 +317,8 @@ void World::beat(Agent& agent) {
   if (!is_reachable(agent)) return;
   if (door_.refuse(agent.identity)) return leave(agent, 81);
   has_news_ |= door_.hear_beat(beat, now_);
+  const auto [heard, is_first] = steps_heard_.try_emplace(beat.attempt, std::pair(beat.step.value(), now_));
+  if (!is_first && heard->second.first < beat.step.value()) heard->second = {beat.step.value(), now_};
   obey(agent, door_.orders(agent.identity, wall_now()));
 }
 

@@ -12,6 +12,12 @@ void World::make_trouble() {
   if (scenario_.is_suspended_at_times && moves_.percent("suspend", 2)) suspend(!job_.spec.is_suspended);
   if (scenario_.policies.is_resized && moves_.percent("resize", 10)) resize();
   if (!scenario_.has_losses) return;
+  // A time limit that the wall measures would end with it.
+  const bool has_jumps = scenario_.policies.has_wall_jumps && scenario_.max_duration_seconds == 0;
+  if (has_jumps && moves_.percent("wall-jumps", 2)) {
+    wall_ahead_ = wall_ahead_ + moves_.ticks("wall-jumps-by", 20, 1200);
+    listening_since_ = now_;  // the coordinator sees it by its two clocks
+  }
   if (scenario_.policies.deletes_pods && moves_.percent("delete-pod", 3)) delete_somebody();
   if (scenario_.policies.platform_ends_pods && moves_.percent("platform-ends-pod", 3)) end_by_platform();
   if (scenario_.policies.has_late_watches && moves_.percent("watches-stand", 3))
@@ -172,6 +178,13 @@ void World::lose_operator() {
         moves_.percent("for-long", 10) ? moves_.ticks("away-for", 60, 160) : moves_.ticks("away-for", 0, 30);
   down_until_ = now_ + away;
   behind_until_ = now_;  // who comes next lists everything first
+  steps_heard_.clear();
+  // One that is later than the others counts as lost.
+  const bool has_late_ways = scenario_.has_losses && scenario_.policies.has_late_ways;
+  for (auto& agent : agents_)
+    if (has_late_ways && moves_.percent("late-way", agent->pod_uid, 50))
+      agent->cut_until =
+          std::max(agent->cut_until, down_until_ + moves_.ticks("late-by", agent->pod_uid, 4, 21));
   follow_watch();
 }
 

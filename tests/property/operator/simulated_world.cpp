@@ -20,6 +20,7 @@ void apply_policies(const Policies& policies, api::TrainingJobSpec& spec) {
   spec.failure_policy.roles = policies.failing;
   spec.restart_policy.rules = policies.rules;
   spec.restart_policy.losses_without_step_max = policies.losses_without_step_max;
+  spec.restart_policy.is_losses_max_given = policies.gives_losses_max;
   spec.clean_pod_policy = policies.clean_pods;
   spec.ttl_seconds_after_finished = policies.ttl_seconds;
 }
@@ -74,6 +75,11 @@ void World::suspend(bool is_suspended) {
   job_.spec.is_suspended = is_suspended;
   if (job_.status.is_formed && size_of(job_.spec) != job_.status.members.size()) has_resumed_unsaved_ = true;
   ++job_.meta.generation;
+}
+
+std::optional<Timestamp> World::step_heard_at(Attempt attempt) const {
+  const auto heard = steps_heard_.find(attempt);
+  return heard == steps_heard_.end() ? std::nullopt : std::optional(heard->second.second);
 }
 
 std::vector<api::Pod> World::pods() const {

@@ -146,7 +146,12 @@ class World {
 
   [[nodiscard]] Timestamp now() const { return now_; }
   static constexpr WallTime kWallAtBoot{std::chrono::hours(1)};
-  [[nodiscard]] WallTime wall_now() const { return {now_.since_boot + kWallAtBoot.since_epoch}; }
+  [[nodiscard]] WallTime wall_now() const {
+    return {now_.since_boot + kWallAtBoot.since_epoch + wall_ahead_};
+  }
+  [[nodiscard]] Duration wall_ahead() const { return wall_ahead_; }
+  // When the operator that is there now first heard of the newest step of that attempt.
+  [[nodiscard]] std::optional<Timestamp> step_heard_at(Attempt attempt) const;
   [[nodiscard]] bool is_operator_down() const { return now_ < down_until_; }
   [[nodiscard]] const api::TrainingJob& job() const { return job_; }
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
@@ -289,6 +294,8 @@ class World {
   std::optional<core::RecoveryWatch> recovery_;
   bool is_open_ = false;  // whether the operator that runs now has announced something
   Timestamp down_until_;
+  Duration wall_ahead_{0};                                              // of the steady clock, by jumps
+  std::map<Attempt, std::pair<std::uint64_t, Timestamp>> steps_heard_;  // by the operator that is there now
   std::uint64_t operators_lost_ = 0;
   std::uint64_t pods_rejected_ = 0;
   bool has_news_ = false;

@@ -1,9 +1,8 @@
 ratoon_test(unit/agent/checkpoint_test
-  SOURCES checkpoint/bad_way_test.cpp checkpoint/file_names_test.cpp checkpoint/golden_run_test.cpp
-          checkpoint/lost_manifests_test.cpp checkpoint/manifest_test.cpp checkpoint/open_files_test.cpp
-          checkpoint/pins_test.cpp
-          checkpoint/retention_test.cpp checkpoint/rollback_test.cpp checkpoint/run_store_test.cpp
-          checkpoint/strange_folder_test.cpp
+  SOURCES checkpoint/bad_way_test.cpp checkpoint/commit_looks_test.cpp checkpoint/file_names_test.cpp
+          checkpoint/golden_run_test.cpp checkpoint/lost_manifests_test.cpp checkpoint/manifest_test.cpp
+          checkpoint/open_files_test.cpp checkpoint/pins_test.cpp checkpoint/retention_test.cpp
+          checkpoint/rollback_test.cpp checkpoint/run_store_test.cpp checkpoint/strange_folder_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/tiers_test
   SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/claim_rules_test.cpp
@@ -67,14 +66,14 @@ ratoon_test(unit/agent/session_rules_test
           history/last_row_test.cpp session/accounts_test.cpp session/rank_means_test.cpp session/run_ledger_test.cpp
           preemption/drain_plan_test.cpp preemption/notices_test.cpp preemption/save_interval_test.cpp
           metrics/running_metrics_test.cpp progress/progress_bar_test.cpp progress/render_test.cpp
-          session/amount_test.cpp session/course_test.cpp session/folder_lock_test.cpp session/identity_test.cpp
-          session/ledger_test.cpp session/near_flags_test.cpp
+          session/amount_test.cpp session/course_test.cpp session/folder_lock_test.cpp
+          session/held_lock_test.cpp session/identity_test.cpp session/ledger_test.cpp session/near_flags_test.cpp
           session/numerics_watch_test.cpp
           session/phase_watch_test.cpp session/place_options_test.cpp session/rollback_plan_test.cpp
-          session/seat_wait_test.cpp session/seed_of_test.cpp session/until_test.cpp
+          session/seat_wait_test.cpp session/seed_of_test.cpp session/spoken_wait_test.cpp session/until_test.cpp
   LIBS crash_support failing_calls ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/devices_rules_test
-  SOURCES devices/fault_decision_test.cpp devices/xids_test.cpp LIBS ratoon::agent)
+  SOURCES devices/fault_decision_test.cpp devices/missing_device_test.cpp devices/xids_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/board_test
   SOURCES board/client_test.cpp board/connections_test.cpp board/frame_test.cpp board/handshake_test.cpp
           board/notes_test.cpp board/server_test.cpp board/unproven_test.cpp

@@ -121,9 +121,9 @@ TEST(Names, OfMetricsAreFrozen) {
                  {names::metric::kReconcileSeconds, "ratoon_reconcile_seconds"},
                  {names::metric::kNoticeSeconds, "ratoon_notice_to_action_seconds"},
                  {names::metric::kRetries, "ratoon_reconcile_retries_total"}});
-  expect_frozen({{names::metric_label::kNamespace, "namespace"},
-                 {names::metric_label::kJob, "job"},
-                 {names::metric_label::kRole, "role"},
+  expect_frozen({{names::metric_label::kTrainingNamespace, "training_namespace"},
+                 {names::metric_label::kTrainingJob, "training_job"},
+                 {names::metric_label::kTrainingRole, "training_role"},
                  {names::metric_label::kIndex, "index"},
                  {names::metric_label::kLocalRank, "local_rank"},
                  {names::metric_label::kStore, "store"},

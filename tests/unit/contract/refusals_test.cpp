@@ -317,6 +317,7 @@ TEST(Refusals, EightLevelsAreTaken) {
 
 TEST(Versions, OlderAndNewerOnesAreRefusedWithWhatToDo) {
   const json orders = json::parse(encode(test::golden_orders()));
+  EXPECT_EQ(complaint_of<Orders>(with(orders, "/version", 1)), "");
   for (const int version : {0, 2}) {
     EXPECT_EQ(complaint_of<Orders>(with(orders, "/version", version)),
               "the other side speaks version " + std::to_string(version) +

@@ -12,6 +12,7 @@
 
 #include "agent/src/objects/cache/account.h"
 #include "agent/src/objects/object_key.h"
+#include "base/core/log.h"
 #include "base/core/pause.h"
 #include "base/core/random_name.h"
 
@@ -33,13 +34,21 @@ class Waiting {
     if (!pause_for(pause_, stop))
       return Error(ErrorKind::kCancelled, "waiting for " + what + " was cancelled");
     pause_ = std::min<Duration>(pause_ * 2, milliseconds(50));
+    if (clock_.now() < next_word_) return {};
+    next_word_ = clock_.now() + kNextWord;
+    Logger(clock_, {.format = LogFormat::kText})
+        .warning("another process has what this one waits for", {{"waits_for", what}});
     return {};
   }
 
  private:
+  static constexpr Duration kFirstWord = std::chrono::seconds(10);
+  static constexpr Duration kNextWord = std::chrono::minutes(1);
+
   SystemClock clock_;
   Duration patience_;
   Timestamp since_;
+  Timestamp next_word_ = since_ + kFirstWord;
   Duration pause_ = milliseconds(1);
 };
 

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <string_view>
 #include <thread>
 
 #include <ATen/ops/zeros.h>
 
 #include "agent/src/session/fail.h"
+#include "agent/src/session/say.h"
+#include "agent/src/session/spoken_wait.h"
 #include "agent/src/torch/collectives/gloo.h"
 #include "agent/src/torch/collectives/graveyard.h"
 #include "agent/src/torch/collectives/meeting.h"
@@ -28,13 +31,40 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
+const Clock& system_clock() {
+  static const SystemClock clock;
+  return clock;
+}
+
+// What a rank does while it waits for others: it leaves an attempt that is over, and is not silent.
+class WaitForRanks {
+ public:
+  WaitForRanks(const Session& session, std::string_view what) : session_(session), what_(what) {}
+
+  void look() {
+    session_.check();
+    if (const auto time = wait_.due()) {
+      session::say("rank " + std::to_string(session_.rank()) + " of " +
+                   std::to_string(session_.world_size()) + " has waited " + *time + " for " +
+                   std::string(what_) + ", after step " + std::to_string(session_.steps_done()) +
+                   ": see what the ranks print that do not say so, and in what they are");
+    }
+  }
+
+ private:
+  const Session& session_;
+  std::string_view what_;
+  session::SpokenWait wait_{system_clock()};
+};
+
 // A collective fails when a rank is lost. The coordinator knows more and says that the world changed; if it
 // says nothing, the fault is of another kind.
 [[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
   constexpr auto kPatience = std::chrono::seconds(60);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  WaitForRanks wait(session, "news of a rank that was lost, since a collective failed");
   while (std::chrono::steady_clock::now() < deadline) {
-    session.check();
+    wait.look();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   fail(ExitCode::kStartAgain,
@@ -49,9 +79,10 @@ std::shared_ptr<Collective> connect(const Session& session, const std::string& m
                                                                .rank = session.rank(),
                                                                .world_size = session.world_size(),
                                                                .mark = mark});
+  WaitForRanks wait(session, "all ranks to meet");
   try {
     while (!meeting->is_over()) {
-      session.check();
+      wait.look();
       std::this_thread::sleep_for(std::chrono::microseconds(500));
     }
   } catch (...) {
@@ -78,7 +109,8 @@ void check_seat(const Session& session, const c10d::Backend& group) {
 }
 
 void finish_sums(const Session& session, Collective& collective) {
-  collective.wait([&] { session.check(); });
+  WaitForRanks wait(session, "sums to which all ranks contribute");
+  collective.wait([&] { wait.look(); });
   if (const auto error = collective.error()) wait_for_coordinator(session, text_of(error));
 }
 

@@ -117,6 +117,7 @@ TEST_F(BoardNotes, AreChangedByTheRankThatLeftThemAlone) {
   EXPECT_THAT(take_of(2, 2, Op::kAppend, {"a", "forged"}), ElementsAre("2:refused"));
   EXPECT_THAT(take_of(2, 2, Op::kAdd, {"a", "1"}), ElementsAre("2:refused"));
   EXPECT_THAT(take_of(2, 2, Op::kErase, {"a"}), ElementsAre("2:refused"));
+  EXPECT_THAT(take_of(0, 3, Op::kErase, {"a"}), ElementsAre("3:refused"));
   EXPECT_THAT(take_of(2, 2, Op::kGet, {"a"}), ElementsAre("2:done AA"));
   EXPECT_THAT(take_of(1, 1, Op::kErase, {"a"}), ElementsAre("1:done 1"));
   EXPECT_THAT(take_of(2, 2, Op::kSet, {"a", "B"}), ElementsAre("2:done")) << "it is free again";

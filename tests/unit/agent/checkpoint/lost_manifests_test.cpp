@@ -118,6 +118,15 @@ TEST_F(LostManifestsTest, ManifestsOfAFormerLineageSpeakOfNoLaterAttempt) {
   EXPECT_EQ(found(), std::nullopt);
 }
 
+TEST_F(LostManifestsTest, ANoteWhosePacksAreGoneMissesNothing) {
+  const auto disk = test::folder_at(folder_.path());
+  make("packs/a0001/s0000000010/r0000.safetensors");  // its attempt was killed before its first commit
+  make("packs/committed.a0002");
+  EXPECT_FALSE(*has_packs_of_lost_manifests(*disk));
+  make("packs/a0002/s0000000020/r0000.safetensors");
+  EXPECT_TRUE(*has_packs_of_lost_manifests(*disk));
+}
+
 TEST_F(LostManifestsTest, TheNewestNoteOfACommitIsKept) {
   const auto disk = test::folder_at(folder_.path());
   make("packs/a0009/s0000000060/r0000.safetensors");

@@ -357,6 +357,19 @@ TEST_F(TwoOwners, AManifestThatMixesIsNoCheckpoint) {
   EXPECT_THAT(store_.verify(id(1, 20)).error().message(), HasSubstr("mixes packs of two jobs"));
 }
 
+TEST_F(TwoOwners, AreFoundBehindAPackThatNamesNone) {
+  const auto mixes = [](const std::vector<std::string>& owners) {
+    std::vector<PackRecord> packs;
+    for (const std::string& owner : owners)
+      packs.push_back({.rank = Rank(static_cast<std::uint32_t>(packs.size())), .owner = owner});
+    return find_two_owners(packs).has_value();
+  };
+  EXPECT_TRUE(mixes({"aaaa", "", "bbbb"}));
+  EXPECT_TRUE(mixes({"", "aaaa", "aaaa", "bbbb"}));
+  EXPECT_FALSE(mixes({"", "aaaa", "", "aaaa"}));
+  EXPECT_FALSE(mixes({"", ""}));
+}
+
 TEST_F(TwoOwners, ASecondTryTakesAndClearsWhatIsOnesOwnAlone) {
   const std::string state = "state";
   const TensorView view{.name = "sum", .shape = {5}, .bytes = std::as_bytes(std::span(state))};

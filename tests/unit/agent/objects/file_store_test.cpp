@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/src/objects/object_store.h"
 #include "agent/src/objects/sinks.h"
@@ -13,6 +15,19 @@
 #include "base/core/crc32c.h"
 #include "base/core/unique_fd.h"
 #include "tests/support/temporary_folder.h"
+
+namespace {
+
+std::atomic<int> clock_is_ahead_seconds = 0;
+
+}  // namespace
+
+// In place of the library's, for this machine's clock alone: the kernel gives files their times.
+extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const auto result = static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
+  if (clock == CLOCK_REALTIME) time->tv_sec += clock_is_ahead_seconds;
+  return result;
+}
 
 namespace ratoon::objects::file_store_test {
 namespace {
@@ -273,6 +288,18 @@ TEST_F(FileStoreTest, TidiesWhatKilledWritersLeft) {
                                    "a/.x.tmp-123", "a/x", "a/x.tmp-0123456789abcdef"));
   EXPECT_EQ(store_->abort_stale_uploads("nothing/here", {}).value(), 0u);
   EXPECT_FALSE(store_->abort_stale_uploads("../", {}));
+}
+
+// As where the folder is a file server's and this machine's clock is ahead of that one, or behind it.
+TEST_F(FileStoreTest, TidiesByTheClockThatGivesFilesTheirTimes) {
+  ASSERT_TRUE(store_->put("a/x", "x"));
+  test::write_text(folder_ / "new/store/a/.x.tmp-0123456789abcdef", "left");
+  clock_is_ahead_seconds = 7200;
+  EXPECT_EQ(store_->abort_stale_uploads("", std::chrono::hours(1)).value(), 0u);
+  clock_is_ahead_seconds = -7200;
+  EXPECT_EQ(store_->abort_stale_uploads("", {}).value(), 1u);
+  clock_is_ahead_seconds = 0;
+  EXPECT_THAT(files(), ElementsAre("a", "a/x"));
 }
 
 TEST_F(FileStoreTest, MemoryIsBounded) {

@@ -1,4 +1,5 @@
 // How a process comes into a world, and what keeps it out: what it hears in time, and that it ends at once.
+#include "base/contract/exit_code.h"
 #include "tests/unit/agent/session/coordinator_link_fixture.h"
 
 namespace ratoon::session::coordinator_link_test {
@@ -106,6 +107,7 @@ TEST_F(CoordinatorLinkTest, ATokenThatStaysWrongCountsInTheEnd) {
   const auto took = std::chrono::steady_clock::now() - before;
   ASSERT_FALSE(assignment);
   EXPECT_THAT(assignment.error().message(), HasSubstr("the token is nobody's"));
+  EXPECT_EQ(exit_code_of(assignment.error().kind()), ExitCode::kStorage) << "the next start may be known";
   EXPECT_GE(took, kPatience);
 }
 

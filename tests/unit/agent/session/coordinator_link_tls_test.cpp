@@ -1,4 +1,5 @@
 // Over TLS: whom a process believes to be its coordinator, and what it does about everybody else.
+#include "base/contract/exit_code.h"
 #include "tests/conformance/support/test_certificates.h"
 #include "tests/unit/agent/session/coordinator_link_fixture.h"
 
@@ -45,7 +46,8 @@ class CoordinatorLinkTls : public CoordinatorLinkTest {
     const auto began = std::chrono::steady_clock::now();
     const auto assignment = join_with_retries().get();
     ASSERT_FALSE(assignment) << why;
-    EXPECT_EQ(assignment.error().kind(), ErrorKind::kInvalid);
+    EXPECT_EQ(exit_code_of(assignment.error().kind()), ExitCode::kStorage)
+        << "the next start may be believed";
     EXPECT_THAT(assignment.error().message(),
                 AllOf(HasSubstr(why), HasSubstr("RATOON_COORDINATOR_CA"), HasSubstr("--tls-folder")));
     EXPECT_GE(std::chrono::steady_clock::now() - began, kHurry) << "it may be in the making";

@@ -1,5 +1,4 @@
-// The engine against a link that says what a test wants: saves that ranks agreed on, and leaving for a
-// replacement.
+// The engine against a scripted link: saves that ranks agreed on, and leaving for a replacement.
 #include "agent/src/session/engine.h"
 
 #include <future>

@@ -36,7 +36,10 @@ struct Moments {
         [this](StateReader& in) {
           in.tensor({.name = "weights", .type = ElementType::kFloat32, .shape = {weights.size()}},
                     std::as_writable_bytes(std::span(weights)));
-          if (!in.find("moments")) in.at_end([this] { moments.clear(); });
+          if (in.find("moments"))
+            in.bytes("moments", [this](const std::string&) { moments = {0.5F}; });
+          else
+            in.at_end([this] { moments.clear(); });
           in.bytes("generator:cpu", [](const std::string&) {});
         });
   }
@@ -104,6 +107,21 @@ TEST(FirstState, AsksForAFreshStartWhereItCannot) {
       EXPECT_THAT(why.what(), HasSubstr("nothing is saved yet, and tensor 'net.weights' is not as it was"));
       EXPECT_THAT(why.what(), HasSubstr("or follows from the rank, which is another now"));
     }
+  }
+}
+
+// As the state of an optimizer may, which the function makes anew or gives another parameter.
+TEST(FirstState, SetsBackWhatIsGoneAndWhatCame) {
+  for (const bool had_moments : {false, true}) {
+    Moments net;
+    if (had_moments) net.moments = {0.5F};
+    TrackedObjects objects;
+    net.add_to(objects);
+    FirstState first;
+    first.begin(objects, seat(0, 1));
+    net.moments = had_moments ? std::vector<float>() : std::vector<float>{0.5F};
+    first.begin(objects, seat(0, 1));
+    EXPECT_EQ(net.moments.empty(), !had_moments);
   }
 }
 

@@ -25,10 +25,10 @@ class FolderLock : public testing::Test {
   void keep_copies_in(const std::string& store) {
     options_.stores = {"file://" + (folder_ / store).string()};
   }
-  Result<FolderLocks> lock(FolderUse use = FolderUse::kTogether) {
+  Result<FolderLocks> lock(FolderUse use = FolderUse::kTogether, const LockWaiting& waiting = {}) {
     checkpoint::PatientCalls calls(std::chrono::minutes(5), std::make_shared<SystemClock>());
     testing::internal::CaptureStderr();
-    auto locks = lock_folders(options_, use, calls);
+    auto locks = lock_folders(options_, use, calls, waiting);
     said_ = testing::internal::GetCapturedStderr();
     return locks;
   }
@@ -87,6 +87,73 @@ TEST_F(FolderLock, OfAStoreInWhichAnotherTrainsAloneIsRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists);
   EXPECT_THAT(refused.error().message(), HasSubstr("another process trains in"));
+}
+
+TEST_F(FolderLock, OfAProcessOfThisMachineIsRefusedAtOnce) {
+  const auto held = lock(FolderUse::kAlone);
+  ASSERT_TRUE(held);
+  const auto began = std::chrono::steady_clock::now();
+  const auto refused = lock(FolderUse::kAlone);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists) << "exit code 82";
+  EXPECT_LT(std::chrono::steady_clock::now() - began, LockPatience().lease);
+}
+
+// As a file server holds it, whose lease of a machine that died has not passed.
+class LockFromElsewhere : public FolderLock {
+ protected:
+  LockFromElsewhere() {
+    held_ = lock(FolderUse::kAlone);
+    test::write_text(folder_ / "home/run/lock", "taken on the machine with boot_id another\n");
+    waiting_.patience.look = std::chrono::milliseconds(1);
+    waiting_.patience.caches = std::chrono::milliseconds(0);
+    waiting_.patience.lease = std::chrono::milliseconds(50);
+  }
+
+  Result<FolderLocks> held_ = FolderLocks();
+  LockWaiting waiting_;
+};
+
+TEST_F(LockFromElsewhere, IsTakenOnceItIsFree) {
+  ASSERT_TRUE(held_);
+  waiting_.patience.lease = std::chrono::hours(1);
+  int looks = 0;
+  waiting_.goes_on = [&] {
+    if (++looks == 3) held_ = FolderLocks();
+    return true;
+  };
+  const auto lock = this->lock(FolderUse::kAlone, waiting_);
+  ASSERT_TRUE(lock) << lock.error().message();
+  EXPECT_EQ(looks, 3);
+}
+
+TEST_F(LockFromElsewhere, MayPassWhereNothingIsSeenOfItsHolder) {
+  const auto refused = lock(FolderUse::kTogether, waiting_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable) << "exit code 84";
+  EXPECT_THAT(refused.error().message(),
+              AllOf(HasSubstr("another process trains in"), HasSubstr("showed no sign of life")));
+}
+
+TEST_F(LockFromElsewhere, IsInUseWhereItsHolderCommits) {
+  std::filesystem::create_directories(folder_ / "home/run/manifests");
+  int looks = 0;
+  waiting_.goes_on = [&] {
+    test::write_text(folder_ / "home/run/manifests" / std::to_string(++looks), "");
+    return true;
+  };
+  const auto refused = lock(FolderUse::kAlone, waiting_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists) << "exit code 82";
+}
+
+TEST_F(LockFromElsewhere, OfAStoreIsWaitedForAsThatOfTheRun) {
+  keep_copies_in("home");
+  options_.save_folder = (folder_ / "own").string();
+  std::filesystem::create_directories(folder_ / "own/run");
+  const auto refused = lock(FolderUse::kTogether, waiting_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable);
 }
 
 }  // namespace

@@ -85,6 +85,89 @@ TEST_F(GroupEndsTest, WhereTheFolderIsAnothersNoRankWaitsForRankZero) {
   expect_told(std::move(c), "rank 0 forms no world: " + refused.error().message());
 }
 
+// Its own lock is held by a process of another launch, which does not end.
+TEST_F(GroupEndsTest, ARankThatMayNotHaveItsLockTellsTheOthers) {
+  name_ = "launch-0";
+  const auto left_over = opened(1, 3);
+  name_ = "launch-1";
+  const auto zero = opened(0, 3);
+  const auto two = opened(2, 3);
+  auto a = join(*zero);
+  auto b = join(*two);
+  const auto refused = open(1, 3);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists);
+  expect_told(std::move(a), "rank 1 ended for good: " + refused.error().message());
+  expect_told(std::move(b), "rank 1 ended for good: " + refused.error().message());
+}
+
+TEST_F(GroupEndsTest, ARankThatCallsAfterRankZeroHasRefusedIsTold) {
+  const auto zero = opened(0, 3);
+  const auto two = opened(2, 3);
+  auto a = join(*zero);
+  wait_for_call(0, 3);
+  tell_group_of_end(options_of(1, 3), calls_, "its store names no place", kPatient);
+  let_links_look();
+  expect_told(join(*two), "rank 1 ended for good: its store names no place");
+  expect_told(std::move(a), "rank 1 ended for good: its store names no place");
+}
+
+// A launch that is made twice, with the same name: the first one goes on.
+TEST_F(GroupEndsTest, ARankThatIsThereTwiceEndsNoWorld) {
+  const auto zero = opened(0, 3);
+  const auto one = opened(1, 3);
+  const auto two = opened(2, 3);
+  auto a = join(*zero);
+  auto b = join(*one);
+  wait_for_call(0, 3);
+  wait_for_call(1, 3);
+  ASSERT_FALSE(open(1, 3));
+  for (const auto& file : std::filesystem::directory_iterator(run_ / "meeting" / "launch-1-of-3"))
+    EXPECT_FALSE(file.path().string().ends_with(".no")) << file.path();
+  auto c = join(*two);
+  EXPECT_EQ(got(std::move(a)).attempt, Attempt(1));
+  EXPECT_EQ(got(std::move(b)).attempt, Attempt(1));
+  EXPECT_EQ(got(std::move(c)).attempt, Attempt(1));
+}
+
+TEST_F(GroupEndsTest, ARankWithAWrongAddressTellsTheOthers) {
+  const auto zero = opened(0);
+  auto a = join(*zero);
+  own_ip_ = "an address";
+  const auto refused = open(1);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("RATOON_POD_IP"));
+  expect_told(std::move(a), "rank 1 ended for good: " + refused.error().message());
+}
+
+TEST_F(GroupEndsTest, ARankThatNeverHadALinkTellsTheOthers) {
+  const auto zero = opened(0);
+  auto a = join(*zero);
+  tell_group_of_end(options_of(1, 2), calls_, "its store names no place", kPatient);
+  expect_told(std::move(a), "rank 1 ended for good: its store names no place");
+}
+
+TEST_F(GroupEndsTest, RankZeroThatNeverHadALinkTellsTheOthers) {
+  const auto one = opened(1);
+  auto b = join(*one);
+  tell_group_of_end(options_of(0, 2), calls_, "its store names no place", kPatient);
+  expect_told(std::move(b), "rank 0 forms no world: its store names no place");
+}
+
+TEST_F(GroupEndsTest, AnEndIsToldOnceTheFolderOfTheRunIsMade) {
+  std::filesystem::remove(run_);
+  auto telling = std::async(std::launch::async, [this] {
+    tell_group_of_end(options_of(1, 2), calls_, "its store names no place", kPatient);
+  });
+  let_links_look();
+  EXPECT_FALSE(std::filesystem::exists(run_)) << "it makes no folder";
+  std::filesystem::create_directory(run_);
+  const auto zero = opened(0);
+  auto a = join(*zero);
+  expect_told(std::move(a), "rank 1 ended for good: its store names no place");
+  telling.get();
+}
+
 TEST_F(GroupEndsTest, NoRankWaitsLongForOthersToBeTold) {
   GroupPatience hurried = kPatient;
   hurried.telling = milliseconds(10);

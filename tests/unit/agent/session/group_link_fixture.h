@@ -18,20 +18,26 @@
 
 namespace ratoon::session {
 
-inline constexpr GroupPatience kPatient = {.look = std::chrono::milliseconds(2),
-                                           .meeting = std::chrono::seconds(60),
-                                           .former_owner = std::chrono::seconds(0)};
+inline constexpr GroupPatience kPatient = {
+    .look = std::chrono::milliseconds(2),
+    .meeting = std::chrono::seconds(60),
+    .locks = {.leaving = std::chrono::seconds(0), .look = std::chrono::milliseconds(2)}};
 
 class GroupLinkTest : public testing::Test {
  protected:
   Result<std::unique_ptr<Link>> open(std::uint32_t rank, std::uint32_t size = 2,
                                      const GroupPatience& patience = kPatient) {
+    return GroupLink::open(options_of(rank, size), calls_, patience);
+  }
+
+  [[nodiscard]] Options options_of(std::uint32_t rank, std::uint32_t size) const {
     Options options;
     options.save_folder = folder_.path().string();
     options.run_name = "run";
     options.group = {.rank = rank, .size = size, .name = name_, .is_on_one_machine = true};
+    options.member.pod_ip = own_ip_;
     if (rank == rolls_back_) options.resume_from = 20;
-    return GroupLink::open(options, calls_, patience);
+    return options;
   }
 
   std::unique_ptr<Link> opened(std::uint32_t rank, std::uint32_t size = 2) {
@@ -72,6 +78,7 @@ class GroupLinkTest : public testing::Test {
     return folder_.path() / "run";
   }();
   std::string name_ = "launch-1";
+  std::string own_ip_;
   std::optional<std::uint32_t> rolls_back_;  // the one that has --resume-from
   std::shared_ptr<ManualClock> disk_clock_ = std::make_shared<ManualClock>();  // of what hangs
   std::shared_ptr<checkpoint::PatientCalls> calls_ =

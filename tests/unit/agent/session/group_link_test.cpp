@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/contract/exit_code.h"
 #include "tests/support/builders.h"
 #include "tests/support/held_file.h"
 #include "tests/support/temporary_folder.h"
@@ -249,12 +250,34 @@ TEST_F(GroupLinkTest, WhatAnEarlierLaunchLeftDeceivesNobody) {
   EXPECT_EQ(got(std::move(a)).attempt, Attempt(1));
 }
 
+// As rank 0 sees it that looks when the successor has the lock and has not removed the call yet.
+TEST_F(GroupLinkTest, ACallOfAnEarlierProcessIsNoneOfItsSuccessor) {
+  const auto zero = opened(0);
+  const auto call = run_ / "meeting" / (name_ + "-of-2") / "r0001.json";
+  {
+    const auto former = opened(1);
+    auto a = join(*zero);
+    got(join(*former));
+    got(std::move(a));
+    std::filesystem::copy_file(call, folder_.path() / "call");
+  }
+  wait_for_change(*zero);
+  const auto one = opened(1);
+  std::filesystem::copy_file(folder_.path() / "call", call);
+  auto a = join(*zero, {}, Attempt(1));
+  EXPECT_EQ(a.wait_for(milliseconds(100)), std::future_status::timeout) << "rank 1 has not called";
+  EXPECT_EQ(got(join(*one)).attempt, Attempt(2));
+  EXPECT_EQ(got(std::move(a)).attempt, Attempt(2));
+}
+
 TEST_F(GroupLinkTest, ASecondLaunchOfTheSameRunIsRefused) {
   const auto zero = opened(0);
   const auto one = opened(1);
   name_ = "launch-2";
+  GroupPatience hurried = kPatient;
+  hurried.telling = milliseconds(10);
   for (const std::uint32_t rank : {0u, 1u}) {
-    const auto refused = open(rank);
+    const auto refused = open(rank, 2, hurried);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists);
     EXPECT_THAT(refused.error().message(), HasSubstr("use another --run-name"));
@@ -270,9 +293,11 @@ TEST_F(GroupLinkTest, RanksThatDoNotComeAreNamed) {
   ASSERT_TRUE(two);
   const auto missed = (*two)->join({}, Attempt(0));
   ASSERT_FALSE(missed);
+  EXPECT_EQ(exit_code_of(missed.error().kind()), ExitCode::kStorage) << "the next start may find them";
   EXPECT_THAT(missed.error().message(), HasSubstr("rank 0 formed no world"));
   const auto refused = (*zero)->join({}, Attempt(0));
   ASSERT_FALSE(refused);
+  EXPECT_EQ(exit_code_of(refused.error().kind()), ExitCode::kStorage) << "the next start may find them";
   EXPECT_THAT(refused.error().message(), HasSubstr("no call of ranks 1, 3"));
   EXPECT_THAT(refused.error().message(), HasSubstr("--save-folder"));
 }

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <future>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +37,24 @@ TEST(Leaving, EndsAtOnceAndLosesNoOutput) {
         std::exit(leave(80));
       },
       testing::ExitedWithCode(80), "the last line");
+}
+
+TEST(Leaving, OfAStuckProcessSaysWhyAndTearsNothingDown) {
+  EXPECT_EXIT(
+      {
+        spoil_the_end();
+        leave_saying(ExitCode::kStartAgain, [] { std::fputs("it does not move", stderr); });
+      },
+      testing::ExitedWithCode(81), "it does not move");
+}
+
+TEST(Leaving, OfAStuckProcessWaitsForNoReaderOfItsLastLine) {
+  EXPECT_EXIT(leave_saying(ExitCode::kStartAgain,
+                           [] {
+                             std::promise<void> never;
+                             never.get_future().wait();
+                           }),
+              testing::ExitedWithCode(81), "");
 }
 
 }  // namespace

@@ -56,6 +56,22 @@ TEST_F(OwnershipTest, WhoIsRank0AgainOwnsThePlacesAgain) {
   EXPECT_FALSE(a->lost());
 }
 
+// Another process of its job may own the place since: what this one writes may be of before.
+TEST_F(OwnershipTest, WhatWasLostOnceIsNotWrittenTo) {
+  const auto a = process("a");
+  const auto b = process("b");
+  take(*a);
+  EXPECT_TRUE(a->confirm(*disk_));
+  std::filesystem::remove_all(folder_ / "run/claims");
+  EXPECT_FALSE(a->confirm(*disk_));
+  EXPECT_TRUE(a->lost());
+  take(*b);
+  EXPECT_TRUE(b->confirm(*disk_));
+  const auto confirmed = a->confirm(*disk_);
+  ASSERT_FALSE(confirmed);
+  EXPECT_EQ(confirmed.error().kind(), ErrorKind::kConflict);
+}
+
 TEST_F(OwnershipTest, WhoIsRank0StillRenewsItsClaim) {
   const auto a = process("a");
   take(*a);
@@ -134,6 +150,19 @@ TEST_F(OwnershipTest, OneThatWatchesLeavesTheClaimOfItsJobAlone) {
   ASSERT_TRUE(entered) << entered.error().message();
   EXPECT_EQ(looks, 1);
   EXPECT_EQ(newest().owner.start, "first") << "the writer of the job goes on";
+}
+
+// One that only entered leaves it to the writer to see whose the claim is.
+TEST_F(OwnershipTest, AWriterThatEnteredBeforeHearsThatItsClaimIsTaken) {
+  Ownership writer({disk_}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"},
+                   std::make_shared<EventLog>(),
+                   {.lease = std::chrono::milliseconds(40), .look = std::chrono::milliseconds(10)});
+  ASSERT_TRUE(writer.enter(clock_, [](Duration) { return false; }));
+  take(writer);
+  test::write_text(folder_ / "run/claims/c0000009999.txt", "");
+  const auto began = clock_.now();
+  while (!writer.lost() && clock_.now() - began < std::chrono::seconds(30)) std::this_thread::yield();
+  EXPECT_TRUE(writer.lost());
 }
 
 TEST_F(OwnershipTest, TheWriterOfAJobTakesOverFromOneThatEntered) {

@@ -2,6 +2,7 @@
 #include "operator/coordinator/coordinator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <stop_token>
 #include <thread>
@@ -304,6 +305,30 @@ TEST_F(CoordinatorTest, AfterAStallEverybodyGetsAFreshStart) {
        clock_.advance(1us))
     told = since();
   EXPECT_EQ(told, since()) << "from the stall's end on, time passes in which all were listened to";
+}
+
+// The wall's clock goes on while the machine sleeps, and the steady one stands.
+class ClockOfASleeper final : public Clock {
+ public:
+  [[nodiscard]] Timestamp now() const override { return {awake_.load()}; }
+  [[nodiscard]] WallTime wall_now() const override { return {awake_.load() + asleep_.load()}; }
+  void pass(Duration time) { awake_ = awake_.load() + time; }
+  void sleep(Duration time) { asleep_ = asleep_.load() + time; }
+
+ private:
+  std::atomic<Duration> awake_{Duration(1000s)};
+  std::atomic<Duration> asleep_{Duration(0)};
+};
+
+TEST(CoordinatorOfASleeper, AfterItsMachineSleptEverybodyGetsAFreshStart) {
+  ClockOfASleeper clock;
+  const auto admit = [](std::string_view, const ProcessIdentity&) { return Result<void>(); };
+  Coordinator coordinator(clock, {.authenticate = admit, .on_news = [](const JobKey&) {}});
+  coordinator.announce(test::job_key(), {.attempt = Attempt(1), .current = {process(0)}});
+  clock.pass(900ms);
+  EXPECT_EQ(coordinator.listening_since(test::job_key()), test::at_seconds(1000));
+  clock.sleep(10min);
+  EXPECT_EQ(coordinator.listening_since(test::job_key()), test::at_seconds(1000.9));
 }
 
 // A standby has run for hours when it takes over, and nobody could have spoken to it.

@@ -131,8 +131,46 @@ TEST(Backoff, AnOutageOfTheStorageIsToldWhileItIsWaitedFor) {
   EXPECT_TRUE(std::ranges::any_of(decision.actions, is_told));
 }
 
-TEST(Backoff, AnOutageOfTheStorageThatLastsEndsTheJob) {
-  const auto decision = decide(without_storage(2, 10));
+TEST(Backoff, AnOutageOfTheStorageEndsNoJobThatSetNoLimit) {
+  auto seen = without_storage(2, 10);
+  seen.job.status.restarts.crashes_in_a_row = 40;
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, api::JobPhase::kRecovering);
+  EXPECT_EQ(decision.status.restarts.without_step, seen.job.status.restarts.without_step);
+  EXPECT_EQ(decision.status.members[1].not_before,
+            WallTime{seconds(100 + seen.job.spec.restart_policy.backoff_max_seconds)});
+  EXPECT_NE(decision.status.message.find("exit code 84 (storage failed)"), std::string::npos)
+      << decision.status.message;
+}
+
+// No process of the job reaches the operator: its members are made again after pauses, and the message says
+// why.
+TEST(Backoff, MembersThatCannotReachTheOperatorEndNoJobThatSetNoLimit) {
+  auto seen = test::running(test::job(1));
+  seen.wall_now = {seconds(100)};
+  seen.listening_since = test::at_seconds(-3600);
+  seen.job.status.is_formed = false;
+  seen.world.clear();
+  seen.processes.clear();
+  seen.job.spec.start_deadline_seconds = 60;
+  seen.job.status.members[0].awaited_since = WallTime{seconds(40)};
+  seen.job.status.restarts = {.without_step = 10, .crashes_in_a_row = 40};
+  auto decision = decide(seen);
+  EXPECT_FALSE(api::is_over(decision.status.phase)) << decision.status.message;
+  EXPECT_EQ(decision.status.restarts.without_step, 10U);
+  EXPECT_EQ(decision.status.members[0].not_before,
+            WallTime{seconds(100 + seen.job.spec.restart_policy.backoff_max_seconds)});
+  EXPECT_NE(decision.status.message.find("no process of its job did"), std::string::npos)
+      << decision.status.message;
+  seen.job.spec.restart_policy.is_losses_max_given = true;
+  decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed) << decision.status.message;
+}
+
+TEST(Backoff, AnOutageOfTheStorageThatLastsEndsAJobThatSetALimit) {
+  auto seen = without_storage(2, 10);
+  seen.job.spec.restart_policy.is_losses_max_given = true;
+  const auto decision = decide(seen);
   EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed);
   EXPECT_EQ(decision.status.message,
             "22 losses in a row, and no new step or checkpoint between them: see the members' logs; the last "

@@ -74,7 +74,9 @@ TEST(StartDeadline, WhereNoProcessOfTheJobIsHeardNoProgramFailed) {
   EXPECT_EQ(incarnation(decision, 1), 1U);
   EXPECT_EQ(decision.status.restarts.application, 0U);
   EXPECT_EQ(decision.status.restarts.disruption, 2U);
-  EXPECT_EQ(decision.status.restarts.without_step, 2U) << "it is bounded";
+  EXPECT_EQ(decision.status.restarts.without_step, 0U) << "the job set no limit";
+  seen.job.spec.restart_policy.is_losses_max_given = true;
+  EXPECT_EQ(decide(seen).status.restarts.without_step, 2U) << "it is bounded";
   seen.processes = {test::heard(process(0))};
   seen.processes[0].last_heard = test::at_seconds(-60);
   EXPECT_EQ(decide(seen).status.restarts.application, 0U) << "it spoke before that";
@@ -95,15 +97,30 @@ TEST(StartDeadline, MembersThatAreLateTogetherAreOneFailure) {
   EXPECT_EQ(decision.status.restarts.disruption, 1U);
 }
 
-// No operator was there for longer than the deadline: the member has waited since to be heard.
+// No operator was there for longer than the deadline: the member has waited since to be heard, and the way to
+// the new operator may be seconds late.
 TEST(StartDeadline, NoMemberIsLateForAnOperatorThatHasJustBegunToListen) {
   auto seen = one_is_mute();
   seen.job.spec.disruption_policy.suspect_after_seconds = 3;
   seen.job.status.members[1].awaited_since = wall(10);
-  seen.listening_since = test::at_seconds(-1);
+  seen.processes[0].last_heard = test::at_seconds(1);
+  seen.listening_since = test::at_seconds(-28);
   EXPECT_EQ(incarnation(decide(seen), 1), 0U);
-  EXPECT_EQ(*decide(seen).wake_at, test::at_seconds(2)) << "it listens for as long as a silence may last";
-  seen.listening_since = test::at_seconds(-2);
+  EXPECT_LE(*decide(seen).wake_at, test::at_seconds(2)) << "it listens for as long as many may be silent";
+  seen.listening_since = test::at_seconds(-29);
+  const auto decision = decide(seen);
+  EXPECT_EQ(incarnation(decision, 1), 1U);
+  EXPECT_EQ(decision.status.restarts.application, 0U) << "it may have spoken while no operator was there";
+  EXPECT_EQ(decision.status.restarts.disruption, 1U);
+  seen.listening_since = test::at_seconds(-59);
+  EXPECT_EQ(decide(seen).status.restarts.application, 1U) << "the operator has listened for the deadline";
+}
+
+TEST(StartDeadline, OneThatStartsWhileTheOperatorListensHasTheDeadlineAlone) {
+  auto seen = one_is_mute();
+  seen.job.spec.disruption_policy.suspect_after_seconds = 30;
+  seen.job.status.members[1].awaited_since = wall(40);
+  seen.listening_since = test::at_seconds(-60);  // at 39 by the wall
   EXPECT_EQ(incarnation(decide(seen), 1), 1U);
 }
 
@@ -154,6 +171,7 @@ Observation no_step(ProcessPhase first, ProcessPhase second) {
   for (std::uint32_t i = 0; i < 2; ++i) {
     seen.processes[i].beat = test::beat(process(i), 1, 7);
     seen.processes[i].beat->phase = i == 0 ? first : second;
+    seen.processes[i].moved = test::at_seconds(-3600);
   }
   seen.wall_now = wall(190);
   seen.listening_since = test::at_seconds(-3600);
@@ -187,11 +205,42 @@ TEST(ProgressDeadline, NoWorldHasStalledForAnOperatorThatHasJustBegunToListen) {
   auto seen = no_step(ProcessPhase::kCollective, ProcessPhase::kData);
   seen.job.spec.disruption_policy.suspect_after_seconds = 3;
   for (auto& process : seen.processes) process.last_heard = test::at_seconds(1);
+  for (auto& process : seen.processes) process.moved = test::at_seconds(-3600);
   seen.wall_now = wall(1000);
   seen.listening_since = test::at_seconds(-1);
   EXPECT_EQ(incarnation(decide(seen), 1), 0U);
   EXPECT_GT(*decide(seen).wake_at, test::at_seconds(1)) << "and it is not looked at over and over";
   seen.listening_since = test::at_seconds(-2);
+  EXPECT_EQ(incarnation(decide(seen), 1), 1U);
+}
+
+// No operator was there for longer than the deadline, and the way to this one is late: nobody failed.
+TEST(ProgressDeadline, NoWorldHasStalledBeforeAllOfItWereHeard) {
+  auto seen = no_step(ProcessPhase::kCollective, ProcessPhase::kData);
+  seen.job.spec.disruption_policy.suspect_after_seconds = 30;
+  seen.wall_now = wall(1000);
+  seen.listening_since = test::at_seconds(-200);
+  seen.world.clear();
+  seen.processes[0].last_heard = test::at_seconds(1);
+  seen.processes[1].last_heard = test::at_seconds(-201);
+  EXPECT_EQ(decide(seen).status.restarts.application, 0U);
+  seen.processes.pop_back();
+  EXPECT_EQ(decide(seen).status.restarts.application, 0U);
+  EXPECT_EQ(incarnation(decide(seen), 0), 0U);
+  seen.processes.clear();
+  EXPECT_EQ(decide(seen).status.restarts.application, 0U);
+  EXPECT_EQ(incarnation(decide(seen), 0), 0U);
+}
+
+// A laptop slept for ten minutes: the wall's clock is ahead, and the world made a step a moment ago.
+TEST(ProgressDeadline, NoWorldHasStalledByTheWallsClockAlone) {
+  auto seen = no_step(ProcessPhase::kCollective, ProcessPhase::kData);
+  seen.wall_now = wall(130 + 600);
+  seen.processes[1].moved = test::at_seconds(-58);
+  const auto decision = decide(seen);
+  EXPECT_EQ(incarnation(decision, 1), 0U);
+  EXPECT_EQ(*decision.wake_at, test::at_seconds(2));
+  seen.processes[1].moved = test::at_seconds(-59);
   EXPECT_EQ(incarnation(decide(seen), 1), 1U);
 }
 

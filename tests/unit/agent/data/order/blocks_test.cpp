@@ -70,6 +70,20 @@ TEST(Blocks, EveryEpochHasOtherWindowsAndAnotherOrderInThem) {
                               [](const Slot& a, const Slot& b) { return a.sample < b.sample; }));
 }
 
+// Of one shard there is one window, in each epoch and of each seed.
+TEST(Blocks, AWindowThatComesAgainHasAnotherOrder) {
+  const auto samples_of = [](std::uint64_t seed, std::uint64_t epoch) {
+    StreamOptions options = blocks_of({200}, 1);
+    options.seed = seed;
+    std::vector<std::uint64_t> samples;
+    for (const Slot& slot : epoch_of(Stream(options), epoch)) samples.push_back(slot.sample);
+    return samples;
+  };
+  EXPECT_EQ(samples_of(5, 0), samples_of(5, 0));
+  EXPECT_NE(samples_of(5, 0), samples_of(5, 1));
+  EXPECT_NE(samples_of(5, 0), samples_of(6, 0));
+}
+
 TEST(Blocks, RefuseShardsThatMakeNoStream) {
   EXPECT_THROW(Stream(blocks_of({}, 2)), std::invalid_argument);
   EXPECT_THROW(Stream(blocks_of({0, 0}, 2)), std::invalid_argument);

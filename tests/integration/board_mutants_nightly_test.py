@@ -1,0 +1,90 @@
+"""Mutants of the board where ranks meet: who is let in, what each rank may leave there, and how much strangers may cost. With
+one rule of it broken a unit test must turn red."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+BOARD = "agent/src/board/"
+
+
+def board(tests):
+    return "board_test", tests
+
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a proof of one rank that another rank may show": (
+        board("BoardHandshake.*"), BOARD + "handshake.cpp", r"\{std::to_string\(hello\.rank\), hello\.nonce, board_nonce\}",
+        "{hello.nonce, board_nonce}"),
+    "a proof of the board that a stranger sends back": (
+        board("BoardHandshake.*:BoardStrangers.*"), BOARD + "handshake.cpp", r"\.kind = static_cast<std::uint8_t>\(side\),",
+        ".kind = static_cast<std::uint8_t>(Side::kRank),"),
+    "a proof that is as good in a second handshake": (
+        board("BoardHandshake.*"), BOARD + "handshake.cpp", r"hello\.nonce, board_nonce\}", "hello.nonce}"),
+    "a secret that is too short to be one": (
+        board("BoardHandshake.*"), BOARD + "handshake.cpp", r"now\.secret\.size\(\) < kSecretMin \|\| ", ""),
+    "a rank behind the last one": (
+        board("BoardHandshake.*"), BOARD + "handshake.cpp", r"hello_\.rank >= now\.world_size", "hello_.rank > now.world_size"),
+    "a rank of a later attempt that is let into this one": (
+        board("BoardHandshake.*"), BOARD + "handshake.cpp", r"stage_ == Stage::kEarly && !is_of_another",
+        "stage_ == Stage::kEarly"),
+    "any number of connections of one rank": (
+        board("BoardStrangers.*"), BOARD + "connections.cpp", r"if \(of_rank == kOfOneRankMax\) return false;", ""),
+    "a rank whose former connections count for ever": (
+        board("BoardStrangers.*"), BOARD + "connections.cpp",
+        r"if \(--of_rank->second == 0\) proven_\.erase\(of_rank\);", "static_cast<void>(of_rank);"),
+    "a rank that speaks for another attempt than it proved": (
+        board("BoardStrangers.*"), BOARD + "connections.cpp",
+        r"  if \(frame\.attempt != hello\.attempt\) return hang_up\(id\);\n", ""),
+    "a stranger that may send as much as a rank": (
+        board("BoardStrangers.*"), BOARD + "connections.cpp", r"is_unproven \? kHandshakeFrame : kFrameMax", "kFrameMax"),
+    "a rank that asks on before it has its answer": (
+        board("BoardStrangers.*"), BOARD + "connections.cpp", r"notes_\.is_waiting\(id\) \|\| ", ""),
+    "a stranger that goes for the next one at once": (
+        board("BoardUnproven.*"), BOARD + "unproven.cpp", r"came_\.at\(next_to_go\(\)\)\.at \+ limits_\.undisturbed <= now",
+        "came_.at(next_to_go()).at <= now"),
+    "ranks that count among the strangers of a second": (
+        board("BoardUnproven.*"), BOARD + "unproven.cpp", r"  remove\(id\);\n  allowed_ \+= 1;", "  remove(id);"),
+    "strangers of one address that take a rank's place": (
+        board("BoardUnproven.*"), BOARD + "unproven.cpp",
+        r"if \(a\.second\.size\(\) != b\.second\.size\(\)\) return [^;]*;", ""),
+    "any number of keys of one rank": (
+        board("BoardNotes.*"), BOARD + "notes.cpp", r"after\.keys > limits_\.keys_of_rank \|\| ", ""),
+    "any number of bytes of one rank": (
+        board("BoardNotes.*"), BOARD + "notes.cpp", r"after\.bytes > limits_\.bytes_of_rank \|\| ", ""),
+    "a mark that another rank sets": (
+        board("BoardNotes.*"), BOARD + "notes.cpp", r"if \(key\.starts_with\(kMarkPrefix\)\) return [^;]*;", ""),
+    "notes of an attempt that is still to begin": (
+        board("BoardNotes.*"), BOARD + "notes.cpp", r"if \(request\.attempt > attempt_\) \{", "if (false) {"),
+    "a reader that is told of a key which is gone again": (
+        board("BoardNotes.*"), BOARD + "notes.cpp", r"\{waiting\.next, std::size_t\{0\}\}", "{waiting.next}"),
+    "a frame of a stranger that is as large as it likes": (
+        board("BoardFrame.*"), BOARD + "frame.cpp", r" \|\| size > frame_max - kHead\)", ")"),
+    "a network of IPv6 in which each address counts alone": (
+        board("BoardAddresses.*"), BOARD + "ip_address.cpp", r"kNetworkBytes = 8", "kNetworkBytes = 16"),
+    "a board that is believed without its proof": (
+        board("BoardServer.RefusesAClient*"), BOARD + "client.cpp",
+        r"plan_\.secret\.size\(\) < kSecretMin \|\|\n\s*!is_same_secret\(",
+        "plan_.secret.size() < kSecretMin ||\n      false && !is_same_secret("),
+    "an answer to the question before": (
+        board("BoardServer.*"), BOARD + "client.cpp", r"fd_\.reset\(\);  // the answer may still come[^\n]*", ""),
+    "as many open files as the system gives, however many ranks come": (
+        board("BoardServer.*"), BOARD + "server.cpp", r"open_files_for\(opening\.world_size, kOwnFiles\)", "kOwnFiles"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class BoardMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        self.check_sound([mutant for mutant in mutants() if mutant.source.endswith(("connections.cpp", "client.cpp"))])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,100 @@
+"""Mutants of who owns a folder and what lies in it: claims, identities and locks, packs of two jobs, the checkpoint to resume
+from, manifests that were lost and links that were left. With one rule of it broken a unit test must turn red."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+CHECKPOINT = "agent/src/checkpoint/"
+SESSION = "agent/src/session/"
+
+
+def of_checkpoint(tests):
+    return "checkpoint_test", tests
+
+
+def of_tiers(tests):
+    return "tiers_test", tests
+
+
+def of_rules(tests):
+    return "session_rules_test", tests
+
+
+def of_session(tests):
+    return "session_test", tests
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a claim whose owner is alive": (
+        of_tiers("*ClaimTest.*:JudgeClaim.*"), CHECKPOINT + "tiers/claim_rules.cpp",
+        r"return has_shown_life && seen\.watched >= borne \? ClaimVerdict::kRefuse : ", "return "),
+    "a namesake taken for the same job": (
+        of_tiers("Kinship.*"), CHECKPOINT + "tiers/claim_rules.cpp",
+        r"return are_places \? Kinship::kOther : Kinship::kNamesake;", "return Kinship::kSame;"),
+    "a claim that is older than the newest": (
+        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"numbers->back\(\) == number;", "numbers->back() >= number;"),
+    "a place that is another's now and is renewed": (
+        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"if \(!is_ours\) return lost;", ""),
+    "the oldest checkpoint instead of the newest": (
+        of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp",
+        r"std::map<CheckpointId, TieredCheckpoint, std::greater<>>", "std::map<CheckpointId, TieredCheckpoint, std::less<>>"),
+    "checkpoints of two runs that are mixed": (
+        of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"if \(!is_new && known\.digest != entry\.digest\)",
+        "if (false)"),
+    "a run that is begun anew without leave": (
+        of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"if \(!wishes\.overwrites\) return [^;]*;", ""),
+    "bad in one tier and taken from none": (
+        of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"else if \(!complete\.contains\(id_of\(entry\)\)\)",
+        "else if (complete.erase(id_of(entry)), true)"),
+    "a copied folder that keeps the identity of its original": (
+        of_rules("IdentityOfAFolder.*"), SESSION + "identity.cpp", r"return identity_there\(\*kept, \*mark\);", "return kept;"),
+    "a store without a lock that is passed over in silence": (
+        of_rules("FolderLock.*"), SESSION + "folder_lock.cpp", r"warnings\.push_back\([^;]*;", "static_cast<void>(0);"),
+    "a store whose lock is not taken": (
+        of_rules("FolderLock.*"), SESSION + "folder_lock.cpp",
+        r"(for \(const auto& folder : folders_of_stores\(options\)\) \{)", r"\1 if (true) continue;"),
+    "an address without its colon that is taken for a folder": (
+        of_rules("CheckPlaces.*"), "agent/src/objects/store_uri.cpp",
+        r"return rest\.starts_with\(\"//\"\) \? \":\" : \"\";", "return \"\";"),
+    "a manifest of packs of two jobs that is taken for a checkpoint": (
+        ("checkpoint_commands_test", "SurveyTest.*"), CHECKPOINT + "manifest.cpp",
+        r"  if \(const auto mixture = find_two_owners\(manifest\.packs\)\) return [^;]*;\n", ""),
+    "an owner that is compared with the pack before alone": (
+        of_checkpoint("TwoOwners.*"), CHECKPOINT + "manifest.cpp", r"if \(pack\.owner\.empty\(\)\) continue;\n",
+        "if (pack.owner.empty()) first = nullptr;\n    if (pack.owner.empty()) continue;\n"),
+    "packs of an attempt after the newest manifest that nobody misses": (
+        of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "lost_manifests.cpp",
+        r"return \(!\*newest \|\| attempt > \*\*newest\) && ", "return !*newest && "),
+    "a note of a commit whose packs are gone": (
+        of_checkpoint("LostManifestsTest.*:SignOfACommit*"), CHECKPOINT + "lost_manifests.cpp",
+        r" && std::ranges::binary_search\(\*packs, attempt\)", ""),
+    "the newest note of a commit that goes with the old ones": (
+        of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "lost_manifests.cpp",
+        r"  if \(!attempts->empty\(\)\) attempts->pop_back\(\);\n", ""),
+    "a rollback that is no sign of a commit": (
+        of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "lost_manifests.cpp",
+        r"return is_lost \|\| \(!\*newest && has_sign_of_any_commit\(disk\)\);", "return is_lost;"),
+    "a link of a killed process that stays": (
+        of_tiers("OldNames.*"), CHECKPOINT + "tiers/old_names.cpp", r"if \(is_left && ::unlink", "if (false && ::unlink"),
+    "a link that is to get its name in a moment and goes": (
+        of_tiers("OldNames.*"), CHECKPOINT + "tiers/old_names.cpp", r"names\.newest && \*attempt < \*names\.newest",
+        "names.newest && *attempt <= *names.newest"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class ClaimMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        first_of_each = {mutant.program: mutant for mutant in mutants()}
+        self.check_sound(first_of_each.values())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

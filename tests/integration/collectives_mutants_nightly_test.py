@@ -1,0 +1,57 @@
+"""Mutants of how ranks meet and add up gradients, which unit tests have to catch."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+COLLECTIVES = "agent/src/torch/collectives/"
+NCCL = COLLECTIVES + "nccl_collective.cpp"
+BUCKETS = COLLECTIVES + "gradient_buckets.cpp"
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a rank that counts as much as one with more samples": (
+        ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS,
+        r"samples \? static_cast<double>\(\*samples\) : 1\.0 / world_size", "1.0 / world_size"),
+    "samples that some ranks alone give": (
+        ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS, r"if \(gave != world_size_\) \{",
+        "if (false) {"),
+    "a wish of a rank that is lost": (
+        ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS, r"if \(control\[bit\] > 0\.5F\)",
+        "if (control[bit] > 1.5F)"),
+    "gradients that do not wait for their sums on the device": (
+        ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"if \(has_sums_\) stream_\.let_current_wait\(\);",
+        ""),
+    "sums on the device that do not wait for their gradients": (
+        ("device_collective_test", "DeviceCollective.HasTheMeans*"), COLLECTIVES + "side_stream.cpp",
+        r"before_\.block\(stream_\);", ""),
+    "sums on the device that nothing marks": (
+        ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"\n    stream_\.mark\(\);", ""),
+    "gradients of several streams that are not waited for": (
+        ("averager_test", "AveragerTest.*"), COLLECTIVES + "averager.cpp", r"filled\.block\(now\);", ""),
+    "an accelerator that the first module of an attempt was not on": (
+        ("averager_test", "AveragerTest.*"), COLLECTIVES + "averager.cpp",
+        r" \|\| \(!device\.is_cpu\(\) && device != device_\)", ""),
+    "a refusal of NCCL that is taken for a lost rank": (
+        ("device_collective_test", "DeviceCollective.WhatNccl*"), NCCL, r"if \(error\.is_refusal\(\)\)", "if (false)"),
+    "weights of which only the first parameter counts": (
+        ("weights_mark_test", "WeightsMark.*"), COLLECTIVES + "weights_mark.cpp", r"feed\(all, mark\.sums\[i\]\)",
+        "feed(all, mark.sums[0])"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class CollectivesMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        first_of_each = {mutant.program: mutant for mutant in mutants()}
+        self.check_sound(first_of_each.values())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,83 @@
+"""Mutants of `ratoon`: what it says, takes away, starts again and ends with. With one rule of it broken a unit test must turn
+red."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+def of_commands(tests):
+    return "checkpoint_commands_test", tests
+
+
+def of_view(tests):
+    return "run_view_test", tests
+
+
+def of_report(tests):
+    return "report_test", tests
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a process that is started again without end": (
+        ("supervision_test", "SupervisionTest.*"), "cli/launch/supervision.cpp", r" && slot\.quick_ends <= restarts_max_", ""),
+    "a process that is started again after a stop": (
+        ("supervision_test", "SupervisionTest.*"), "cli/launch/supervision.cpp", r"&& !is_stopping_ ", ""),
+    "gc that takes a pinned one from the quarantine": (
+        ("checkpoint_commands_test", "*GcTest.*"), "cli/checkpoint/gc.cpp",
+        r"found\.id < plan\.newest &&\n\s*!found\.is_pinned\)",
+        "found.id < plan.newest)"),
+    "gc beside a newest one that is bad": (
+        ("checkpoint_commands_test", "*GcTest.*"), "cli/checkpoint/gc.cpp", r"if \(verified\.verdict != Verdict::kGood\)",
+        "if (false)"),
+    "a misspelt field that passes": (
+        ("job_file_test", "JobFieldsTest.*"), "cli/job_fields.cpp",
+        r"if \(!known\) return unknown\(item\.first, schema, path\);", "if (!known) continue;"),
+    "a checkpoint that is bad beside a good one and ends with 0": (
+        of_commands("ExitCode.*"), "cli/checkpoint/verdict.cpp",
+        r"return has\(Verdict::kBad\) \|\| has\(Verdict::kUnreadable\) \? 1 : 0;", "return has(Verdict::kBad) ? 1 : 0;"),
+    "a pin of somebody else that goes with ours": (
+        of_commands("*PinsTest.*"), "cli/checkpoint/pins.cpp", r"  if \(\*is_new\) \{", "  if (true) {"),
+    "the first of several pins where nobody says which": (
+        of_commands("ChoosePin.*"), "cli/checkpoint/pins.cpp", r"if \(wished\.size\(\) == 1\) return",
+        "if (!wished.empty()) return"),
+    "an export that is named by the folder above its run": (
+        of_commands("ExportName.*"), "cli/checkpoint/export_name.cpp", 
+        r"  while \(run\.ends_with\('/'\)\) run\.pop_back\(\);\n", ""),
+    "a size that is said as 1024 of the smaller unit": (
+        of_commands("Text.*"), "cli/text.cpp", r"value >= 1023\.95", "value >= 1024"),
+    "a retired checkpoint that verify calls bad": (
+        of_commands("SurveyTest.*"), "cli/checkpoint/verify.cpp", r" && is_retired\(disk, found\.id\)", " && false"),
+    "a run that was stopped and is said to train": (
+        of_view("RunView.*"), "cli/run/render_run.cpp", r"return view\.is_running && view\.job\.status\.phase == ",
+        "return view.job.status.phase == "),
+    "a median of two recoveries that is the longer one": (
+        of_view("RunView.*"), "cli/run/render_run.cpp",
+        r"all\.size\(\) % 2 == 1 \? all\[half\] : \(all\[half - 1\] \+ all\[half\]\) / 2", "all[half]"),
+    "a peak of a curve that the report leaves out": (
+        of_report("ThinTest.*"), "cli/report/thin.cpp", r"  if \(low != high\) into\.push_back\(\*high\);\n", ""),
+    "a mark in a name that becomes one of the page": (
+        of_report("RenderTest.*"), "cli/report/html.cpp", r'safe \+= "&lt;";', 'safe += "<";'),
+    "a recovery of 99.96 percent that is called whole": (
+        of_report("TextTest.*"), "cli/report/html.cpp", r"std::floor\(share \* 1000\) / 10", "std::round(share * 1000) / 10"),
+    "what a later attempt did not go on from and counts": (
+        of_report("PastTest.*"), "cli/report/past.cpp", r"file\.text\.size\(\) - rest\.size\(\) <= kept", "true"),
+    "a cluster that a context alone does not mean": (
+        ("cluster_status_test", "ClusterWish.*"), "cli/cluster/wish.cpp", r" \|\|\n         !wish\.context\.empty\(\)", ""),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class CommandMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        first_of_each = {mutant.program: mutant for mutant in mutants()}
+        self.check_sound(first_of_each.values())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

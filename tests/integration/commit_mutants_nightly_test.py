@@ -1,0 +1,86 @@
+"""Mutants of what makes a checkpoint one and keeps it: commit, cover, retention, pins and rollbacks. With one rule of it broken a
+unit test must turn red."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+CHECKPOINT = "agent/src/checkpoint/"
+SESSION = "agent/src/session/"
+
+
+def of_checkpoint(tests):
+    return "checkpoint_test", tests
+
+
+def of_packs(tests):
+    return "pack_test", tests
+
+
+def of_rules(tests):
+    return "session_rules_test", tests
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a receipt of another rank": (
+        of_checkpoint("*"), CHECKPOINT + "commit.cpp", r"if \(receipt->rank != rank\) return [^;]*;", ""),
+    "a checkpoint that is not whole": (
+        of_checkpoint("*"), CHECKPOINT + "commit.cpp", r"if \(auto covered = check_cover\(\*index\); !covered\) return [^;]*;",
+        ""),
+    "a pin that is wished and not made": (
+        of_checkpoint("*"), CHECKPOINT + "commit.cpp",
+        r"if \(auto pinned = pin_as_wished\(disk, manifest, mark\); !pinned\) return [^;]*;", ""),
+    "a milestone that goes": (of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"!is_milestone && ", ""),
+    "a pin that goes": (
+        of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"&& !one\.is_pinned && one\.id\.attempt <= own",
+        "&& one.id.attempt <= own"),
+    "a cap that takes the newest": (
+        of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"i-- > 1 && kept_bytes", "i-- > 0 && kept_bytes"),
+    "the last copy that no store has": (
+        of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"!\(is_only_in_store && one\.is_in_store\)",
+        "!is_only_in_store"),
+    "a rollback that is taken back and stands": (
+        of_checkpoint("Rollback.*"), CHECKPOINT + "rollback.cpp",
+        r"while \(!standing\.empty\(\) && next\.to\.attempt < standing\.back\(\)\.attempt\) standing\.pop_back\(\);", ""),
+    "a rollback that gives up what came after it": (
+        of_checkpoint("Rollback.*"), CHECKPOINT + "rollback.cpp", r"id\.attempt < one\.attempt && ", ""),
+    "samples that are passed over twice": (
+        of_checkpoint("Rollback.*"), CHECKPOINT + "rollback.cpp",
+        r"if \(resumed\.attempt < one\.attempt\) cursor = ", "cursor = "),
+    "a record of another rollback": (
+        of_checkpoint("*RollbackTest.*"), CHECKPOINT + "rollback_files.cpp", r"if \(\*there != rollback\)", "if (false)"),
+    "a record of a rollback that cannot be read": (
+        of_checkpoint("*RollbackTest.*"), CHECKPOINT + "rollback_files.cpp",
+        r"if \(!rollback\) return rollback\.error\(\);\n    all", "if (!rollback) continue;\n    all"),
+    "a hole in a tensor": (
+        of_packs("Cover.*"), CHECKPOINT + "pack/cover.cpp", r"return not_covered\(index, tensor, \*fault\);",
+        "if (fault->times != 0) return not_covered(index, tensor, *fault);"),
+    "parts of a tensor that overlap": (
+        of_packs("Cover.*"), CHECKPOINT + "pack/cover.cpp", r"return not_covered\(index, tensor, \*fault\);",
+        "if (fault->times == 0) return not_covered(index, tensor, *fault);"),
+    "a leftover of one's own that stands in the way": (
+        ("disk_test", "Leftovers*"), CHECKPOINT + "disk/durable.cpp",
+        r"if \(file \|\| file\.error\(\)\.kind\(\) != ErrorKind::kAlreadyExists\) return file;", "return file;"),
+    "a rollback that is made with each start": (
+        of_rules("RollbackPlan.*"), SESSION + "rollback_plan.cpp", r"if \(made != plan\.in_force\.end\(\)\)", "if (false)"),
+    "a rollback beside which another one may be picked": (
+        of_rules("RollbackPlan.*"), SESSION + "rollback_plan.cpp", r"if \(checkpoint::id_of\(entry\) == \*plan\.to\)\n",
+        "if (true)\n"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class CommitMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        first_of_each = {mutant.program: mutant for mutant in mutants()}
+        self.check_sound(first_of_each.values())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,96 @@
+"""Mutants of what is said on the wire: messages, their bounds and versions, exit codes, and what
+strangers send. With one rule of it broken a unit test must turn red."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+CONTRACT = "base/contract/"
+
+
+def of_contract(tests):
+    return "contract_test", tests
+
+
+def of_words(tests):
+    return "words_property_test", tests
+
+
+def of_strangers(tests):
+    return "stranger_corpus_test", tests
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a point that one of all can reach": (
+        of_contract("PickResumePoint.*"), CONTRACT + "resume_point.cpp",
+        r"candidate\.second\.holders\.size\(\) == joiners\.size\(\)", "!candidate.second.holders.empty()"),
+    "a point that a joiner cannot read": (
+        of_contract("PickResumePoint.*"), CONTRACT + "resume_point.cpp", r"if \(entry\.is_complete\) continue;", "continue;"),
+    "ranks that go back to different steps": (
+        of_contract("RollbackDispute.*"), CONTRACT + "resume_point.cpp",
+        r"if \(joiners\[rank\]\.rollback == joiners\[0\]\.rollback\) continue;", "continue;"),
+    "a tier that nobody knows": (
+        of_contract("Refusals.*"), CONTRACT + "pieces.cpp",
+        r"if \(std::find\(kTiers\.begin\(\), kTiers\.end\(\), e\.tier\) == kTiers\.end\(\)\)", "if (false)"),
+    "the last complaint instead of the first": (
+        of_contract("Fields.*"), CONTRACT + "fields.cpp", r"  if \(!is_sound\(\)\) return;\n  const auto found",
+        "  const auto found"),
+    "a number over its bound": (
+        of_contract("Refusals.*:Fields.*"), CONTRACT + "fields.cpp", r" \|\| value->get<std::uint64_t>\(\) > max\)", ")"),
+    "a sentence that is longer than the other side takes": (
+        of_words("LawOfWords.*"), CONTRACT + "pieces.cpp", r"return cut_text\((as_utf8\(.*\)), kSentenceBytesMax\);",
+        r"return \1;"),
+    "a sentence that grows behind the cut": (
+        of_words("LawOfWords.*"), CONTRACT + "pieces.cpp", r"as_utf8\(text\.empty\(\) \? otherwise : text\)",
+        "std::string(text.empty() ? otherwise : text)"),
+    "a span of time without an end": (
+        of_words("LawOfWords.*"), CONTRACT + "pieces.cpp", r"std::min\(seconds, kSecondsMax\)", "seconds"),
+    "a list that is longer than the other side takes": (
+        of_words("LawOfWords.*"), CONTRACT + "joining_messages.cpp", r"first_of\(m\.inventory, kInventoryMax\)", "m.inventory"),
+    "a request for two hosts": (
+        of_strangers("*"), "base/http/request_parser.cpp", r"count_of\(fields, field::host\) > 1 \|\| ", ""),
+    "an answer behind the last one": (
+        of_strangers("*"), "base/http/server_session.cpp", r"if \(keeps_alive_ && !has_input_ended_\)",
+        "if (!has_input_ended_)"),
+    "an operator that no longer speaks the oldest version that it serves": (
+        of_contract("Versions.*"), CONTRACT + "codec.cpp", r"version < kOldestServedContractVersion \|\| ",
+        "version <= kOldestServedContractVersion || "),
+    "a newer version that is read as ours": (
+        of_contract("Versions.*"), CONTRACT + "codec.cpp", r" \|\| version > kContractVersion\)", ")"),
+    "a disk that refuses taken for a mistake of the program": (
+        of_contract("ExitCode.*"), CONTRACT + "exit_code.cpp", r"    case ErrorKind::kPermissionDenied:\n", ""),
+    "a bad checkpoint taken for a bad disk": (
+        of_contract("ExitCode.*"), CONTRACT + "exit_code.cpp", r"return ExitCode::kCheckpointsBad;",
+        "return ExitCode::kStorage;"),
+    "a message with a level more than it may have": (
+        of_contract("ParseJson.*"), CONTRACT + "parse_json.cpp", r"open_\.size\(\) < depth_max_", "open_.size() <= depth_max_"),
+    "a complaint with the text that was read, cut within a character": (
+        of_contract("ParseJson.*"), CONTRACT + "parse_json.cpp", r'std::min\(text\.find\("; last read:"\), kBytesMax\)',
+        "kBytesMax"),
+    "a run that ends with a checkpoint of an earlier step": (
+        of_contract("Refusals.*"), CONTRACT + "working_messages.cpp", r"f\.is_sound\(\) && checkpoint\.step != last",
+        "f.is_sound() && checkpoint.step > last"),
+    "a phase of a newer agent that is refused": (
+        of_contract("NewerMessages.*:Refusals.*:Names.*"), CONTRACT + "working_messages.cpp",
+        r"known == kPhases\.end\(\) \? ProcessPhase::kUser : ", ""),
+    "a cloud's notice that is as long as a pod's grace": (
+        ("session_rules_test", "NoticeTime.*"), CONTRACT + "notice_time.cpp", r"if \(key == known\.key\) return known\.time;",
+        "if (key == known.key) return std::max(known.time, grace);"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class ContractMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        first_of_each = {mutant.program: mutant for mutant in mutants()}
+        self.check_sound(first_of_each.values())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,96 @@
+"""Mutants of what a run trains with: the order of samples, data sets and the data loader. With one rule of it broken a unit test
+must turn red."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+CONTRACT = "base/contract/"
+LOADER = "agent/src/data/loader/"
+ORDER = "agent/src/data/order/"
+SETS = "agent/src/data/sets/"
+
+
+def of_loader(tests):
+    return "data_loader_test", tests
+
+
+def of_order(tests):
+    return "order_test", tests
+
+
+def of_sets(tests):
+    return "data_sets_test", tests
+
+
+def of_torch_order(tests):
+    return "torch_order_test", tests
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a batch that is given before an earlier one": (
+        of_loader("ReadingAhead.*:DataLoader.*:LoaderResume.*"), LOADER + "prefetcher.cpp",
+        r"const std::shared_ptr<Cell> head = ring_\.front\(\);\n  if \(head->failure != nullptr\) \{",
+        "std::swap(ring_.front(), *std::find_if(ring_.rbegin(), ring_.rend(), [](const auto& cell) { return cell->state == "
+        "State::kMade; }));\n  const std::shared_ptr<Cell> head = ring_.front();\n  if (head->failure != nullptr) {"),
+    "a failure that costs its batch": (
+        of_loader("*Failures.*"), LOADER + "prefetcher.cpp",
+        r"ring_\.front\(\) = new_cell\(course_, head->maker->index\(\)\);\n    ring_\.front\(\)->maker->replace\([^;]*;",
+        "ring_.push_back(new_cell(course_, next_index_++));\n    ring_.pop_front();"),
+    "a failure that names another sample": (
+        of_loader("*Failures.*"), LOADER + "sample_failure.cpp", r"std::to_string\(slot\.sample\)",
+        "std::to_string(slot.sample + 1)"),
+    "a last batch of an epoch that is cut short and takes the next one's": (
+        of_order("Batches.*:Stream.*"), ORDER + "batch_rule.cpp",
+        r"epoch_end == EpochEnd::kShort \? std::min\(global_batch, left_in_epoch\(slot\)\) : global_batch", "global_batch"),
+    "batches to a place that count the one before it": (
+        of_order("Batches.*:Plan.*"), ORDER + "batch_rule.cpp", r"return batches_in\(left\) \+ beyond / epoch_slots",
+        "return divide_up(left, global_batch) + beyond / epoch_slots"),
+    "a window of shards in which each epoch has the same order": (
+        of_order("Blocks.*"), ORDER + "block_order.cpp", r"mix_into\(window_key_, window\.number\)",
+        "mix_into(0, window.number)"),
+    "a source so rare that it is never drawn": (
+        of_order("Weights.*:Mixture.*"), ORDER + "mixture.cpp", r"shares\[i\] == 0 && parts\[i\] != 0", "false"),
+    "a state of PyTorch's order that names every epoch's seed as that of the first": (
+        of_torch_order("DistributedSampler.*:TorchStream.*"), ORDER + "torch_epoch_order.cpp",
+        r"seed \+ \(torch\.repeat_epoch_0 \? 0 : epoch\)", "seed"),
+    "a multiple that is due a step late": (
+        of_order("Schedule.*"), ORDER + "schedule.cpp", r"multiples\(after, period\) > multiples\(before, period\)",
+        "multiples(after, period) > multiples(before, period) + (before % 2)"),
+    "a sample of a joined set that is read from the part before": (
+        of_sets("ConcatDataset.*"), SETS + "concat_dataset.cpp", r"std::upper_bound\(ends_", "std::lower_bound(ends_"),
+    "a part of a data set whose digest does not say where it ends": (
+        of_sets("SubsetDataset.*"), SETS + "subset_dataset.cpp", r"    digest\.add\(end_of\(i\)\);\n", ""),
+    "two texts of a digest that run into each other": (
+        of_sets("ContentDigest.*"), SETS + "content_digest.cpp", r"  add\(std::uint64_t\{bytes\.size\(\)\}\);\n", ""),
+    "a file that changes while it is hashed and keeps its size": (
+        of_sets("HashFile.*"), SETS + "file_hash.cpp",
+        r" \|\| modified_nanoseconds\(before\) != modified_nanoseconds\(after\)\)", ")"),
+    "columns of which the types are not compared": (
+        of_sets("ConcatDataset.*"), SETS + "columns.cpp", r" && columns\[i\]\.type == common\[i\]\.type", ""),
+    "a stream's state whose digest is of nothing": (
+        of_order("State.ThatIsDamagedAnywhere*"), CONTRACT + "state_digest.cpp",
+        r"digest\.get_ref<const std::string&>\(\) == digest_of_text\(text_of\(rest\)\)", "true"),
+    "a stream's state whose digest is lost with its name": (
+        of_order("State.WhoseFieldsChangeNames*"), CONTRACT + "state_digest.cpp", r"  if \(has_others\)\n", "  if (false)\n"),
+    "a state of before with a field twice": (
+        of_order("State.OfBeforeThereWasADigest*"), CONTRACT + "state_digest.cpp", r"as_written\.size\(\) != text\.size\(\)",
+        "false"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class DataMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        first_of_each = {mutant.program: mutant for mutant in mutants()}
+        self.check_sound(first_of_each.values())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

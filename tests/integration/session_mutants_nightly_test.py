@@ -1,0 +1,70 @@
+"""Mutants of the session's rules: when a run is over and when it saves, hand-overs, signals and flags. With one rule of it broken
+a unit test must turn red."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+SESSION = "agent/src/session/"
+
+
+def of_rules(tests):
+    return "session_rules_test", tests
+
+
+def of_session(tests):
+    return "session_test", tests
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a run that is over a step late": (
+        of_rules("Until.*:Course.*"), SESSION + "until.cpp", r"count_of\(position, amount_\.unit\) >= total\(position\)",
+        "count_of(position, amount_.unit) > total(position)"),
+    "a save that is due nowhere": (
+        of_rules("Every.*"), SESSION + "every.cpp", r"return crossed\([^;]*;", "return after.steps == before.steps;"),
+    "a difference of numerics that nobody is told": (
+        of_rules("Numerics*"), SESSION + "numerics_watch.cpp", r"\|\| before == now\) return;", "|| before != now) return;"),
+    "a hand-over that waits for a minute whatever saves take": (
+        ("session_test", "EngineTest.*"), SESSION + "drain.cpp", r"return std::max\(kCommitPatience, [^;]*;",
+        "return kCommitPatience;"),
+    "a save that is asked for while another is under way": (
+        ("session_test", "EngineTest.*"), SESSION + "engine.cpp", r" && !is_save_under_way\(\)", ""),
+    "a notice that is over and joins a world": (
+        ("session_test", "Drain.*"), SESSION + "drain.cpp",
+        r"if \(told_\.terminate\.count == 0 && !is_over\) return std::nullopt;",
+        "if (told_.terminate.count == 0) return std::nullopt;"),
+    "a handler of the program that hides a signal": (
+        ("session_test", "Signals.*:TrainReturnsTest.*"), SESSION + "signals.cpp",
+        r"if \(!is_ours\(now\) && is_handler\(now\)\) [^;]*;", ""),
+    "a handler that hears itself": (
+        ("session_test", "Signals.*"), SESSION + "signals.cpp", r"if \(is_inside\) return;", ""),
+    "Ctrl-C that stops nothing": (
+        ("session_test", "Drain.*"), SESSION + "drain.cpp", r"if \(is_interrupted\(\)\) bits \|= [^;]*;", ""),
+    "a save on notice beside which the hand-over's does not fit": (
+        ("session_test", "Drain.*"), "agent/src/preemption/drain_facts.cpp", r"\n  facts\.has_saved = true;", ""),
+    "a flag with a letter too many": (
+        of_rules("NearFlags.*"), SESSION + "near_flags.cpp", r" \|\| is_rest\(rest, expected, 1, 0\)", ""),
+    "a short flag of the program's own that is refused": (
+        of_rules("NearFlags.*"), SESSION + "near_flags.cpp", r"known\.size\(\) > kShortBytesMax && ", ""),
+    "what is behind -- and is no flag of ours": (
+        of_rules("NearFlags.*"), SESSION + "near_flags.cpp", r"    if \(word == \"--\"\) break;\n", ""),
+    "a switch that takes the misspelt flag behind it for its value": (
+        of_rules("NearFlags.*"), SESSION + "near_flags.cpp", r" && argv\[i \+ 1\]\[0\] != '-'", ""),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class SessionMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        first_of_each = {mutant.program: mutant for mutant in mutants()}
+        self.check_sound(first_of_each.values())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

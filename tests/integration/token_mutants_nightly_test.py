@@ -1,0 +1,77 @@
+"""Mutants of who is let in by a token: which token is whose, and what is remembered of it. With one rule of it broken a test must
+turn red."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+MEMBERS = ("operator_runtime_test", "MatchMember.*")
+REVIEWS = ("operator_kube_test", "TokenReview.*")
+REVIEWER = ("operator_runtime_test", "TokenReviewerTest.*")
+TOKENS = ("coordinator_test", "CoordinatorTest.WhoShows*")
+DOOR = ("coordinator_test", "DoorRefuses.*")
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a token of another namespace": (
+        MEMBERS, "operator/runtime/member_check.cpp", r"bearer\.name_space == process\.job\.name_space &&", ""),
+    "a token of another pod": (MEMBERS, "operator/runtime/member_check.cpp", r"bearer\.pod_name == name &&", ""),
+    "a token of a former pod of that name": (
+        MEMBERS, "operator/runtime/member_check.cpp", r"&& bearer\.pod_uid == process\.member_uid", ""),
+    "neither names a pod": (MEMBERS, "operator/runtime/member_check.cpp", r"!bearer\.pod_uid\.empty\(\) &&", ""),
+    "who the server does not know": (
+        REVIEWS, "operator/kube/token_review.cpp", r"!flag_in\(status, \"authenticated\"\)", "false"),
+    "a token for somebody else": (
+        REVIEWS, "operator/kube/token_review.cpp", r"if \(std::find\([^;]*== audiences\.end\(\)\)", "if (false)"),
+    "a user who is no service account": (
+        REVIEWS, "operator/kube/token_review.cpp", r"!name\.starts_with\(kPrefix\) \|\| ", ""),
+    "a service account without a name": (
+        REVIEWS, "operator/kube/token_review.cpp", r" \|\| colon == std::string::npos", ""),
+    "a token that is bound to no pod": (
+        REVIEWS, "operator/kube/token_review.cpp", r"identity\.pod_name\.empty\(\) \|\| identity\.pod_uid\.empty\(\)", "false"),
+    "one answer for all tokens": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"key = sha256\(token\)", 'key = sha256("")'),
+    "an answer that is kept for ever": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"asked - known->time >= kFresh", "false"),
+    "a server that is asked with each beat": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"asked - known->time >= kFresh &&", ""),
+    "members wait for reviews of their tokens": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"if \(!known\) return ask", "if (true) return ask"),
+    "an overloaded server is waited for": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"client_\.call_once\(", "client_.call("),
+    "who is known is known for ever": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"now - item\.second\.time > kKnown", "false"),
+    "each beat waits for a server that is away": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"quiet_until_ = clock_\.now\(\) \+ kQuiet;", ";"),
+    "a refusal is kept as an answer": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"  if \(identity\) remember\([^\n]*\n[^\n]*forget_answer\(key\);",
+        "  remember(key, {.identity = identity.value_or(kube::TokenIdentity()), .time = asked});"),
+    "who was refused stays known": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"== ErrorKind::kPermissionDenied\) forget_answer\(key\);",
+        "== ErrorKind::kPermissionDenied) {}"),
+    "each beat walks over all answers": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"now - purged_ >= kPurgeEvery", "true"),
+    "a member stays a stranger": (
+        TOKENS, "operator/coordinator/coordinator.cpp", r"  responder\.vouch\([^;]*\* processes\);\n", ""),
+    "any token makes a member": (
+        TOKENS, "operator/coordinator/coordinator.cpp", r"(  if \(const auto known = options_\.authenticate)",
+        r"  responder.vouch();\n\1"),
+    "one token speaks for any number of processes": (
+        DOOR, "operator/coordinator/door.cpp", r"process\.local_rank >= processes", "false"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class TokenMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        self.check_sound(mutants())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,83 @@
+"""Mutants of how the operator forms a world and ends one: groups, seats, the point to go on from, completions. The unit tests of
+these files have to catch what no law of operator_mutants_nightly_test.py is about."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+CORE = "operator/core/"
+
+
+def core(tests):
+    return "operator_core_test", tests
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "processes that are done are forgotten with their leader": (
+        core("IsCompleted.*"), CORE + "roster.cpp", r"member\.done = done_in\(seen, member\);", ""),
+    "lists of checkpoints that are as old as a wait": (
+        core("NotedCheckpoint.*"), CORE + "form_world.cpp", r"return age > kHolds \|\| ", "return "),
+    "a completion that outlives its checkpoint": (
+        core("NotedCheckpoint.*"), CORE + "completion.cpp", r"count == 0 \|\| from >= end", "true"),
+    "a job that is over and still formed": (
+        core("*"), CORE + "finish.cpp", r"status\.is_formed = false;", ""),
+    "an end that nobody is told": (
+        core("*"), CORE + "finish.cpp", r"\.stop = true", ".stop = false"),
+    "a group that stands before all its pods run": (
+        core("Group.*"), CORE + "form_group.cpp", r"pod->phase == api::PodPhase::kRunning &&", ""),
+    "a point that was taken back and is resumed": (
+        core("*"), CORE + "form_world.cpp", r"if \(!is_taken_back\(seen\.processes, entry\.attempt, entry\.step\)\) committed",
+        "committed"),
+    "a missing checkpoint and a run from nothing": (
+        core("*"), CORE + "form_world.cpp", r'if \(!last \|\| resume\) return "";', 'return "";'),
+    "an attempt whose checkpoints exist": (
+        core("*"), CORE + "form_world.cpp", r"if \(entry\.attempt >= attempt\) attempt = entry\.attempt\.next\(\);", ""),
+    "steps that no weights have and that count": (
+        core("*"), CORE + "form_world.cpp", r"status\.step = resume \? resume->step : Step\(0\);", ""),
+    "a seat that was left and is held": (
+        core("IsIntact.*"), CORE + "gang.cpp",
+        r"return !process->waiting \|\| process->waiting->left_attempt < seat->assignment\.attempt;", "return true;"),
+    "a gang without one of its processes": (
+        core("Gather.*"), CORE + "gang.cpp",
+        r"if \(has_completed\(member, local_rank, process\)\) continue;\n      \+\+gang\.needed;",
+        "if (has_completed(member, local_rank, process) || process == nullptr) continue;\n      ++gang.needed;"),
+    "ranks with addresses of their own": (
+        core("AssignSeats.*"), CORE + "gang.cpp", r"gang\.joiners\.front\(\)\.address", "gang.joiners[rank].address"),
+    "a former member that is not waited for": (
+        core("Group*"), CORE + "group.cpp",
+        r"return !pod\.node\.empty\(\) && !is_named\(pod, members\) && may_run\(seen, pod\);",
+        "return false;"),
+    "peers of one that was taken away are to blame": (
+        core("Group*"), CORE + "group.cpp", r"if \(is_one_taken\) return \{EndCause::kDisruption[^;]*;", ""),
+    "a failure that is judged at once": (
+        core("Group*"), CORE + "group.cpp", r"kSettle = std::chrono::seconds\(3\)", "kSettle = std::chrono::seconds(0)"),
+    "a proof that takes no time": (
+        core("Group*"), CORE + "group.cpp", r"kProof = std::chrono::seconds\(60\)", "kProof = std::chrono::seconds(0)"),
+    "a claim of one node for several members": (
+        core("SharedClaim.*"), CORE + "shared_claim.cpp", r"!= modes\.end\(\)\) return",
+        "!= modes.end() || true) return"),
+    "a job that trains and is held back by its claim": (
+        core("SharedClaim.*"), CORE + "shared_claim.cpp", r"return is_from_nothing && ", "return "),
+    "a member's processes with those of another incarnation": (
+        core("Lookup.*"), CORE + "lookup.cpp", r"item\.incarnation, item\.role\}", "0U, item.role}"),
+    "an order of what was seen before": (
+        core("Lookup.*"), CORE + "lookup.cpp", r"order\.size\(\) != items\.size\(\)", "order.empty()"),
+    "a record of its end that is not with the last commit": (
+        core("IsCompleted.*"), CORE + "completion.cpp", r" && is_record_sound\(seen, \*pod\)", ""),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class WorldsMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        self.check_sound([mutant for mutant in mutants() if mutant.source.endswith("gang.cpp")])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,116 @@
+// A device that a program asks for and does not get: broken hardware ends no job for good.
+#include "agent/src/devices/missing_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ratoon::devices::missing_device_test {
+namespace {
+
+using testing::HasSubstr;
+
+DeviceRequest seen(std::uint32_t count, std::uint32_t index = 0) {
+  return {.name = "cuda",
+          .kind = "cuda",
+          .is_supported = true,
+          .seen = count,
+          .index = index,
+          .local_rank = index,
+          .local_size = 4};
+}
+
+ExitCode code_of(const DeviceRequest& request, const GivenDevices& given) {
+  const auto missing = find_missing_device(request, given);
+  return missing ? missing->exit_code : ExitCode::kDone;
+}
+
+TEST(MissingDevice, OneThatIsSeenIsNotMissing) {
+  EXPECT_EQ(find_missing_device(seen(1), {}), std::nullopt);
+  EXPECT_EQ(find_missing_device(seen(4, 3), {.files = 8}), std::nullopt) << "this process has its own";
+}
+
+TEST(MissingDevice, ALibTorchWithoutSupportIsTheSameOnEveryMachine) {
+  auto request = seen(0);
+  request.is_supported = false;
+  const auto missing = find_missing_device(request, {.files = 4});
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->exit_code, ExitCode::kConfiguration);
+  EXPECT_THAT(missing->sentence, HasSubstr("has no support for devices of the kind cuda"));
+}
+
+TEST(MissingDevice, WhereNoneWasGivenTheStartIsWrong) {
+  for (const GivenDevices& given :
+       {GivenDevices{}, GivenDevices{.nvidia_visible_devices = "void"},
+        GivenDevices{.nvidia_visible_devices = "none"}, GivenDevices{.nvidia_visible_devices = ""},
+        GivenDevices{.nvidia_visible_devices = "all"}}) {
+    const auto missing = find_missing_device(seen(0), given);
+    ASSERT_TRUE(missing);
+    EXPECT_EQ(missing->exit_code, ExitCode::kConfiguration);
+    EXPECT_THAT(missing->sentence, HasSubstr("was given to this process: ask for GPUs in the pod"));
+  }
+}
+
+TEST(MissingDevice, WhereTheDriverDiedAnotherMachineGoesOn) {
+  for (const GivenDevices& given : {GivenDevices{.files = 1}, GivenDevices{.of_driver = 1},
+                                    GivenDevices{.nvidia_visible_devices = "GPU-1,GPU-2"}}) {
+    const auto missing = find_missing_device(seen(0), given);
+    ASSERT_TRUE(missing);
+    EXPECT_EQ(missing->exit_code, ExitCode::kDeviceUnusable);
+    EXPECT_THAT(missing->sentence, HasSubstr("Another machine goes on"));
+  }
+}
+
+TEST(MissingDevice, WhereOneFellOffTheBusAnotherMachineGoesOn) {
+  const auto missing = find_missing_device(seen(3, 3), {.files = 4, .of_driver = 4});
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->exit_code, ExitCode::kDeviceUnusable);
+  EXPECT_THAT(
+      missing->sentence,
+      HasSubstr(
+          "on local rank 3 of 4, and this process sees 3 devices of the 4 that this machine was given"));
+}
+
+TEST(MissingDevice, MoreProcessesThanDevicesAreAWrongStart) {
+  const auto missing = find_missing_device(seen(2, 2), {.files = 2, .of_driver = 2});
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->exit_code, ExitCode::kConfiguration);
+  EXPECT_THAT(missing->sentence, HasSubstr("start no more processes on a machine than it has devices"));
+}
+
+TEST(MissingDevice, CudaVisibleDevicesExplainsFewer) {
+  const auto given = [](const char* visible) {
+    return GivenDevices{.files = 4, .cuda_visible_devices = visible};
+  };
+  EXPECT_EQ(code_of(seen(0), given("")), ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(seen(0), given("-1")), ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(seen(0), given("NoDevFiles")), ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(seen(0), given("7")), ExitCode::kConfiguration) << "there is no such device";
+  EXPECT_EQ(code_of(seen(1, 1), given("0,7,1")), ExitCode::kConfiguration) << "CUDA ends its list there";
+  EXPECT_EQ(code_of(seen(2, 2), given("0,1")), ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(seen(1, 1), given("0,1")), ExitCode::kDeviceUnusable);
+  EXPECT_EQ(code_of(seen(0), given("GPU-1")), ExitCode::kDeviceUnusable);
+}
+
+TEST(MissingDevice, OfADividedDeviceAProcessSeesOnePart) {
+  EXPECT_EQ(code_of(seen(1, 1), {.files = 8, .nvidia_visible_devices = "MIG-1,MIG-2"}),
+            ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(seen(1, 1), {.files = 8, .cuda_visible_devices = "MIG-1,MIG-2"}),
+            ExitCode::kConfiguration);
+  EXPECT_EQ(code_of(seen(0), {.files = 1, .nvidia_visible_devices = "MIG-1"}), ExitCode::kDeviceUnusable);
+}
+
+TEST(MissingDevice, OfAnotherKindNothingIsKnown) {
+  auto request = seen(0);
+  request.name = request.kind = "xpu";
+  EXPECT_EQ(code_of(request, {.files = 4}), ExitCode::kConfiguration);
+}
+
+TEST(MissingDevice, FilesOfTheDriverAreNoDevices) {
+  EXPECT_TRUE(is_device_file("nvidia0"));
+  EXPECT_TRUE(is_device_file("nvidia15"));
+  for (const char* name : {"nvidia", "nvidiactl", "nvidia-uvm", "nvidia0x", "nvidia-1", "null", "xnvidia0"})
+    EXPECT_FALSE(is_device_file(name)) << name;
+}
+
+}  // namespace
+}  // namespace ratoon::devices::missing_device_test
