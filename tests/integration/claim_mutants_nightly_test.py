@@ -3,7 +3,7 @@ from, manifests that were lost and links that were left. With one rule of it bro
 
 import unittest
 
-from mutants import MutantTest, of_rows
+from mutants import MutantTest, TableOfMutants, of_rows
 
 CHECKPOINT = "agent/src/checkpoint/"
 SESSION = "agent/src/session/"
@@ -63,7 +63,7 @@ MUTANTS = {
     "an owner that is compared with the pack before alone": (
         of_checkpoint("TwoOwners.*"), CHECKPOINT + "manifest.cpp", r"if \(pack\.owner\.empty\(\)\) continue;\n",
         "if (pack.owner.empty()) first = nullptr;\n    if (pack.owner.empty()) continue;\n"),
-    "packs of an attempt after the newest manifest that nobody misses": (
+    "packs of an attempt after the newest manifest that are not missed": (
         of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "lost_manifests.cpp",
         r"return \(!\*newest \|\| attempt > \*\*newest\) && ", "return !*newest && "),
     "a note of a commit whose packs are gone": (
@@ -87,13 +87,8 @@ def mutants():
     return of_rows(MUTANTS)
 
 
-class ClaimMutants(MutantTest):
-    def test_each_turns_a_test_red(self):
-        self.check_each(mutants())
-
-    def test_what_is_left_as_it_is_passes(self):
-        first_of_each = {mutant.program: mutant for mutant in mutants()}
-        self.check_sound(first_of_each.values())
+class ClaimMutants(TableOfMutants, MutantTest):
+    mutants = staticmethod(mutants)
 
 
 if __name__ == "__main__":

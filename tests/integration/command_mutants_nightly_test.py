@@ -3,7 +3,7 @@ red."""
 
 import unittest
 
-from mutants import MutantTest, of_rows
+from mutants import MutantTest, TableOfMutants, of_rows
 
 def of_commands(tests):
     return "checkpoint_commands_test", tests
@@ -35,9 +35,9 @@ MUTANTS = {
     "a checkpoint that is bad beside a good one and ends with 0": (
         of_commands("ExitCode.*"), "cli/checkpoint/verdict.cpp",
         r"return has\(Verdict::kBad\) \|\| has\(Verdict::kUnreadable\) \? 1 : 0;", "return has(Verdict::kBad) ? 1 : 0;"),
-    "a pin of somebody else that goes with ours": (
+    "a pin that was there before and goes with ours": (
         of_commands("*PinsTest.*"), "cli/checkpoint/pins.cpp", r"  if \(\*is_new\) \{", "  if (true) {"),
-    "the first of several pins where nobody says which": (
+    "the first of several pins, where none is named": (
         of_commands("ChoosePin.*"), "cli/checkpoint/pins.cpp", r"if \(wished\.size\(\) == 1\) return",
         "if (!wished.empty()) return"),
     "an export that is named by the folder above its run": (
@@ -70,13 +70,8 @@ def mutants():
     return of_rows(MUTANTS)
 
 
-class CommandMutants(MutantTest):
-    def test_each_turns_a_test_red(self):
-        self.check_each(mutants())
-
-    def test_what_is_left_as_it_is_passes(self):
-        first_of_each = {mutant.program: mutant for mutant in mutants()}
-        self.check_sound(first_of_each.values())
+class CommandMutants(TableOfMutants, MutantTest):
+    mutants = staticmethod(mutants)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ save begins with again. With one rule of it broken a unit test must turn red."""
 
 import unittest
 
-from mutants import MutantTest, of_rows
+from mutants import MutantTest, TableOfMutants, of_rows
 
 SESSION = "agent/src/session/"
 
@@ -78,13 +78,8 @@ def mutants():
     return of_rows(MUTANTS)
 
 
-class EndingMutants(MutantTest):
-    def test_each_turns_a_test_red(self):
-        self.check_each(mutants())
-
-    def test_what_is_left_as_it_is_passes(self):
-        first_of_each = {mutant.program: mutant for mutant in mutants()}
-        self.check_sound(first_of_each.values())
+class EndingMutants(TableOfMutants, MutantTest):
+    mutants = staticmethod(mutants)
 
 
 if __name__ == "__main__":

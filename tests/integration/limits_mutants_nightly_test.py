@@ -3,7 +3,7 @@ connections. The unit tests of these files have to catch what no law of operator
 
 import unittest
 
-from mutants import MutantTest, of_rows
+from mutants import MutantTest, TableOfMutants, of_rows
 
 CORE = "operator/core/"
 LOCAL = "operator/local/"
@@ -73,13 +73,8 @@ def mutants():
     return of_rows(MUTANTS)
 
 
-class LimitsMutants(MutantTest):
-    def test_each_turns_a_test_red(self):
-        self.check_each(mutants())
-
-    def test_what_is_left_as_it_is_passes(self):
-        first_of_each = {mutant.program: mutant for mutant in mutants()}
-        self.check_sound(first_of_each.values())
+class LimitsMutants(TableOfMutants, MutantTest):
+    mutants = staticmethod(mutants)
 
 
 if __name__ == "__main__":

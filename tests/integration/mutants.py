@@ -130,6 +130,17 @@ class MutantTest(unittest.TestCase):
                 self.assertEqual(code, 0, text[-2000:])
 
 
+class TableOfMutants:
+    """The tests of most tables. Beside a MutantTest, and no test case by itself: `mutants` gives the table's."""
+
+    def test_each_turns_a_test_red(self):
+        self.check_each(self.mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        first_of_each = {mutant.program: mutant for mutant in self.mutants()}
+        self.check_sound(first_of_each.values())
+
+
 def failed_in(text):
     return sorted(set(re.findall(r"\[  FAILED  \] ([\w./]+)", text)))
 
