@@ -3,13 +3,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/nearest.h"
+#include "cli/text/nearest_name.h"
 
 namespace ratoon::cli {
 namespace {
 
-// The command that the line had come to.
-const CLI::App& innermost(const CLI::App& app) {
+// The innermost subcommand that the parser had reached.
+const CLI::App& innermost_subcommand(const CLI::App& app) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
   return *at;
@@ -50,7 +50,7 @@ std::string example_of(const CLI::App& command) {
 }  // namespace
 
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App& command = innermost(app);
+  const CLI::App& command = innermost_subcommand(app);
   const std::string path = path_of(command);
   const std::vector<std::string> left = command.remaining();
   const auto commands = names_of_commands(command);
@@ -58,21 +58,22 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   if (!left.empty() && left.front().starts_with('-')) {
     const std::string option = left.front().substr(0, left.front().find('='));
     sentence = path + " takes no option '" + option + "'";
-    const std::string guess = nearest(option, names_of_options(command));
+    const std::string guess = nearest_name(option, names_of_options(command));
     if (guess.empty() && starts_trainers(command)) {
       sentence +=
-          "; an option of the trainer stands behind --, as in '" + path + example_of(command) + option + "'";
+          "; put an option of the trainer behind --, as in '" + path + example_of(command) + option + "'";
     } else {
       sentence = with_guess(sentence, guess);
     }
   } else if (!left.empty() && !commands.empty()) {
-    sentence = with_guess(path + " has no command '" + left.front() + "'", nearest(left.front(), commands));
+    sentence =
+        with_guess(path + " has no command '" + left.front() + "'", nearest_name(left.front(), commands));
   } else if (!left.empty()) {
-    sentence = path + " has no place for '" + left.front() + "'";
-    if (command.get_option_no_throw("--run") != nullptr) sentence += "; a run is named with --run";
-    if (starts_trainers(command)) sentence += "; the words of the trainer stand behind --";
+    sentence = path + " takes no argument '" + left.front() + "'";
+    if (command.get_option_no_throw("--run") != nullptr) sentence += "; name a run with --run";
+    if (starts_trainers(command)) sentence += "; put the arguments of the trainer behind --";
   } else if (!commands.empty()) {
-    sentence = path + " wants a command";
+    sentence = path + " needs a command";
   }
   return sentence + (sentence.ends_with('?') ? " See `" : ": see `") + path + " --help`";
 }

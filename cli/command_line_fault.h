@@ -1,4 +1,4 @@
-// What is wrong with a command line, as a sentence with the next command.
+// Explains the fault of a command line in a sentence that names the next command.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What a shell completes of a command line: a script of bash, or of zsh by way of its bashcompinit, made from
-// the commands and options as the program knows them.
+// The completion script of a shell: one of bash, or of zsh by way of its bashcompinit, made from the commands
+// and options as the program knows them.
 #pragma once
 
 #include <string>

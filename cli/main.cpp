@@ -10,8 +10,8 @@
 #include "cli/command.h"
 #include "cli/command_line_fault.h"
 #include "cli/standard_streams.h"
-#include "cli/trainer_words.h"
-#include "cli/unforeseen.h"
+#include "cli/trainer_arguments.h"
+#include "cli/unexpected_error.h"
 
 namespace ratoon::cli {
 
@@ -41,7 +41,8 @@ void add_commands(CLI::App& app, int& exit_code, const std::vector<std::string>&
   app.footer("Installed as kubectl-ratoon too: `kubectl ratoon status` shows the jobs of a cluster.");
 }
 
-// What kubectl starts for `kubectl ratoon ...`, and what of this program is about a cluster.
+// kubectl starts a program of this name for `kubectl ratoon ...`. It offers the commands about a cluster
+// alone.
 bool is_plugin(std::string_view program) {
   return program.substr(program.rfind('/') + 1) == "kubectl-ratoon";
 }
@@ -61,7 +62,7 @@ int main(int argc, char** argv) {
     ratoon::cli::add_status_command(app, exit_code, true);
     app.footer("Runs of this machine, their checkpoints and reports: see `ratoon --help`.");
   } else {
-    ratoon::cli::add_commands(app, exit_code, ratoon::cli::take_trainer_words(argc, argv));
+    ratoon::cli::add_commands(app, exit_code, ratoon::cli::take_trainer_arguments(argc, argv));
   }
   try {
     app.parse(argc, argv);
@@ -73,9 +74,9 @@ int main(int argc, char** argv) {
       exit_code = static_cast<int>(ratoon::ExitCode::kConfiguration);
     }
   } catch (const std::exception& error) {
-    const auto unforeseen = ratoon::cli::explain_unforeseen(error);
-    ratoon::cli::complain(unforeseen.sentence);
-    return static_cast<int>(unforeseen.exit_code);
+    const auto unexpected = ratoon::cli::explain_unexpected_error(error);
+    ratoon::cli::complain(unexpected.sentence);
+    return static_cast<int>(unexpected.exit_code);
   }
   if (const auto written = ratoon::cli::flush_output(); !written && exit_code == 0) {
     ratoon::cli::complain(written.error().message());

@@ -10,7 +10,7 @@
 namespace ratoon::cli {
 
 void open_standard_streams() {
-  // Not for writing: a command whose output is closed says that it cannot print.
+  // Opened for reading only, so that a command whose output is closed reports that it cannot print.
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) static_cast<void>(::open("/dev/null", O_RDONLY));
 }
@@ -18,10 +18,10 @@ void open_standard_streams() {
 Result<void> flush_output() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return {};
-  return Error(ErrorKind::kIo,
-               "standard output took not all that was printed (a full disk, or it is closed): free room or "
-               "redirect it "
-               "elsewhere, and run the command again");
+  return Error(
+      ErrorKind::kIo,
+      "standard output could not be written whole (the disk is full, or it is closed): free space or "
+      "redirect it elsewhere, and run the command again");
 }
 
 }  // namespace ratoon::cli

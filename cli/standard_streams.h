@@ -1,14 +1,15 @@
-// The standard streams of a command: whether what it printed has arrived.
+// The standard streams of a command, and whether all that it printed was written.
 #pragma once
 
 #include <ratoon/result.h>
 
 namespace ratoon::cli {
 
-// One that was closed would otherwise be the number of the next file that is opened, and get what is printed.
+// Opens /dev/null in place of each standard stream that is closed. Else the next file that is opened would
+// get the stream's descriptor, and the printed text.
 void open_standard_streams();
 
-// Writes what is buffered. An error when some of the output was lost, now or before.
+// Writes the buffered output. Returns an error if some of the output was lost, now or before.
 [[nodiscard]] Result<void> flush_output();
 
 }  // namespace ratoon::cli

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kKeptBytesMax = 64 * 1024;
 
-// Not open: it is no pipe, or the system refuses; then writes go to the descriptor itself.
+// The result is not open where `fd` is no pipe, or the system refuses. Writes then go to `fd` itself.
 UniqueFd open_pipe_again(int fd) {
   struct stat facts{};
   if (::fstat(fd, &facts) != 0 || !S_ISFIFO(facts.st_mode)) return {};
@@ -40,7 +40,7 @@ void UnwrittenLines::add(const std::string& line) {
     ++left_out_;
     return;
   }
-  tell_left_out();
+  note_dropped_lines();
   kept_ += line + "\n";
 }
 
@@ -54,7 +54,7 @@ void UnwrittenLines::write_what_fits() {
 }
 
 void UnwrittenLines::write_all(int pause_max_ms) {
-  tell_left_out();
+  note_dropped_lines();
   while (!kept_.empty() && becomes_writable(given_fd_, pause_max_ms)) static_cast<void>(write_part());
 }
 
@@ -62,20 +62,20 @@ std::string UnwrittenLines::take() {
   return std::exchange(kept_, {});
 }
 
-void UnwrittenLines::tell_left_out() {
+void UnwrittenLines::note_dropped_lines() {
   if (left_out_ == 0) return;
   kept_ += std::to_string(left_out_) + " lines are left out here: this output was not read for a while\n";
   left_out_ = 0;
 }
 
 bool UnwrittenLines::write_part() {
-  // What can be written has room for so much at least: a pipe counts in pages.
+  // A pipe that poll() calls writable has room for at least PIPE_BUF bytes.
   const std::size_t part = std::min<std::size_t>(kept_.size(), PIPE_BUF);
   const ssize_t written = ::write(own_fd_.is_open() ? own_fd_.get() : given_fd_, kept_.data(), part);
   if (written < 0 && errno == EAGAIN) return false;
   if (written < 0 && errno == EINTR) return true;
   if (written < 0)
-    kept_.clear();  // no program reads it any longer: this one goes on
+    kept_.clear();  // no program reads it any longer; this one continues
   else
     kept_.erase(0, static_cast<std::size_t>(written));
   return true;

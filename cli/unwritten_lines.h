@@ -1,5 +1,5 @@
 // UnwrittenLines: lines for an output that may not be read for a while: a full pipe, a terminal that is held
-// (Ctrl-S). A write to it would wait, and the program that prints has children to look after.
+// (Ctrl-S). A blocking write would keep the launcher from looking after its child processes.
 #pragma once
 
 #include <cstddef>
@@ -11,32 +11,33 @@ namespace ratoon::cli {
 
 class UnwrittenLines {
  public:
-  // The descriptor outlives it.
+  // The descriptor must stay open for as long as this object exists.
   explicit UnwrittenLines(int fd);
 
   // Keeps the line for the next write. Where 64 KiB are kept already, the line is only counted, and a line
   // that is added later says how many are missing.
   void add(const std::string& line);
-  // Whether a write would not wait now.
+  // Whether a write now would not block.
   [[nodiscard]] bool takes_output() const;
-  // Writes as much as the output takes now. An output that no program reads any longer loses the lines.
+  // Writes as much as the output takes now. If no program reads the output any longer, the lines are dropped.
   void write_what_fits();
-  // Writes all. Gives up once the output took nothing for `pause_max_ms`; -1: never.
+  // Writes all lines. Gives up after the output took nothing for `pause_max_ms`; -1: never.
   void write_all(int pause_max_ms);
   // Returns the lines that are kept and forgets them.
   [[nodiscard]] std::string take();
   // Adds how many lines are missing, where some are.
-  void tell_left_out();
+  void note_dropped_lines();
 
  private:
-  // False: the output took nothing.
+  // Returns false if the output took nothing.
   bool write_part();
 
   const int given_fd_;
-  // Of a pipe: opened again and not blocking, since another program may fill it between a look and a write.
+  // For a pipe: a non-blocking descriptor of our own. Another program may fill the pipe between poll() and
+  // write().
   UniqueFd own_fd_;
   std::string kept_;
-  std::size_t left_out_ = 0;  // lines, since there was no room to keep them
+  std::size_t left_out_ = 0;  // lines that were dropped for want of room
 };
 
 }  // namespace ratoon::cli

@@ -3,7 +3,7 @@
 #
 # The groups follow the folders, and not the order of a list, so that a file that is added can only meet the names of its
 # own folder. A name in an anonymous namespace is therefore unique in its folder; a test file has a namespace of its own.
-# The preset each-file compiles each file alone; nightly builds it, so that no file lives on what another one
+# The preset each-file compiles each file of the product alone; nightly builds it, so that no file needs what another one
 # includes. CMake's own UNITY_BUILD writes absolute paths, and a cache of compilations would miss in another clone.
 set(RATOON_UNITY_FILES 10)
 

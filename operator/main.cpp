@@ -1,5 +1,5 @@
 // ratoon-operator: watches TrainingJobs and runs them. One process holds the coordinator, the caches and the
-// controller; it keeps nothing that its successor could not find in the cluster again.
+// controller. A successor can find all of its state in the cluster again.
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   ratoon-operator --namespace training       in a pod, for the jobs of one namespace
-  ratoon-operator --all-namespaces           in a pod, for all
+  ratoon-operator --all-namespaces           in a pod, for the jobs of all namespaces
   ratoon-operator --kubeconfig ~/.kube/config --advertise-url http://192.0.2.10:9443
                                              outside of the cluster; members must reach that address
 
@@ -22,7 +22,7 @@ Metrics, /healthz and /readyz are on port 9402.
 Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used or the lease was lost,
 82 the command line is wrong.)";
 
-// The file that --config names, before all other words are looked at: those win.
+// Applies the file that --config names before the other arguments are parsed: flags take precedence.
 ratoon::Result<void> apply_file(int argc, char** argv, ratoon::runtime::OperatorOptions& options) {
   std::string path;
   CLI::App app;
@@ -32,7 +32,7 @@ ratoon::Result<void> apply_file(int argc, char** argv, ratoon::runtime::Operator
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError&) {
-    return {};  // said when all words are looked at
+    return {};  // the full parse reports the error
   }
   return path.empty() ? ratoon::Result<void>() : ratoon::runtime::read_operator_config(path, options);
 }
@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
       "work in seconds.",
       "ratoon-operator");
   app.footer(kExamples);
-  app.add_option("--config", config_path, "Take what is said there (docs/operate/install.md); flags win");
+  app.add_option("--config", config_path,
+                 "Read options from this file (docs/operate/install.md); flags take precedence");
   auto* one = app.add_option("--namespace", options.name_space, "Serve the jobs of this namespace");
   app.add_flag("--all-namespaces", is_for_all, "Serve the jobs of all namespaces (the default)")
       ->excludes(one);
@@ -76,7 +77,7 @@ int main(int argc, char** argv) {
   app.add_option("--coordinator-port", options.coordinator_port, "Port for members")->capture_default_str();
   app.add_option("--metrics-port", options.metrics_port, "Port for metrics and health")
       ->capture_default_str();
-  app.add_option("--workers", options.workers, "Jobs of one namespace that are worked on at once")
+  app.add_option("--workers", options.workers, "How many jobs of one namespace are handled at once")
       ->check(CLI::Range(1, ratoon::runtime::kWorkersMax))
       ->capture_default_str();
   app.add_flag("--leader-elect,!--no-leader-elect", options.is_elected,

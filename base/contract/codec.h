@@ -1,8 +1,8 @@
-// Messages to and from JSON. Decoding bounds every size, refuses nonsense with a sentence that names the
-// field, and ignores fields it does not know, so that a newer agent can talk to an older operator. Encoding
-// keeps the same bounds: sentences and lists are cut to them and spans of time end at them, so that the other
-// side can read what is said to it. What tells one thing from another (names, digests, numbers of steps) is
-// never cut: beyond its bound it is refused by its name.
+// Messages to and from JSON. Decoding bounds every size, refuses invalid values with a sentence that names
+// the field, and ignores fields it does not know, so that a newer agent can talk to an older operator.
+// Encoding keeps the same bounds: sentences and lists are cut to them and spans of time end at them, so that
+// the other side can decode the message. Identifiers (names, digests, numbers of steps) are never cut: one
+// beyond its bound is refused, with its field's name.
 //
 //   ratoon::Result<ratoon::Beat> beat = ratoon::decode<ratoon::Beat>(body);
 //   if (!beat) return refuse(422, beat.error().message());
@@ -18,7 +18,7 @@
 
 namespace ratoon {
 
-// Room for a message whose every text is of its greatest length and whose every character JSON writes as six.
+// Enough for a message in which every text has its greatest length and JSON writes every character as six.
 inline constexpr std::size_t kMessageBytesMax = 128 * 1024;
 
 // T is one of the messages in messages.h. The text is compact JSON with keys in alphabetical order.

@@ -8,19 +8,19 @@ namespace ratoon {
 
 enum class ExitCode : int {
   kDone = 0,
-  kPreempted = 80,           // left because it was told to; start it again
-  kStartAgain = 81,          // this process cannot go on, a fresh one can
+  kPreempted = 80,           // left on request; start it again
+  kStartAgain = 81,          // this process cannot continue, a fresh one can
   kConfiguration = 82,       // the same start would fail again; no retry
-  kCheckpointsBad = 83,      // checkpoints exist and none of them is good; never starts from zero
+  kCheckpointsBad = 83,      // checkpoints exist and none of them is good; the run never starts from zero
   kStorage = 84,             // nothing can be saved or read
-  kDeviceUnusable = 85,      // the accelerator of this machine failed; another machine can go on
-  kAbortOverdue = 86,        // collectives that were aborted did not end; a fresh process can go on
+  kDeviceUnusable = 85,      // the accelerator of this machine failed; another machine can continue
+  kAbortOverdue = 86,        // aborted collectives did not end; a fresh process can continue
   kInterruptedByUser = 130,  // Ctrl-C
 };
 
-// The code for an error of which no more than its kind is known, the same in every program: 84 where the
-// cause may pass or another machine may not have it, 83 where bytes are not those that were written, 82 where
-// the same start fails again.
+// The exit code for an error of this kind, the same in every program: 84 if the cause may pass or another
+// machine may not have it, 83 if bytes are not those that were written, 82 if the same start would fail
+// again.
 [[nodiscard]] ExitCode exit_code_of(ErrorKind kind);
 
 }  // namespace ratoon

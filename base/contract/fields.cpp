@@ -20,7 +20,7 @@ const json& empty_list() {
   return value;
 }
 
-// What was found, short enough for a sentence.
+// The value that was found, short enough for a sentence.
 std::string describe(const json& value) {
   std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
   if (text.size() > 60) text = text.substr(0, 57) + "...";

@@ -1,4 +1,4 @@
-// How a process comes into a world.
+// The messages with which a process joins a world.
 #include <algorithm>
 #include <string>
 
@@ -49,15 +49,15 @@ void read(Fields& f, JoinRequest& m) {
     m.inventory.push_back(read_inventory_entry(f.child(entry, "inventory[]")));
   }
   if (f.find("rollback") != nullptr) {
-    Fields wish = f.object("rollback");
-    m.rollback = RollbackWish{.resume_from = Step(wish.whole("resume_from", kCountMax)),
-                              .skip = wish.whole("skip", kSkipMax)};
+    Fields rollback = f.object("rollback");
+    m.rollback = RollbackRequest{.resume_from = Step(rollback.whole("resume_from", kCountMax)),
+                                 .skip = rollback.whole("skip", kSkipMax)};
   }
   m.threads = read_threads(f);
 }
 
 json to_json(const Assignment& m) {
-  json out = {{"attempt", m.attempt.value()}, {"beat_seconds", told_seconds(m.beat_seconds)},
+  json out = {{"attempt", m.attempt.value()}, {"beat_seconds", bounded_seconds(m.beat_seconds)},
               {"rank", m.rank.value()},       {"rendezvous", m.rendezvous},
               {"secret", m.secret},           {"world_size", m.world_size}};
   if (m.resume) out["resume"] = to_json(*m.resume);

@@ -1,4 +1,4 @@
-// How much of each thing a message may hold: whoever writes to us, what it costs is bounded.
+// The limits of a message's parts: any sender can cost the reader only a bounded amount of memory.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ inline constexpr std::size_t kSilentPeersMax = 1024;
 inline constexpr std::size_t kResultMax = 16;
 inline constexpr double kSecondsMax = 10.0 * 365 * 24 * 3600;
 inline constexpr std::uint32_t kWorldMax = 65536;
-inline constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;  // what every JSON reader keeps exactly
-inline constexpr std::uint64_t kSkipMax = 1ULL << 62;         // as the flag takes it
+inline constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;  // every JSON reader keeps these numbers exactly
+inline constexpr std::uint64_t kSkipMax = 1ULL << 62;         // the limit of the flag --skip
 inline constexpr std::uint64_t kThreadsMax = 1ULL << 16;
-inline constexpr std::uint64_t kAttemptMax = 1'000'000'000;  // of one that was: the next one is made from it
+inline constexpr std::uint64_t kAttemptMax = 1'000'000'000;  // of a past attempt: the next one is greater
 
 }  // namespace ratoon::contract

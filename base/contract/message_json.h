@@ -1,4 +1,4 @@
-// Each message as a JSON object, without the version that goes around it.
+// Each message as a JSON object, without the version, which the codec adds.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ namespace ratoon::contract {
 [[nodiscard]] nlohmann::json to_json(const CompletionRecord& message);
 [[nodiscard]] nlohmann::json to_json(const Refusal& message);
 
-// What is wrong goes to the fields' complaint.
+// The first fault goes to the complaint of `fields`.
 void read(Fields& fields, JoinRequest& message);
 void read(Fields& fields, Assignment& message);
 void read(Fields& fields, JoinReply& message);

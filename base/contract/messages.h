@@ -1,5 +1,5 @@
-// What agents and the coordinator say to each other: join, assignment, beat, orders, completed. Plain values;
-// the codecs in codec.h bound every size and refuse nonsense with a sentence.
+// The messages of agents and the coordinator: join, assignment, beat, orders, completed. Plain values; the
+// codecs in codec.h bound every size and refuse invalid values with a sentence.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,7 @@ struct JobKey {
   friend auto operator<=>(const JobKey&, const JobKey&) = default;
 };
 
-// One start of one trainer process. `start` is drawn anew by each start; the rest is given by whoever made
-// the member.
+// One start of one trainer process. Each start draws a new `start`; the creator of the member gives the rest.
 struct ProcessIdentity {
   JobKey job;
   std::string role;
@@ -43,7 +42,8 @@ struct ProcessIdentity {
   friend auto operator<=>(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
-// A member's name: the same for everyone who computes it, so that "already exists" works as a lock.
+// A member's name. It is the same for every process that computes it, so that "already exists" works as a
+// lock.
 [[nodiscard]] std::string member_name(const JobKey& job, const std::string& role, std::uint32_t index,
                                       std::uint32_t incarnation);
 
@@ -58,25 +58,25 @@ struct InventoryEntry {
   friend bool operator==(const InventoryEntry&, const InventoryEntry&) = default;
 };
 
-// What a process was told by hand: to go back to a step, and to pass over so many samples from there.
-struct RollbackWish {
+// A user's request to a process: go back to a step, and skip a number of samples from there.
+struct RollbackRequest {
   Step resume_from{0};
   std::uint64_t skip = 0;
 
-  friend bool operator==(const RollbackWish&, const RollbackWish&) = default;
+  friend bool operator==(const RollbackRequest&, const RollbackRequest&) = default;
 };
 
 // "I am ready to train; tell me in which world."
 struct JoinRequest {
   ProcessIdentity process;
   std::uint32_t processes_per_node = 1;
-  Attempt left_attempt{0};  // newest attempt this start was part of; only a newer one is of use
-  Step left_step{0};        // steps in the weights that it had when it left that attempt
-  bool has_met = false;     // this start was given a seat before; left_attempt may be what lies in its folder
-  std::string address;      // host:port, bound already, where rank 0's store would listen
+  Attempt left_attempt{0};  // newest attempt of this start; only a newer one is of use to it
+  Step left_step{0};        // steps in its weights when it left that attempt
+  bool has_met = false;     // this start was in a world; else left_attempt may come from its folder
+  std::string address;      // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
-  std::optional<RollbackWish> rollback{};  // all of a world wish the same, or none of them any
-  std::uint32_t threads = 0;  // that share one operation, where numerics are pinned; 0: they are not
+  std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
+  std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
 
   friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
 };
@@ -90,7 +90,7 @@ struct ResumePoint {
   friend bool operator==(const ResumePoint&, const ResumePoint&) = default;
 };
 
-// How much of it is drawn; twice as many digits are told.
+// Number of random bytes; the message has two digits for each.
 inline constexpr std::size_t kSecretBytes = 32;
 
 struct Assignment {
@@ -98,15 +98,15 @@ struct Assignment {
   Rank rank{0};
   std::uint32_t world_size = 1;
   std::string rendezvous;             // rank 0's address
-  std::string secret;                 // of the attempt: its ranks alone are told, and it is never logged
+  std::string secret;                 // of the attempt: only its ranks get it, and it is never logged
   std::optional<ResumePoint> resume;  // absent: start from the beginning
   double beat_seconds = 1.0;
-  std::uint32_t threads = 0;  // of rank 0, as it said
+  std::uint32_t threads = 0;  // those that rank 0 requested
 
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 
-// Either the assignment, or what the world still waits for; then the agent asks again at once.
+// Either the assignment, or what the world still waits for; in that case the agent asks again at once.
 struct JoinReply {
   std::optional<Assignment> assignment;
   std::string waiting_for;
@@ -116,10 +116,10 @@ struct JoinReply {
 
 enum class ProcessPhase { kJoining, kLoad, kData, kCompute, kCollective, kSave, kValidate, kUser };
 
-// How far a run is, as its rank 0 counts.
+// The progress of a run, as its rank 0 counts it.
 struct Outlook {
   std::uint64_t position = 0;
-  std::uint64_t total = 0;     // at which it is over; 0: not known
+  std::uint64_t total = 0;     // the position of the end; 0: unknown
   std::string unit;            // of both: "step", "sample"
   std::optional<double> loss;  // of the last step that reported one; finite
 
@@ -132,26 +132,26 @@ inline constexpr std::size_t kDamagedMax = 16;
 struct Beat {
   ProcessIdentity process;
   Attempt attempt{0};
-  std::uint64_t sequence = 0;  // grows by one a beat, so that a late one is not taken for news
+  std::uint64_t sequence = 0;  // grows by one per beat, so that a delayed beat is recognized as old
   Step step{0};
   ProcessPhase phase = ProcessPhase::kJoining;
-  double seconds_in_phase = 0;              // since its last sign of life
-  std::optional<double> allowed_seconds{};  // after so long in it the process hangs; absent: no limit
+  double seconds_in_phase = 0;              // since the last progress in it
+  std::optional<double> allowed_seconds{};  // longer in the phase than this is a hang; absent: no limit
   std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
-  // Of this attempt, told of as committed, and then they did not read back: durable no more, whoever saw them
-  // committed. At most kDamagedMax, the newest.
+  // Checkpoints of this attempt that were reported as committed and then did not verify: they are no longer
+  // durable, even if other processes saw them committed. At most kDamagedMax, the newest.
   std::vector<InventoryEntry> damaged{};
   std::vector<Rank> silent_peers;    // ranks whose sockets failed
-  std::optional<Outlook> outlook{};  // rank 0 alone has one
-  // What the last save took until it was committed; where the one that is under way has taken longer already,
-  // that time. Absent: nothing was saved yet.
+  std::optional<Outlook> outlook{};  // only rank 0 has one
+  // Duration of the last save until its commit; if the current save has taken longer already, that time.
+  // Absent: nothing was saved yet.
   std::optional<double> save_seconds{};
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };
 
-// Asks for orders newer than `seen_revision`; answered when there are some, or after a while with the same
-// ones.
+// Asks for orders newer than `seen_revision`. The reply comes when there are some, or after a while with the
+// same ones.
 struct OrdersRequest {
   ProcessIdentity process;
   std::uint64_t seen_revision = 0;
@@ -159,46 +159,46 @@ struct OrdersRequest {
   friend bool operator==(const OrdersRequest&, const OrdersRequest&) = default;
 };
 
-// What a process is to do. Orders are a state, not a queue: the newest ones hold, missing one loses nothing.
+// The instructions for a process. Orders are a state, not a queue: the newest ones are valid, and missing
+// some loses nothing.
 struct Orders {
   std::uint64_t revision = 0;
-  Attempt attempt{0};  // newest attempt; greater than one's own: leave the world and join again
-  std::optional<double> drain_deadline_seconds;  // this member's node will go in so many seconds
+  Attempt attempt{0};  // newest attempt; greater than the process's own: leave the world and join again
+  std::optional<double> drain_deadline_seconds;  // seconds until the end of this member's node
   bool stop = false;                             // leave after this step with ExitCode::kPreempted
-  // Counts requests to save soon, together. One is served once all ranks of the attempt have saved since.
+  // Counts requests for an early common save. A request is met once all ranks of the attempt have saved
+  // since.
   std::uint64_t save_request = 0;
-  // A replacement is ready: save together, then leave `attempt` and join again. Not of use in another
-  // attempt.
+  // A replacement is ready: save together, then leave `attempt` and join again. Ignored in another attempt.
   bool hand_over = false;
-  bool hung = false;  // the attempt before this one was given up because somebody hung in it
+  bool hung = false;  // the attempt before this one ended because a process hung in it
   std::string reason;
 
   friend bool operator==(const Orders&, const Orders&) = default;
 };
 
-// "This process reached the end of the training." The record that makes a job complete; exit code 0 is not
-// one.
+// "This process reached the end of the training." This message makes a job complete; exit code 0 does not.
 struct Completed {
   ProcessIdentity process;
   Attempt attempt{0};
   Step step{0};
-  ResumePoint checkpoint;  // committed, and of that very step: without it no run is complete
+  ResumePoint checkpoint;  // committed, at exactly that step: without it no run is complete
   std::map<std::string, std::string> result;
 
   friend bool operator==(const Completed&, const Completed&) = default;
 };
 
-// Under which name Completed.result says where the weights are, and how long that may be, here and below: a
-// path that is longer is not told.
+// The key of Completed.result for the path of the weights, and the greatest length of that path, here and
+// below: a longer path is left out.
 inline constexpr const char* kWeightsResult = "weights";
 inline constexpr std::size_t kWeightsBytesMax = 253;
 
-// The same, without any coordinator: what a container leaves in its termination message.
+// The same without a coordinator: a container leaves it in its termination message.
 struct CompletionRecord {
   Attempt attempt{0};
   Step step{0};
   ResumePoint checkpoint{};  // as in Completed
-  std::string weights{};     // the file that has them; empty: there is none
+  std::string weights{};     // the file with the weights; empty: there is none
 
   friend bool operator==(const CompletionRecord&, const CompletionRecord&) = default;
 };

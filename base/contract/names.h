@@ -1,5 +1,5 @@
 // Every name that operator and agent share with each other and with their users: labels, environment, routes,
-// metrics. Two programs of different age meet through these, so a name is never changed, only added.
+// metrics. Programs of different versions use them together, so a name is never changed, only added.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline constexpr std::string_view kApiGroup = "ratoon.dev";
 inline constexpr std::string_view kApiVersion = "ratoon.dev/v1alpha1";
 inline constexpr std::string_view kKind = "TrainingJob";
 
-// Audience of the projected token with which a member shows who it is.
+// Audience of the projected token with which a member authenticates.
 inline constexpr std::string_view kTokenAudience = "ratoon";
 
 // Labels on every object that belongs to a job.
@@ -30,22 +30,22 @@ inline constexpr std::string_view kMadeForAttempt = "ratoon.dev/made-for-attempt
 inline constexpr std::string_view kAvoidedNodes = "ratoon.dev/avoided-nodes";
 }  // namespace annotation
 
-// What a member's processes find in their environment.
+// Variables in the environment of a member's processes.
 namespace env {
 inline constexpr const char* kJobNamespace = "RATOON_JOB_NAMESPACE";
 inline constexpr const char* kJobName = "RATOON_JOB_NAME";
-// Of a job on a cluster. One of the same name that is made later, or elsewhere, has another one.
+// UID of a job on a cluster. A job of the same name that is made later, or elsewhere, has another one.
 inline constexpr const char* kJobUid = "RATOON_JOB_UID";
 inline constexpr const char* kRole = "RATOON_ROLE";
 inline constexpr const char* kIndex = "RATOON_INDEX";
 inline constexpr const char* kIncarnation = "RATOON_INCARNATION";
 inline constexpr const char* kMemberUid = "RATOON_MEMBER_UID";
-// A pod's own address. Where it is not set nothing listens but on loopback.
+// A pod's own address. If it is not set, processes listen on loopback alone.
 inline constexpr const char* kPodIp = "RATOON_POD_IP";
 inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
 inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
-// Of a coordinator over TLS: who may have signed its certificate, as PEM text, and the name in it where that
-// is not the URL's host. Neither is a secret.
+// For a coordinator over TLS: the CA that signs its certificate, as PEM text, and the name in the certificate
+// if it is not the URL's host. Neither is a secret.
 inline constexpr const char* kCoordinatorCa = "RATOON_COORDINATOR_CA";
 inline constexpr const char* kCoordinatorName = "RATOON_COORDINATOR_NAME";
 inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";
@@ -57,7 +57,7 @@ inline constexpr const char* kResumeFrom = "RATOON_RESUME_FROM";  // a step to g
 inline constexpr const char* kSkip = "RATOON_SKIP";  // samples that are never taken after going back
 inline constexpr const char* kKeepLast = "RATOON_KEEP_LAST";
 inline constexpr const char* kStores = "RATOON_STORES";  // URLs, separated by commas
-// Of all s3:// places, as every tool of AWS reads them.
+// For all s3:// addresses; other tools of AWS read the same variables.
 inline constexpr const char* kS3Endpoint = "AWS_ENDPOINT_URL_S3";
 inline constexpr const char* kS3Region = "AWS_REGION";
 inline constexpr const char* kLoadFrom = "RATOON_LOAD_FROM";
@@ -77,7 +77,7 @@ inline constexpr const char* kFinalWeights = "RATOON_FINAL_WEIGHTS";
 inline constexpr const char* kDeterministic = "RATOON_DETERMINISTIC";
 inline constexpr const char* kSeed = "RATOON_SEED";
 inline constexpr const char* kGlobalBatch = "RATOON_GLOBAL_BATCH";  // samples of a step, of all ranks
-// What `ratoon launch` calls a launch: the same for all that it starts, and starts again.
+// The name of one launch of `ratoon launch`: the same for all processes that it starts and restarts.
 inline constexpr const char* kLaunch = "RATOON_LAUNCH";
 // Number of an inherited descriptor that reads end-of-file when the local runner is gone.
 inline constexpr const char* kLifelineFd = "RATOON_LIFELINE_FD";
@@ -94,14 +94,14 @@ inline constexpr const char* kLeaveWithin = "RATOON_LEAVE_WITHIN_SECONDS";
 inline constexpr const char* kSlurmJobEndTime = "SLURM_JOB_END_TIME";
 inline constexpr const char* kSlurmJobId = "SLURM_JOB_ID";
 inline constexpr const char* kLocalRank = "LOCAL_RANK";
-// What a process without the agent is told of its world, by the names that PyTorch reads.
+// Variables for a process without the agent, with the names that PyTorch reads.
 inline constexpr const char* kRank = "RANK";
 inline constexpr const char* kWorldSize = "WORLD_SIZE";
 inline constexpr const char* kMasterAddress = "MASTER_ADDR";
 inline constexpr const char* kMasterPort = "MASTER_PORT";
 }  // namespace env
 
-// The agents' door takes a JSON message by POST and answers with one. /metrics is for GET, on ports of its
+// The coordinator takes a JSON message by POST and answers with one. /metrics is for GET, on ports of its
 // own.
 namespace route {
 inline constexpr std::string_view kJoin = "/v1/join";
@@ -123,7 +123,7 @@ inline constexpr const char* kFinished = "finished";
 
 namespace port {
 inline constexpr std::uint16_t kCoordinator = 9443;
-inline constexpr std::uint16_t kMaster = 29500;  // PyTorch's own habit
+inline constexpr std::uint16_t kMaster = 29500;  // PyTorch's default
 inline constexpr std::uint16_t kOperatorMetrics = 9402;
 inline constexpr std::uint16_t kAgentMetrics = 9400;
 }  // namespace port
@@ -162,7 +162,7 @@ inline constexpr std::string_view kJobLedgerSeconds = "ratoon_job_ledger_seconds
 inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
 inline constexpr std::string_view kNoticeSeconds = "ratoon_notice_to_action_seconds";
 inline constexpr std::string_view kRetries = "ratoon_reconcile_retries_total";
-// Of the operator itself.
+// Metrics of the operator itself.
 inline constexpr std::string_view kApiCalls = "ratoon_api_calls_total";
 inline constexpr std::string_view kApiSeconds = "ratoon_api_seconds";
 inline constexpr std::string_view kCacheStaleness = "ratoon_cache_staleness_seconds";
@@ -173,7 +173,7 @@ inline constexpr std::string_view kLongPolls = "ratoon_long_polls";
 inline constexpr std::string_view kLeading = "ratoon_leading";
 inline constexpr std::string_view kCoordinatorCertificateExpiry =
     "ratoon_coordinator_certificate_expiry_timestamp_seconds";
-// As every Prometheus client calls them.
+// The names that every Prometheus client uses.
 inline constexpr std::string_view kProcessMemory = "process_resident_memory_bytes";
 inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";
 }  // namespace metric

@@ -11,8 +11,8 @@ struct Known {
   std::string_view key;
   Duration time;
 };
-// Google ends the machine 30 s after the news; the handler that taints the node takes some of them. Azure
-// puts no taint: who reads its events names them so.
+// Google ends the machine 30 s after the notice; the handler that taints the node uses some of them. Azure
+// sets no taint: a watcher of its events uses this key.
 constexpr std::array<Known, 5> kKnown = {{{"aws", seconds(120)},
                                           {"aws-node-termination-handler/spot-itn", seconds(120)},
                                           {"gcp", seconds(25)},

@@ -1,5 +1,5 @@
-// How long a node still has after news that names no time. Shared: the operator reads taints, an agent
-// signals.
+// The time that a node still has after a notice that names no time. Shared: the operator reads taints, an
+// agent signals.
 #pragma once
 
 #include <string_view>
@@ -8,12 +8,12 @@
 
 namespace ratoon {
 
-// What a pod has between SIGTERM and SIGKILL where nobody says otherwise; Slurm's KillWait is the same.
+// The default time of a pod between SIGTERM and SIGKILL. Slurm's KillWait is the same.
 inline constexpr Duration kUsualGrace = std::chrono::seconds(30);
 
-// `key` is the taint that brought the news, or "aws", "gcp", "azure", or any other word for its source.
-// Clouds end a node after a time of their own, whatever its pods ask for; cordons, autoscalers and signals
-// leave each pod its grace period.
+// `key` is the taint of the notice, or "aws", "gcp", "azure", or any other name of its source. Clouds end a
+// node after a fixed time, regardless of its pods' grace periods; cordons, autoscalers and signals leave each
+// pod its grace period.
 [[nodiscard]] Duration notice_time_of(std::string_view key, Duration grace);
 
 }  // namespace ratoon

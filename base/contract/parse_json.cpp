@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// What the parser says, without the text that it had read: that is as long and as odd as the sender likes.
+// The parser's message without the text that it had read, which may be long and hold any bytes.
 std::string describe(const json::exception& error) {
   constexpr std::size_t kBytesMax = 200;
   std::string text = error.what();
@@ -20,11 +20,11 @@ std::string describe(const json::exception& error) {
   return text.substr(0, std::min(text.find("; last read:"), kBytesMax));
 }
 
-// Takes the parser's events; false ends the parsing. The parser that comes with the library builds the same
-// tree, but bounded it asks back for every value, and it cannot leave anything out.
+// Receives the parser's events; false ends the parsing. The library's own parser builds the same tree, but
+// when bounded it makes a callback for every value, and it cannot leave anything out.
 class Builder {
  public:
-  // Where `may_cut`, what is nested too deep is left out; else it ends the parsing.
+  // With `may_cut`, values that are nested too deep are left out; without it they end the parsing.
   Builder(int depth_max, std::string_view left_out_list, bool may_cut)
       : depth_max_(static_cast<std::size_t>(depth_max)), left_out_list_(left_out_list), may_cut_(may_cut) {}
 
@@ -34,7 +34,7 @@ class Builder {
   bool number_unsigned(json::number_unsigned_t value) { return put(value); }
   bool number_float(json::number_float_t value, const std::string&) { return put(value); }
   bool string(std::string& value) { return put(std::move(value)); }
-  bool binary(json::binary_t&) { return false; }  // no text has it
+  bool binary(json::binary_t&) { return false; }  // JSON text has no binary values
   bool key(std::string& value) {
     if (left_out_levels_ == 0) key_ = std::move(value);
     return true;
@@ -105,8 +105,8 @@ class Builder {
   const bool may_cut_;
   json root_;
   std::vector<json*> open_;          // objects and lists that have not ended, the innermost last
-  std::string key_;                  // of the value that comes next in an object
-  std::size_t left_out_levels_ = 0;  // how deep we are in what is left out
+  std::string key_;                  // of the next value in an object
+  std::size_t left_out_levels_ = 0;  // depth within the skipped value
   std::string problem_;
 };
 

@@ -1,4 +1,4 @@
-// parse_json() of fields.h for readers who know what they have no use for.
+// A variant of parse_json() of fields.h that leaves out parts that the reader does not need.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,8 @@
 
 namespace ratoon {
 
-// Lists of the name `left_out_list` are read over and are not in what comes out. What is nested deeper than
-// `depth_max` levels is read over too, and null stands in its place: one object of many that somebody has
-// made too deep must not hide the others.
+// Lists named `left_out_list` are skipped and are not in the result. Values nested deeper than `depth_max`
+// levels are skipped too and become null: one object that is too deep must not hide the others.
 [[nodiscard]] Result<nlohmann::json> parse_json_without(std::string_view left_out_list, std::string_view text,
                                                         std::size_t bytes_max, int depth_max);
 

@@ -82,7 +82,7 @@ std::string sentence(std::string_view text, std::string_view otherwise) {
   return cut_text(as_utf8(text.empty() ? otherwise : text), kSentenceBytesMax);
 }
 
-double told_seconds(double seconds) {
+double bounded_seconds(double seconds) {
   return seconds > 0 ? std::min(seconds, kSecondsMax) : 0;  // no comparison with a NaN is true
 }
 

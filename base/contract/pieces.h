@@ -1,4 +1,4 @@
-// What several messages have in common, to and from JSON.
+// The parts that several messages share, to and from JSON.
 #pragma once
 
 #include <algorithm>
@@ -27,18 +27,18 @@ namespace ratoon::contract {
 [[nodiscard]] Outlook read_outlook(Fields outlook);
 [[nodiscard]] ResumePoint read_resume_point(Fields checkpoint);
 
-// What is said, within its bounds. The sentence that people read, or `otherwise` where there is none:
+// The text as UTF-8 within its bound, or `otherwise` if it is empty:
 [[nodiscard]] std::string sentence(std::string_view text, std::string_view otherwise);
-// 0 for what is no span of time.
-[[nodiscard]] double told_seconds(double seconds);
+// Bounded to 10 years; 0 for a negative number and for NaN.
+[[nodiscard]] double bounded_seconds(double seconds);
 template <class T>
 [[nodiscard]] std::span<const T> first_of(const std::vector<T>& list, std::size_t items_max) {
   return std::span(list).first(std::min(list.size(), items_max));
 }
 
-// host:port, or [v6]:port. Whether the host can be reached is for the one who connects to find out.
+// host:port, or [v6]:port. The connecting side finds out whether the host can be reached.
 [[nodiscard]] std::string read_address(Fields& fields, const char* name);
-// Hexadecimal digits, which no complaint repeats.
+// Hexadecimal digits. No complaint repeats them.
 [[nodiscard]] std::string read_secret(Fields& fields, const char* name);
 [[nodiscard]] std::uint32_t small(Fields& fields, const char* name, std::uint32_t max = kWorldMax);
 

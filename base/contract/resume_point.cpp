@@ -10,10 +10,10 @@
 namespace ratoon {
 namespace {
 
-std::string flags_of(const std::optional<RollbackWish>& wish) {
-  if (!wish) return "no --resume-from";
-  return "--resume-from " + std::to_string(wish->resume_from.value()) + " --skip " +
-         std::to_string(wish->skip);
+std::string flags_of(const std::optional<RollbackRequest>& rollback) {
+  if (!rollback) return "no --resume-from";
+  return "--resume-from " + std::to_string(rollback->resume_from.value()) + " --skip " +
+         std::to_string(rollback->skip);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joi
     if (entry.is_complete && is_shared(entry))
       candidates[{entry.attempt, entry.step, entry.digest}].by_all = true;
   }
-  // One that a joiner cannot read is no point for all.
+  // A checkpoint that some joiner cannot read is no resume point.
   for (const auto& joiner : joiners) {
     for (const auto& entry : joiner.inventory) {
       if (entry.is_complete) continue;

@@ -18,7 +18,7 @@ std::string digest_of_text(std::string_view text) {
   return to_hex(hash64(0, text));
 }
 
-// What is no text in UTF-8 was not written so.
+// Replaces bytes that are not UTF-8. Such a text then differs from the one that was written.
 std::string text_of(const json& body) {
   return body.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -32,7 +32,7 @@ std::string seal_state(json body) {
 
 std::string find_damage(std::string_view text, const json& body,
                         std::initializer_list<std::string_view> old_fields) {
-  if (!body.is_object()) return "";  // for the reader of its fields
+  if (!body.is_object()) return "";  // the reader of its fields reports it
   const std::string as_written = text_of(body);
   if (body.contains(kStateDigest)) {
     json rest = body;
@@ -49,7 +49,7 @@ std::string find_damage(std::string_view text, const json& body,
   });
   if (has_others)
     return "it has a field that is not known, and no digest: it is damaged, or a newer Ratoon wrote it";
-  // The digest under the name of another field is that field's second value.
+  // If damage renamed the digest to the name of another field, that field is there twice.
   if (as_written.size() != text.size())
     return "it has a field twice, or blanks between its fields, and no digest: it is damaged";
   return "";

@@ -1,5 +1,5 @@
-// The digest that a state of one line of JSON has of itself: each byte counts, also where a program keeps the
-// state in a file of its own. Pure.
+// The digest that a state of one line of JSON contains of itself: it protects every byte, also where a
+// program keeps the state in a file of its own. Pure.
 //
 //   return seal_state({{"format", 1}, {"epoch", 2}});  // {"epoch":2,"format":1,"state_digest":"..."}
 //
@@ -15,12 +15,12 @@
 
 namespace ratoon {
 
-// The digest is that of the text without it: hash(0, text) of docs/reference/stream.md.
+// The digest is that of the text without the digest: hash(0, text) of docs/reference/stream.md.
 [[nodiscard]] std::string seal_state(nlohmann::json body);
 
-// Why the text is not one that was written; empty: it is. `old_fields` are those of states from before there
-// was a digest, which lack it: damage makes none of these of another one, unless it takes the digest away
-// whole.
+// Explains the damage of a text; empty if it is as it was written. `old_fields` are the fields of states from
+// before the digest existed, which have none. Damage cannot turn a state with a digest into one of those,
+// unless it removes the whole digest.
 [[nodiscard]] std::string find_damage(std::string_view text, const nlohmann::json& body,
                                       std::initializer_list<std::string_view> old_fields);
 

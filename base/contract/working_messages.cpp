@@ -1,4 +1,4 @@
-// What a process says at work, what it is told, and how it ends.
+// The messages of a working process: beats, orders and its completion.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kPhases = {"joining",    "load", "data",     "compute",
                                                      "collective", "save", "validate", "user"};
 
-// A run is complete once its last step is saved: who says so names the checkpoint.
+// A run is complete once its last step is saved, so the message names that checkpoint.
 ResumePoint read_last_checkpoint(Fields& f, Attempt attempt, Step last) {
   Fields field = f.object("checkpoint");
   ResumePoint checkpoint = contract::read_resume_point(field);
@@ -37,15 +37,15 @@ using nlohmann::json;
 
 json to_json(const Beat& m) {
   json out = {{"attempt", m.attempt.value()},  {"phase", name_of(m.phase)},
-              {"process", to_json(m.process)}, {"seconds_in_phase", told_seconds(m.seconds_in_phase)},
+              {"process", to_json(m.process)}, {"seconds_in_phase", bounded_seconds(m.seconds_in_phase)},
               {"sequence", m.sequence},        {"step", m.step.value()}};
   if (m.committed) out["committed"] = to_json(*m.committed);
   for (const auto& entry : first_of(m.damaged, kDamagedMax)) out["damaged"].push_back(to_json(entry));
   for (const Rank rank : first_of(m.silent_peers, kSilentPeersMax))
     out["silent_peers"].push_back(rank.value());
   if (m.outlook) out["outlook"] = to_json(*m.outlook);
-  if (m.allowed_seconds) out["allowed_seconds"] = told_seconds(*m.allowed_seconds);
-  if (m.save_seconds) out["save_seconds"] = told_seconds(*m.save_seconds);
+  if (m.allowed_seconds) out["allowed_seconds"] = bounded_seconds(*m.allowed_seconds);
+  if (m.save_seconds) out["save_seconds"] = bounded_seconds(*m.save_seconds);
   return out;
 }
 
@@ -56,7 +56,7 @@ void read(Fields& f, Beat& m) {
   m.step = Step(f.whole("step", kCountMax));
   const std::string phase = f.text("phase", kNameBytesMax);
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
-  // A phase of a newer agent is some work of the user's as far as this operator knows.
+  // A phase that only a newer agent knows counts as work of the user.
   m.phase = known == kPhases.end() ? ProcessPhase::kUser : static_cast<ProcessPhase>(known - kPhases.begin());
   m.seconds_in_phase = f.seconds("seconds_in_phase");
   if (f.find("allowed_seconds") != nullptr) m.allowed_seconds = f.seconds("allowed_seconds");
@@ -85,7 +85,7 @@ void read(Fields& f, OrdersRequest& m) {
 
 json to_json(const Orders& m) {
   json out = {{"attempt", m.attempt.value()}, {"revision", m.revision}};
-  if (m.drain_deadline_seconds) out["drain_deadline_seconds"] = told_seconds(*m.drain_deadline_seconds);
+  if (m.drain_deadline_seconds) out["drain_deadline_seconds"] = bounded_seconds(*m.drain_deadline_seconds);
   if (m.stop) out["stop"] = true;
   if (m.save_request != 0) out["save_request"] = m.save_request;
   if (m.hand_over) out["hand_over"] = true;

@@ -1,4 +1,4 @@
-// The protocol of save_file_atomically() for bytes that do not lie in memory at once.
+// The protocol of save_file_atomically() for bytes that are not all in memory.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +10,13 @@
 
 namespace ratoon {
 
-// `fill` writes all bytes to the descriptor of the temporary file; its error is the call's, and nothing is
-// left.
+// `fill` writes all bytes to the descriptor of the temporary file. Its error is the call's, and then no file
+// is left.
 [[nodiscard]] Result<void> fill_file_atomically(const std::filesystem::path& path,
                                                 const std::function<Result<void>(int fd)>& fill,
                                                 AtomicFileOptions options = {});
 
-// Whose temporary file that is, since a killed writer leaves one: "shard.mds" of
+// The name of the file to which a temporary file belongs, since a killed writer leaves one: "shard.mds" for
 // ".shard.mds.tmp-0123456789abcdef"; empty for any other name.
 [[nodiscard]] std::string_view name_behind_temporary(std::string_view file_name);
 

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the files of a version of cgroups are called.
+// The names of the files in one version of cgroups.
 struct Names {
   const char* limit;
   const char* used;
@@ -42,7 +42,7 @@ std::uint64_t left_of(const fs::path& group, const Names& names) {
   return *limit - std::min(*limit, taken);
 }
 
-// The least that is left of the group or any around it.
+// The smallest rest of a limit, of the group and all around it.
 std::uint64_t left_around(const OwnCgroup& own) {
   const Names& names = own.is_unified ? kVersion2 : kVersion1;
   std::error_code ignored;
@@ -59,7 +59,7 @@ std::uint64_t left_around(const OwnCgroup& own) {
 Result<std::uint64_t> available_memory(const fs::path& root) {
   const fs::path meminfo = root / "proc/meminfo";
   const std::optional<std::uint64_t> kib = number_after(text_of(meminfo), "MemAvailable:");
-  if (!kib) return Error(ErrorKind::kNotFound, meminfo.string() + " does not say MemAvailable");
+  if (!kib) return Error(ErrorKind::kNotFound, meminfo.string() + " has no line MemAvailable");
   const std::uint64_t available = *kib * 1024;
   const auto own = own_cgroup("memory", root);
   return own ? std::min(available, left_around(*own)) : available;

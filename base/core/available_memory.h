@@ -1,11 +1,11 @@
-// How much more memory this process may take before the kernel has to kill something: what the machine has
-// free, and what is left of the limit of every cgroup around the process (versions 1 and 2; a container's
-// limit is one).
+// How much more memory this process may take before the kernel has to kill a process: the smaller one of the
+// machine's free memory and the rest of the limit of every cgroup around the process (versions 1 and 2; a
+// container's limit is one).
 //
 //   const auto free_bytes = available_memory();
 //   if (free_bytes && *free_bytes < wanted_bytes) return refuse(wanted_bytes, *free_bytes);
 //
-// Caches that the kernel gives back when asked count as free.
+// Caches that the kernel can reclaim count as free.
 #pragma once
 
 #include <cstdint>

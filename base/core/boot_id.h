@@ -1,4 +1,4 @@
-// Which start of the machine this is.
+// Identifies the current boot of the machine.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace ratoon {
 
-// Another text after each start of the machine; nothing where the machine does not say.
+// A different text after each boot; nothing if the machine does not provide one.
 [[nodiscard]] std::optional<std::string> boot_id();
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// What posix_spawn() and exec() take of a child: its words and its environment.
+// The arguments and the environment of a child, as posix_spawn() and exec() take them.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@ namespace ratoon {
 // This process's environment with these variables set.
 [[nodiscard]] std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes);
 
-// Ends with a null pointer. The words outlive it and are not changed meanwhile.
+// Ends with a null pointer. `words` must outlive the result, and must not change meanwhile.
 [[nodiscard]] std::vector<char*> pointers_to(std::vector<std::string>& words);
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// How many of what, for people: "1 process", "3 processes".
+// A count with its noun, for people: "1 process", "3 processes".
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace ratoon {
   return std::to_string(count) + " " + std::string(count == 1 ? one : many);
 }
 
-// Of what is many with an s.
+// For regular plurals: appends "s".
 [[nodiscard]] inline std::string counted(std::uint64_t count, std::string_view one) {
   return counted(count, one, std::string(one) + "s");
 }

@@ -7,18 +7,18 @@
 
 namespace ratoon {
 
-// The CRC of the bytes so far followed by `data`, where `crc` is that of the bytes so far (0: none). Uses the
-// processor's instruction where there is one.
+// Extends `crc`, the CRC of the bytes so far (0: none), by `data`. Uses the processor's instruction where
+// there is one.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> data, std::uint32_t crc = 0);
 
-// The CRC of a and b in a row, from the CRC of each and the number of bytes of the second, in O(log length).
+// The CRC of two pieces in a row, from the CRC of each and the length of the second, in O(log length).
 [[nodiscard]] std::uint32_t crc32c_combine(std::uint32_t a, std::uint32_t b, std::uint64_t length_b);
 
-// The two ways that crc32c() chooses from, for tests and benchmarks.
+// The two implementations of crc32c(), for tests and benchmarks.
 namespace crc32c_ways {
 [[nodiscard]] std::uint32_t portable(std::span<const std::byte> data, std::uint32_t crc = 0);
 [[nodiscard]] bool has_hardware();
-// Only where has_hardware().
+// Call it only if has_hardware().
 [[nodiscard]] std::uint32_t hardware(std::span<const std::byte> data, std::uint32_t crc = 0);
 }  // namespace crc32c_ways
 

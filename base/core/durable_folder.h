@@ -1,4 +1,4 @@
-// Folders whose names survive a power cut: a new name is on the disk only once its parent was synced.
+// Folders that survive a power cut: a new name is durable only once its parent was synced.
 #pragma once
 
 #include <filesystem>
@@ -8,16 +8,16 @@
 
 namespace ratoon {
 
-// Writes the names in this folder to the disk. Where its file system knows no such request, as automounters'
-// maps and 9p do not, there is nothing to do.
+// Writes the names in this folder to the disk. Does nothing on file systems that do not support it, such as
+// 9p and the maps of automounters.
 [[nodiscard]] Result<void> sync_folder(const std::filesystem::path& folder);
-// The same of one that is open; `shown` names it in messages.
+// The same for an open folder; `shown` names it in messages.
 [[nodiscard]] Result<void> sync_open_folder(int fd, const std::string& shown);
 
-// Makes the folder and those above it that are missing, and syncs the parent of each that it made.
+// Creates the folder and the missing ones above it, and syncs the parent of each created one.
 [[nodiscard]] Result<void> create_folders(const std::filesystem::path& folder);
 
-// The same error, and who needs which right: a user of this number must be able to write in `folder`.
+// Adds to the error that this process's user must be able to write in `folder`.
 [[nodiscard]] Error not_allowed(const Error& refused, const std::filesystem::path& folder);
 
 }  // namespace ratoon

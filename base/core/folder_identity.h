@@ -1,5 +1,6 @@
-// An identity that lies in a folder: 16 random hexadecimal digits, and 16 of the folder's mark
-// (folder_mark.h). A copy of the folder has the file, too, and another mark: so the two are told apart.
+// An identity that is stored in a folder: 16 random hexadecimal digits, and 16 of the folder's mark
+// (folder_mark.h). A copy of the folder contains the file too but has another mark, so that the two can be
+// told apart.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,13 @@
 
 namespace ratoon {
 
-// Whether it is as long, and of such digits.
+// Whether the text has the length and the digits of an identity.
 [[nodiscard]] bool is_identity(std::string_view text);
-// A new one, of a folder with this mark; of random digits alone where the mark is 0, which is not known.
+// Draws a new identity for a folder with this mark. If the mark is 0, which means unknown, all digits are
+// random.
 [[nodiscard]] Result<std::string> draw_identity(std::uint64_t mark);
-// What an identity that was read is in the folder with this mark: the same, unless it was drawn elsewhere.
+// The identity of the folder with this mark from which `read` was read: `read` itself, unless it was drawn in
+// another folder.
 [[nodiscard]] std::string identity_there(const std::string& read, std::uint64_t mark);
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// Which folder this is: another one at the same path, made or moved there later, is not it.
+// Identifies a folder: another one at the same path, created or moved there later, has another mark.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace ratoon {
 
-// Of its number and its birth, where the file system keeps one: the same for every process that looks, as
-// long as the folder lives. 0: nobody can tell.
+// A hash of its inode number and, if the file system has it, its time of birth: the same for every process
+// while the folder exists. 0: unknown.
 [[nodiscard]] std::uint64_t folder_mark(const std::filesystem::path& folder);
 
 }  // namespace ratoon

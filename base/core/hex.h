@@ -14,6 +14,6 @@ namespace ratoon {
 [[nodiscard]] std::string to_hex(std::string_view bytes);
 [[nodiscard]] std::string to_hex(std::uint64_t value);  // 16 digits, the most significant one first
 [[nodiscard]] std::string to_hex(std::uint32_t value);  // 8 digits
-[[nodiscard]] std::optional<std::string> from_hex(std::string_view digits);  // none: they are no such digits
+[[nodiscard]] std::optional<std::string> from_hex(std::string_view digits);  // nothing: not such digits
 
 }  // namespace ratoon

@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104) for builds without OpenSSL, too: with them the ranks of an
-// attempt prove to each other that they have its secret. Pure.
+// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104) also for builds without OpenSSL. With them the ranks of an
+// attempt prove to each other that they know its secret. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ namespace ratoon {
 
 inline constexpr std::size_t kSha256Bytes = 32;
 
-// The digest's kSha256Bytes bytes as they are; to_hex() makes digits of them.
+// The kSha256Bytes bytes of the digest; to_hex() makes digits of them.
 [[nodiscard]] std::string sha256_of(std::string_view bytes);
 [[nodiscard]] std::string hmac_sha256_of(std::string_view key, std::string_view bytes);
 
-// Takes as long whatever the bytes are, so that the time tells nothing of where they differ. The sizes are no
+// Takes the same time for all bytes, so that the time does not reveal where they differ. The sizes are no
 // secret.
 [[nodiscard]] bool is_same_secret(std::string_view a, std::string_view b);
 

@@ -9,7 +9,7 @@
 
 namespace ratoon {
 
-// `text_of` gives the text of one item, where it is none itself.
+// `text_of` returns the text of one item, if the item is not a text itself.
 template <class Items, class TextOf = std::identity>
 [[nodiscard]] std::string join(const Items& items, std::string_view between, TextOf text_of = {}) {
   std::string text;
@@ -21,7 +21,7 @@ template <class Items, class TextOf = std::identity>
   return text;
 }
 
-// All parts, empty ones too; no text has none.
+// All parts, also empty ones; an empty text has no parts.
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char between);
 
 }  // namespace ratoon

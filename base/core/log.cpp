@@ -15,7 +15,8 @@ namespace {
 // A quarter of a line for the fields of a logger, so that there is always room for those of the event.
 constexpr std::size_t kMaxConstantBytes = Logger::kMaxLineBytes / 4;
 
-// How long a line waits for a full non-blocking pipe before it is dropped: training goes on without its log.
+// How long a line waits for a full non-blocking pipe before it is dropped: training continues without its
+// log.
 constexpr int kFullPipeMillis = 100;
 
 bool wait_until_writable(int fd) {
@@ -55,7 +56,7 @@ std::string_view name_of(LogLevel level) {
   return "unknown";
 }
 
-// What all loggers of one descriptor share.
+// The state that all loggers of one descriptor share.
 class Logger::Sink {
  public:
   Sink(const Clock& clock, int fd, LogFormat format) : clock_(clock), fd_(fd), format_(format) {}
@@ -64,7 +65,7 @@ class Logger::Sink {
   [[nodiscard]] LogFormat format() const { return format_; }
 
   // One write(2), so that lines of several processes never mix in a pipe (up to PIPE_BUF) or a file opened
-  // with O_APPEND. The lock keeps the threads of this process apart where the system writes a part only.
+  // with O_APPEND. The lock separates the threads of this process if the system writes only a part.
   void write_line(std::string line) {
     const std::lock_guard lock(mutex_);
     if (is_last_line_torn_) line.insert(line.begin(), '\n');

@@ -1,4 +1,4 @@
-// Structured log: one line an event, JSON for machines or text for people, to a file descriptor.
+// Structured log: one line per event, JSON for machines or text for people, to a file descriptor.
 //
 //   Logger logger(clock, {.fd = STDERR_FILENO, .format = LogFormat::kJson}, {{"component", "operator"}});
 //   logger.info("member started", {{"member", name}, {"step", 12}, {"seconds", 0.25}, {"ok", true}});
@@ -28,8 +28,8 @@ enum class LogFormat { kJson, kText };
 // "debug", "info", "warning" or "error".
 [[nodiscard]] std::string_view name_of(LogLevel level);
 
-// The value of a field: a text, a number or a truth value. A view: it lives as long as the text that it was
-// given.
+// The value of a field: a text, a number or a truth value. It is a view: the text that it was made from must
+// outlive it.
 class LogValue {
  public:
   using Variant = std::variant<bool, std::int64_t, std::uint64_t, double, std::string_view>;
@@ -68,7 +68,7 @@ struct LogField {
 };
 
 struct LogOptions {
-  int fd = 2;  // not owned; stays open for as long as the logger
+  int fd = 2;  // not owned; must stay open while the logger exists
   LogLevel min_level = LogLevel::kInfo;
   LogFormat format = LogFormat::kJson;
 };
@@ -79,7 +79,7 @@ class Logger {
  public:
   using Fields = std::initializer_list<LogField>;
 
-  // A line is at most this long, its newline included; what was cut is marked.
+  // The greatest length of a line with its newline; a longer one is cut and marked.
   static constexpr std::size_t kMaxLineBytes = 8192;
 
   explicit Logger(const Clock& clock, const LogOptions& options = {}, Fields constant_fields = {});
@@ -96,13 +96,13 @@ class Logger {
     log(level, message, std::span(fields.begin(), fields.size()));
   }
 
-  // Whether a line of this level is written, for fields that are dear to compute.
+  // Whether lines of this level are written, for fields that are expensive to compute.
   [[nodiscard]] bool is_enabled(LogLevel level) const { return level >= min_level_; }
 
   // A child that writes these fields too, after its parent's.
   [[nodiscard]] Logger with(Fields fields) const;
 
-  // Lines lost because the descriptor refused them, of this logger and its relatives.
+  // Number of lines lost because the descriptor refused them, of this logger, its copies and its children.
   [[nodiscard]] std::uint64_t dropped_lines() const;
 
  private:
@@ -112,7 +112,7 @@ class Logger {
 
   std::shared_ptr<Sink> sink_;
   LogLevel min_level_;
-  std::string constant_fields_;  // as they stand in the line
+  std::string constant_fields_;  // rendered as in the line
   bool are_constant_fields_cut_ = false;
 };
 

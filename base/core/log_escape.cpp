@@ -7,7 +7,7 @@ namespace ratoon {
 
 namespace {
 
-// The characters at the front of a text: `size` bytes that are one character, or that are not one.
+// The bytes at the front of a text: `size` bytes that are one character, or that are none.
 struct Character {
   std::size_t size = 0;
   bool is_valid = false;
@@ -17,8 +17,8 @@ unsigned char byte_at(std::string_view text, std::size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
-// What may follow a lead byte (table 3-7 of the Unicode standard): neither overlong forms nor surrogates nor
-// anything above U+10FFFF.
+// The bytes that may follow a lead byte (table 3-7 of the Unicode standard): neither overlong forms nor
+// surrogates nor anything above U+10FFFF.
 struct Continuation {
   std::size_t count = 0;  // 0: not a lead byte
   unsigned char second_min = 0x80;
@@ -59,7 +59,7 @@ std::string_view unicode_escape(Escape& buffer, unsigned char code) {
   return {buffer.data(), buffer.size()};
 }
 
-// What stands for this character in JSON; `buffer` holds it where it is made.
+// The JSON form of this character; `buffer` holds it if it is an escape.
 std::string_view escaped(std::string_view character, Escape& buffer) {
   const unsigned char first = byte_at(character, 0);
   const bool is_c1_control = character.size() == 2 && first == 0xC2 && byte_at(character, 1) < 0xA0;

@@ -15,7 +15,7 @@ constexpr std::string_view kTextEnd = "\n";
 constexpr std::string_view kTextCutEnd = " (cut)\n";
 constexpr std::size_t kEndBytes = std::max(kJsonCutEnd.size(), kTextCutEnd.size());
 
-// Four letters or five, so that the messages of people's logs stand in a column.
+// Padded to five letters, so that messages are aligned in a text log.
 std::string_view padded_name_of(LogLevel level) {
   switch (level) {
     case LogLevel::kDebug:
@@ -30,7 +30,7 @@ std::string_view padded_name_of(LogLevel level) {
   return "?    ";
 }
 
-// Texts that a person reads without quotes and a shell takes as one word.
+// Texts that need no quotes: a shell takes them as one word.
 bool is_plain(std::string_view text) {
   const auto is_plain_char = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -60,7 +60,7 @@ void LogLine::begin(std::string_view time, LogLevel level, std::string_view mess
     text_.append(time.substr(date_end, time.find('Z') - date_end)).append(" ").append(padded_name_of(level));
     text_ += ' ';
     is_cut_ |= !append_escaped(text_, message, max_message_end);
-    text_ += ' ';  // the second space before the fields, taken back by end() if there are none
+    text_ += ' ';  // the second space before the fields; end() removes it if there are none
   }
 }
 
@@ -116,7 +116,7 @@ void LogLine::add_number(double value) {
   text_.append(digits.data(), result.ptr);
 }
 
-// Ends at max_size at the latest, its quotes included.
+// The result, with its quotes, ends at max_size at the latest.
 void LogLine::add_quoted(std::string_view value, std::size_t max_size) {
   text_ += '"';
   is_cut_ |= !append_escaped(text_, value, max_size - 1);

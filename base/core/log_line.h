@@ -1,4 +1,4 @@
-// LogLine writes one line of the log: escaped, bounded, and valid JSON wherever it was cut.
+// LogLine writes one line of the log: escaped, bounded, and valid JSON even if it was cut.
 #pragma once
 
 #include <cstddef>
@@ -44,9 +44,9 @@ class LogLine {
   bool is_cut_ = false;
 };
 
-// Appends `text` to `out` as the inside of a JSON string. Control characters (those of C1 too, which
-// terminals obey) are escaped, and what is not UTF-8 becomes U+FFFD. Stops before `out` exceeds max_size and
-// says whether all of it fitted.
+// Appends `text` to `out` as the inside of a JSON string. Control characters (also those of C1, which
+// terminals obey) are escaped, and bytes that are not UTF-8 become U+FFFD. Stops before `out` exceeds
+// max_size and returns whether the whole text fitted.
 bool append_escaped(std::string& out, std::string_view text, std::size_t max_size);
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// Where this process stands among the cgroups of its machine, of either version.
+// The cgroup of this process on its machine, of either version.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 namespace ratoon {
 
 struct OwnCgroup {
-  std::filesystem::path mount;   // the outermost one that is to be seen
-  std::filesystem::path folder;  // this process's own: the mount itself where its path is not to be seen
+  std::filesystem::path mount;   // the outermost visible one
+  std::filesystem::path folder;  // this process's own; `mount` if its own is not visible
   bool is_unified = false;       // version 2: one tree for all controllers
 };
 
-// The one that holds this process's "memory" or "cpu", as far as `root`, where /proc and /sys are, has one.
+// The cgroup that limits this process's "memory" or "cpu", if there is one. `root` contains /proc and /sys.
 [[nodiscard]] std::optional<OwnCgroup> own_cgroup(std::string_view controller,
                                                   const std::filesystem::path& root = "/");
 
-// The number after a word that begins a line of a file of a cgroup; after no word, the number that begins the
-// text. Nothing where there is none: "max".
+// The number after `word` at the beginning of a line of a cgroup's file; with an empty word, the number at
+// the beginning of the text. Nothing if there is no number, as for "max".
 [[nodiscard]] std::optional<std::uint64_t> number_after(std::string_view text, std::string_view word);
 
 }  // namespace ratoon

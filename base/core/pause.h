@@ -1,4 +1,4 @@
-// Waits that end by a stop request, or by a deadline that a caller chose.
+// Waits that end on a stop request or at the caller's deadline.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace ratoon {
 
-// A year where it is more: "for ever" added to what a clock shows now would be in the past.
+// Limits a duration to one year: an endless one added to the current time would overflow into the past.
 [[nodiscard]] constexpr Duration waitable(Duration at_most) {
   return std::min<Duration>(at_most, std::chrono::hours(24 * 365));
 }
 
-// Whether all of it passed.
+// Returns whether the whole time passed without a stop request.
 [[nodiscard]] bool pause_for(Duration time, const std::stop_token& stop);
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// Names that no other process draws, and secrets that none guesses.
+// Random names that are unique between processes, and secrets that cannot be guessed.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace ratoon {
 
-// 16 hexadecimal digits from the system; where it has no random numbers yet, of this process's number.
+// 16 hexadecimal digits from the system's random numbers; if there are none yet, from this process's id.
 [[nodiscard]] std::string draw_name();
 
 // `bytes` (at most 256) of the system's random numbers as hexadecimal digits.

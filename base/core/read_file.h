@@ -1,4 +1,4 @@
-// A small file as text: settings, tokens, certificates, messages.
+// Reads a small file as text: settings, tokens, certificates, messages.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace ratoon {
 
-// kNotFound where there is none, kInvalid where it is larger. Waits for no other end of a pipe that somebody
-// put there, but for the bytes of one that has it.
+// kNotFound if there is none, kInvalid if it is larger than `bytes_max`. If the path is a pipe without a
+// writer, it does not wait for one; if a writer has it open, it waits for its bytes.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path,
                                             std::size_t bytes_max = std::size_t{1} << 20);
 

@@ -43,8 +43,8 @@ bool Error::is_retryable() const {
 
 namespace {
 
-// What the system does not say: the way on, where it is always the same one.
-std::string_view way_on(int error_number) {
+// The next step, which the system's message lacks, for errors where it is always the same.
+std::string_view next_step_of(int error_number) {
   switch (error_number) {
     case ENOSPC:
       return "; free room on that volume, or use another one";
@@ -90,7 +90,7 @@ Error system_error(int error_number, std::string_view doing) {
     }
   }();
   return Error(kind, std::string(doing) + ": " + std::system_category().message(error_number) +
-                         std::string(way_on(error_number)));
+                         std::string(next_step_of(error_number)));
 }
 
 }  // namespace ratoon

@@ -1,9 +1,9 @@
-// Strong<Tag, Rep>: a number or a name that cannot be mistaken for another one.
+// Strong<Tag, Rep>: a number or a name of its own type, so that it cannot be mixed up with another.
 //
 //   using Attempt = Strong<struct AttemptTag, std::uint64_t>;
 //   using NodeName = Strong<struct NodeNameTag, std::string>;
 //
-// It can be compared, hashed and stored; there is no arithmetic but next().
+// It can be compared, hashed and stored; next() is the only arithmetic.
 #pragma once
 
 #include <compare>
@@ -28,7 +28,8 @@ class Strong {
   [[nodiscard]] constexpr const Rep& value() const& { return value_; }
   [[nodiscard]] constexpr Rep value() && { return std::move(value_); }
 
-  // The following number. A fencing number that wrapped around would let the dead write: stop instead.
+  // The following number. A fencing number that wrapped around would let superseded processes write: abort
+  // instead.
   [[nodiscard]] constexpr Strong next() const
     requires std::integral<Rep>
   {

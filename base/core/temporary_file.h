@@ -1,5 +1,5 @@
-// The file that fill_file_atomically() writes before it has its name. Its writer holds a lock on it, so that
-// others can tell what a killed writer left behind from what is being written.
+// The file that fill_file_atomically() writes before it gets its name. Its writer holds a lock on it, so that
+// other processes can tell a file that is being written from one that a killed writer left.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +13,10 @@ namespace ratoon {
 struct TemporaryFile {
   std::filesystem::path path;
   UniqueFd fd;
-  UniqueFd lock;  // the same open file: the lock is held until both are closed
+  UniqueFd lock;  // a duplicate of `fd`: the lock is held until both are closed
 };
 
-// A new one beside `path`.
+// Creates a temporary file beside `path`.
 [[nodiscard]] Result<TemporaryFile> create_temporary_file(const std::filesystem::path& path, unsigned mode);
 
 }  // namespace ratoon

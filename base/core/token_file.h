@@ -1,5 +1,5 @@
-// TokenFile: a token that whoever mounts it renews long before it expires. It is read again each minute, and
-// at once where it was refused; while it cannot be read, the last one that could be is used.
+// TokenFile: a token in a file, which is replaced long before the token expires. It is read again each
+// minute, and at once after a refusal. While it cannot be read, the last token that was read is used.
 //
 // Thread contract: any thread.
 #pragma once
@@ -15,10 +15,10 @@ namespace ratoon {
 
 class TokenFile {
  public:
-  // Without a path the token is empty. The clock outlives it.
+  // Without a path the token is empty. The clock must outlive this object.
   TokenFile(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
 
-  // Empty if it could never be read, and then it is looked for each time.
+  // Empty if the file could never be read; then each call tries again.
   [[nodiscard]] std::string token();
   // The token was refused: the next call of token() reads the file again.
   void doubt();
@@ -28,7 +28,7 @@ class TokenFile {
   const Clock& clock_;
   std::mutex mutex_;
   std::string token_;                 // guarded by mutex_
-  std::optional<Timestamp> read_at_;  // guarded by mutex_; nothing: it is to be read
+  std::optional<Timestamp> read_at_;  // guarded by mutex_; nothing: the next call reads the file
 };
 
 }  // namespace ratoon

@@ -1,5 +1,5 @@
 // The protocol, step by step:
-//   1. create a temporary file in the same folder, exclusively, so that nobody else writes it
+//   1. create a temporary file in the same folder, exclusively, so that no other process writes it
 //   2. write all bytes          3. fsync: data and size are on the disk; an error here is final for this file
 //   4. close, and look at the result: some file systems report lost writes only now
 //   5. rename (or link, when the name must be new): the moment at which readers see it

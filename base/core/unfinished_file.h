@@ -1,8 +1,8 @@
-// A file on its way to its name: the protocol of save_file_atomically() in single steps, for who does
-// something of its own around each, as waiting no longer than a deadline.
+// A file that is written before it gets its name: the protocol of save_file_atomically() in single steps, for
+// callers that act around each step, for instance to bound its time.
 //
 //   auto file = UnfinishedFile::create("out/metrics.json");
-//   file->write(bytes);                             // as often as one likes
+//   file->write(bytes);                             // any number of times
 //   file->publish();                                // now it is there, whole, and survives a power cut
 //
 // Thread contract: one thread at a time.
@@ -29,11 +29,11 @@ class UnfinishedFile {
         path_(std::move(other.path_)),
         replaces_(other.replaces_) {}
   UnfinishedFile& operator=(UnfinishedFile&&) = delete;
-  ~UnfinishedFile();  // nothing is left of what was not published
+  ~UnfinishedFile();  // removes the file if it was not published
 
   [[nodiscard]] int fd() const { return temporary_.fd.get(); }
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
-  // The last call. After an error the old file stands, or all of the new one.
+  // The last call. After an error the path has the whole old file, or the whole new one.
   [[nodiscard]] Result<void> publish();
 
  private:
@@ -41,7 +41,7 @@ class UnfinishedFile {
       : temporary_(std::move(temporary)), path_(std::move(path)), replaces_(replaces) {}
   [[nodiscard]] Result<void> give_name();
 
-  TemporaryFile temporary_;  // its path is empty once it is gone, or another's
+  TemporaryFile temporary_;  // its path is empty once it was renamed or moved from
   std::filesystem::path path_;
   bool replaces_;
 };

@@ -8,13 +8,13 @@
 
 namespace ratoon {
 
-// All that are open. A child comes into being while no other thread changes the list: see pthread_atfork().
+// The list of all open ones. pthread_atfork() makes sure that no other thread changes it during a fork.
 struct UnforkedFds {
   std::mutex mutex;
   UnforkedFd* first = nullptr;  // guarded by mutex
 
   static UnforkedFds& all();
-  // In a child: nothing but what may be called there.
+  // Runs in a child: calls only functions that are allowed there.
   void close() {
     for (UnforkedFd* fd = first; fd != nullptr; fd = fd->after_) fd->fd_.reset();
     mutex.unlock();

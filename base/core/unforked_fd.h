@@ -1,6 +1,6 @@
 // UnforkedFd owns a descriptor that belongs to this process alone: a child that is forked and does not exec
-// closes it at once. With an inherited descriptor it would keep a lock after its parent has ended, and
-// nothing could take the parent's place.
+// closes it at once. With an inherited descriptor the child would hold a lock after its parent has ended, and
+// no other process could take the parent's place.
 //
 // Thread contract: each object by one thread at a time; any thread may fork.
 #pragma once
@@ -26,7 +26,7 @@ class UnforkedFd {
   void leave();
 
   UniqueFd fd_;
-  UnforkedFd* before_ = nullptr;  // in the list of all that are open
+  UnforkedFd* before_ = nullptr;  // links of the list of all open ones
   UnforkedFd* after_ = nullptr;
 };
 

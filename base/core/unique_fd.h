@@ -23,10 +23,10 @@ class UniqueFd {
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
 
-  // Closes what was held; an error of that close() is lost.
+  // Closes the held descriptor; an error of that close() is lost.
   void reset(int fd = -1);
 
-  // Closes and reports. The descriptor is gone either way: close() is never repeated.
+  // Closes the descriptor and returns the error. It is gone in either case: close() is never repeated.
   [[nodiscard]] Result<void> close();
 
  private:

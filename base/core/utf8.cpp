@@ -19,7 +19,7 @@ std::size_t ascii_prefix(std::span<const std::byte> bytes) {
   return at;
 }
 
-// Bytes that the character at the beginning takes; 0 if it is none. It is not ASCII.
+// Size of the character at the beginning, which is not ASCII; 0 if it is none.
 std::size_t character_bytes(std::span<const std::byte> bytes) {
   const auto lead = std::to_integer<unsigned>(bytes[0]);
   const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
@@ -38,14 +38,14 @@ bool is_inside_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-// Of ASCII, or of those that C1 adds and terminals obey as well: U+0080 to U+009F.
+// A control character of ASCII or C1 (U+0080 to U+009F), which terminals obey as well.
 bool is_control(std::span<const std::byte> character) {
   const auto first = std::to_integer<unsigned>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7F;
   return first == 0xC2 && std::to_integer<unsigned>(character[1]) < 0xA0;
 }
 
-// With `instead` for each byte that is no text; a control character is one where it is asked for.
+// Replaces each byte that is not text by `instead`, and control characters too unless `with_controls`.
 std::string replaced(std::string_view text, std::string_view instead, bool with_controls) {
   std::string shown;
   shown.reserve(text.size());

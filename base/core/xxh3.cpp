@@ -27,7 +27,7 @@ std::string to_hex(Hash128 hash) {
 
 Result<Hash128> parse_hash128(std::string_view text) {
   if (text.size() != 32 || text.find_first_not_of(kDigits) != std::string_view::npos) {
-    // Of a hostile text, only the beginning.
+    // Shows only the beginning: the text may be long.
     return Error(ErrorKind::kInvalid, "a 128-bit hash has 32 lower-case hexadecimal digits, but this is \"" +
                                           std::string(text.substr(0, 40)) + "\"");
   }
@@ -54,7 +54,7 @@ Xxh3Stream::Xxh3Stream(Xxh3Stream&& other) noexcept = default;
 Xxh3Stream& Xxh3Stream::operator=(Xxh3Stream&& other) noexcept = default;
 Xxh3Stream::~Xxh3Stream() = default;
 
-// The state of the two widths is the same in xxHash; only the digests differ.
+// xxHash has the same state for both widths; only the digests differ.
 void Xxh3Stream::update(std::span<const std::byte> data) {
   XXH3_128bits_update(&state_->xxh3, data.data(), data.size());
 }

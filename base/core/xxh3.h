@@ -1,4 +1,4 @@
-// XXH3 (64 and 128 bits, seed 0): the identity of tensors and shards. Fast, and no defence against an
+// XXH3 (64 and 128 bits, seed 0): the identity of tensors and shards. Fast, but no protection against an
 // adversary.
 #pragma once
 
@@ -31,7 +31,7 @@ struct Hash128 {
 [[nodiscard]] std::uint64_t xxh3_64(std::span<const std::byte> data);
 [[nodiscard]] Hash128 xxh3_128(std::span<const std::byte> data);
 
-// The same hashes of bytes that come in pieces. Digests may be read at any time, both kinds from one stream.
+// The same hashes for bytes that come in pieces. Digests may be read at any time, both kinds from one stream.
 class Xxh3Stream {
  public:
   Xxh3Stream();
@@ -43,7 +43,7 @@ class Xxh3Stream {
   [[nodiscard]] std::uint64_t digest64() const;
   [[nodiscard]] Hash128 digest128() const;
 
-  // Forgets all bytes; the stream is as new.
+  // Forgets all bytes, as in a new stream.
   void reset();
 
  private:

@@ -1,4 +1,4 @@
-// HTTP messages as plain values. Nothing here knows a socket or a library.
+// HTTP messages as plain values, without sockets or libraries.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,8 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 
-#include "base/http/server_core.h"
-#include "base/http/server_session.h"
+#include "base/http/server/server_core.h"
+#include "base/http/server/server_session.h"
 
 namespace ratoon::http {
 namespace {
@@ -15,10 +15,9 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// So many connections more than connections_max are answered 503; what comes on top of them is closed
-// unanswered.
+// This many connections beyond connections_max are answered 503; further ones are closed without an answer.
 constexpr std::size_t kRefusingMax = 64;
-// After the process has run out of descriptors: a moment for others to give some back.
+// The pause after the process has run out of descriptors, until some may be free again.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 class BeastServer final : public HttpServer {

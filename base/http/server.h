@@ -1,4 +1,4 @@
-// HttpServer: a small HTTP/1.1 server whose handlers may answer later, from any thread (long polls park no
+// HttpServer: a small HTTP/1.1 server whose handlers may answer later, from any thread (a long poll blocks no
 // thread).
 //
 //   auto server = HttpServer::start({.port = 0}, [](ServerRequest request, Responder responder) {
@@ -36,14 +36,14 @@ struct ServerRequest {
 class StreamWriter {
  public:
   virtual ~StreamWriter() = default;
-  // Blocks while too much is unsent; an error once the other side is gone or the server stops.
+  // Blocks while too much is unsent. Returns an error once the client is gone or the server stops.
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
-  // Ends the reply in order. Destruction without it cuts the connection, so that the other side sees a broken
-  // reply.
+  // Ends the reply properly. Without this call the destructor cuts the connection, so that the client sees a
+  // broken reply.
   virtual void finish() = 0;
 };
 
-// The right to answer one request, once. Movable; dropped without an answer it sends 500.
+// The right to answer one request, once. Movable. If it is destroyed without an answer, it sends 500.
 class Responder {
  public:
   class Connection;
@@ -52,15 +52,15 @@ class Responder {
   Responder& operator=(Responder&&) noexcept;
   ~Responder();
 
-  // The other side has shown who it is: its connection is no stranger's any more (strangers_max), but one of
-  // that owner, who may have so many. For one more the owner's oldest is closed. Without a number there is no
+  // Marks the connection as authenticated: it no longer counts for unauthenticated_connections_max, but as a
+  // connection of `owner`. If the owner then has more than `connections_max`, its oldest is closed. 0: no
   // limit.
-  void vouch(const std::string& owner = {}, std::size_t connections_max = 0) const;
+  void mark_authenticated(const std::string& owner = {}, std::size_t connections_max = 0) const;
 
   void send(Response response);
   [[nodiscard]] std::unique_ptr<StreamWriter> stream(int status, Headers headers);
 
-  // Whether the other side closed its connection while we took our time.
+  // Whether the client closed its connection before the answer.
   [[nodiscard]] bool is_abandoned() const;
 
  private:
@@ -75,8 +75,7 @@ struct TlsServerOptions {
   std::string client_ca_pem{};  // not empty: clients must show a certificate of this authority
 };
 
-// The address of a server that is reached over IPv6 and over IPv4, or over IPv4 where the machine has no
-// IPv6.
+// The address for a server that listens on IPv6 and IPv4, or on IPv4 alone if the machine has no IPv6.
 inline constexpr const char* kEveryAddress = "::";
 
 struct ServerOptions {
@@ -90,14 +89,16 @@ struct ServerOptions {
   Duration head_deadline{std::chrono::seconds(10)};  // TLS handshake and head, from the first byte on
   Duration body_deadline{std::chrono::seconds(30)};
   Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
-  Duration write_deadline{std::chrono::seconds(30)};  // the other side takes nothing
-  // For a whole reply, from its first piece on, however steadily the other side takes it; nothing: no limit.
+  Duration write_deadline{std::chrono::seconds(30)};  // the client reads nothing
+  // For a whole reply, from its first piece on, even if the client reads steadily; nothing: no limit.
   std::optional<Duration> reply_deadline{};
-  // Connections that nobody has vouched for; nothing: as many as there are connections. For one more, one of
-  // the address that has the most is closed, or the newest where no address crowds (base/http/strangers.h).
-  std::optional<std::size_t> strangers_max{};
-  // Of those: for a whole request, from the connection (TLS handshake included) or the reply before it on.
-  Duration stranger_deadline{std::chrono::seconds(10)};
+  // The greatest number of unauthenticated connections; nothing: no limit of their own. One more closes one
+  // of the address that has the most, or the newest if no address has many
+  // (base/http/server/unauthenticated_connections.h).
+  std::optional<std::size_t> unauthenticated_connections_max{};
+  // For a whole request on such a connection, from its beginning (TLS handshake included) or from the reply
+  // before.
+  Duration unauthenticated_deadline{std::chrono::seconds(10)};
 };
 
 class HttpServer {
@@ -106,8 +107,8 @@ class HttpServer {
   virtual ~HttpServer() = default;
 
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  // Of a TLS server: connections from now on are shown this certificate, those that are open stay as they
-  // are. kInvalid: it cannot be used, and nothing changes.
+  // For a TLS server: new connections get this certificate, open ones keep theirs. kInvalid: it cannot be
+  // used, and nothing changes.
   [[nodiscard]] virtual Result<void> renew(const TlsServerOptions& tls) = 0;
   // Stops taking connections, cuts those that are open and waits for running handlers. Also done on
   // destruction.

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/http/connect.h"
-#include "base/http/cpprest_lane.h"
-#include "base/http/direct_lane.h"
-#include "base/http/lane.h"
-#include "base/http/socket_meter.h"
+#include "base/http/client/client_connection.h"
+#include "base/http/client/connect.h"
+#include "base/http/client/cpprest_connection.h"
+#include "base/http/client/direct_connection.h"
+#include "base/http/client/socket_meter.h"
 #include "base/http/syntax.h"
 #include "base/http/url.h"
 
@@ -20,33 +20,33 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Idle lanes, the most recently used of an origin first. Lanes that the other side has closed are dropped on
-// the way.
-class LanePool {
+// Idle connections, the most recently used of an origin first. Connections that the server has closed are
+// dropped on the way.
+class ConnectionPool {
  public:
-  explicit LanePool(std::size_t idle_max) : idle_max_(idle_max) {}
+  explicit ConnectionPool(std::size_t idle_max) : idle_max_(idle_max) {}
 
-  std::unique_ptr<Lane> take(const std::string& origin) {
-    std::vector<std::unique_ptr<Lane>> dropped;  // destroyed after the lock
+  std::unique_ptr<ClientConnection> take(const std::string& origin) {
+    std::vector<std::unique_ptr<ClientConnection>> dropped;  // destroyed after the lock
     const std::lock_guard lock(mutex_);
     for (auto it = idle_.rbegin(); it != idle_.rend();) {
       if (it->first != origin) {
         ++it;
         continue;
       }
-      auto lane = std::move(it->second);
+      auto connection = std::move(it->second);
       it = decltype(it)(idle_.erase(std::next(it).base()));
-      if (!has_input(lane->socket())) return lane;
-      dropped.push_back(std::move(lane));
+      if (!has_input(connection->socket())) return connection;
+      dropped.push_back(std::move(connection));
     }
     return nullptr;
   }
 
-  void give_back(const std::string& origin, std::unique_ptr<Lane> lane) {
-    if (has_input(lane->socket())) return;
-    std::unique_ptr<Lane> dropped;
+  void give_back(const std::string& origin, std::unique_ptr<ClientConnection> connection) {
+    if (has_input(connection->socket())) return;
+    std::unique_ptr<ClientConnection> dropped;
     const std::lock_guard lock(mutex_);
-    idle_.emplace_back(origin, std::move(lane));
+    idle_.emplace_back(origin, std::move(connection));
     if (idle_.size() > idle_max_) {
       dropped = std::move(idle_.front().second);
       idle_.erase(idle_.begin());
@@ -56,10 +56,11 @@ class LanePool {
  private:
   const std::size_t idle_max_;
   std::mutex mutex_;
-  std::vector<std::pair<std::string, std::unique_ptr<Lane>>> idle_;  // oldest first; guarded by mutex_
+  std::vector<std::pair<std::string, std::unique_ptr<ClientConnection>>>
+      idle_;  // oldest first; guarded by mutex_
 };
 
-// The whole body in memory, up to the limit.
+// Collects the whole body in memory, up to the limit.
 class CollectingSink final : public BodySink {
  public:
   CollectingSink(const Request& request, const Url& url, std::size_t bytes_max)
@@ -112,14 +113,16 @@ Result<void> check_request(const Request& request, const Url& url) {
   return {};
 }
 
-// Makes a lane of a connected socket; `tls` is null for http.
-using MakeLane = Result<std::unique_ptr<Lane>> (*)(const Url& url, std::string expected_name,
-                                                   UniqueFd connected, std::shared_ptr<const TlsClient> tls);
+// Makes a ClientConnection from a connected socket; `tls` is null for http.
+using MakeConnection = Result<std::unique_ptr<ClientConnection>> (*)(const Url& url,
+                                                                     std::string expected_name,
+                                                                     UniqueFd connected,
+                                                                     std::shared_ptr<const TlsClient> tls);
 
 class PoolingTransport final : public HttpTransport {
  public:
-  PoolingTransport(MakeLane make_lane, const TransportOptions& options)
-      : make_lane_(make_lane),
+  PoolingTransport(MakeConnection make_connection, const TransportOptions& options)
+      : make_connection_(make_connection),
         server_name_(options.tls.server_name),
         pool_(options.idle_connections_max),
         tls_(TlsClient::make(options.tls)) {}
@@ -150,19 +153,18 @@ class PoolingTransport final : public HttpTransport {
     // The Host header is part of the key: cpprestsdk keeps its connections by it.
     const std::string origin = (url.is_https ? "s" : "p") + url.host + ":" + std::to_string(url.port) + " " +
                                std::string(request.headers.get("Host"));
-    if (auto lane = pool_.take(origin)) {
-      auto outcome = lane->run(plan);
-      if (!outcome.error && outcome.is_reusable) pool_.give_back(origin, std::move(lane));
-      // Where the server closed the kept connection just as we used it, nobody knows whether it read the
-      // request.
+    if (auto connection = pool_.take(origin)) {
+      auto outcome = connection->run(plan);
+      if (!outcome.error && outcome.is_reusable) pool_.give_back(origin, std::move(connection));
+      // If the server closed the kept connection during this call, it is unknown whether it read the request.
       const bool is_repeatable =
           outcome.was_never_sent || (outcome.has_had_no_reply && is_idempotent(request.method));
       if (!is_repeatable) return finish(std::move(outcome));
     }
-    auto lane = open_lane(plan);
-    if (!lane) return lane.error();
-    auto outcome = (*lane)->run(plan);
-    if (!outcome.error && outcome.is_reusable) pool_.give_back(origin, std::move(*lane));
+    auto connection = open_connection(plan);
+    if (!connection) return connection.error();
+    auto outcome = (*connection)->run(plan);
+    if (!outcome.error && outcome.is_reusable) pool_.give_back(origin, std::move(*connection));
     return finish(std::move(outcome));
   }
 
@@ -171,7 +173,7 @@ class PoolingTransport final : public HttpTransport {
     return std::move(outcome.head);
   }
 
-  Result<std::unique_ptr<Lane>> open_lane(const CallPlan& plan) {
+  Result<std::unique_ptr<ClientConnection>> open_connection(const CallPlan& plan) {
     if (plan.url.is_https && !tls_) return tls_.error();
     Duration within = plan.limits.connect;
     if (plan.deadline) {
@@ -182,12 +184,13 @@ class PoolingTransport final : public HttpTransport {
     auto connected = connect_to(plan.url, within, plan.stop);
     if (!connected) return connected.error();
     std::string name = server_name_.empty() ? plan.url.host : server_name_;
-    return make_lane_(plan.url, std::move(name), std::move(*connected), plan.url.is_https ? *tls_ : nullptr);
+    return make_connection_(plan.url, std::move(name), std::move(*connected),
+                            plan.url.is_https ? *tls_ : nullptr);
   }
 
-  const MakeLane make_lane_;
+  const MakeConnection make_connection_;
   const std::string server_name_;
-  LanePool pool_;
+  ConnectionPool pool_;
   const Result<std::shared_ptr<const TlsClient>> tls_;
 };
 
@@ -195,11 +198,11 @@ class PoolingTransport final : public HttpTransport {
 
 std::unique_ptr<HttpTransport> make_transport(const TransportOptions& options) {
   prepare_library();
-  return std::make_unique<PoolingTransport>(&CpprestLane::make, options);
+  return std::make_unique<PoolingTransport>(&CpprestConnection::make, options);
 }
 
 std::unique_ptr<HttpTransport> make_direct_transport(const TransportOptions& options) {
-  return std::make_unique<PoolingTransport>(&make_direct_lane, options);
+  return std::make_unique<PoolingTransport>(&make_direct_connection, options);
 }
 
 }  // namespace ratoon::http

@@ -1,4 +1,4 @@
-// HttpTransport: the one door through which Ratoon makes HTTP calls. Calls block and can be stopped from
+// HttpTransport: every HTTP call of Ratoon goes through it. Calls block and can be stopped from
 // outside.
 //
 // Thread contract: every method may be called from any number of threads at once.
@@ -20,7 +20,7 @@
 
 namespace ratoon::http {
 
-// Bytes to send that do not lie in memory at once.
+// Bytes to send that are not all in memory.
 class BodySource {
  public:
   virtual ~BodySource() = default;
@@ -41,7 +41,7 @@ struct Request {
 // Every call is bounded. A zero duration means no bound of that kind.
 struct Limits {
   Duration total{std::chrono::seconds(30)};    // from the call to the last byte of the reply
-  Duration silence{std::chrono::seconds(30)};  // between two bytes from the other side
+  Duration silence{std::chrono::seconds(30)};  // between two bytes from the server
   Duration connect{std::chrono::seconds(5)};
   std::size_t head_bytes_max = 64 * 1024;
   std::size_t body_bytes_max = 16 * 1024 * 1024;  // not applied to streamed replies
@@ -77,7 +77,7 @@ class HttpTransport {
 
 struct TlsClientOptions {
   std::string ca_pem{};           // trusted authorities; empty: the system's
-  std::string certificate_pem{};  // our own, for servers that ask for one
+  std::string certificate_pem{};  // of this client, for servers that ask for one
   std::string private_key_pem{};
   std::string server_name{};  // expected name in the server's certificate; empty: the URL's host
 };
@@ -87,11 +87,12 @@ struct TransportOptions {
   std::size_t idle_connections_max = 16;
 };
 
-// The transport over cpprestsdk: what trainers and tools call with.
+// The transport over cpprestsdk, for trainers and tools.
 [[nodiscard]] std::unique_ptr<HttpTransport> make_transport(const TransportOptions& options = {});
 
 // The same without threads of its own, for the operator: it makes thousands of small calls and reads watches
-// of many small pieces, which cost a tenth in the thread that waits for them (docs/design/0001-http.md).
+// of many small pieces, which cost a tenth if the waiting thread makes them itself
+// (docs/design/0001-http.md).
 [[nodiscard]] std::unique_ptr<HttpTransport> make_direct_transport(const TransportOptions& options = {});
 
 }  // namespace ratoon::http

@@ -10,7 +10,7 @@
 namespace ratoon::http {
 namespace {
 
-// Neither the query nor what stands before an '@' is repeated: both may hold a secret.
+// Repeats neither the query nor anything before an '@': both may hold a secret.
 Error bad_url(std::string_view text, std::string_view problem) {
   std::string_view shown = text.substr(0, text.find('?'));
   if (shown.find('@') != std::string_view::npos) shown = shown.substr(0, shown.find("//"));

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <span>
 
-#include "agent/src/checkpoint/inventory.h"
-#include "agent/src/checkpoint/pins.h"
-#include "agent/src/checkpoint/removal.h"
-#include "agent/src/checkpoint/retention.h"
+#include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/checkpoint/retention/pins.h"
+#include "agent/src/checkpoint/retention/removal.h"
+#include "agent/src/checkpoint/retention/retention.h"
 #include "base/core/random_name.h"
 #include "cli/checkpoint/verify.h"
 
@@ -22,7 +22,8 @@ Result<void> remove_if_there(Disk& disk, const std::string& path) {
   return removed;
 }
 
-// What is left of a checkpoint, found before any of it goes: with a link in the way nothing is removed.
+// The files that are left of a checkpoint. They are listed before any is removed: if a link is found in a
+// path, nothing is removed.
 struct Left {
   std::vector<std::string> receipts;
   std::vector<std::string> packs;
@@ -38,17 +39,17 @@ Result<Left> find_left(const Disk& disk, const CheckpointId& id) {
 
 Result<void> remove_files(Disk& disk, const std::string& folder, const std::vector<std::string>& files) {
   if (auto removed = checkpoint::remove_rank_files(disk, folder, files); !removed) return removed;
-  // Full while something of somebody, or another step, is in it.
+  // Not empty while another program's file, or another step, is in it.
   static_cast<void>(disk.remove_folder(checkpoint::folder_of(folder)));
   return {};
 }
 
-// Whether it is gone. The manifest goes last: as long as anything is left it says whose that is, and the next
-// gc finds it.
+// Returns whether it was removed. The manifest is removed last: until then it names the owner of the other
+// files, and the next gc finds them.
 Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
   const auto left = find_left(disk, id);
   if (!left) return left.error();
-  // Somebody may want it kept since the survey.
+  // It may have been pinned since the survey.
   const auto was_pinned = checkpoint::is_pinned(disk, id);
   if (!was_pinned) return was_pinned.error();
   if (*was_pinned) return false;
@@ -65,7 +66,7 @@ Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
   return true;
 }
 
-// A late writer may have committed meanwhile what the survey found abandoned.
+// A slow writer may have committed a checkpoint that the survey found uncommitted.
 Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
   const auto manifest = checkpoint::read_manifest(disk, id);
   if (manifest) return true;
@@ -73,9 +74,9 @@ Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
   return manifest.error();
 }
 
-// Or a run may have found it bad, or given its lineage up, or somebody wants it kept, as what a run was just
-// letting go: the packs stay. Looked at after manifests/, since a manifest is there until its copy is
-// elsewhere.
+// Returns whether the packs must stay: a run may have quarantined the checkpoint or given up its lineage, or
+// a user may have pinned it while a run was retiring it. Call this after looking at manifests/: a manifest
+// stays there until its copy is in the other folder.
 Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   const auto given_up = checkpoint::given_up_checkpoints(disk);
   if (!given_up) return given_up.error();
@@ -83,14 +84,14 @@ Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   return checkpoint::is_pinned(disk, id);
 }
 
-// Whether it is gone.
+// Returns whether it was removed.
 Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto was_wanted = is_wanted_now(disk, id);
   if (!was_wanted) return was_wanted.error();
   if (*was_wanted) return false;
   const auto left = find_left(disk, id);
   if (!left) return left.error();
-  // Votes go first: a pack without its vote is in no commit.
+  // Receipts are removed first: a pack without its receipt is in no commit.
   if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes)
     return votes.error();
   const auto is_late = is_committed_now(disk, id);
@@ -98,7 +99,7 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto is_wanted = is_wanted_now(disk, id);
   if (!is_wanted) return is_wanted.error();
   if (*is_wanted) return false;
-  // As a run does it: a commit of an older attempt beside a newer one is nobody's choice.
+  // A run does the same: no run would choose a commit of an older attempt beside a newer one.
   const auto removed = *is_late ? checkpoint::remove_checkpoint(disk, id)
                                 : remove_files(disk, checkpoint::packs_folder(id), left->packs);
   if (!removed) return removed.error();
@@ -106,20 +107,20 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
 }
 
 Result<bool> remove(Disk& disk, const GcItem& item) {
-  if (item.kind == Waste::kUncommitted) return remove_uncommitted(disk, item.id);
-  if (item.kind == Waste::kRetired) return checkpoint::retire_checkpoint(disk, item.id, draw_name());
+  if (item.kind == GarbageKind::kUncommitted) return remove_uncommitted(disk, item.id);
+  if (item.kind == GarbageKind::kRetired) return checkpoint::retire_checkpoint(disk, item.id, draw_name());
   return remove_quarantined(disk, item.id);
 }
 
 }  // namespace
 
-std::string_view name_of(Waste kind) {
+std::string_view name_of(GarbageKind kind) {
   switch (kind) {
-    case Waste::kUncommitted:
+    case GarbageKind::kUncommitted:
       return "uncommitted";
-    case Waste::kQuarantined:
+    case GarbageKind::kQuarantined:
       return "quarantined";
-    case Waste::kRetired:
+    case GarbageKind::kRetired:
       break;
   }
   return "retired";
@@ -129,24 +130,24 @@ GcPlan plan_gc(const Survey& survey, const GcRules& rules) {
   GcPlan plan;
   std::vector<checkpoint::KeptCheckpoint> complete;
   for (const FoundCheckpoint& found : survey.checkpoints) {
-    if (found.standing != Standing::kComplete) continue;
+    if (found.standing != CheckpointState::kComplete) continue;
     complete.push_back({.id = found.id, .size_bytes = found.size_bytes, .is_pinned = found.is_pinned});
   }
   if (complete.empty()) return plan;
   plan.newest = complete.front().id;
 
   for (const Uncommitted& one : survey.uncommitted)
-    if (one.id < plan.newest) plan.items.push_back({Waste::kUncommitted, one.id, one.size_bytes});
+    if (one.id < plan.newest) plan.items.push_back({GarbageKind::kUncommitted, one.id, one.size_bytes});
   std::vector<CheckpointId> retired;
   if (rules.keep_last != 0)
     retired = checkpoint::choose_retired(complete, {.last = rules.keep_last, .every_steps = rules.keep_every},
                                          plan.newest.attempt);
   for (const FoundCheckpoint& found : survey.checkpoints) {
-    if (found.standing == Standing::kSetAside && rules.empties_quarantine && found.id < plan.newest &&
+    if (found.standing == CheckpointState::kSetAside && rules.empties_quarantine && found.id < plan.newest &&
         !found.is_pinned)
-      plan.items.push_back({Waste::kQuarantined, found.id, found.size_bytes});
+      plan.items.push_back({GarbageKind::kQuarantined, found.id, found.size_bytes});
     if (std::ranges::find(retired, found.id) != retired.end())
-      plan.items.push_back({Waste::kRetired, found.id, found.size_bytes});
+      plan.items.push_back({GarbageKind::kRetired, found.id, found.size_bytes});
   }
   return plan;
 }
@@ -156,11 +157,11 @@ Result<void> carry_out(Disk& disk, const Survey& survey, const GcPlan& plan,
                        const std::function<void(const GcItem&)>& on_removed) {
   if (plan.items.empty()) return {};
   const auto newest = std::ranges::find(survey.checkpoints, plan.newest, &FoundCheckpoint::id);
-  const Verified verified = verify_checkpoint(disk, *newest, on_verified);
-  if (verified.verdict != Verdict::kGood) {
-    return Error(verified.verdict == Verdict::kBad       ? ErrorKind::kCorrupted
-                 : verified.verdict == Verdict::kRetired ? ErrorKind::kConflict
-                                                         : ErrorKind::kIo,
+  const VerifyResult verified = verify_checkpoint(disk, *newest, on_verified);
+  if (verified.verdict != VerifyOutcome::kGood) {
+    return Error(verified.verdict == VerifyOutcome::kBad       ? ErrorKind::kCorrupted
+                 : verified.verdict == VerifyOutcome::kRetired ? ErrorKind::kConflict
+                                                               : ErrorKind::kIo,
                  "nothing is removed, since the newest checkpoint, of " + shown(plan.newest) + ", is " +
                      std::string(name_of(verified.verdict)) + ": " + verified.why);
   }

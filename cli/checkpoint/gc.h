@@ -1,6 +1,6 @@
-// What may be removed from a run's folder, and its removal. The rules are the run's own (retention.h); what
-// does not bear a name of ours stays, and so does everything that is newer than the newest checkpoint. What
-// is pinned stays, also where it is pinned at the last moment.
+// Chooses and removes garbage in a run's folder. The rules are the run's own (retention.h). Files that Ratoon
+// did not name stay, and so does everything newer than the newest checkpoint. A pinned checkpoint stays, also
+// where it is pinned at the last moment.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@
 namespace ratoon::cli {
 
 struct GcRules {
-  std::uint64_t keep_last = 0;   // 0: no checkpoint that is committed goes
-  std::uint64_t keep_every = 0;  // and each whose step is a multiple; 0: none
+  std::uint64_t keep_last = 0;   // 0: every committed checkpoint stays
+  std::uint64_t keep_every = 0;  // also keeps each step that is a multiple; 0: none
   bool empties_quarantine = false;
 };
 
-enum class Waste { kUncommitted, kQuarantined, kRetired };
+enum class GarbageKind { kUncommitted, kQuarantined, kRetired };
 
-// The word of tables and of --json: "uncommitted", "quarantined", "retired".
-[[nodiscard]] std::string_view name_of(Waste kind);
+// The name in tables and in --json: "uncommitted", "quarantined", "retired".
+[[nodiscard]] std::string_view name_of(GarbageKind kind);
 
 struct GcItem {
-  Waste kind = Waste::kUncommitted;
+  GarbageKind kind = GarbageKind::kUncommitted;
   checkpoint::CheckpointId id;
   std::uint64_t size_bytes = 0;
 };
 
 struct GcPlan {
-  checkpoint::CheckpointId newest;  // what the plan rests on: it must read back before anything goes
+  checkpoint::CheckpointId newest;  // must verify before anything is removed
   std::vector<GcItem> items;
 };
 
-// Nothing may go where nothing is complete: what is in quarantine says that there was something to lose.
+// Plans no removal where no checkpoint is complete: a quarantined one may be all that is left of the run.
 [[nodiscard]] GcPlan plan_gc(const Survey& survey, const GcRules& rules);
 
-// `on_removed` hears of each item that is gone. kCorrupted, and nothing is removed, where the newest
-// checkpoint does not read back; `on_verified` is told of its bytes.
+// Calls `on_removed` for each item that it removed. Returns kCorrupted, and removes nothing, if the newest
+// checkpoint does not verify; `on_verified` gets the number of its bytes that were read.
 [[nodiscard]] Result<void> carry_out(checkpoint::Disk& disk, const Survey& survey, const GcPlan& plan,
                                      const std::function<void(std::uint64_t)>& on_verified,
                                      const std::function<void(const GcItem&)>& on_removed);

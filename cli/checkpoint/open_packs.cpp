@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-#include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/commit/inventory.h"
 
 namespace ratoon::cli {
 
@@ -17,7 +17,7 @@ Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const che
   if (only_rank && *only_rank >= manifest.packs.size()) {
     return Error(ErrorKind::kNotFound,
                  "the checkpoint of " + shown(id) + " has " + std::to_string(manifest.packs.size()) +
-                     " ranks, from 0 on; there is no rank " + std::to_string(*only_rank));
+                     " ranks, numbered from 0; there is no rank " + std::to_string(*only_rank));
   }
   std::vector<OpenPack> packs;
   for (const auto& record : manifest.packs) {
@@ -33,12 +33,12 @@ Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const che
   return packs;
 }
 
-Result<OpenCheckpoint> open_checkpoint(const checkpoint::Disk& disk, const Wish& wish,
+Result<OpenCheckpoint> open_checkpoint(const checkpoint::Disk& disk, const CheckpointSelection& selection,
                                        std::optional<std::uint32_t> only_rank) {
-  return unless_retired([&]() -> Result<OpenCheckpoint> {
+  return retry_if_retired([&]() -> Result<OpenCheckpoint> {
     const auto survey = take_survey(disk);
     if (!survey) return survey.error();
-    const auto found = choose(*survey, wish);
+    const auto found = choose(*survey, selection);
     if (!found) return found.error();
     auto packs = open_packs(disk, (*found)->id, *(*found)->manifest, only_rank);
     if (!packs) return packs.error();
@@ -50,7 +50,7 @@ void raise_limit_of_open_files() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));  // refused: open() will say so
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));  // if this fails, open() reports the error
 }
 
 }  // namespace ratoon::cli

@@ -1,5 +1,5 @@
-// The packs of one checkpoint, each open and its header verified. From then on they can be read to the end,
-// also where the run retires them meanwhile; but not in a store, where what was retired is gone at once.
+// The packs of one checkpoint, each open and with a verified header. From then on they can be read to the end
+// even if the run retires them. This does not hold in a store: there a retired pack is gone at once.
 #pragma once
 
 #include <optional>
@@ -8,45 +8,47 @@
 
 #include <ratoon/result.h>
 
-#include "agent/src/checkpoint/pack_reader.h"
+#include "agent/src/checkpoint/load/pack_reader.h"
 #include "cli/checkpoint/survey.h"
 
 namespace ratoon::cli {
 
 struct OpenPack {
   checkpoint::PackRecord record;
-  std::string name;  // its path, as messages show it
+  std::string name;  // its path as shown in messages
   checkpoint::PackReader reader;
 };
 
-// Whether the run has retired it since it was looked for: what is missing of it then is no damage.
+// Whether the run has retired the checkpoint since it was looked up. If so, a missing file is not damage.
 [[nodiscard]] bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id);
 
-// Of all ranks, or of one. kConflict: the run has retired the checkpoint since it was looked for.
+// Opens the packs of all ranks, or of one. kConflict: the run has retired the checkpoint since it was looked
+// up.
 [[nodiscard]] Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk,
                                                        const checkpoint::CheckpointId& id,
                                                        const checkpoint::Manifest& manifest,
                                                        std::optional<std::uint32_t> only_rank = {});
 
-// One checkpoint with its packs, chosen again where the run retires it in between.
+// One checkpoint with its packs. Another one is chosen if the run retires the first in between.
 struct OpenCheckpoint {
   FoundCheckpoint found;
   std::vector<OpenPack> packs;
 };
-[[nodiscard]] Result<OpenCheckpoint> open_checkpoint(const checkpoint::Disk& disk, const Wish& wish,
+[[nodiscard]] Result<OpenCheckpoint> open_checkpoint(const checkpoint::Disk& disk,
+                                                     const CheckpointSelection& selection,
                                                      std::optional<std::uint32_t> only_rank = {});
 
-// What `once` gives; called again, five times at most, where the run has retired meanwhile what it had
-// chosen, and said kConflict.
+// Returns the result of `once`. Calls it up to five times while it returns kConflict, which means that the
+// run has retired the checkpoint that it had chosen.
 template <typename Once>
-[[nodiscard]] auto unless_retired(const Once& once) {
+[[nodiscard]] auto retry_if_retired(const Once& once) {
   auto result = once();
   for (int again = 1; again < 5 && !result && result.error().kind() == ErrorKind::kConflict; ++again)
     result = once();
   return result;
 }
 
-// A checkpoint of thousands of ranks is as many open files.
+// Raises the soft limit to the hard one: a checkpoint of thousands of ranks needs as many open files.
 void raise_limit_of_open_files();
 
 }  // namespace ratoon::cli

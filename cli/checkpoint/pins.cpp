@@ -15,18 +15,18 @@ using checkpoint::Pin;
 
 constexpr std::size_t kPinsNamedMax = 10;
 
-// kConflict where its run has retired it, or set it aside, since it was chosen.
-Result<MadePin> pin_once(Disk& disk, const Wish& wish, const std::string& why) {
+// kConflict if its run has retired it, or set it aside, since it was chosen.
+Result<MadePin> pin_once(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
   const auto survey = take_survey(disk);
   if (!survey) return survey.error();
-  const auto found = choose(*survey, wish);
+  const auto found = choose(*survey, selection);
   if (!found) return found.error();
   const checkpoint::CheckpointId id = (*found)->id;
   const auto is_new = checkpoint::pin(disk, id, why, draw_name());
   if (!is_new) return is_new.error().with_context("pinning " + shown(id));
   if (!is_retired(disk, id))
     return MadePin{{id, checkpoint::why_pinned(disk, id)}, *is_new, disk.shown(checkpoint::pin_path(id))};
-  // What somebody pinned before is not ours to remove.
+  // A pin that was there before is not ours to remove.
   if (*is_new) {
     if (auto removed = checkpoint::unpin(disk, id); !removed)
       return removed.error().with_context("removing the pin of " + shown(id) + ", which is gone");
@@ -47,32 +47,33 @@ std::string names_of(const std::vector<Pin>& pins) {
 }  // namespace
 
 std::string fault_of_reason(const std::string& why) {
-  if (why.find_first_not_of(' ') == std::string::npos) return "is empty; expected why it is kept";
+  if (why.find_first_not_of(' ') == std::string::npos)
+    return "is empty; expected a reason to keep the checkpoint";
   if (why.size() > checkpoint::kPinReasonBytesMax)
     return "has " + std::to_string(why.size()) + " bytes; expected " +
            std::to_string(checkpoint::kPinReasonBytesMax) + " at most";
-  if (printable(why) != why) return "has a control character or is no UTF-8; expected one line of text";
+  if (printable(why) != why) return "has a control character or is not UTF-8; expected one line of text";
   return "";
 }
 
-Result<MadePin> make_pin(Disk& disk, const Wish& wish, const std::string& why) {
-  const auto once = [&] { return pin_once(disk, wish, why); };
-  // Who names a checkpoint wants that one or none.
-  return wish.step || wish.attempt ? once() : unless_retired(once);
+Result<MadePin> make_pin(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
+  const auto once = [&] { return pin_once(disk, selection, why); };
+  // A named checkpoint is not replaced by another.
+  return selection.step || selection.attempt ? once() : retry_if_retired(once);
 }
 
-Result<Pin> choose_pin(const std::vector<Pin>& pins, const Wish& wish) {
-  std::vector<Pin> wished;
-  std::ranges::copy_if(pins, std::back_inserter(wished), [&](const Pin& pin) {
-    return (!wish.step || pin.id.step.value() == *wish.step) &&
-           (!wish.attempt || pin.id.attempt.value() == *wish.attempt);
+Result<Pin> choose_pin(const std::vector<Pin>& pins, const CheckpointSelection& selection) {
+  std::vector<Pin> selected;
+  std::ranges::copy_if(pins, std::back_inserter(selected), [&](const Pin& pin) {
+    return (!selection.step || pin.id.step.value() == *selection.step) &&
+           (!selection.attempt || pin.id.attempt.value() == *selection.attempt);
   });
-  if (wished.size() == 1) return wished.front();
+  if (selected.size() == 1) return selected.front();
   if (pins.empty()) return Error(ErrorKind::kNotFound, "nothing is pinned here");
-  if (wished.empty())
+  if (selected.empty())
     return Error(ErrorKind::kNotFound, "no such checkpoint is pinned; pinned are: " + names_of(pins));
   return Error(ErrorKind::kInvalid,
-               "several are pinned; say which with --step and --attempt: " + names_of(wished));
+               "several are pinned; say which with --step and --attempt: " + names_of(selected));
 }
 
 }  // namespace ratoon::cli

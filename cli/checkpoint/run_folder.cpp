@@ -6,20 +6,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/file_names.h"
-#include "agent/src/checkpoint/run_files.h"
-#include "operator/local/run_folder.h"
+#include "agent/src/checkpoint/commit/run_files.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/format/file_names.h"
+#include "operator/local/folder/run_folder.h"
 
 namespace ratoon::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-// "ratoon-runs/counter" has them in "checkpoints/counter".
+// "ratoon-runs/counter" has its checkpoints in "checkpoints/counter".
 constexpr int kDepthMax = 3;
 constexpr std::size_t kRunsNamedMax = 5;
-constexpr const char* kStatusFile = "status.json";  // of `ratoon run`
+constexpr const char* kStatusFile = "status.json";  // written by `ratoon run`
 
 void find_below(const fs::path& folder, int depth, std::vector<std::string>& found) {
   std::error_code code;
@@ -65,7 +65,7 @@ fs::path checkpoints_in(const fs::path& folder) {
 }
 
 Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const fs::path& folder) {
-  auto disk = checkpoint::RealDisk::look_into(folder);
+  auto disk = checkpoint::RealDisk::open_existing_folder(folder);
   if (!disk) return disk.error();
   if (!checkpoint::is_run_folder(folder)) {
     std::vector<std::string> below;

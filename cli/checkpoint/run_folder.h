@@ -1,4 +1,4 @@
-// A run's folder, opened to be looked at: a run may be writing into it.
+// A run's folder, opened for reading. A run may be writing into it.
 #pragma once
 
 #include <filesystem>
@@ -12,19 +12,19 @@
 
 namespace ratoon::cli {
 
-// kInvalid where there are no checkpoints of ours in it; the message names the run folders that lie below.
+// kInvalid where the folder holds no checkpoints of Ratoon; the message names the run folders below it.
 [[nodiscard]] Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const std::filesystem::path& folder);
 
-// Where a run in a folder of `ratoon run` says that its members save: a folder, or a bucket's address. One in
-// the run's own folder is that of `folder`, also where this is a copy, or was moved. Empty:
-// it is none, or an older Ratoon wrote it.
+// The place where the members of a run in a folder of `ratoon run` save: a folder, or a store's address. A
+// save folder inside the run's own folder is returned below `folder`, also if `folder` is a copy or was
+// moved. Empty: the folder is not one of `ratoon run`, or an older Ratoon wrote it.
 [[nodiscard]] std::string saves_of_run(const std::filesystem::path& folder);
 
-// In a folder of `ratoon run` the place where it saves, or the one run whose checkpoints are there; else the
-// folder as it is.
+// For a folder of `ratoon run`: the place where the run saves, or the only run folder below it. Else `folder`
+// itself.
 [[nodiscard]] std::filesystem::path checkpoints_in(const std::filesystem::path& folder);
 
-// That nothing of a run is in it, with those of `below`, sorted, that are shown as what may have been meant.
+// The error that `shown` holds no run. It suggests the run folders in `below`, which are sorted.
 [[nodiscard]] Error no_run_in(const std::string& shown, const std::vector<std::string>& below);
 
 }  // namespace ratoon::cli

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "agent/src/checkpoint/commit/inventory.h"
 #include "agent/src/checkpoint/disk/durable.h"
-#include "agent/src/checkpoint/inventory.h"
-#include "agent/src/checkpoint/retention.h"
+#include "agent/src/checkpoint/retention/retention.h"
 
 namespace ratoon::cli {
 namespace {
@@ -24,7 +24,7 @@ std::string reason_of(const Disk& disk, const CheckpointId& id) {
   return *text;
 }
 
-// The first that is gone, as whoever would load it is told.
+// Names the first missing pack, with the same sentence as the error of a load.
 std::string missing_pack(const Disk& disk, const checkpoint::Manifest& manifest) {
   for (const auto& pack : manifest.packs) {
     const std::string path = checkpoint::pack_path(manifest.id, pack.rank);
@@ -41,7 +41,7 @@ Result<FoundCheckpoint> look_at(const Disk& disk, const InventoryEntry& entry) {
   FoundCheckpoint found{.id = id};
   auto sealed = checkpoint::read_manifest(disk, id);
   if (sealed && is_without_pack) {
-    found.standing = Standing::kDamaged;
+    found.standing = CheckpointState::kDamaged;
     found.why = missing_pack(disk, sealed->manifest);
     const auto packs = measure_packs(disk, id);
     if (packs) found.size_bytes = packs->size_bytes;
@@ -58,10 +58,10 @@ Result<FoundCheckpoint> look_at(const Disk& disk, const InventoryEntry& entry) {
     return sealed.error();  // retired since
   if (kind != ErrorKind::kCorrupted && kind != ErrorKind::kIo && kind != ErrorKind::kNotFound)
     return sealed.error();
-  found.standing = kind == ErrorKind::kNotFound    ? Standing::kSetAside
-                   : kind == ErrorKind::kCorrupted ? Standing::kDamaged
-                                                   : Standing::kUnreadable;
-  found.why = found.standing == Standing::kSetAside ? reason_of(disk, id) : sealed.error().message();
+  found.standing = kind == ErrorKind::kNotFound    ? CheckpointState::kSetAside
+                   : kind == ErrorKind::kCorrupted ? CheckpointState::kDamaged
+                                                   : CheckpointState::kUnreadable;
+  found.why = found.standing == CheckpointState::kSetAside ? reason_of(disk, id) : sealed.error().message();
   const auto packs = measure_packs(disk, id);
   if (packs) found.size_bytes = packs->size_bytes;
   return found;
@@ -106,7 +106,7 @@ std::string known_steps(const Survey& survey) {
   std::string text;
   std::size_t named = 0;
   for (const auto& found : survey.checkpoints) {
-    if (found.standing != Standing::kComplete) continue;
+    if (found.standing != CheckpointState::kComplete) continue;
     if (++named > kPacksNamedMax) return text + ", ...";
     text += (text.empty() ? "" : ", ") + shown(found.id);
   }
@@ -115,15 +115,15 @@ std::string known_steps(const Survey& survey) {
 
 }  // namespace
 
-std::string_view name_of(Standing standing) {
+std::string_view name_of(CheckpointState standing) {
   switch (standing) {
-    case Standing::kComplete:
+    case CheckpointState::kComplete:
       return "complete";
-    case Standing::kDamaged:
+    case CheckpointState::kDamaged:
       return "damaged";
-    case Standing::kUnreadable:
+    case CheckpointState::kUnreadable:
       return "unreadable";
-    case Standing::kSetAside:
+    case CheckpointState::kSetAside:
       break;
   }
   return "set aside";
@@ -141,7 +141,7 @@ Result<Uncommitted> measure_packs(const Disk& disk, const CheckpointId& id) {
   for (const DiskEntry& entry : *entries) {
     if (entry.is_folder || !checkpoint::is_name_of_rank_file(entry.name)) continue;
     const auto file = disk.open(folder + "/" + entry.name);
-    const auto size = file ? (*file)->size() : Result<std::uint64_t>(0);  // gone, or published, since
+    const auto size = file ? (*file)->size() : Result<std::uint64_t>(0);  // gone or renamed
     found.size_bytes += size.value_or(0);
     if (!entry.name.starts_with('.')) ++found.packs;
   }
@@ -149,19 +149,20 @@ Result<Uncommitted> measure_packs(const Disk& disk, const CheckpointId& id) {
 }
 
 Result<Survey> take_survey(const Disk& disk) {
-  // First: what is committed and pinned later than that is no pin without a checkpoint.
+  // Pins are read first: else a checkpoint that is committed and pinned in between would look like a pin
+  // without a checkpoint.
   auto pins = checkpoint::read_pins(disk);
   if (!pins) return pins.error();
   const auto inventory = checkpoint::take_inventory(disk);
   if (!inventory) return inventory.error();
   Survey survey;
-  // The packs of a lineage that was given up stay, though no manifest in its place names them.
+  // The packs of a lineage that was given up stay, though no manifest in manifests/ names them.
   auto named = checkpoint::checkpoints_named_in(disk, {checkpoint::kAside});
   if (!named) return named.error();
   std::set<CheckpointId> listed = *named;
   for (const auto* list : {&inventory->complete, &inventory->damaged}) {
     for (const InventoryEntry& entry : *list) {
-      // What is not there any more may just have been set aside: its packs are not uncommitted.
+      // An entry that is gone now may just have been set aside: its packs are not uncommitted.
       named->insert(checkpoint::id_of(entry));
       auto found = look_at(disk, entry);
       if (!found && found.error().kind() == ErrorKind::kNotFound) continue;
@@ -171,8 +172,8 @@ Result<Survey> take_survey(const Disk& disk) {
   }
   for (const InventoryEntry& entry : inventory->given_up) named->insert(checkpoint::id_of(entry));
   std::ranges::stable_sort(survey.checkpoints, [](const FoundCheckpoint& a, const FoundCheckpoint& b) {
-    const bool a_is_aside = a.standing == Standing::kSetAside;
-    const bool b_is_aside = b.standing == Standing::kSetAside;
+    const bool a_is_aside = a.standing == CheckpointState::kSetAside;
+    const bool b_is_aside = b.standing == CheckpointState::kSetAside;
     return a_is_aside != b_is_aside ? b_is_aside : a.id > b.id;
   });
   auto uncommitted = find_uncommitted(disk, *named);
@@ -182,21 +183,21 @@ Result<Survey> take_survey(const Disk& disk) {
   return survey;
 }
 
-Result<const FoundCheckpoint*> choose(const Survey& survey, const Wish& wish) {
-  const auto is_wished = [&](const FoundCheckpoint& found) {
-    return (!wish.step || found.id.step.value() == *wish.step) &&
-           (!wish.attempt || found.id.attempt.value() == *wish.attempt);
+Result<const FoundCheckpoint*> choose(const Survey& survey, const CheckpointSelection& selection) {
+  const auto is_selected = [&](const FoundCheckpoint& found) {
+    return (!selection.step || found.id.step.value() == *selection.step) &&
+           (!selection.attempt || found.id.attempt.value() == *selection.attempt);
   };
   const FoundCheckpoint* bad = nullptr;
   for (const FoundCheckpoint& found : survey.checkpoints) {
-    if (!is_wished(found)) continue;
-    if (found.standing == Standing::kComplete) return &found;
+    if (!is_selected(found)) continue;
+    if (found.standing == CheckpointState::kComplete) return &found;
     if (bad == nullptr) bad = &found;
   }
   const std::string known = known_steps(survey);
   const std::string ways = known.empty() ? "" : "; there are: " + known;
   if (bad != nullptr) {
-    return Error(bad->standing == Standing::kUnreadable ? ErrorKind::kIo : ErrorKind::kCorrupted,
+    return Error(bad->standing == CheckpointState::kUnreadable ? ErrorKind::kIo : ErrorKind::kCorrupted,
                  "the checkpoint of " + shown(bad->id) + " is " + std::string(name_of(bad->standing)) + ": " +
                      bad->why + ways);
   }

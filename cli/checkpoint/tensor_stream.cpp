@@ -8,7 +8,7 @@
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/cover.h"
 #include "agent/src/checkpoint/pack/read_plan.h"
-#include "cli/text.h"
+#include "cli/text/text_format.h"
 
 namespace ratoon::cli {
 namespace {
@@ -17,7 +17,7 @@ using checkpoint::Extent;
 using checkpoint::IndexedTensor;
 using checkpoint::PackHeader;
 
-// What remains of a header when other tensors are taken out: places and sums stay those of the file.
+// The header with the wanted tensors alone. Offsets and hashes stay those of the file.
 PackHeader only(const PackHeader& header, const std::function<bool(const std::string&)>& is_wanted) {
   PackHeader kept = header;
   kept.layout.tensors.clear();
@@ -30,12 +30,12 @@ PackHeader only(const PackHeader& header, const std::function<bool(const std::st
   return kept;
 }
 
-// The state of a generator of random numbers, which each rank has its own of: the last part of its name.
+// Whether the last part of the name marks the state of a random generator, which each rank has of its own.
 bool is_generator(const std::string& name) {
   return std::string_view(name).substr(name.rfind('.') + 1).starts_with("generator:");
 }
 
-// Of those that several ranks have, by name.
+// Removes the generators that several ranks have, and returns their names.
 std::vector<std::string> take_out_generators(std::vector<PackHeader>& headers) {
   std::map<std::string, std::size_t> found;
   for (const PackHeader& header : headers)
@@ -49,9 +49,10 @@ std::vector<std::string> take_out_generators(std::vector<PackHeader>& headers) {
   return names;
 }
 
-Error with_ways_on(const Error& error) {
-  return {error.kind(),
-          error.message() + "; --rank takes what one rank had, --tensors the tensors that you name"};
+Error with_next_step(const Error& error) {
+  return {
+      error.kind(),
+      error.message() + "; export one rank with --rank, or only the tensors that you name with --tensors"};
 }
 
 }  // namespace
@@ -59,7 +60,8 @@ Error with_ways_on(const Error& error) {
 Result<void> for_each_slab(
     const TensorShape& shape, std::uint64_t element_bytes, std::uint64_t bytes_max,
     const std::function<Result<void>(const TensorShape& begin, const TensorShape& shape)>& take) {
-  // The dimension that is cut: rows behind it fit, and those before it come one index at a time.
+  // The dimension that is cut: dimensions behind it fit whole, and those before it advance one index at a
+  // time.
   std::size_t axis = shape.size();
   std::uint64_t row_bytes = element_bytes;
   while (axis > 0 && shape[axis - 1] <= bytes_max / row_bytes) {
@@ -104,8 +106,8 @@ Result<TensorStream> TensorStream::make(const std::vector<OpenPack>& packs,
     indexed.push_back({packs[i].name, &header.layout, header.hashes});
   }
   auto index = checkpoint::PartIndex::build(std::move(indexed));
-  if (!index) return with_ways_on(index.error());
-  if (auto covered = check_cover(*index); !covered) return with_ways_on(covered.error());
+  if (!index) return with_next_step(index.error());
+  if (auto covered = check_cover(*index); !covered) return with_next_step(covered.error());
   stream.index_.emplace(*std::move(index));
   for (const IndexedTensor& tensor : stream.index_->tensors())
     stream.size_bytes_ += checkpoint::count_bytes(tensor.type, *tensor.whole_shape).value_or(0);

@@ -5,29 +5,29 @@
 namespace ratoon::cli {
 namespace {
 
-Verdict verdict_of(const Error& error) {
+VerifyOutcome verdict_of(const Error& error) {
   const ErrorKind kind = error.kind();
-  if (kind == ErrorKind::kConflict) return Verdict::kRetired;
+  if (kind == ErrorKind::kConflict) return VerifyOutcome::kRetired;
   const bool is_bad =
       kind == ErrorKind::kCorrupted || kind == ErrorKind::kInvalid || kind == ErrorKind::kNotFound;
-  return is_bad ? Verdict::kBad : Verdict::kUnreadable;
+  return is_bad ? VerifyOutcome::kBad : VerifyOutcome::kUnreadable;
 }
 
-Verdict verdict_of(Standing standing) {
+VerifyOutcome verdict_of(CheckpointState standing) {
   switch (standing) {
-    case Standing::kComplete:
-      return Verdict::kGood;
-    case Standing::kDamaged:
-      return Verdict::kBad;
-    case Standing::kUnreadable:
-      return Verdict::kUnreadable;
-    case Standing::kSetAside:
+    case CheckpointState::kComplete:
+      return VerifyOutcome::kGood;
+    case CheckpointState::kDamaged:
+      return VerifyOutcome::kBad;
+    case CheckpointState::kUnreadable:
+      return VerifyOutcome::kUnreadable;
+    case CheckpointState::kSetAside:
       break;
   }
-  return Verdict::kSetAside;
+  return VerifyOutcome::kSetAside;
 }
 
-// One pack after the other: a checkpoint of thousands of ranks needs one open file.
+// Packs are opened one after the other: a checkpoint of thousands of ranks needs one open file.
 Result<void> verify_packs(const checkpoint::Disk& disk, const FoundCheckpoint& found,
                           const std::function<void(std::uint64_t)>& on_verified) {
   for (const auto& record : found.manifest->packs) {
@@ -41,17 +41,17 @@ Result<void> verify_packs(const checkpoint::Disk& disk, const FoundCheckpoint& f
 
 }  // namespace
 
-Verified verify_checkpoint(const checkpoint::Disk& disk, const FoundCheckpoint& found,
-                           const std::function<void(std::uint64_t)>& on_verified) {
-  Verified result{.id = found.id,
-                  .verdict = verdict_of(found.standing),
-                  .why = found.why,
-                  .size_bytes = found.size_bytes};
-  if (found.standing != Standing::kComplete) return result;
+VerifyResult verify_checkpoint(const checkpoint::Disk& disk, const FoundCheckpoint& found,
+                               const std::function<void(std::uint64_t)>& on_verified) {
+  VerifyResult result{.id = found.id,
+                      .verdict = verdict_of(found.standing),
+                      .why = found.why,
+                      .size_bytes = found.size_bytes};
+  if (found.standing != CheckpointState::kComplete) return result;
   const auto verified = verify_packs(disk, found, on_verified);
   if (verified) return result;
   const bool is_gone = verified.error().kind() == ErrorKind::kNotFound && is_retired(disk, found.id);
-  result.verdict = is_gone ? Verdict::kRetired : verdict_of(verified.error());
+  result.verdict = is_gone ? VerifyOutcome::kRetired : verdict_of(verified.error());
   result.why = verified.error().message();
   return result;
 }

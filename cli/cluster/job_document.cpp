@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/text.h"
+#include "cli/text/text_format.h"
 
 namespace ratoon::cli {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using api::JobPhase;
 using nlohmann::json;
 
-// What becomes of its pod, as far as the status tells: nobody needs the right to read pods for it.
+// The state of the member's pod, as far as the job's status has it: the user needs no right to read pods.
 std::string_view standing_of(const api::TrainingJob& job, const api::MemberStatus& member) {
   if (member.is_completed) return "Completed";
   if (api::is_over(job.status.phase)) return "Ended";

@@ -1,5 +1,5 @@
-// A cluster's TrainingJob in the shape in which a local run's folder tells of itself, so that one screen and
-// one JSON serve both. Pure.
+// A cluster's TrainingJob as a document of the same form as a local run's status.json, so that one screen and
+// one JSON format serve both. Pure.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@
 
 namespace ratoon::cli {
 
-// `job`, `members`, `nodes`, `recoveries` and `progress` as in status.json, as far as the job's status tells;
-// `running` says that the job is not over.
+// Returns `job`, `members`, `nodes`, `recoveries` and `progress` as in status.json, as far as the job's
+// status has them. `running` is true until the job is over.
 [[nodiscard]] nlohmann::json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_second,
                                           std::optional<double> seconds_left);
 
-// A line a job.
+// One line per job.
 [[nodiscard]] std::string jobs_text(const std::vector<RunView>& views, bool with_namespaces);
 
 }  // namespace ratoon::cli

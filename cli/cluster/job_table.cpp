@@ -18,31 +18,31 @@ void JobTable::end_list(const std::string&) {
   const std::lock_guard lock(mutex_);
   jobs_ = std::exchange(listing_, {});
   is_listed_ = true;
-  tell_news();
+  mark_changed();
 }
 
 void JobTable::put(const nlohmann::json& object) {
   const std::lock_guard lock(mutex_);
   jobs_[kube::key_in(object)] = object;
-  tell_news();
+  mark_changed();
 }
 
 void JobTable::remove(const nlohmann::json& object) {
   const std::lock_guard lock(mutex_);
   jobs_.erase(kube::key_in(object));
-  tell_news();
+  mark_changed();
 }
 
 void JobTable::reach(const std::string&) {}
 
-void JobTable::tell_news() {
+void JobTable::mark_changed() {
   has_news_ = true;
   news_came_.notify_one();
 }
 
-void JobTable::wait_for_news(Duration patience) {
+void JobTable::wait_for_news(Duration timeout) {
   std::unique_lock lock(mutex_);
-  news_came_.wait_for(lock, patience, [this] { return has_news_; });
+  news_came_.wait_for(lock, timeout, [this] { return has_news_; });
   has_news_ = false;
 }
 

@@ -1,4 +1,4 @@
-// JobTable: the jobs that a watch tells of. One thread puts them in, another waits for news of them.
+// JobTable: the jobs that a watch reports. One thread stores them, another waits for changes.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/contract/messages.h"
-#include "operator/runtime/reflector.h"
+#include "operator/runtime/api_server/reflector.h"
 
 namespace ratoon::cli {
 
-class JobTable final : public runtime::ObjectSink {
+class JobTable final : public runtime::KubeObjectSink {
  public:
   void begin_list() override;
   void list_object(const nlohmann::json& object) override;
@@ -25,18 +25,18 @@ class JobTable final : public runtime::ObjectSink {
   void remove(const nlohmann::json& object) override;
   void reach(const std::string& resource_version) override;
 
-  // Returns at once with news since the last call, else after `patience`.
-  void wait_for_news(Duration patience);
+  // Returns at once if there was a change since the last call, else after `timeout`.
+  void wait_for_news(Duration timeout);
   [[nodiscard]] bool is_listed() const;
   [[nodiscard]] std::vector<nlohmann::json> jobs() const;  // in the order of their names
 
  private:
-  void tell_news();  // with mutex_ held
+  void mark_changed();  // call with mutex_ held
 
   mutable std::mutex mutex_;
   std::condition_variable news_came_;
-  std::map<JobKey, nlohmann::json> listing_;  // of the reflector's thread alone
-  std::map<JobKey, nlohmann::json> jobs_;     // guarded by mutex_, as is what follows
+  std::map<JobKey, nlohmann::json> listing_;  // used by the reflector's thread alone
+  std::map<JobKey, nlohmann::json> jobs_;     // guarded by mutex_, as are the members below
   bool is_listed_ = false;
   bool has_news_ = false;
 };

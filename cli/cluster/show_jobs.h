@@ -3,12 +3,13 @@
 
 #include <string>
 
-#include "cli/cluster/wish.h"
-#include "cli/run/page.h"
+#include "cli/cluster/cluster_selection.h"
+#include "cli/run/status_output.h"
 
 namespace ratoon::cli {
 
 // An empty name: all jobs of the namespace. Returns the exit code.
-[[nodiscard]] int show_jobs(const ClusterWish& wish, const std::string& name, const Display& display);
+[[nodiscard]] int show_jobs(const ClusterSelection& selection, const std::string& name,
+                            const StatusDisplay& display);
 
 }  // namespace ratoon::cli

@@ -11,18 +11,18 @@
 
 #include "base/core/child_process.h"
 #include "base/core/unique_fd.h"
-#include "operator/local/find_program.h"
+#include "operator/local/members/find_program.h"
 
 namespace ratoon::cli {
 namespace {
 
-// Only what may be called between fork() and exec() in a process with one thread.
+// Calls only functions that are allowed between fork() and exec() in a process with one thread.
 [[noreturn]] void become(const std::vector<char*>& command,
                          const std::map<std::string, std::string>& environment,
                          const std::vector<int>& restored, pid_t parent, int errors) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it was gone before we asked
+  if (::getppid() != parent) ::_exit(1);  // the parent had ended before prctl()
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -34,7 +34,7 @@ namespace {
   ::_exit(127);
 }
 
-// Nothing was written: exec() closed the pipe.
+// An empty pipe means that exec() succeeded and closed it.
 Result<void> wait_for_exec(int errors, const std::string& program) {
   int error = 0;
   ssize_t got = 0;
@@ -59,7 +59,7 @@ Result<pid_t> start_child(const std::vector<std::string>& command,
   const pid_t pid = ::fork();
   if (pid < 0) return local::cannot_start(command.front(), errno);
   if (pid == 0) become(pointers, environment, restored, parent, theirs.get());
-  ::setpgid(pid, pid);  // also here: a signal may be forwarded before the child came to it
+  ::setpgid(pid, pid);  // also in the parent: a signal may be forwarded before the child has called it
   theirs.reset();
   if (auto started = wait_for_exec(ours.get(), command.front()); !started) {
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
@@ -71,7 +71,7 @@ Result<pid_t> start_child(const std::vector<std::string>& command,
 
 EndedChild reap_child() {
   siginfo_t info{};
-  // Looked at before it is reaped: as long as it is not, its group's number is nobody else's.
+  // Looks before it reaps: until then no other process group can get this number.
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return {};
   ::kill(-info.si_pid, SIGKILL);
   while (::waitpid(info.si_pid, nullptr, 0) < 0 && errno == EINTR) {

@@ -1,5 +1,5 @@
-// A process that `ratoon launch` starts: in a process group of its own, so that it gets a signal once, from
-// the launcher, and not a second time from the terminal.
+// A process that `ratoon launch` starts: in a process group of its own, so that it receives each signal once,
+// from the launcher, and not a second time from the terminal.
 #pragma once
 
 #include <map>
@@ -10,13 +10,13 @@
 
 #include <ratoon/result.h>
 
-#include "cli/launch/supervision.h"
+#include "cli/launch/process_supervisor.h"
 
 namespace ratoon::cli {
 
-// Both outputs are ours. The process ends with us, also where we are killed. An error says why the program
-// cannot be started; nothing runs then. `restored`: signals that this process ignores by its own choice, and
-// that the program gets with their default action.
+// Starts the program. It inherits both outputs, and is killed when this process ends, also by a signal. An
+// error explains why the program cannot be started; nothing runs then. `restored`: signals that this process
+// ignores by its own choice, and that the program gets with their default action.
 [[nodiscard]] Result<pid_t> start_child(const std::vector<std::string>& command,
                                         const std::map<std::string, std::string>& environment,
                                         const std::vector<int>& restored);
@@ -26,8 +26,8 @@ struct EndedChild {
   ProcessEnd end;
 };
 
-// Any child that has ended, also one that was left to us by a child that ended before it (a container's first
-// process gets those). What is left of its process group is killed. Returns the default value where none has.
+// Reaps a child that has ended. It may be a process that an ended child left to us, as a container's first
+// process gets those. Kills the rest of its process group. Returns the default value if no child has ended.
 [[nodiscard]] EndedChild reap_child();
 
 }  // namespace ratoon::cli

@@ -15,7 +15,7 @@
 #include "base/core/lists.h"
 #include "base/core/random_name.h"
 #include "cli/launch/child.h"
-#include "cli/launch/supervision.h"
+#include "cli/launch/process_supervisor.h"
 
 namespace ratoon::cli {
 namespace {
@@ -32,49 +32,51 @@ bool asks_to_leave(int signal) {
 
 class Launcher {
  public:
-  Launcher(const LaunchPlan& plan, const Clock& clock)
-      : plan_(plan), clock_(clock), supervision_(plan.processes, plan.restarts_max) {
+  Launcher(const LauncherOptions& plan, const Clock& clock)
+      : plan_(plan), clock_(clock), supervisor_(plan.processes, plan.restarts_max) {
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGCHLD);
     for (const int signal : kForwarded)
       if (!is_ignored(signal)) sigaddset(&signals_, signal);
     ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
-    // Inherited as ignored (nohup, some supervisors), it would hide from us how children end.
+    // SIGCHLD may be inherited as ignored (nohup, some supervisors). Then children would be reaped without
+    // us, and their exit codes lost.
     std::signal(SIGCHLD, SIG_DFL);
-    // An output that is read no longer ends no supervision.
+    // A write to an output that no program reads any longer must not end this process.
     for (const int number : {SIGPIPE, SIGXFSZ})
       if (!is_ignored(number)) ignored_here_.push_back(number);
     ignore_signals_of_writes();
   }
 
   Result<int> run() {
-    while (!supervision_.is_over()) {
+    while (!supervisor_.is_over()) {
       if (auto started = start_due(); !started) {
         end_all(SIGKILL);
         while (!living_.empty()) sleep();
         return started.error();
       }
       sleep();
-      if (supervision_.has_failed()) end_the_rest();
+      if (supervisor_.has_failed()) end_the_rest();
     }
-    return supervision_.exit_code();
+    return supervisor_.exit_code();
   }
 
  private:
   Result<void> start_due() {
-    for (const std::uint32_t rank : supervision_.due(clock_.now())) {
+    for (const std::uint32_t rank : supervisor_.due(clock_.now())) {
       auto pid = start_child(plan_.command, environment_of(rank), ignored_here_);
-      // What has run can run: its file system may be away for a moment, or a new version be put in its place.
+      // A rank that has run before can run again: its file system may be away for a moment, or the program's
+      // file may just be replaced.
       if (!pid && !pid.error().is_retryable() && !have_run_.contains(rank)) return pid.error();
       if (!pid) {
         say_once("process " + std::to_string(rank) + " cannot be started now: " + pid.error().message());
-        supervision_.note_refused_start(rank, clock_.now());
+        supervisor_.note_refused_start(rank, clock_.now());
         continue;
       }
       said_.clear();
       living_[*pid] = rank;
       have_run_.insert(rank);
-      supervision_.note_start(rank, clock_.now());
+      supervisor_.note_start(rank, clock_.now());
     }
     return {};
   }
@@ -99,7 +101,7 @@ class Launcher {
   void sleep() {
     plan_.retry_output();
     Duration left = kSleepMax;
-    if (const auto next = supervision_.next_start())
+    if (const auto next = supervisor_.next_start())
       left = std::clamp<Duration>(*next - clock_.now(), milliseconds(1), kSleepMax);
     const timespec limit = {.tv_sec = left / seconds(1), .tv_nsec = (left % seconds(1)).count()};
     const int signal = ::sigtimedwait(&signals_, nullptr, &limit);
@@ -113,7 +115,7 @@ class Launcher {
 
   void forward(int signal) {
     if (asks_to_leave(signal))
-      supervision_.note_stop(signal == SIGINT ? ExitCode::kInterruptedByUser : ExitCode::kPreempted);
+      supervisor_.note_stop(signal == SIGINT ? ExitCode::kInterruptedByUser : ExitCode::kPreempted);
     end_all(signal);
   }
 
@@ -122,7 +124,7 @@ class Launcher {
     if (found == living_.end()) return;
     const std::uint32_t rank = found->second;
     living_.erase(found);
-    const bool starts_again = supervision_.note_end(rank, child.end, clock_.now());
+    const bool starts_again = supervisor_.note_end(rank, child.end, clock_.now());
     if (child.end.code == 0) return;
     const std::string how = child.end.was_killed
                                 ? "was killed by signal " + std::to_string(child.end.code - 128)
@@ -135,7 +137,7 @@ class Launcher {
     if (living_.empty()) return;
     if (!kill_at_) {
       kill_at_ = clock_.now() + plan_.grace;
-      plan_.say("the other processes are told to leave, and killed after " +
+      plan_.say("the other processes get SIGTERM, and are killed after " +
                 std::to_string(plan_.grace / seconds(1)) + " s");
       end_all(SIGTERM);
     } else if (clock_.now() >= *kill_at_) {
@@ -147,21 +149,21 @@ class Launcher {
     for (const auto& [pid, rank] : living_) ::kill(-pid, signal);
   }
 
-  const LaunchPlan& plan_;
+  const LauncherOptions& plan_;
   const Clock& clock_;
   const std::string name_ = draw_name();
-  Supervision supervision_;
+  ProcessSupervisor supervisor_;
   sigset_t signals_{};
-  std::vector<int> ignored_here_;  // and not by the process that started us
+  std::vector<int> ignored_here_;  // but not by the process that started us
   std::map<pid_t, std::uint32_t> living_;
-  std::set<std::uint32_t> have_run_;  // ranks that were started once
+  std::set<std::uint32_t> have_run_;  // ranks that were started at least once
   std::optional<Timestamp> kill_at_;
-  std::string said_;  // of a start that the system refused, until one succeeds
+  std::string said_;  // the last refused start, until one succeeds
 };
 
 }  // namespace
 
-Result<int> launch(const LaunchPlan& plan, const Clock& clock) {
+Result<int> launch(const LauncherOptions& plan, const Clock& clock) {
   return Launcher(plan, clock).run();
 }
 

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <map>
 
-#include "cli/report/thin.h"
+#include "cli/report/downsample.h"
 
 namespace ratoon::cli {
 namespace {
 
 constexpr std::size_t kRateParts = 150;
 
-// Steps made between two moments, handed out evenly to the parts of the time that they touch.
+// Spreads the steps between two moments evenly over the parts of the time that they touch.
 void spread(double begin, double end, double steps, double part, std::vector<double>& parts) {
   const auto number = [&](double at) {
     return static_cast<std::size_t>(std::clamp(at / part, 0.0, static_cast<double>(kRateParts - 1)));
@@ -29,10 +29,10 @@ void spread(double begin, double end, double steps, double part, std::vector<dou
 
 }  // namespace
 
-Curve make_curve(const std::string& name, const std::vector<PastRow>& rows, double began, double length) {
+Curve make_curve(const std::string& name, const std::vector<HistoryRow>& rows, double began, double length) {
   Curve curve{.name = name};
-  std::map<std::pair<std::uint64_t, bool>, std::vector<Point>> lines;
-  for (const PastRow& row : rows) {
+  std::map<std::pair<std::uint64_t, bool>, std::vector<CurvePoint>> lines;
+  for (const HistoryRow& row : rows) {
     if (std::isfinite(row.value))
       lines[{row.attempt, row.is_kept}].push_back({row.at - began, row.value});
     else
@@ -40,16 +40,16 @@ Curve make_curve(const std::string& name, const std::vector<PastRow>& rows, doub
   }
   for (const auto& [key, points] : lines)
     curve.lines.push_back(
-        {.is_kept = key.second, .attempt = key.first, .points = thin(points, length, kColumns)});
+        {.is_kept = key.second, .attempt = key.first, .points = downsample(points, length, kColumns)});
   return curve;
 }
 
-std::vector<Point> make_rate(const std::vector<PastRow>& steps, double began, double length) {
+std::vector<CurvePoint> make_rate(const std::vector<HistoryRow>& steps, double began, double length) {
   if (length <= 0) return {};
   const double part = length / kRateParts;
   std::vector<double> made(kRateParts, 0.0);
-  std::map<std::uint64_t, PastRow> last;  // by attempt
-  for (const PastRow& row : steps) {
+  std::map<std::uint64_t, HistoryRow> last;  // by attempt
+  for (const HistoryRow& row : steps) {
     const auto before = last.find(row.attempt);
     if (before != last.end() && row.step > before->second.step) {
       spread(before->second.at - began, row.at - began, static_cast<double>(row.step - before->second.step),
@@ -57,7 +57,7 @@ std::vector<Point> make_rate(const std::vector<PastRow>& steps, double began, do
     }
     last[row.attempt] = row;
   }
-  std::vector<Point> rate;
+  std::vector<CurvePoint> rate;
   if (last.empty()) return rate;
   for (std::size_t i = 0; i < kRateParts; ++i)
     rate.push_back({(static_cast<double>(i) + 0.5) * part, made[i] / part});

@@ -1,4 +1,4 @@
-// What was reported and how fast steps were made, over the time of the run.
+// Curves over the time of the run: the reported values, and steps per second.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace ratoon::cli {
 
-inline constexpr std::size_t kColumns = 600;  // of a curve: what a screen can show
+inline constexpr std::size_t kColumns = 600;  // points of a curve that a screen can show
 
-// One line a stretch of an attempt that is, or is not, in the weights. Times count from `began`.
-[[nodiscard]] Curve make_curve(const std::string& name, const std::vector<PastRow>& rows, double began,
+// Makes one line for each part of an attempt that is, or is not, in the weights. Times count from `began`.
+[[nodiscard]] Curve make_curve(const std::string& name, const std::vector<HistoryRow>& rows, double began,
                                double length);
 
-// Steps a second in each of 150 parts of the time, none between worlds. What is known of steps are moments;
-// between two of one attempt they were made evenly.
-[[nodiscard]] std::vector<Point> make_rate(const std::vector<PastRow>& steps, double began, double length);
+// Steps per second in each of 150 parts of the time; 0 between worlds. The data are moments at which a step
+// was reached; between two moments of one attempt the steps are spread evenly.
+[[nodiscard]] std::vector<CurvePoint> make_rate(const std::vector<HistoryRow>& steps, double began,
+                                                double length);
 
 }  // namespace ratoon::cli

@@ -6,7 +6,7 @@
 #include "cli/report/curves.h"
 #include "cli/report/report.h"
 #include "cli/report/timeline.h"
-#include "operator/local/last_lines.h"
+#include "operator/local/folder/last_lines.h"
 
 namespace ratoon::cli {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::size_t kMarksMax = 400;
 constexpr std::size_t kRecoveriesMax = 40;
 constexpr std::size_t kCheckpointsMax = 60;
 constexpr std::size_t kLastLinesMax = 40;
-// As docs/reference/history.md has them; a ledger's row says other things, too.
+// The parts of docs/reference/history.md. A row of the ledger has other fields too.
 constexpr std::array kLedgerParts = {"useful",     "recomputed",           "save_stall", "data_wait",
                                      "validation", "waiting_for_capacity", "restarting", "hung"};
 
@@ -27,11 +27,11 @@ std::vector<std::pair<std::string, double>> phases_of(const api::RecoveryPhases&
           {"first step", p.first_step_seconds}};
 }
 
-// Of many marks as many as can be told apart, evenly chosen.
-std::vector<Mark> thin_marks(std::vector<Mark> marks) {
+// Selects evenly as many marks as a reader can tell apart.
+std::vector<TimelineMark> thin_marks(std::vector<TimelineMark> marks) {
   const std::size_t every = (marks.size() + kMarksMax - 1) / kMarksMax;
   if (every <= 1) return marks;
-  std::vector<Mark> thinned;
+  std::vector<TimelineMark> thinned;
   for (std::size_t i = 0; i < marks.size(); i += every) thinned.push_back(std::move(marks[i]));
   return thinned;
 }
@@ -48,13 +48,13 @@ void add_recovery(const api::Disruption& disruption, double began, Report& repor
 
 void add_last_failure(const RunFacts& facts, double began, Report& report) {
   if (!facts.status || !facts.status->last_failure) return;
-  const api::Failure& failure = *facts.status->last_failure;
+  const api::MemberFailure& failure = *facts.status->last_failure;
   report.last_failure = {.at = seconds(failure.time.since_epoch) - began,
                          .failure = failure,
-                         .lines = local::last_of(failure.last_lines, kLastLinesMax)};
+                         .lines = local::last_lines_in(failure.last_lines, kLastLinesMax)};
 }
 
-// The longest of many, in time.
+// Keeps the longest recoveries, in order of time.
 void cut_recoveries(Report& report) {
   auto& all = report.recoveries;
   report.recoveries_in_all = all.size();
@@ -65,14 +65,14 @@ void cut_recoveries(Report& report) {
   std::ranges::stable_sort(all, {}, &Recovery::at);
 }
 
-// What the run counts as one. Not every process that ends is: those of a node with notice handed over. And
-// who fell silent never failed.
-bool is_loss(const Event& news) {
+// Whether the run counts the event as a loss. Not every process that ends is a loss: on a node with notice it
+// hands over. And a silent process never failed.
+bool is_loss(const RunEvent& news) {
   return news.reason == "MemberLost" || news.reason == "WorldHung";
 }
 
 void add_events(const RunFacts& facts, double began, Report& report) {
-  for (const Event& event : facts.events) {
+  for (const RunEvent& event : facts.events) {
     const double at = seconds(event.at.since_epoch) - began;
     if (event.kind == "news" && is_loss(event)) report.losses.push_back({at, event.message});
     if (event.kind == "checkpoint")
@@ -83,17 +83,17 @@ void add_events(const RunFacts& facts, double began, Report& report) {
     add_recovery(*facts.status->last_disruption, began, report);
 }
 
-// Of a run without events: a save is in its history, and where an attempt follows another, something was
+// For a run without events: the history has its saves, and each new attempt means that the attempt before was
 // lost.
 void add_past(const RunFacts& facts, double began, Report& report) {
   if (report.saves.empty()) {
-    for (const PastRow& row : facts.past.saves)
+    for (const HistoryRow& row : facts.history.saves)
       report.saves.push_back({row.at - began, "step " + std::to_string(row.step) + " was saved"});
   }
   if (!facts.events.empty()) return;
   std::uint64_t attempt = 0;
   double before = 0;
-  for (const PastRow& row : known_steps(facts.past)) {
+  for (const HistoryRow& row : known_steps(facts.history)) {
     if (attempt != 0 && row.attempt > attempt)
       report.losses.push_back({before - began, "attempt " + std::to_string(attempt) + " ended"});
     attempt = std::max(attempt, row.attempt);
@@ -103,28 +103,28 @@ void add_past(const RunFacts& facts, double began, Report& report) {
 
 std::uint64_t count_steps_made_again(const RunFacts& facts) {
   const auto of_history = static_cast<std::uint64_t>(
-      std::ranges::count_if(facts.past.steps, [](const PastRow& row) { return !row.is_kept; }));
+      std::ranges::count_if(facts.history.steps, [](const HistoryRow& row) { return !row.is_kept; }));
   std::uint64_t of_events = 0;
-  for (const Event& event : facts.events)
+  for (const RunEvent& event : facts.events)
     if (event.kind == "recovery" && event.disruption) of_events += event.disruption->lost_steps;
-  return std::max(of_history, of_events);  // a process that was killed took a second of its history with it
+  return std::max(of_history, of_events);  // a killed process loses the last second of its history
 }
 
 void add_standing(const RunFacts& facts, Report& report) {
-  const Event* last = nullptr;
-  for (const Event& event : facts.events)
+  const RunEvent* last = nullptr;
+  for (const RunEvent& event : facts.events)
     if (event.kind == "run" || event.kind == "end") last = &event;
   if (last != nullptr && last->kind == "end") {
     report.standing = last->phase == "Succeeded" ? "completed"
                       : last->phase == "Failed"  ? "failed"
                                                  : "stopped";
-    if (last->phase != "Running") report.message = last->message;  // of one that was stopped it is of before
+    if (last->phase != "Running") report.message = last->message;  // of a stopped run it is out of date
   } else if (last != nullptr) {
     report.standing = "in progress, or killed";
   }
-  std::set<std::uint64_t> attempts = facts.past.attempts;
-  for (const PastRow& row : known_steps(facts.past)) report.step = std::max(report.step, row.step);
-  for (const Event& event : facts.events) {
+  std::set<std::uint64_t> attempts = facts.history.attempts;
+  for (const HistoryRow& row : known_steps(facts.history)) report.step = std::max(report.step, row.step);
+  for (const RunEvent& event : facts.events) {
     if (event.attempt > 0) attempts.insert(event.attempt);
     report.step = std::max(report.step, event.step);
   }
@@ -135,10 +135,10 @@ void add_standing(const RunFacts& facts, Report& report) {
   report.attempts = attempts.size();
 }
 
-// The loss first, then those of which most is known.
+// The loss first, then the values with the most points.
 void add_curves(const RunFacts& facts, double began, Report& report) {
-  std::vector<const std::pair<const std::string, std::vector<PastRow>>*> named;
-  for (const auto& one : facts.past.values) named.push_back(&one);
+  std::vector<const std::pair<const std::string, std::vector<HistoryRow>>*> named;
+  for (const auto& one : facts.history.values) named.push_back(&one);
   std::ranges::stable_sort(named, [](const auto* a, const auto* b) {
     const auto is_loss = [](const auto& name) { return name.find("loss") != std::string::npos; };
     return std::pair(is_loss(a->first), a->second.size()) > std::pair(is_loss(b->first), b->second.size());
@@ -152,28 +152,28 @@ void add_curves(const RunFacts& facts, double began, Report& report) {
     report.curves.push_back(make_curve(one->first, one->second, began, report.length));
 }
 
-std::vector<PastRow> all_steps(const RunFacts& facts) {
-  if (!facts.past.steps.empty() || facts.events.empty()) return known_steps(facts.past);
-  std::vector<PastRow> steps;
-  for (const Event& event : facts.events) {
+std::vector<HistoryRow> all_steps(const RunFacts& facts) {
+  if (!facts.history.steps.empty() || facts.events.empty()) return known_steps(facts.history);
+  std::vector<HistoryRow> steps;
+  for (const RunEvent& event : facts.events) {
     if (event.kind != "step" && event.kind != "checkpoint") continue;
     steps.push_back({.at = seconds(event.at.since_epoch), .attempt = event.attempt, .step = event.step});
   }
   return steps;
 }
 
-void add_account(const RunFacts& facts, const std::vector<Bar>& run, Report& report) {
-  report.account = sum_up(run, facts.past.saves);
-  if (facts.past.ledger.empty()) return;
+void add_account(const RunFacts& facts, const std::vector<TimelineBar>& run, Report& report) {
+  report.account = sum_by_part(run, facts.history.saves);
+  if (facts.history.ledger.empty()) return;
   const auto drawn = std::exchange(report.account, {});
   double rest = report.length;
   for (const char* part : kLedgerParts) {
-    const auto spent = facts.past.ledger.find(part);
-    if (spent != facts.past.ledger.end() && spent->second > 0)
+    const auto spent = facts.history.ledger.find(part);
+    if (spent != facts.history.ledger.end() && spent->second > 0)
       report.account.emplace_back(part, spent->second);
-    if (spent != facts.past.ledger.end()) rest -= spent->second;
+    if (spent != facts.history.ledger.end()) rest -= spent->second;
   }
-  // The ledger is the ranks': it begins with the first of them, and has no word for what is before and after.
+  // The ranks write the ledger, from the start of the first one on: time before and after is not in it.
   for (const auto& [part, seconds] : drawn) {
     if (part != "starting" && part != "ending" && part != "away") continue;
     const double spent = std::min(seconds, rest);
@@ -186,14 +186,14 @@ void add_account(const RunFacts& facts, const std::vector<Bar>& run, Report& rep
 void add_remarks(const RunFacts& facts, const Timeline& timeline, Report& report) {
   if (facts.events.empty())
     report.remarks.emplace_back(
-        "There is no events.jsonl: members, nodes and recoveries are known of runs by `ratoon run` alone.");
-  if (facts.past.steps.empty())
+        "There is no events.jsonl: only runs of `ratoon run` have members, nodes and recoveries.");
+  if (facts.history.steps.empty())
     report.remarks.emplace_back(
-        "The trainer reported no value (session.report), so there is no curve of it.");
-  if (timeline.members_in_all + 1 > timeline.lanes.size() && timeline.members_in_all > 0)
+        "The trainer reported no values (session.report), so there are no curves of them.");
+  if (timeline.members_in_all + 1 > timeline.rows.size() && timeline.members_in_all > 0)
     report.remarks.push_back("Of " + std::to_string(timeline.members_in_all) + " members " +
-                             std::to_string(timeline.lanes.size() - 1) + " are drawn.");
-  for (const auto& complaint : facts.past.complaints) report.remarks.push_back(complaint);
+                             std::to_string(timeline.rows.size() - 1) + " are drawn.");
+  for (const auto& complaint : facts.history.complaints) report.remarks.push_back(complaint);
   for (const auto& complaint : facts.complaints) report.remarks.push_back(complaint);
 }
 
@@ -212,9 +212,9 @@ Report make_report(RunFacts facts) {
   Timeline timeline = make_timeline(facts);
   add_account(facts, timeline.run, report);
   add_remarks(facts, timeline, report);
-  for (Lane& lane : timeline.lanes)
-    for (Bar& bar : lane.bars) bar.begin -= began, bar.end -= began;
-  report.lanes = std::move(timeline.lanes);
+  for (TimelineRow& row : timeline.rows)
+    for (TimelineBar& bar : row.bars) bar.begin -= began, bar.end -= began;
+  report.rows = std::move(timeline.rows);
 
   add_curves(facts, began, report);
   report.rate = make_rate(all_steps(facts), began, report.length);

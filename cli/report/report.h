@@ -1,6 +1,5 @@
-// Report: a run as a person sees it, in numbers. A pure function of facts; render.h draws it. Whatever the
-// length of the run, a report is small: curves are thinned to what a screen can show, lists are cut and say
-// so.
+// Report: a run in numbers, for people. A pure function of facts; render.h draws it. A report of a long run
+// is small, too: curves are reduced to the resolution of a screen, and lists are cut and say so.
 #pragma once
 
 #include <cstdint>
@@ -9,44 +8,44 @@
 #include <utility>
 #include <vector>
 
-#include "cli/report/facts.h"
+#include "cli/report/facts/run_facts.h"
 
 namespace ratoon::cli {
 
-struct Point {
+struct CurvePoint {
   double at = 0;  // seconds since the run began, as all times here
   double value = 0;
 };
 
-struct Line {
-  bool is_kept = false;  // it is in the weights; else it was made again
+struct CurveLine {
+  bool is_kept = false;  // its steps are in the weights; else they were made again
   std::uint64_t attempt = 0;
-  std::vector<Point> points;
+  std::vector<CurvePoint> points;
 };
 
 struct Curve {
   std::string name;
-  std::vector<Line> lines;
+  std::vector<CurveLine> lines;
   std::uint64_t numbers_left_out = 0;  // NaN and infinities
 };
 
-struct Mark {
+struct TimelineMark {
   double at = 0;
   std::string what;
 };
 
-// Parts of the ledger by their names in the history; "away": no runner was there; "absent": no process of
-// that member was.
-struct Bar {
+// `part` is a part of the ledger by its name in the history; "away": no runner ran; "absent": no process of
+// the member ran.
+struct TimelineBar {
   double begin = 0;
   double end = 0;
   std::string part;
   std::string what;
 };
 
-struct Lane {
+struct TimelineRow {
   std::string name;
-  std::vector<Bar> bars;
+  std::vector<TimelineBar> bars;
 };
 
 struct Recovery {
@@ -61,8 +60,8 @@ struct Recovery {
 
 struct LastFailure {
   double at = 0;
-  api::Failure failure;
-  std::vector<std::string> lines;  // that it printed last
+  api::MemberFailure failure;
+  std::vector<std::string> lines;  // the last lines that it printed
 };
 
 struct Report {
@@ -70,25 +69,25 @@ struct Report {
   std::string folder;
   std::string standing;  // "completed", "in progress or killed", ...
   std::string message;
-  std::string began;  // RFC 3339, empty where nothing has a time
+  std::string began;  // RFC 3339, empty if no time is known
   double length = 0;
   std::uint64_t step = 0;
   std::uint64_t attempts = 0;
   std::uint64_t steps_made_again = 0;
-  std::vector<Curve> curves;  // the loss first, where there is one
-  std::vector<Point> rate;    // steps a second, made again included
-  std::vector<Mark> losses;
+  std::vector<Curve> curves;     // the loss first, where there is one
+  std::vector<CurvePoint> rate;  // steps per second, repeated steps included
+  std::vector<TimelineMark> losses;
   std::size_t losses_in_all = 0;  // drawn or not
-  std::vector<Mark> saves;
-  std::vector<Lane> lanes;
+  std::vector<TimelineMark> saves;
+  std::vector<TimelineRow> rows;
   std::vector<std::pair<std::string, double>> account;  // seconds by part
-  std::vector<Recovery> recoveries;                     // in time; of many the longest
+  std::vector<Recovery> recoveries;                     // in order of time; if there are many, the longest
   std::uint64_t recoveries_in_all = 0;
   std::optional<LastFailure> last_failure;  // of a member of `ratoon run`
   double median_recovery = 0;
-  std::vector<StoredCheckpoint> checkpoints;  // newest first; of many the newest
+  std::vector<StoredCheckpoint> checkpoints;  // newest first; if there are many, the newest
   std::uint64_t checkpoints_in_all = 0;
-  std::uint64_t stored_bytes = 0;  // of all
+  std::uint64_t stored_bytes = 0;  // of all checkpoints
   std::vector<ConsumedSamples> samples;
   std::vector<std::string> remarks;  // what is missing and why
 };

@@ -2,15 +2,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/report/html.h"
-#include "cli/report/render.h"
+#include "cli/report/page/html.h"
+#include "cli/report/page/render.h"
 
 namespace ratoon::cli {
 namespace {
 
 using nlohmann::json;
 
-constexpr int kJsonVersion = 1;
+constexpr int kReportVersion = 1;
 
 json json_of(const Recovery& one) {
   json phases = json::object();
@@ -41,7 +41,7 @@ json json_of(const StoredCheckpoint& one) {
   return object;
 }
 
-// As RFC 4180 has it: in quotes where it must be.
+// Quotes the cell if RFC 4180 requires it.
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -58,7 +58,7 @@ std::string exact(double value) {
 }  // namespace
 
 json report_json(const Report& report) {
-  json object = {{"version", kJsonVersion},
+  json object = {{"version", kReportVersion},
                  {"name", report.name},
                  {"folder", report.folder},
                  {"standing", report.standing},
@@ -84,10 +84,10 @@ json report_json(const Report& report) {
   return object;
 }
 
-std::string past_csv(const Past& past) {
+std::string history_csv(const AttemptHistory& history) {
   std::string text = "time,attempt,step,kept,name,value\r\n";
-  for (const auto& [name, rows] : past.values) {
-    for (const PastRow& row : rows)
+  for (const auto& [name, rows] : history.values) {
+    for (const HistoryRow& row : rows)
       text += format_rfc3339(WallTime{from_seconds(row.at)}) + "," + std::to_string(row.attempt) + "," +
               std::to_string(row.step) + (row.is_kept ? ",1," : ",0,") + cell(name) + "," + exact(row.value) +
               "\r\n";

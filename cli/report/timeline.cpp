@@ -4,16 +4,16 @@
 #include <map>
 #include <optional>
 
-#include "cli/report/thin.h"
+#include "cli/report/downsample.h"
 
 namespace ratoon::cli {
 namespace {
 
-constexpr std::size_t kLanesMax = 64;
+constexpr std::size_t kRowsMax = 64;
 constexpr double kBarsMax = 4000;
 constexpr std::string_view kFailed = "Failed";  // the phase of a job
 
-double at_of(const Event& event) {
+double at_of(const RunEvent& event) {
   return seconds(event.at.since_epoch);
 }
 
@@ -23,7 +23,7 @@ struct World {
   double end = 0;
 };
 
-struct Stay {  // of one process group of a member
+struct ProcessGroupSpan {  // the time of one process group of a member on a node
   std::string member;
   std::string node;
   double begin = 0;
@@ -34,26 +34,26 @@ using Span = std::pair<double, double>;
 
 struct Life {  // of a runner
   Span span;
-  bool ended_well = false;  // by itself, and not since nothing could go on
+  bool ended_well = false;  // it ended by itself, and the job had not failed
 };
 
-// When runners were there, when worlds stood and when members' processes lived, from events alone.
+// The times of runners, worlds and members' processes, from events alone.
 class Story {
  public:
   Story(const RunFacts& facts, double end) : end_(end) {
-    for (const Event& event : facts.events) hear(event);
+    for (const RunEvent& event : facts.events) hear(event);
     close(end);
   }
 
   std::vector<Life> lives;
   std::vector<World> worlds;
-  std::map<std::pair<std::string, std::uint64_t>, std::vector<Stay>> stays;  // by role and index
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<ProcessGroupSpan>> stays;  // by role and index
 
  private:
-  void hear(const Event& event) {
+  void hear(const RunEvent& event) {
     const double at = at_of(event);
     if (event.kind == "run") {
-      close(last_);  // a runner that was killed says nothing
+      close(last_);  // a killed runner writes no "end"
       life_ = at;
     }
     if (event.kind == "world") {
@@ -61,12 +61,12 @@ class Story {
       world_ = World{.attempt = event.attempt, .begin = at};
     }
     if (event.kind == "apart") close_world(at);
-    if (event.kind == "member") hear_member(event, at);
+    if (event.kind == "member") take_member_event(event, at);
     if (event.kind == "end") close(at, event.phase != kFailed);
     last_ = at;
   }
 
-  void hear_member(const Event& event, double at) {
+  void take_member_event(const RunEvent& event, double at) {
     const auto living = living_.find(event.member);
     if (event.state == "running" && living == living_.end()) {
       living_[event.member] = {std::pair(event.role, event.index), {event.member, event.node, at, at}};
@@ -99,32 +99,32 @@ class Story {
   double last_ = 0;
   std::optional<double> life_;
   std::optional<World> world_;
-  std::map<std::string, std::pair<std::pair<std::string, std::uint64_t>, Stay>> living_;
+  std::map<std::string, std::pair<std::pair<std::string, std::uint64_t>, ProcessGroupSpan>> living_;
 };
 
-// Steps that were seen, by attempt: of the history and, where there is none, of the events.
-std::map<std::uint64_t, std::vector<PastRow>> steps_by_attempt(const RunFacts& facts) {
-  std::map<std::uint64_t, std::vector<PastRow>> steps;
-  for (const PastRow& row : known_steps(facts.past)) steps[row.attempt].push_back(row);
-  for (const Event& event : facts.events) {
+// Known steps by attempt: from the history and, if it has none, from the events.
+std::map<std::uint64_t, std::vector<HistoryRow>> steps_by_attempt(const RunFacts& facts) {
+  std::map<std::uint64_t, std::vector<HistoryRow>> steps;
+  for (const HistoryRow& row : known_steps(facts.history)) steps[row.attempt].push_back(row);
+  for (const RunEvent& event : facts.events) {
     if (event.kind != "step") continue;
     steps[event.attempt].push_back({.at = at_of(event), .attempt = event.attempt, .step = event.step});
   }
   for (auto& [attempt, rows] : steps)
-    std::ranges::stable_sort(rows, [](const PastRow& a, const PastRow& b) { return a.at < b.at; });
+    std::ranges::stable_sort(rows, [](const HistoryRow& a, const HistoryRow& b) { return a.at < b.at; });
   return steps;
 }
 
-// Without events a world stood from the first step that is known of it to the last.
-std::vector<World> worlds_of_steps(const std::map<std::uint64_t, std::vector<PastRow>>& steps) {
+// Without events a world lasts from its first known step to its last.
+std::vector<World> worlds_of_steps(const std::map<std::uint64_t, std::vector<HistoryRow>>& steps) {
   std::vector<World> worlds;
   for (const auto& [attempt, rows] : steps)
     worlds.push_back({.attempt = attempt, .begin = rows.front().at, .end = rows.back().at});
   return worlds;
 }
 
-void add_world(const World& world, const std::map<std::uint64_t, std::vector<PastRow>>& steps,
-               std::uint64_t& newest_step, std::vector<Bar>& run) {
+void add_world(const World& world, const std::map<std::uint64_t, std::vector<HistoryRow>>& steps,
+               std::uint64_t& newest_step, std::vector<TimelineBar>& run) {
   double first = world.begin;
   double caught_up = world.begin;
   std::uint64_t newest = newest_step;
@@ -132,7 +132,7 @@ void add_world(const World& world, const std::map<std::uint64_t, std::vector<Pas
   if (rows != steps.end()) {
     first = std::clamp(rows->second.front().at, world.begin, world.end);
     caught_up = first;
-    for (const PastRow& row : rows->second) {
+    for (const HistoryRow& row : rows->second) {
       if (row.step <= newest_step) caught_up = std::clamp(row.at, caught_up, world.end);
       newest = std::max(newest, row.step);
     }
@@ -144,12 +144,13 @@ void add_world(const World& world, const std::map<std::uint64_t, std::vector<Pas
   run.push_back({caught_up, world.end, "useful", attempt});
 }
 
-// `filler` everywhere between the bars.
-std::vector<Bar> without_gaps(std::vector<Bar> bars, Span span, const Bar& filler) {
-  std::ranges::stable_sort(bars, [](const Bar& a, const Bar& b) { return a.begin < b.begin; });
-  std::vector<Bar> whole;
+// Puts `filler` into every gap between the bars.
+std::vector<TimelineBar> without_gaps(std::vector<TimelineBar> bars, Span span, const TimelineBar& filler) {
+  std::ranges::stable_sort(bars,
+                           [](const TimelineBar& a, const TimelineBar& b) { return a.begin < b.begin; });
+  std::vector<TimelineBar> whole;
   double reached = span.first;
-  for (Bar& bar : bars) {
+  for (TimelineBar& bar : bars) {
     bar.begin = std::max(bar.begin, reached);
     bar.end = std::min(bar.end, span.second);
     if (bar.end <= bar.begin) continue;
@@ -161,9 +162,9 @@ std::vector<Bar> without_gaps(std::vector<Bar> bars, Span span, const Bar& fille
   return whole;
 }
 
-// Nothing comes again at the beginning of a life, nor at its end.
-void name_both_ends(std::vector<Bar>& life, bool ended_well) {
-  const auto is_restarting = [](const Bar& bar) { return bar.part == "restarting"; };
+// Time at the beginning and the end of a runner's life is no restart: names it "starting" and "ending".
+void name_both_ends(std::vector<TimelineBar>& life, bool ended_well) {
+  const auto is_restarting = [](const TimelineBar& bar) { return bar.part == "restarting"; };
   for (auto bar = life.begin(); bar != life.end() && is_restarting(*bar); ++bar) bar->part = "starting";
   if (ended_well && !life.empty() && is_restarting(life.back())) {
     life.back().part = "ending";
@@ -171,9 +172,9 @@ void name_both_ends(std::vector<Bar>& life, bool ended_well) {
   }
 }
 
-std::vector<Bar> during(const std::vector<Bar>& bars, const Stay& stay) {
-  std::vector<Bar> cut;
-  for (const Bar& bar : bars) {
+std::vector<TimelineBar> during(const std::vector<TimelineBar>& bars, const ProcessGroupSpan& stay) {
+  std::vector<TimelineBar> cut;
+  for (const TimelineBar& bar : bars) {
     const double begin = std::max(bar.begin, stay.begin);
     const double end = std::min(bar.end, stay.end);
     if (begin < end)
@@ -186,12 +187,12 @@ std::vector<Bar> during(const std::vector<Bar>& bars, const Stay& stay) {
 
 std::pair<double, double> known_time(const RunFacts& facts) {
   std::vector<double> moments;
-  for (const auto* rows : {&known_steps(facts.past), &facts.past.saves}) {
+  for (const auto* rows : {&known_steps(facts.history), &facts.history.saves}) {
     if (rows->empty()) continue;
     moments.push_back(rows->front().at);
     moments.push_back(rows->back().at);
   }
-  for (const Event& event : facts.events) moments.push_back(at_of(event));
+  for (const RunEvent& event : facts.events) moments.push_back(at_of(event));
   if (moments.empty()) {
     for (const auto& checkpoint : facts.checkpoints)
       if (checkpoint.saved_at) moments.push_back(seconds(checkpoint.saved_at->since_epoch));
@@ -208,14 +209,14 @@ Timeline make_timeline(const RunFacts& facts) {
   if (story.worlds.empty()) story.worlds = worlds_of_steps(steps);
 
   Timeline timeline;
-  std::vector<Bar> bars;
+  std::vector<TimelineBar> bars;
   std::uint64_t newest_step = 0;
   for (const World& world : story.worlds) add_world(world, steps, newest_step, bars);
   if (story.lives.empty() && !story.worlds.empty()) story.lives.push_back({span});
-  std::vector<Bar> lives;
+  std::vector<TimelineBar> lives;
   for (const auto& [life, ended_well] : story.lives) {
-    std::vector<Bar> inside;
-    for (const Bar& bar : bars)
+    std::vector<TimelineBar> inside;
+    for (const TimelineBar& bar : bars)
       if (bar.begin < life.second && bar.end > life.first) inside.push_back(bar);
     inside = without_gaps(std::move(inside), life, {0, 0, "restarting", "no world stands"});
     name_both_ends(inside, ended_well);
@@ -224,27 +225,27 @@ Timeline make_timeline(const RunFacts& facts) {
   if (!lives.empty()) timeline.run = without_gaps(std::move(lives), span, {0, 0, "away", "nothing runs"});
 
   timeline.members_in_all = story.stays.size();
-  const double lanes = static_cast<double>(std::min(kLanesMax, story.stays.size()) + 1);
-  const double shortest = (span.second - span.first) * lanes / kBarsMax;
-  if (!timeline.run.empty()) timeline.lanes.push_back({"the run", thin(timeline.run, shortest)});
+  const double rows = static_cast<double>(std::min(kRowsMax, story.stays.size()) + 1);
+  const double shortest = (span.second - span.first) * rows / kBarsMax;
+  if (!timeline.run.empty()) timeline.rows.push_back({"the run", downsample(timeline.run, shortest)});
   for (const auto& [member, stays] : story.stays) {
-    if (timeline.lanes.size() > kLanesMax) break;
-    std::vector<Bar> lane;
-    for (const Stay& stay : stays)
-      for (Bar& bar : during(timeline.run, stay)) lane.push_back(std::move(bar));
-    lane = without_gaps(std::move(lane), span, {0, 0, "absent", "no process"});
-    timeline.lanes.push_back(
-        {member.first + " " + std::to_string(member.second), thin(std::move(lane), shortest)});
+    if (timeline.rows.size() > kRowsMax) break;
+    std::vector<TimelineBar> row;
+    for (const ProcessGroupSpan& stay : stays)
+      for (TimelineBar& bar : during(timeline.run, stay)) row.push_back(std::move(bar));
+    row = without_gaps(std::move(row), span, {0, 0, "absent", "no process"});
+    timeline.rows.push_back(
+        {member.first + " " + std::to_string(member.second), downsample(std::move(row), shortest)});
   }
   return timeline;
 }
 
-std::vector<std::pair<std::string, double>> sum_up(const std::vector<Bar>& run,
-                                                   const std::vector<PastRow>& saves) {
+std::vector<std::pair<std::string, double>> sum_by_part(const std::vector<TimelineBar>& run,
+                                                        const std::vector<HistoryRow>& saves) {
   std::map<std::string, double> sums;
-  for (const Bar& bar : run) sums[bar.part] += bar.end - bar.begin;
+  for (const TimelineBar& bar : run) sums[bar.part] += bar.end - bar.begin;
   double stall = 0;
-  for (const PastRow& save : saves) stall += save.value;
+  for (const HistoryRow& save : saves) stall += save.value;
   stall = std::min(stall, sums["useful"]);
   sums["useful"] -= stall;
   sums["save_stall"] += stall;

@@ -1,4 +1,5 @@
-// Where the time of a run went, from its events and its history: for the run as a whole and for each member.
+// How the time of a run was spent, from its events and its history: for the run as a whole and for each
+// member.
 #pragma once
 
 #include <string>
@@ -10,18 +11,18 @@
 namespace ratoon::cli {
 
 struct Timeline {
-  std::vector<Bar> run;  // without gaps from the first to the last moment
-  std::vector<Lane> lanes;
+  std::vector<TimelineBar> run;  // without gaps from the first to the last moment
+  std::vector<TimelineRow> rows;
   std::uint64_t members_in_all = 0;
 };
 
-// The first and the last moment of which anything is known, in seconds since 1970; both 0 if nothing is.
+// The first and the last moment that is known, in seconds since 1970; both 0 if none is.
 [[nodiscard]] std::pair<double, double> known_time(const RunFacts& facts);
 
 [[nodiscard]] Timeline make_timeline(const RunFacts& facts);
 
-// Seconds by part of `run`, with the time that training waited for saves taken out of what was useful.
-[[nodiscard]] std::vector<std::pair<std::string, double>> sum_up(const std::vector<Bar>& run,
-                                                                 const std::vector<PastRow>& saves);
+// Seconds by part of `run`. The time that training waited for saves is moved from "useful" to "save_stall".
+[[nodiscard]] std::vector<std::pair<std::string, double>> sum_by_part(const std::vector<TimelineBar>& run,
+                                                                      const std::vector<HistoryRow>& saves);
 
 }  // namespace ratoon::cli

@@ -5,9 +5,9 @@
 #include <system_error>
 #include <vector>
 
-#include "agent/src/checkpoint/run_files.h"
+#include "agent/src/checkpoint/commit/run_files.h"
 #include "cli/checkpoint/run_folder.h"
-#include "operator/local/run_folder.h"
+#include "operator/local/folder/run_folder.h"
 
 namespace ratoon::cli {
 namespace {
@@ -37,7 +37,7 @@ std::vector<fs::path> find_runs() {
   return all;
 }
 
-// What else may have been meant.
+// The other runs, as a hint.
 std::string known_runs() {
   const std::vector<fs::path> all = find_runs();
   return all.empty() ? std::string() : "; in " + std::string(kRunsFolder) + "/ are: " + listed(all);
@@ -56,7 +56,7 @@ Result<fs::path> find_only_run() {
   return Error(ErrorKind::kInvalid, "which run? Name one of " + listed(living.empty() ? all : living));
 }
 
-// Of the runs in ratoon-runs/ the one that saves in this place; the one that goes on where several did.
+// Finds the run in ratoon-runs/ that saves in this place; if several did, the running one.
 Result<fs::path> find_run_that_saves_in(const fs::path& place) {
   std::optional<fs::path> found;
   for (const fs::path& run : find_runs()) {
@@ -70,28 +70,28 @@ Result<fs::path> find_run_that_saves_in(const fs::path& place) {
   return Error(ErrorKind::kInvalid,
                place.string() + " has the checkpoints of a run, and no run in " + kRunsFolder +
                    "/ saves there: name the folder of the run; `ratoon checkpoint list " + place.string() +
-                   "` and `ratoon report " + place.string() + "` tell of what is there");
+                   "` and `ratoon report " + place.string() + "` show them");
 }
 
 }  // namespace
 
-Result<fs::path> place_of_run(const std::string& wish) {
+Result<fs::path> path_of_run(const std::string& name) {
   std::error_code ignored;
-  if (fs::exists(fs::symlink_status(wish, ignored))) return fs::path(wish);
-  if (const fs::path by_name = fs::path(kRunsFolder) / wish; is_run(by_name)) return by_name;
-  const std::string elsewhere = wish.find('/') == std::string::npos
-                                    ? std::string("neither a folder nor ") + kRunsFolder + "/" + wish
+  if (fs::exists(fs::symlink_status(name, ignored))) return fs::path(name);
+  if (const fs::path by_name = fs::path(kRunsFolder) / name; is_run(by_name)) return by_name;
+  const std::string elsewhere = name.find('/') == std::string::npos
+                                    ? std::string("neither a folder nor ") + kRunsFolder + "/" + name
                                     : "there is no such folder";
-  return Error(ErrorKind::kNotFound, "there is no run '" + wish + "': " + elsewhere + known_runs());
+  return Error(ErrorKind::kNotFound, "there is no run '" + name + "': " + elsewhere + known_runs());
 }
 
-Result<fs::path> find_run(const std::string& wish) {
-  if (wish.empty()) return find_only_run();
-  if (is_run(wish)) return fs::path(wish);
-  if (const fs::path by_name = fs::path(kRunsFolder) / wish; is_run(by_name)) return by_name;
-  if (checkpoint::is_run_folder(wish)) return find_run_that_saves_in(wish);
-  return Error(ErrorKind::kNotFound, "there is no run '" + wish + "': neither a run's folder nor " +
-                                         kRunsFolder + "/" + wish + known_runs());
+Result<fs::path> find_run(const std::string& name) {
+  if (name.empty()) return find_only_run();
+  if (is_run(name)) return fs::path(name);
+  if (const fs::path by_name = fs::path(kRunsFolder) / name; is_run(by_name)) return by_name;
+  if (checkpoint::is_run_folder(name)) return find_run_that_saves_in(name);
+  return Error(ErrorKind::kNotFound, "there is no run '" + name + "': neither a run's folder nor " +
+                                         kRunsFolder + "/" + name + known_runs());
 }
 
 }  // namespace ratoon::cli

@@ -1,4 +1,5 @@
-// Which run a person means: a folder, the name of a job under ratoon-runs/, or the only one there.
+// Finds the run that a user names: by its folder, by the name of a job under ratoon-runs/, or without a name
+// if there is one run alone.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +11,11 @@ namespace ratoon::cli {
 
 inline constexpr const char* kRunsFolder = "ratoon-runs";
 
-// `wish` itself where it is there, else the run of that name in ratoon-runs/.
-[[nodiscard]] Result<std::filesystem::path> place_of_run(const std::string& wish);
+// `name` itself if that path exists, else the run of that name in ratoon-runs/.
+[[nodiscard]] Result<std::filesystem::path> path_of_run(const std::string& name);
 
-// An empty wish: the run that goes on in ratoon-runs/, or the only one there. The place of a run's
-// checkpoints: the run in ratoon-runs/ that saves there.
-[[nodiscard]] Result<std::filesystem::path> find_run(const std::string& wish);
+// An empty name selects the running one in ratoon-runs/, or the only one there. The place of a run's
+// checkpoints selects the run in ratoon-runs/ that saves there.
+[[nodiscard]] Result<std::filesystem::path> find_run(const std::string& name);
 
 }  // namespace ratoon::cli

@@ -9,7 +9,7 @@
 
 #include "cli/run/run_view.h"
 #include "cli/run/terminal.h"
-#include "cli/text.h"
+#include "cli/text/text_format.h"
 
 namespace ratoon::cli {
 namespace {
@@ -24,19 +24,19 @@ LiveScreen::LiveScreen(int fd, const Clock& clock)
 void LiveScreen::write(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(fd_, text.data() + done, text.size() - done);
-    if (written < 0 && errno != EINTR) return;  // it is no longer read: the run goes on
+    if (written < 0 && errno != EINTR) return;  // it is no longer read: the run continues
     done += static_cast<std::size_t>(std::max<ssize_t>(written, 0));
   }
 }
 
-// A terminal that was made narrower has wrapped our lines: then the old picture stays above.
+// A terminal that became narrower has wrapped our lines. Then the old picture stays above the new one.
 std::string LiveScreen::erase_picture() {
   if (picture_lines_ == 0 || terminal_size(fd_).columns < picture_columns_) return "";
   return "\x1b[" + std::to_string(picture_lines_) + "F" + kClearBelow;
 }
 
 void LiveScreen::print(const std::string& line) {
-  lines_.add(line_of(line, 0));  // it may have a trainer's own words in it
+  lines_.add(line_of(line, 0));  // it may contain text of a trainer
   write_what_it_takes();
 }
 
@@ -68,10 +68,10 @@ void LiveScreen::show(const nlohmann::json& document) {
 
 void LiveScreen::draw(const nlohmann::json& document, bool is_running) {
   auto view = decode_run_view(document);
-  if (!view) return;  // what cannot be shown shall not end a run
+  if (!view) return;  // a document that cannot be shown must not end a run
   view->is_running = is_running;
   const TerminalSize size = terminal_size(fd_);
-  // A line stays free for what is printed, and the cursor stands in another.
+  // One line stays free for printed lines, and one for the cursor.
   const std::size_t rows = size.rows > 4 ? size.rows - 2 : 2;
   const auto lines = render_run(*view, clock_.wall_now(), size.columns, rows);
   std::string picture;
@@ -84,7 +84,7 @@ void LiveScreen::draw(const nlohmann::json& document, bool is_running) {
 }
 
 void LiveScreen::finish() {
-  lines_.tell_left_out();
+  lines_.note_dropped_lines();
   if (is_terminal_)
     write_kept();
   else

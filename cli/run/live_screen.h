@@ -1,6 +1,6 @@
-// LiveScreen: a run on a terminal: lines of what happened scroll by, and below them stands a picture of the
-// run, drawn again over itself. Elsewhere there are the lines alone. Neither waits for its reader while the
-// run lasts.
+// LiveScreen: the output of a run. On a terminal, lines of events scroll by, and below them is a picture of
+// the run that is redrawn in place. Elsewhere there are the lines alone. Neither blocks while the run lasts,
+// also if the output is not read.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace ratoon::cli {
 
 class LiveScreen {
  public:
-  // The descriptor and the clock outlive it.
+  // The descriptor and the clock must outlive this object.
   LiveScreen(int fd, const Clock& clock);
   ~LiveScreen() { finish(); }
   LiveScreen(const LiveScreen&) = delete;
@@ -23,9 +23,9 @@ class LiveScreen {
 
   [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   void print(const std::string& line);
-  // What status.json says now; drawn a few times a second at most.
+  // Shows the current status.json. Draws a few times per second at most.
   void show(const nlohmann::json& document);
-  // The last picture, of a run that is over, stays where it stands. Waits until all is written.
+  // Leaves the last picture of an ended run on the terminal. Waits until all is written.
   void finish();
 
  private:
@@ -40,10 +40,10 @@ class LiveScreen {
   const bool is_terminal_;
   UnwrittenLines lines_;
   std::optional<Timestamp> drawn_at_;
-  std::string picture_;  // its lines, as they stand on the terminal
+  std::string picture_;  // its lines as they are on the terminal
   std::size_t picture_lines_ = 0;
-  std::size_t picture_columns_ = 0;  // of the terminal for which it was drawn
-  std::string newest_;               // document, drawn or not; empty: there was none
+  std::size_t picture_columns_ = 0;  // width of the terminal for which it was drawn
+  std::string newest_;               // newest document, drawn or not; empty: there was none
 };
 
 }  // namespace ratoon::cli

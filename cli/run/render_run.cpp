@@ -6,7 +6,7 @@
 
 #include "base/core/counted.h"
 #include "cli/run/run_view.h"
-#include "cli/text.h"
+#include "cli/text/text_format.h"
 
 namespace ratoon::cli {
 namespace {
@@ -71,7 +71,7 @@ std::string durable_step(const RunView& view) {
   return last ? "step " + std::to_string(last->step.value()) : std::string("nothing yet");
 }
 
-// And where it was seen committed, and as what.
+// With the tier in which it was seen committed, and its digest.
 std::string durable_text(const RunView& view) {
   constexpr std::size_t kDigestShown = 16;
   const auto& status = view.job.status;
@@ -81,7 +81,7 @@ std::string durable_text(const RunView& view) {
          status.last_checkpoint->digest.substr(0, kDigestShown);
 }
 
-std::string failure_text(const api::Failure& failure) {
+std::string failure_text(const api::MemberFailure& failure) {
   std::string text = clock_of(failure.time) + " " + failure.member;
   if (!failure.node.empty()) text += " on " + failure.node;
   text += ": " + failure.reason;
@@ -111,9 +111,9 @@ std::string losses_text(const RunView& view) {
   return text;
 }
 
-// What follows a member: its name without the incarnation is in the roster.
+// The state in a member's row. The job's status has the member without its incarnation.
 std::string note_on(const RunView& view, const RunView::Member& member) {
-  const auto ended = [&](const std::string& phase) {  // no process outlives its runner
+  const auto ended = [&](const std::string& phase) {  // members' processes end with their runner
     return view.is_running || phase != "Running" ? phase : "Gone";
   };
   for (const auto& m : view.job.status.members) {
@@ -167,7 +167,7 @@ std::vector<Row> recovery_rows(const RunView& view) {
   return rows;
 }
 
-// Where the seconds of the last one went.
+// How the seconds of the last recovery were spent.
 std::vector<Row> phase_rows(const RunView& view) {
   const auto& last = view.job.status.last_disruption;
   if (!last || view.recoveries.empty()) return {};
@@ -180,7 +180,7 @@ std::vector<Row> phase_rows(const RunView& view) {
   return rows;
 }
 
-// What is neither the phase nor as it should be: that no node takes a pod.
+// Conditions other than phases that have a message, such as that no node takes a pod.
 std::vector<std::string> condition_lines(const api::TrainingJobStatus& status) {
   std::vector<std::string> lines;
   for (const auto& condition : status.conditions) {
@@ -227,7 +227,7 @@ std::vector<std::string> render_run(const RunView& view, WallTime now, std::size
   std::vector<std::string> lines;
   append_lines(lines, table_text(head_rows(view)));
   for (auto& line : condition_lines(view.job.status)) lines.push_back(std::move(line));
-  // Of a run that was stopped it says what was true before.
+  // A stopped run still has the message from before the stop.
   if (!is_going(view) && phase_text(view) != kStopped && !view.job.status.message.empty())
     lines.push_back(view.job.status.message);
   append_lines(lines, table_text(node_rows(view, now)));

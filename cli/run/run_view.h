@@ -1,5 +1,5 @@
-// RunView: a local run as its folder tells of it, or a cluster's job as its status does, and what a person
-// sees of it. Pure.
+// RunView: the facts of a run that a user sees: from the folder of a local run, or from the status of a
+// cluster's job. Pure.
 #pragma once
 
 #include <optional>
@@ -36,28 +36,28 @@ struct RunView {
 
   std::string folder;
   std::string place;        // of a cluster's job: namespace and server
-  std::string saves;        // where it saves; empty: in its folder, or it is not known
-  bool is_running = false;  // a runner is at work in it; of a cluster's job: it is not over
+  std::string saves;        // where it saves; empty: in its folder, or unknown
+  bool is_running = false;  // a runner runs it; for a cluster's job: it is not over
   api::TrainingJob job;
   std::vector<Member> members;
   std::vector<Node> nodes;
   std::vector<Recovery> recoveries;  // the oldest first
   std::uint64_t losses_on_purpose = 0;
   std::uint64_t position = 0;
-  std::uint64_t total = 0;  // 0: not known
+  std::uint64_t total = 0;  // 0: unknown
   std::string unit;
   std::optional<double> loss{};
   std::optional<double> steps_per_second{};
   std::optional<double> seconds_left{};
 };
 
-// status.json of a run's folder. What an older runner did not write is left out.
+// Decodes the status.json of a run's folder. Fields that an older runner did not write are left empty.
 [[nodiscard]] Result<RunView> decode_run_view(const nlohmann::json& document);
 
-// How far it is, in one line: for logs.
+// The progress in one line, for logs.
 [[nodiscard]] std::string summary_line(const RunView& view);
-// All of it, a table of nodes and members, what it recovered from and what hinders it; each line at most
-// `columns` wide and no more than `rows` of them. 0: as they come.
+// The whole view: nodes and members, recoveries and conditions. Each line is at most `columns` wide, and
+// there are at most `rows` lines. 0: no limit.
 [[nodiscard]] std::vector<std::string> render_run(const RunView& view, WallTime now, std::size_t columns,
                                                   std::size_t rows);
 

@@ -6,14 +6,14 @@
 
 #include "base/contract/exit_code.h"
 #include "base/core/lists.h"
-#include "cli/checkpoint/commands.h"
+#include "cli/checkpoint/commands/commands.h"
 #include "cli/checkpoint/run_folder.h"
 #include "cli/cluster/show_jobs.h"
 #include "cli/command.h"
 #include "cli/run/find_run.h"
-#include "cli/run/page.h"
 #include "cli/run/run_view.h"
-#include "operator/local/run_folder.h"
+#include "cli/run/status_output.h"
+#include "operator/local/folder/run_folder.h"
 
 namespace ratoon::cli {
 namespace {
@@ -24,16 +24,16 @@ constexpr int kJsonVersion = 1;
 constexpr int kPauseMillis = 500;
 
 constexpr const char* kExamples = R"(Examples:
-  ratoon status                     the run in ratoon-runs/ that goes on, or the only one there
+  ratoon status                     the running one in ratoon-runs/, or the only one there
   ratoon status counter --watch     of the job 'counter', until its run ends
   ratoon status /data/runs/a        of a run in another folder
   ratoon status /data/saves/a       of the run in ratoon-runs/ that saves there, by its --save-folder
-  ratoon status counter --json      for programs: status.json, and whether a runner is at work
+  ratoon status counter --json      for programs: status.json, and whether a runner runs
   ratoon status digits --cluster    of the TrainingJob 'digits' in the namespace of the current context
   ratoon status -n prod             of all TrainingJobs of a namespace; -A: of all namespaces
 
-A run of this machine is meant, unless --cluster or another option of a cluster is given.
-`kubectl ratoon status` always means the cluster.
+The command shows runs of this machine, unless --cluster or another option of a cluster is given.
+`kubectl ratoon status` always shows the cluster.
 
 Exit codes: 0 shown, 82 there is no such run or job or the command line is wrong, 84 the folder cannot be read
 or the cluster does not answer.)";
@@ -42,14 +42,14 @@ constexpr const char* kPluginExamples = R"(Examples:
   kubectl ratoon status                   all TrainingJobs of the current context's namespace
   kubectl ratoon status digits --watch    of the job 'digits', until it is over
   kubectl ratoon status -A                of all namespaces
-  kubectl ratoon status digits --json     for programs: the object, and its facts as `ratoon status` has them
+  kubectl ratoon status digits --json     for programs: the object, and the facts of `ratoon status`
 
 Exit codes: 0 shown, 82 there is no such job or the command line is wrong, 84 the cluster does not answer.)";
 
 struct StatusArguments {
   std::string name;
-  Display display;
-  ClusterWish cluster;
+  StatusDisplay display;
+  ClusterSelection cluster;
 };
 
 struct Look {
@@ -57,7 +57,7 @@ struct Look {
   RunView view;
 };
 
-// Empty: in the run's folder. Else --save-folder on the trainer's command line says where.
+// The place given by --save-folder on the trainer's command line. Empty: the run saves in its own folder.
 std::string saves_elsewhere(const fs::path& folder) {
   const std::string saves = saves_of_run(folder);
   const fs::path way = fs::path(saves).lexically_relative(fs::absolute(folder).lexically_normal());
@@ -66,7 +66,7 @@ std::string saves_elsewhere(const fs::path& folder) {
 
 Result<Look> look_at(const fs::path& folder) {
   Look look;
-  // First: whoever ends in between has written its last word.
+  // Read first: a runner that ends in between has then written its final status.
   const bool is_running = local::RunFolder::is_in_use(folder);
   auto document = local::RunFolder::read_document(folder);
   if (!document) return document.error();
@@ -74,7 +74,7 @@ Result<Look> look_at(const fs::path& folder) {
   auto view = decode_run_view(**document);
   if (!view) {
     return Error(ErrorKind::kInvalid, (folder / "status.json").string() + ": " + view.error().message() +
-                                          ": `ratoon run` there says what to do");
+                                          ": `ratoon run` with this folder says what to do");
   }
   look.document = **std::move(document);
   look.view = *std::move(view);
@@ -91,13 +91,13 @@ std::string json_text(Look& look, bool is_one_line) {
   return look.document.dump(is_one_line ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string text_of(Look& look, const Display& display, const Page& page) {
+std::string text_of(Look& look, const StatusDisplay& display, const StatusOutput& page) {
   if (display.is_json) return json_text(look, display.is_watched) + "\n";
   if (page.is_summary()) return summary_line(look.view) + "\n";
   return join(render_run(look.view, SystemClock().wall_now(), page.size().columns, page.rows()), "\n") + "\n";
 }
 
-// Whoever looks on the wrong side is told where the other one is.
+// Adds to the error that the cluster was not asked, and how to ask it.
 Error not_here(const Error& error, const std::string& name) {
   if (error.kind() != ErrorKind::kNotFound) return error;
   const std::string said = name.empty() ? "" : " " + name;
@@ -105,10 +105,10 @@ Error not_here(const Error& error, const std::string& name) {
           error.message() + "; a cluster was not asked: `ratoon status" + said + " --cluster` does"};
 }
 
-int show_run(const std::string& name, const Display& display) {
+int show_run(const std::string& name, const StatusDisplay& display) {
   const auto folder = find_run(name);
   if (!folder) return complain_of(not_here(folder.error(), name));
-  Page page(display);
+  StatusOutput page(display);
   for (;;) {
     auto look = look_at(*folder);
     if (!look) return complain_of(look.error());
@@ -118,14 +118,14 @@ int show_run(const std::string& name, const Display& display) {
   }
 }
 
-void add_cluster_options(CLI::App& command, ClusterWish& wish) {
+void add_cluster_options(CLI::App& command, ClusterSelection& selection) {
   auto* one =
-      command.add_option("-n,--namespace", wish.name_space, "Of the cluster: the jobs of this namespace");
-  command.add_flag("-A,--all-namespaces", wish.is_for_all, "Of the cluster: the jobs of all namespaces")
+      command.add_option("-n,--namespace", selection.name_space, "Show the cluster's jobs of this namespace");
+  command.add_flag("-A,--all-namespaces", selection.is_for_all, "Show the cluster's jobs of all namespaces")
       ->excludes(one);
-  command.add_option("--kubeconfig", wish.kubeconfig,
-                     "The file that leads to the cluster (default: KUBECONFIG, then ~/.kube/config)");
-  command.add_option("--context", wish.context, "A context of that file (default: its current one)");
+  command.add_option("--kubeconfig", selection.kubeconfig,
+                     "The kubeconfig of the cluster (default: KUBECONFIG, then ~/.kube/config)");
+  command.add_option("--context", selection.context, "A context of that file (default: its current one)");
 }
 
 }  // namespace
@@ -133,23 +133,24 @@ void add_cluster_options(CLI::App& command, ClusterWish& wish) {
 void add_status_command(CLI::App& app, int& exit_code, bool is_plugin) {
   auto arguments = std::make_shared<StatusArguments>();
   arguments->cluster.is_said = is_plugin;
-  CLI::App* command =
-      app.add_subcommand("status", is_plugin ? "Show how the cluster's TrainingJobs stand"
-                                             : "Show how a local run or a cluster's TrainingJobs stand");
+  CLI::App* command = app.add_subcommand(
+      "status", is_plugin ? "Show the status of the cluster's TrainingJobs"
+                          : "Show the status of a local run or of a cluster's TrainingJobs");
   command->footer(is_plugin ? kPluginExamples : kExamples);
   command->add_option("job", arguments->name,
                       is_plugin ? "A TrainingJob's name (default: all of the namespace)"
                                 : "A run's folder, or a job's name in ratoon-runs/ or in the cluster");
-  command->add_flag("--watch", arguments->display.is_watched, "Go on showing it until it ends");
+  command->add_flag("--watch", arguments->display.is_watched,
+                    "Show each change until the run or the job ends");
   command->add_flag("--json", arguments->display.is_json,
-                    "For programs; with --watch a line for each change");
+                    "Print JSON for programs; with --watch, one line for each change");
   if (!is_plugin)
     command->add_flag("--cluster", arguments->cluster.is_said,
-                      "The jobs of a cluster, not runs of this machine");
+                      "Show the jobs of a cluster, not runs of this machine");
   add_cluster_options(*command, arguments->cluster);
   command->callback([arguments, &exit_code] {
     const auto& [name, display, cluster] = *arguments;
-    exit_code = means_cluster(cluster) ? show_jobs(cluster, name, display) : show_run(name, display);
+    exit_code = selects_cluster(cluster) ? show_jobs(cluster, name, display) : show_run(name, display);
   });
 }
 

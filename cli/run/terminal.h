@@ -1,4 +1,4 @@
-// What is written to a terminal beside text.
+// The size of a terminal, and its control sequences.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 namespace ratoon::cli {
 
 struct TerminalSize {
-  std::size_t columns = 0;  // 0: it is no terminal
+  std::size_t columns = 0;  // 0: not a terminal
   std::size_t rows = 0;
 };
 [[nodiscard]] TerminalSize terminal_size(int fd);

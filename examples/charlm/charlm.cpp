@@ -1,6 +1,6 @@
-// A small GPT learns to write, letter by letter, on as many processes as there are. Kill any of them,
-// whenever you like. Its samples come in the order that torch::randperm gave the trainer without Ratoon: one
-// process alone ends with the weights of plain_charlm, bit for bit.
+// A small GPT learns to write, letter by letter, on any number of processes. Kill any of them at any time.
+// Its samples come in the order of torch::randperm, as in the trainer without Ratoon: a single process ends
+// with the weights of plain_charlm, bit for bit.
 #include <cstdio>
 
 #include <torch/optim/adamw.h>
@@ -19,7 +19,7 @@ void train(ratoon::Session& session, const Flags& flags, const Corpus& corpus) {
   const at::Device device = ratoon::torch::device_for(session, flags.device);
   Gpt model(corpus.letters(), Corpus::kWindow);
   model->to(device);
-  if (session.rank() > 0) torch::manual_seed(flags.seed + session.rank());  // each drops other neurons
+  if (session.rank() > 0) torch::manual_seed(flags.seed + session.rank());  // each rank has its own dropout
   torch::optim::AdamW optimizer(model->parameters(), torch::optim::AdamWOptions());
   ratoon::Stream stream(session.stream_options(ratoon::torch_stream(
       {.samples = corpus.windows(), .seed = flags.seed}, {.batch_size = flags.batch, .drop_last = true})));

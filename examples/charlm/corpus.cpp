@@ -14,10 +14,10 @@
 
 namespace {
 
-// The standard library's distributions differ between machines; its engines do not.
+// The distributions of standard libraries differ between machines; the engines do not.
 std::string make_text(std::uint64_t seed) {
   constexpr std::array<std::string_view, 8> kWho = {"the old gardener", "a fox",      "my sister",
-                                                    "the north wind",   "nobody",     "a crow",
+                                                    "the north wind",   "a bear",     "a crow",
                                                     "the miller",       "every child"};
   constexpr std::array<std::string_view, 6> kDoes = {"cuts",    "finds",  "carries",
                                                      "forgets", "plants", "praises"};
@@ -48,8 +48,8 @@ std::string read_text(const std::string& file) {
   if (!in) refuse(file + " cannot be opened: name a file of text with --text, or leave it out");
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (text.size() <= static_cast<std::size_t>(Corpus::kWindow))
-    refuse(file + " has " + std::to_string(text.size()) + " bytes, and " +
-           std::to_string(Corpus::kWindow + 1) + " are the least: name a longer one with --text");
+    refuse(file + " has " + std::to_string(text.size()) + " bytes, and at least " +
+           std::to_string(Corpus::kWindow + 1) + " are needed: name a longer file with --text");
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Text as numbers: the characters that occur in it, each with a number of its own. Samples are windows, one
+// Text as numbers: each character that occurs in it has a number. Samples are windows of the text, one
 // beginning at each character.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 class Corpus {
  public:
-  // Of a file, or where none is named, of sentences that are the same for the same seed on every machine.
-  // Ends the program with 82, the same start would fail again, if the file cannot be read or is too short.
+  // Reads a file or, if `file` is empty, generates sentences that depend only on the seed. If the file cannot
+  // be read or is too short, ends the program with 82 (the same start would fail again).
   Corpus(const std::string& file, std::uint64_t seed);
 
   [[nodiscard]] std::uint64_t windows() const;
   [[nodiscard]] std::int64_t letters() const { return static_cast<std::int64_t>(alphabet_.size()); }
 
-  // I64 [index, kWindow + 1]: the model reads all but the last letter, and guesses all but the first.
+  // I64 [index, kWindow + 1]: the model reads all but the last letter, and predicts all but the first.
   [[nodiscard]] at::Tensor rows(const at::Tensor& index) const;
 
   [[nodiscard]] std::string text_of(const at::Tensor& letters) const;

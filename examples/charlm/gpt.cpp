@@ -41,7 +41,7 @@ torch::Tensor BlockImpl::attend(const torch::Tensor& x) {
              value = parts[2].transpose(1, 2);
   const auto scale = 1 / std::sqrt(static_cast<double>(width / heads));
   const auto later = torch::ones({length, length}, x.options().dtype(torch::kBool))
-                         .triu(1);  // no letter sees those after it
+                         .triu(1);  // a letter does not attend to later ones
   const auto scores = (query.matmul(key.transpose(2, 3)) * scale)
                           .masked_fill(later, -std::numeric_limits<double>::infinity());
   const auto seen = dropout->forward(scores.softmax(3)).matmul(value);

@@ -26,9 +26,10 @@ TORCH_MODULE(Block);
 
 struct GptImpl : torch::nn::Module {
   GptImpl(std::int64_t letters, std::int64_t window);
-  // The mean cross entropy of guessing each letter of I64 [batch, window + 1] from those before it.
+  // The mean cross entropy of predicting each letter of I64 [batch, window + 1] from the letters before it.
   torch::Tensor loss(const torch::Tensor& rows);
-  // Goes on after `begin`, the likeliest letter first, and has it all: I64 [begin + count].
+  // Continues `begin` by `count` letters, always with the most likely one, and returns the whole text: I64
+  // [begin + count].
   torch::Tensor sample(torch::Tensor begin, std::int64_t count);
 
   std::int64_t window;
@@ -42,5 +43,5 @@ struct GptImpl : torch::nn::Module {
 };
 TORCH_MODULE(Gpt);
 
-// Prints a digest of the weights, and writes it into a file where one is named.
+// Prints a digest of the weights, and writes it into `file` unless it is empty.
 void report_weights(const torch::nn::Module& model, const std::string& file);

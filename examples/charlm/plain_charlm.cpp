@@ -1,4 +1,4 @@
-// The trainer of charlm.cpp as LibTorch alone has it: one process, and a kill is the end of the run.
+// The trainer of charlm.cpp with LibTorch only: one process, and the run is lost if it is killed.
 #include <cstdio>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -18,7 +18,7 @@ void train(const Flags& flags, const Corpus& corpus) {
   torch::optim::AdamW optimizer(model->parameters(), torch::optim::AdamWOptions());
   const auto samples = static_cast<std::int64_t>(corpus.windows());
   const auto batch = static_cast<std::int64_t>(flags.batch);
-  const std::uint64_t batches = corpus.windows() / flags.batch;  // of an epoch
+  const std::uint64_t batches = corpus.windows() / flags.batch;  // per epoch
   torch::Tensor order;
 
   for (std::uint64_t step = 0; step < flags.steps; ++step) {

@@ -1,4 +1,4 @@
-// The smallest trainer: it counts steps and adds them up. Kill it whenever you like; the sum comes out the
+// The smallest trainer: it counts steps and sums them up. Kill it at any time; the sum at the end is the
 // same.
 #include <chrono>
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace {
 
-// The last one counts, so that `ratoon run job.yaml -- --steps 50` overrides what the file says.
+// If a flag is given twice, the last value is used, so that `ratoon run job.yaml -- --steps 50` overrides the
+// file.
 std::uint64_t read_flag(int argc, char** argv, std::string_view flag, std::uint64_t otherwise) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (argv[i] == flag) otherwise = std::strtoull(argv[i + 1], nullptr, 10);

@@ -1,5 +1,5 @@
-// A small convolutional network learns to read digits, on as many processes as there are. Kill any of them,
-// whenever you like: the weights at the end are those of a run in which nothing happened, bit for bit.
+// A small convolutional network learns to read digits, on any number of processes. Kill any of them at any
+// time: the weights at the end are bit-for-bit those of an uninterrupted run.
 #include <torch/nn/functional/loss.h>
 #include <torch/optim/adamw.h>
 
@@ -14,11 +14,11 @@ namespace {
 constexpr std::int64_t kSamples = 4096;
 
 void train(ratoon::Session& session, const Flags& flags, const Glyphs& glyphs) {
-  torch::manual_seed(flags.seed);  // the same on all ranks, so that all begin with the same weights
+  torch::manual_seed(flags.seed);  // the same on all ranks, so that all start with the same weights
   const at::Device device = ratoon::torch::device_for(session, flags.device);
   Net net;
   net->to(device);
-  torch::manual_seed(flags.seed + 1 + session.rank());  // and each drops other neurons
+  torch::manual_seed(flags.seed + 1 + session.rank());  // a different dropout on each rank
   torch::optim::AdamW optimizer(net->parameters(), torch::optim::AdamWOptions(1e-3));
   ratoon::Stream stream(session.stream_options({.samples = kSamples, .global_batch = flags.batch}));
   session.track("net", *net);

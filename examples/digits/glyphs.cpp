@@ -11,7 +11,7 @@ namespace {
 constexpr int kSide = 16;
 
 struct Stroke {
-  int left, top, right, bottom;  // of a 6 x 10 digit, both ends inside
+  int left, top, right, bottom;  // of a 6 x 10 digit, both ends included
 };
 constexpr std::array<Stroke, 7> kStrokes = {{
     {0, 0, 5, 0},  // top
@@ -22,11 +22,11 @@ constexpr std::array<Stroke, 7> kStrokes = {{
     {5, 5, 5, 9},  // lower right
     {0, 9, 5, 9},  // bottom
 }};
-// One bit a stroke, the first in the lowest bit.
+// One bit per stroke, the first stroke in the lowest bit.
 constexpr std::array<unsigned, 10> kDigits = {0b1110111, 0b0100100, 0b1011101, 0b1101101, 0b0101110,
                                               0b1101011, 0b1111011, 0b0100101, 0b1111111, 0b1101111};
 
-// The standard library's distributions differ between machines; its engines do not.
+// The distributions of standard libraries differ between machines; the engines do not.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}

@@ -1,6 +1,5 @@
-// A data set that is made, not downloaded: the ten digits, drawn with seven strokes as on a pocket
-// calculator, shifted, thickened and covered with noise. The same seed gives the same pictures on every
-// machine.
+// A generated data set: the ten digits, drawn with seven strokes as on a pocket calculator, shifted,
+// thickened and covered with noise. The same seed gives the same pictures on every machine.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The network that both trainers train.
+// The network of digits and plain_digits.
 #pragma once
 
 #include <string>
@@ -20,5 +20,5 @@ struct NetImpl : torch::nn::Module {
 };
 TORCH_MODULE(Net);
 
-// Prints a digest of the weights, and writes it into a file where one is named.
+// Prints a digest of the weights, and writes it into `file` unless it is empty.
 void report_weights(const torch::nn::Module& net, const std::string& file);

@@ -1,4 +1,4 @@
-// The trainer of digits.cpp as LibTorch alone has it: one process, and a kill is the end of the run.
+// The trainer of digits.cpp with LibTorch only: one process, and the run is lost if it is killed.
 #include <torch/nn/functional/loss.h>
 #include <torch/optim/adamw.h>
 

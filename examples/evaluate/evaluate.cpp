@@ -1,9 +1,9 @@
-// What digits trained, on pictures that it has not seen: how many does it read right? The run may be training
-// meanwhile; what it saved last is looked at.
+// Evaluates the network that digits trains, on pictures that it was not trained with. The run may still be
+// training; its newest checkpoint is read.
 //
 //   ./evaluate checkpoints/digits                      the newest checkpoint
-//   ./evaluate checkpoints/digits 200                  that of step 200
-//   ./evaluate checkpoints/digits/weights.safetensors  what the run left at its end
+//   ./evaluate checkpoints/digits 200                  the checkpoint of step 200
+//   ./evaluate checkpoints/digits/weights.safetensors  the weights at the end of the run
 #include <cstdio>
 #include <cstdlib>
 
@@ -19,7 +19,7 @@
 namespace {
 
 constexpr std::int64_t kPictures = 2048;
-constexpr std::uint64_t kSeed = 2026;  // of no training
+constexpr std::uint64_t kSeed = 2026;  // different from the seed of the training
 
 int evaluate(const ratoon::LoadFrom& from) {
   Net net;

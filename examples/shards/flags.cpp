@@ -8,36 +8,36 @@
 #include <vector>
 
 const char* const kHelp =
-    R"(shards [DATA] [flags]: walks over a data set in MDS format. Kill it at any moment; the
-same command goes on with the next sample.
+    R"(shards [DATA] [flags]: reads a data set in MDS format for some epochs. Kill it at any
+time; the same command resumes with the next sample.
 
 DATA is a folder, http(s)://host/path or s3://bucket/prefix. Without it, a small data set of
 shapes is made in ./shards-data first.
 
-  --samples N       of the data set that is made (20000)
-  --cache FOLDER    where shards from elsewhere are kept; other processes may share it
-  --cache-bytes N   how much it may hold; 0: as much as there is (0)
+  --samples N       samples in the data set that is made (20000)
+  --cache FOLDER    a folder for fetched shards; other processes may share it
+  --cache-bytes N   the limit of that folder; 0: no limit (0)
   --epochs N        of the whole run (3)
-  --batch N         samples a step, of all processes together (64)
-  --window N        shards that are shuffled among each other; 0: all (16)
-  --seed N          another one is another order and other augmentation (17)
-  --threads N       that read ahead; 0: none (2)
-  --pause-ms N      stands for the work of a step (5)
-  --list            every sample of every step, with a digest of what augmentation made of it
+  --batch N         samples per step, over all processes (64)
+  --window N        shards that are shuffled together; 0: all (16)
+  --seed N          the seed of the order and of the augmentation (17)
+  --threads N       threads that prefetch; 0: none (2)
+  --pause-ms N      the simulated duration of a step (5)
+  --list            prints every sample of every step, with a digest of its augmented content
 
-Ratoon's own, of every program that calls train():
+Flags of Ratoon, for every program that calls train():
   --save-folder FOLDER, --run-name NAME   where the run keeps its state (shards-runs, first)
   --save-every N, --keep-last N           steps between checkpoints, how many are kept (20, 3)
-  --stores URL,URL, --load-from WHERE     copies of checkpoints; another run's weights to begin with
+  --stores URL,URL, --load-from WHERE     copies of checkpoints; another run's weights to start with
 
 Examples:
-  shards                                     makes the data; kill -9 it; the same command goes on
-  shards --run-name second --list            another run, with all it sees
-  shards /data/digits --threads 4            shards that you have
+  shards                                     makes the data; kill -9 it; the same command resumes
+  shards --run-name second --list            another run, which lists its samples
+  shards /data/digits --threads 4            your own shards
   shards s3://bucket/digits --cache /tmp/c   with credentials where boto3 finds them
   ratoon run examples/shards/job.yaml        the same on two processes
 
-Exit codes: 0 done; 82 the command line or the data is not what it should be; 84 files or servers
+Exit codes: 0 done; 82 the command line or the data is wrong; 84 files or servers
 cannot be read or written; README.md has the others.
 )";
 
@@ -89,7 +89,7 @@ Result<void> assign(const Row& row, std::string_view text) {
   return {};
 }
 
-// The word at the front, and its value if it has one; takes them away.
+// Reads the word at the front, and its value if it has one, and removes them from `words`.
 Result<void> read_word(Flags& flags, std::span<const char* const>& words) {
   const std::string_view word = words.front();
   words = words.subspan(1);
@@ -128,7 +128,8 @@ Result<void> read_word(Flags& flags, std::span<const char* const>& words) {
 
 }  // namespace
 
-// The last one of a flag counts, so that `ratoon run job.yaml -- --epochs 5` overrides what the file says.
+// If a flag is given twice, the last value is used, so that `ratoon run job.yaml -- --epochs 5` overrides the
+// file.
 Result<Flags> read_flags(int argc, const char* const* argv) {
   Flags flags;
   std::span<const char* const> words(argv + 1, argv + argc);

@@ -1,4 +1,4 @@
-// What the command line says.
+// The command line flags.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 
 struct Flags {
   std::string data = "shards-data";  // a folder or a URL
-  bool makes_data = true;            // none was named: ours is made if it is not there
-  std::uint64_t samples = 20'000;    // of ours
+  bool makes_data = true;            // false if the program was given a data set; true: it creates one if it
+                                     // does not exist
+  std::uint64_t samples = 20'000;    // of the created data set
   std::string cache;
   std::uint64_t cache_bytes = 0;
   std::uint64_t epochs = 3;
-  std::uint64_t batch = 64;  // of all processes together
+  std::uint64_t batch = 64;  // samples per step, over all processes
   std::uint64_t window = 16;
   std::uint64_t seed = 17;
   std::uint64_t threads = 2;

@@ -29,7 +29,7 @@ bool is_inside(std::uint64_t shape, int x, int y, int radius) {
   }
 }
 
-// Picture and label follow from the number of the sample, so the data set is the same on every machine.
+// Picture and label depend only on the number of the sample, so the data set is the same on every machine.
 Picture draw(std::uint64_t sample, std::uint64_t shape) {
   ratoon::CounterRandom random(17, "shapes", sample);
   const int radius = 2 + static_cast<int>(random.below(4));
@@ -46,7 +46,7 @@ Picture draw(std::uint64_t sample, std::uint64_t shape) {
 }
 
 void write_shapes(const std::string& folder, std::uint64_t samples) {
-  // Hashes, so that what was damaged on the way is noticed, and other data is never taken for this.
+  // With hashes, damaged shards are detected, and other data is never mistaken for this data set.
   ratoon::MdsWriter writer(folder, {{"image", "ndarray:uint8:16,16"}, {"label", "int"}},
                            {.hashes = {"xxh3_128"}, .size_limit_bytes = 1 << 16});
   constexpr std::array<std::uint64_t, 2> kShape{kSide, kSide};
@@ -71,7 +71,7 @@ void make_shapes(ratoon::Session& session, const std::string& folder, std::uint6
     return;
   }
   while (!std::filesystem::exists(index)) {
-    session.check();  // throws when the world changes: another one may be rank 0 then
+    session.check();  // throws if the world changes: another process may be rank 0 then
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }

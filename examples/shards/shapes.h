@@ -1,4 +1,4 @@
-// A data set to begin with: small grey pictures of four shapes.
+// A small data set for a first run: grey pictures of four shapes.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 
 #include <ratoon/session.h>
 
-// Sees to it that `folder` holds a data set of shapes. Rank 0 makes it, the other ranks wait for it. Whoever
-// is killed while it is made begins anew: without its index it is none.
+// Creates a data set of shapes in `folder` unless it exists. Rank 0 creates it, the other ranks wait for it.
+// If rank 0 is killed meanwhile, the next start creates it again, because a folder without an index is not a
+// data set.
 void make_shapes(ratoon::Session& session, const std::string& folder, std::uint64_t samples);

@@ -1,15 +1,16 @@
-// Shards of MosaicML Streaming's format, walked over without LibTorch: local or remote, in another order each
-// epoch, augmented, read ahead by threads. Nothing here knows about failures, and yet:
+// Reads shards in the format of MosaicML Streaming without LibTorch: local or remote, in a different order
+// each epoch, augmented, prefetched by threads. No code here handles failures, and still a killed run
+// resumes:
 //
 //   cmake --build build/no-torch --target shards && cd /tmp
-//   .../build/no-torch/bin/shards --list > first.log &     makes its own data set, and walks over it
-//   kill -9 $!                                             whenever you like
-//   .../build/no-torch/bin/shards --list >> first.log      goes on with the exact next sample
+//   .../build/no-torch/bin/shards --list > first.log &     creates its own data set, and reads it
+//   kill -9 $!                                             at any time
+//   .../build/no-torch/bin/shards --list >> first.log      resumes with the exact next sample
 //
-// What was trained after the last checkpoint is trained again, with the same samples and the same
-// augmentation; nothing else comes twice, and nothing is left out. The digests that the last line shows are
-// those of a run that nobody killed, whatever --threads, --cache or the place of the data were on the way.
-// docs/train/data.md has the chapter, `shards --help` the flags.
+// Steps after the last checkpoint are trained again, with the same samples and the same augmentation. No
+// other sample is repeated, and none is left out. The digests in the last line are those of an uninterrupted
+// run, with any values of --threads and --cache and at any location of the data. docs/train/data.md explains
+// it; `shards --help` lists the flags.
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
@@ -25,8 +26,9 @@
 
 namespace {
 
-// Pictures (uint8, height x width, or x bytes of a pixel) are mirrored by chance and made brighter or darker;
-// other fields stay as they are. The numbers are the sample's own: who reads it, and when, does not matter.
+// Pictures (uint8, height x width, optionally x bytes of a pixel) are randomly mirrored and made brighter or
+// darker; other fields are unchanged. The random numbers belong to the sample: they do not depend on the
+// thread that reads it, nor on the time.
 void augment(ratoon::Sample& sample, ratoon::SampleRandom& random) {
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const ratoon::Field from = sample.field(i);
@@ -36,7 +38,7 @@ void augment(ratoon::Sample& sample, ratoon::SampleRandom& random) {
     const std::size_t row = from.bytes.size() / from.shape[0], pixel = row / from.shape[1];
     const auto to = sample.replace(i, from.type, from.shape);
     for (std::size_t at = 0; at < to.size(); ++at) {
-      const std::size_t left = at % row - at % pixel;  // in its row, of the pixel that is written
+      const std::size_t left = at % row - at % pixel;  // the offset in the row of the pixel that is written
       const std::size_t source = is_mirrored ? at + row - pixel - 2 * left : at;
       const int value = std::to_integer<int>(from.bytes[source]) + brighter;
       to[at] = static_cast<std::byte>(std::clamp(value, 0, 255));
@@ -44,7 +46,7 @@ void augment(ratoon::Sample& sample, ratoon::SampleRandom& random) {
   }
 }
 
-// Of all that a sample looks like, after augmentation.
+// A digest over the sample's content after augmentation.
 std::uint64_t digest_of(const ratoon::Batch& batch, std::size_t row) {
   std::uint64_t digest = 0;
   for (const ratoon::BatchColumn& column : batch.columns())
@@ -79,12 +81,13 @@ void train(ratoon::Session& session, const Flags& flags) {
                              .world_size = session.world_size(),
                              .threads = static_cast<std::uint32_t>(flags.threads),
                              .augment = augment});
-  std::uint64_t model = 0;  // stands for weights: it depends on all that it was shown, and on the order
+  std::uint64_t model = 0;  // simulates weights: depends on all samples and on their order
   session.track("stream", stream);
   session.track("model", model);
 
   const std::uint64_t total = stream.batches_until_epoch(flags.epochs);
-  const auto steps = session.steps(total);  // from here on stream and model are those of the last checkpoint
+  const auto steps = session.steps(total);  // after this call, stream and model have the state of the last
+                                            // checkpoint
   std::printf("attempt %" PRIu64 " rank %" PRIu32 " of %" PRIu32 " goes on with step %" PRIu64 " of %" PRIu64
               "\n",
               session.attempt(), session.rank(), session.world_size(), session.steps_done(), total);
@@ -92,7 +95,7 @@ void train(ratoon::Session& session, const Flags& flags) {
     const ratoon::Batch batch = loader.next();
     for (std::size_t row = 0; row < batch.size(); ++row)
       model = ratoon::mix_into(model, digest_of(batch, row));
-    loader.advance(batch);  // it is in the model now: it counts
+    loader.advance(batch);  // it is in the model now, so count it
     report(session, step, batch, flags.lists_samples);
     std::this_thread::sleep_for(std::chrono::milliseconds(flags.pause_ms));
   }
@@ -112,7 +115,7 @@ int main(int argc, char** argv) {
     std::fputs(kHelp, stdout);
     return 0;
   }
-  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);  // lines come out whole, also into files
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);  // complete lines, also in files
   const ratoon::Options defaults{.save_folder = "shards-runs",
                                  .run_name = "first",
                                  .save_every = ratoon::Every::steps(20),

@@ -1,4 +1,4 @@
-// A node, reduced to what tells whether it will stay.
+// A node, reduced to the facts that say whether it will stay.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,22 @@ namespace ratoon::api {
 struct Taint {
   std::string key;
   std::string effect;
-  std::optional<WallTime> added_at{};  // where the platform says
+  std::optional<WallTime> added_at{};  // if the platform reports it
 
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
 struct Node {
   std::string name;
-  std::string zone{};  // that fails as a whole at times; empty: nobody says
+  std::string zone{};  // zones can fail as a whole; empty: unknown
   std::vector<Taint> taints;
   bool is_unschedulable = false;  // cordoned
-  bool is_lost = false;           // the platform has not heard it for a while, or no longer knows it
-  bool is_ready = true;           // by its kubelet's word, which may be late and may be wrong about its pods
-  WallTime last_heartbeat;        // by the node's own clock
-  bool is_deleting = false;       // or gone already, with pods of members still there
-  bool is_shutting_down = false;  // in good order: its pods get their grace, and a signal each
-  std::optional<WallTime> ends_at{};  // where whoever ends it has said when
+  bool is_lost = false;           // the platform has had no contact for a while, or has deleted it
+  bool is_ready = true;  // as its kubelet reports it; the report may be late, and may be wrong about the pods
+  WallTime last_heartbeat;            // by the node's own clock
+  bool is_deleting = false;           // or already deleted, while pods of members are still on it
+  bool is_shutting_down = false;      // gracefully: each pod receives a signal and its grace period
+  std::optional<WallTime> ends_at{};  // if the end is announced with a time
 
   friend bool operator==(const Node&, const Node&) = default;
 };

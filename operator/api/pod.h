@@ -1,4 +1,4 @@
-// A member's pod, reduced to what decisions need. Locally it stands for one process group.
+// A member's pod, reduced to the facts that decisions need. In a local run it stands for one process group.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace ratoon::api {
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
 
-// What the processes of a pod without the agent are told at its start.
+// The world of a pod without the agent, as its processes receive it in their environment at their start.
 struct GroupSeat {
-  std::string master_address;  // of the pod with rank 0; empty: this is it
-  std::string master_uid;      // that pod's
+  std::string master_address;  // of the pod with rank 0; empty: this pod has rank 0
+  std::string master_uid;      // UID of the pod with rank 0
   std::uint32_t first_rank = 0;
   std::uint32_t world_size = 0;
 
@@ -30,30 +30,29 @@ struct Pod {
   std::uint32_t index = 0;
   std::uint32_t incarnation = 0;
   std::string node;                     // empty: not placed
-  std::string address;                  // of its network; empty: none yet
-  PodPhase phase = PodPhase::kPending;  // of its trainer's container, where it has another end than its pod
-  std::optional<int> exit_code;         // of that container, or of failed_init; 128 + n after signal n
-  std::string failed_init{};            // the init container that failed: the trainer's never ran
-  std::string rejection{};              // its kubelet's words for not starting it: nothing of it ran
-  bool others_run = false;              // its trainer's container ended, and others hold its node
+  std::string address;                  // in the pod network; empty: none yet
+  PodPhase phase = PodPhase::kPending;  // of the trainer's container, if its state differs from the pod's
+  std::optional<int> exit_code;  // of the trainer's container, or of failed_init; 128 + n after signal n
+  std::string failed_init{};     // the init container that failed, so that the trainer's never ran
+  std::string rejection{};       // the kubelet's reason for not starting the pod; none of its containers ran
+  bool others_run = false;       // the trainer's container ended, and other containers keep the node occupied
   bool is_deleting = false;
-  std::optional<WallTime> ends_at{};       // is_deleting: the grace that it was granted is over then
-  bool is_completed = false;               // its trainer left a record that the training is done
-  std::string weights{};                   // the file that the record names
-  bool is_evicted = false;                 // the platform says that it ended the pod, not the program
-  std::vector<std::string> end_reasons;    // the platform's words for its end: Evicted, OOMKilled
-  std::vector<std::string> avoided_nodes;  // those it was made to stay away from
-  std::string unplaced_reason;             // the scheduler's words while no node takes it
-  std::string unstarted_reason;            // its kubelet's words while a container of it does not start
-  std::optional<WallTime> ended_at;        // its trainer's container, where the platform says
-  std::string last_lines;                  // that its program printed before it failed
-  std::optional<GroupSeat> group_seat{};   // of one that is to be made
-  std::string meets{};                     // UID of the pod with rank 0 that it was told of at its start
+  std::optional<WallTime> ends_at{};  // with is_deleting: when the granted grace period ends
+  bool is_completed = false;          // the trainer left a completion record
+  std::string weights{};              // the weights file that the completion record names
+  bool is_evicted = false;  // the platform says that it ended the pod; the program did not end by itself
+  std::vector<std::string> end_reasons;    // the platform's reasons for the end: Evicted, OOMKilled
+  std::vector<std::string> avoided_nodes;  // the nodes that its affinity excludes
+  std::string unplaced_reason;             // the scheduler's message while no node takes the pod
+  std::string unstarted_reason;            // the kubelet's message while one of its containers does not start
+  std::optional<WallTime> ended_at;        // when the trainer's container ended, if the platform says
+  std::string last_lines;                  // the last output of the program before it failed
+  std::optional<GroupSeat> group_seat{};   // of a pod that is to be created
+  std::string meets{};  // UID of the pod with rank 0 whose address this pod received at its start
 
-  // That the record names; of one that is_completed.
+  // The last checkpoint that the completion record names, if is_completed.
   std::optional<ResumePoint> last_checkpoint{};
 
-  // Its program did.
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 
   friend bool operator==(const Pod&, const Pod&) = default;

@@ -62,9 +62,9 @@ std::optional<double> parse_quantity(std::string_view quantity) {
                                                       {"Ti", 0x1p40},
                                                       {"Pi", 0x1p50},
                                                       {"Ei", 0x1p60}});
-  constexpr double kMost = 0x1p53;  // whole numbers are exact so far
+  constexpr double kMost = 0x1p53;  // a double holds whole numbers exactly up to here
   if (quantity.starts_with('+')) quantity.remove_prefix(1);
-  // "inf", "nan" and what is negative begin otherwise.
+  // This also refuses "inf", "nan" and negative numbers.
   if (quantity.empty() || std::string_view(".0123456789").find(quantity.front()) == std::string_view::npos)
     return std::nullopt;
   double number = 0;

@@ -1,5 +1,5 @@
-// What a trainer is told of its samples and of how to save and to resume, the same on a cluster and on one
-// machine.
+// The variables that tell a trainer how to read samples, to save and to resume. They are the same on a
+// cluster and on one machine.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 namespace ratoon::api {
 
 // The variables of maxDuration and of the checkpoint and data policies. RATOON_OVERWRITE is among them only
-// until a checkpoint of this job is known: members made later have nothing to set aside but their own job's
-// work.
+// until a checkpoint of this job is known: a member that is created later must not set aside this job's own
+// checkpoints.
 [[nodiscard]] std::map<std::string, std::string> trainer_environment(const TrainingJob& job);
 
 }  // namespace ratoon::api

@@ -11,11 +11,11 @@ constexpr std::size_t kPlacesMax = 6;
 
 struct Unit {
   std::string_view name;
-  std::size_t digits_max;  // of times so many that no sum of them is more than the agent can hold
-  bool may_be_part;        // 0.25 of it
+  std::size_t digits_max;  // for times: so few that no sum of them overflows in the agent
+  bool may_be_part;        // accepts a fraction, such as 0.25
   bool is_time;
 };
-// Times from the largest to the smallest: so they are written.
+// Times stand from the largest to the smallest, which is the order of the terms in a text.
 constexpr std::array<Unit, 8> kUnits = {{{"st", 12, false, false},
                                          {"ba", 12, false, false},
                                          {"sp", 12, false, false},
@@ -29,7 +29,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Those at the front, taken off.
+// Removes the leading digits, or the leading characters that are no digits, and returns them.
 std::string_view take(std::string_view& rest, bool digits) {
   const auto end = std::ranges::find_if(rest, [&](char c) { return is_digit(c) != digits; });
   const std::string_view taken = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
@@ -37,7 +37,7 @@ std::string_view take(std::string_view& rest, bool digits) {
   return taken;
 }
 
-// A number and a unit, off the front; nullptr where there is none.
+// Removes a number and its unit from the front and returns the unit; nullptr if `rest` begins otherwise.
 const Unit* take_term(std::string_view& rest) {
   const std::string_view digits = take(rest, true);
   bool is_part = false;
@@ -61,7 +61,7 @@ bool is_training_amount(std::string_view text) {
   for (std::string_view rest = text; !rest.empty() || before == nullptr;) {
     const Unit* unit = take_term(rest);
     if (unit == nullptr || (!unit->is_time && !rest.empty())) return false;
-    if (before != nullptr && unit <= before) return false;  // of counts there is one term alone
+    if (before != nullptr && unit <= before) return false;  // a count has exactly one term
     before = unit;
   }
   return is_above_zero;

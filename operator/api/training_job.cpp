@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr std::size_t kWordsMax = 256;
 constexpr std::size_t kWordLengthMax = 32 * 1024;     // characters, as the definition counts them
-constexpr std::size_t kWordBytesMax = 4 * 32 * 1024;  // what so many take at most
+constexpr std::size_t kWordBytesMax = 4 * 32 * 1024;  // the most bytes of that many characters
 constexpr std::size_t kEnvironmentMax = 256;
 constexpr std::size_t kJobNameBytesMax = 40;  // leaves room for "-<role>-<index>-i<incarnation>" within 63
 constexpr std::size_t kRoleNameBytesMax = 12;
@@ -44,7 +44,7 @@ void read_container(Fields container, Role& role) {
   std::size_t index = 0;
   for (const auto& item : container.list("env", kEnvironmentMax)) {
     Fields variable = container.child(item, item_name("env", index++));
-    if (variable.find("valueFrom") != nullptr) continue;  // a cluster's to fill in
+    if (variable.find("valueFrom") != nullptr) continue;  // only a cluster can resolve it
     role.environment.push_back({.name = variable.text("name", kWordBytesMax),
                                 .value = variable.optional_text("value", kWordBytesMax)});
   }
@@ -56,7 +56,7 @@ bool read_has_agent(Fields& f) {
   return agent != "None";
 }
 
-Limits read_limits(Fields container) {
+ResourceLimits read_limits(Fields container) {
   constexpr std::uint64_t kMillis = 1000;
   if (container.find("resources") == nullptr) return {};
   Fields resources = container.object("resources");
@@ -99,7 +99,7 @@ ElasticPolicy read_elastic(Fields f, const TrainingJobSpec& spec) {
   return policy;
 }
 
-// Policies name roles, and a name that no role has would be a wish that is never met.
+// A policy with an unknown role name would have no effect.
 void check_role_names(Fields& f, const TrainingJobSpec& spec) {
   const auto is_role = [&](const std::string& name) {
     return std::any_of(spec.roles.begin(), spec.roles.end(), [&](const Role& r) { return r.name == name; });
@@ -114,13 +114,13 @@ void check_role_names(Fields& f, const TrainingJobSpec& spec) {
     f.complain("restartPolicy", "with rules about roles that the job has");
 }
 
-// What only the agent can do is not promised to those who do without it.
+// Fields that only the agent can implement are refused for roles without it.
 void check_group(Fields& f, const TrainingJobSpec& spec) {
   const auto with_agent = std::ranges::count_if(spec.roles, &Role::has_agent);
   if (with_agent == std::ssize(spec.roles)) return;
   if (with_agent != 0) f.complain("roles", "a list in which all roles have agent: None, or none has");
   if (spec.elastic_policy)
-    f.complain("elasticPolicy", "left out where agent is None: nobody tells such a program of another size");
+    f.complain("elasticPolicy", "left out where agent is None: such a program cannot change its size");
   if (spec.progress_deadline_seconds > 0)
     f.complain("progressDeadlineSeconds", "0 where agent is None: such a program reports no steps");
 }
@@ -168,7 +168,7 @@ TrainingJobSpec read_spec(Fields f) {
 
 }  // namespace
 
-std::uint32_t places_of(const TrainingJobSpec& spec, const Role& role) {
+std::uint32_t members_max_of(const TrainingJobSpec& spec, const Role& role) {
   const std::uint32_t elastic = spec.elastic_policy ? spec.elastic_policy->members_max : 0;
   return role.replicas.value_or(std::max(spec.num_nodes, elastic));
 }
@@ -200,14 +200,15 @@ Result<TrainingJob> decode_training_job(const json& document) {
 
 json encode_training_job(const TrainingJob& job) {
   json out = job.document ? *job.document : json::object();
-  // Fields of the status that a newer program wrote stay; ours are replaced, these as a whole.
+  // Unknown fields of the status, from a newer program, stay. Known fields are replaced; those below as a
+  // whole.
   json& target = out["status"];
   if (!target.is_object()) target = json::object();
   for (const char* whole : {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint",
                             "finalWeights", "lineageStart", "lastDisruption", "lastFailure", "ledger",
                             "completionTime", "suspectNodes", "failedNodes", "selector"})
     target.erase(whole);
-  // Of progress only these come and go.
+  // Only these fields of progress may disappear.
   if (json& progress = target["progress"]; progress.is_object())
     for (const char* known : {"position", "total", "unit", "loss"}) progress.erase(known);
   target.update(encode_status(job.status), /*merge_objects=*/true);

@@ -27,19 +27,19 @@ constexpr std::array<std::string_view, 3> kCleanPodPolicies = {"None", "Running"
                                                                "All"};               // as CleanPodPolicy
 constexpr std::array<std::string_view, 3> kActions = {"Restart", "Fail", "Ignore"};  // as RuleAction
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLoadParts = {
-    {{"Weights", "weights"}, {"State", "state"}, {"All", "all"}}};  // and as --load-parts has them
+    {{"Weights", "weights"}, {"State", "state"}, {"All", "all"}}};  // values as --load-parts names them
 constexpr std::size_t kStoresMax = 8;
 constexpr std::size_t kUriLengthMax = 1024;         // characters, as the definition counts them
-constexpr std::size_t kUriBytesMax = 4 * 1024;      // what so many take at most
-constexpr std::size_t kEndpointBytesMax = 4 * 512;  // the same
-constexpr std::size_t kRegionBytesMax = 64;         // as the agent takes it
-constexpr std::uint32_t kKeptMin = 2;               // so that a damaged one has a predecessor
+constexpr std::size_t kUriBytesMax = 4 * 1024;      // the most bytes of that many characters
+constexpr std::size_t kEndpointBytesMax = 4 * 512;  // likewise for 512 characters
+constexpr std::size_t kRegionBytesMax = 64;         // the agent's limit
+constexpr std::uint32_t kKeptMin = 2;               // if the newest one is damaged, there is another one
 constexpr std::uint32_t kKeptMax = 1000;
 constexpr std::size_t kQuantityBytesMax = 8;
-constexpr std::uint64_t kSeedMax = (1ULL << 53) - 1;    // what every JSON reader keeps exactly
-constexpr std::uint32_t kGlobalBatchMax = 268'435'456;  // as a Stream takes it
+constexpr std::uint64_t kSeedMax = (1ULL << 53) - 1;    // all JSON readers keep numbers up to here exactly
+constexpr std::uint32_t kGlobalBatchMax = 268'435'456;  // the limit of a Stream
 
-// Stores reach the trainer in one variable, separated by commas.
+// The trainer receives all stores in one variable, separated by commas.
 bool is_uri(std::string_view text, bool may_be_read_only) {
   if (text.find_first_of(", \t\r\n") != std::string_view::npos) return false;
   const auto begins = [&](std::string_view scheme) {
@@ -61,7 +61,7 @@ void read_numbers(Fields& f, const char* name, std::size_t numbers_max, std::uin
   }
 }
 
-// What these say is fixed: a trainer that was told to leave, or that can never start, says so with them.
+// The meaning of these codes is fixed: with them a trainer says that it left on request or can never start.
 bool is_reserved(std::uint32_t exit_code) {
   return exit_code >= static_cast<std::uint32_t>(ExitCode::kPreempted) &&
          exit_code <= static_cast<std::uint32_t>(ExitCode::kAbortOverdue);
@@ -76,7 +76,7 @@ RestartRule read_rule(Fields f) {
   read_texts(f, "reasons", kRuleItemsMax, kReasonLengthMax, rule.reasons);
   read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, rule.roles);
   if (rule.exit_codes.empty() && rule.signals.empty() && rule.reasons.empty())
-    f.complain("exitCodes", "given, or signals, or reasons: a rule is about something");
+    f.complain("exitCodes", "given, or signals, or reasons: a rule needs at least one of them");
   const std::string action = f.text("action", 16);
   const auto known = std::find(kActions.begin(), kActions.end(), action);
   if (known == kActions.end())
@@ -95,7 +95,7 @@ std::string read_load_parts(Fields& f) {
   return "";
 }
 
-// Nothing: all.
+// Nothing means that all checkpoints are kept.
 std::optional<std::uint32_t> read_keep_last(Fields& f, bool has_stores) {
   const nlohmann::json* said = f.find("keepLast");
   if (said != nullptr && *said == "All") return std::nullopt;
@@ -105,13 +105,14 @@ std::optional<std::uint32_t> read_keep_last(Fields& f, bool has_stores) {
   }
   const std::uint64_t kept =
       said == nullptr ? CheckpointPolicy().keep_last.value() : said->get<std::uint64_t>();
-  if (kept == 0 && !has_stores) f.complain("keepLast", "0 only where there are stores, which keep them then");
+  if (kept == 0 && !has_stores)
+    f.complain("keepLast", "0 only together with stores, which then keep the checkpoints");
   if (kept != 0 && (kept < kKeptMin || kept > kKeptMax))
     f.complain("keepLast", "All, 0 where there are stores, or a whole number from 2 to 1000");
   return static_cast<std::uint32_t>(kept);
 }
 
-// One for all places: it is the process that asks, by its variables.
+// There is one endpoint for all places, because a process has one set of S3 variables.
 void read_s3(Fields f, CheckpointPolicy& policy) {
   policy.s3_endpoint = f.optional_text("endpoint", kEndpointBytesMax);
   std::string_view rest = policy.s3_endpoint;

@@ -1,4 +1,4 @@
-// The codecs of the policies of TrainingJob's spec, beside that of the spec itself.
+// The codecs of the policies in TrainingJob's spec.
 #pragma once
 
 #include "base/contract/fields.h"

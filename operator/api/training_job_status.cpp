@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 constexpr std::size_t kConditionsMax = 16;
 constexpr std::size_t kSentenceBytesMax =
-    4 * 4096;  // what so many characters take at most: the definition counts these
+    4 * 4096;  // the most bytes of 4096 characters, which the definition counts
 
 constexpr std::array<std::string_view, 6> kPhases = {"Pending",   "Running",   "Recovering",
                                                      "Suspended", "Succeeded", "Failed"};
@@ -46,17 +46,17 @@ RecoveryPhases read_phases(Fields f) {
           .first_step_seconds = f.seconds("firstStepSeconds")};
 }
 
-// What is no UTF-8 in a log becomes three bytes a piece when it is written; the schema counts characters.
-Failure read_failure(Fields f) {
-  Failure failure{.member = f.text("member", 253),
-                  .node = f.optional_text("node", 253),
-                  .time = read_time(f, "time"),
-                  .attempt = Attempt(f.optional_whole("attempt", kCountMax)),
-                  .reason = f.optional_text("reason", kSentenceBytesMax),
-                  .exit_code = std::nullopt,
-                  .signal = std::nullopt,
-                  .exception = f.optional_text("exception", 3 * 1024),
-                  .last_lines = f.optional_text("lastLines", 3 * kLastLinesBytesMax)};
+// Each invalid UTF-8 byte of a log is written as three bytes, while the schema counts characters.
+MemberFailure read_api_failure(Fields f) {
+  MemberFailure failure{.member = f.text("member", 253),
+                        .node = f.optional_text("node", 253),
+                        .time = read_time(f, "time"),
+                        .attempt = Attempt(f.optional_whole("attempt", kCountMax)),
+                        .reason = f.optional_text("reason", kSentenceBytesMax),
+                        .exit_code = std::nullopt,
+                        .signal = std::nullopt,
+                        .exception = f.optional_text("exception", 3 * 1024),
+                        .last_lines = f.optional_text("lastLines", 3 * kLastLinesBytesMax)};
   if (f.find("exitCode") != nullptr)
     failure.exit_code = static_cast<std::uint32_t>(f.whole("exitCode", 0xffffffffU));
   if (f.find("signal") != nullptr)
@@ -85,10 +85,10 @@ Outlook read_outlook(Fields f) {
   return outlook;
 }
 
-Ledger read_ledger(Fields f) {
-  Ledger ledger{.seconds = {f.seconds("usefulSeconds"), f.seconds("recomputedSeconds"),
-                            f.seconds("waitingForCapacitySeconds"), f.seconds("restartingSeconds"),
-                            f.seconds("hungSeconds"), f.seconds("suspendedSeconds")}};
+JobLedger read_ledger(Fields f) {
+  JobLedger ledger{.seconds = {f.seconds("usefulSeconds"), f.seconds("recomputedSeconds"),
+                               f.seconds("waitingForCapacitySeconds"), f.seconds("restartingSeconds"),
+                               f.seconds("hungSeconds"), f.seconds("suspendedSeconds")}};
   ledger.newest_step = Step(f.optional_whole("newestStep", kCountMax));
   if (f.find("since") == nullptr) return ledger;
   ledger.since = read_time(f, "since");
@@ -101,7 +101,7 @@ Ledger read_ledger(Fields f) {
   return ledger;
 }
 
-// Bits in a hexadecimal number: no JSON number of every reader holds 64 of them.
+// The bits are a hexadecimal number: not every JSON reader keeps a number of 64 bits exactly.
 std::uint64_t read_local_ranks(Fields& f) {
   const std::string text = f.optional_text("done", kProcessesPerNodeMax / 4);
   std::uint64_t bits = 0;
@@ -148,7 +148,7 @@ json encode_member(const MemberStatus& m) {
   return out;
 }
 
-// To the millisecond: people read it.
+// Milliseconds are exact enough for readers.
 double rounded(double seconds) {
   return std::round(seconds * 1000) / 1000;
 }
@@ -170,7 +170,7 @@ json encode_disruption(const Disruption& d) {
           {"phases", encode_phases(d.phases)}};
 }
 
-json encode_failure(const Failure& f) {
+json encode_failure(const MemberFailure& f) {
   json out = {{"member", f.member},
               {"node", f.node},
               {"time", format_rfc3339(f.time)},
@@ -196,7 +196,7 @@ json encode_progress(const TrainingJobStatus& status) {
   return out;
 }
 
-json encode_ledger(const Ledger& ledger) {
+json encode_ledger(const JobLedger& ledger) {
   const auto spent = [&](LedgerPart part) { return rounded(ledger.seconds[static_cast<std::size_t>(part)]); };
   json out = {{"newestStep", ledger.newest_step.value()},
               {"usefulSeconds", spent(LedgerPart::kUseful)},
@@ -248,7 +248,8 @@ TrainingJobStatus read_status(Fields f) {
   TrainingJobStatus status;
   for (const auto& item : f.list("conditions", kConditionsMax))
     status.conditions.push_back(read_condition(f.child(item, "conditions[]")));
-  if (f.find("phase") == nullptr) return status;  // so far it could not be read, and was told so
+  // No operator could read the spec yet; the conditions say so.
+  if (f.find("phase") == nullptr) return status;
   const std::string phase = f.text("phase", 32);
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
   if (known == kPhases.end())
@@ -292,7 +293,7 @@ TrainingJobStatus read_status(Fields f) {
   if (f.find("lineageStart") != nullptr) status.lineage_start = Attempt(f.whole("lineageStart", kCountMax));
   if (f.find("lastDisruption") != nullptr)
     status.last_disruption = read_disruption(f.object("lastDisruption"));
-  if (f.find("lastFailure") != nullptr) status.last_failure = read_failure(f.object("lastFailure"));
+  if (f.find("lastFailure") != nullptr) status.last_failure = read_api_failure(f.object("lastFailure"));
   if (f.find("ledger") != nullptr) status.ledger = read_ledger(f.object("ledger"));
   for (const auto& item : f.list("suspectNodes", kSuspectNodesMax)) {
     Fields node = f.child(item, "suspectNodes[]");
@@ -346,7 +347,7 @@ json encode_status(const TrainingJobStatus& status) {
   if (status.lineage_start) out["lineageStart"] = status.lineage_start->value();
   if (status.last_disruption) out["lastDisruption"] = encode_disruption(*status.last_disruption);
   if (status.last_failure) out["lastFailure"] = encode_failure(*status.last_failure);
-  if (status.ledger != Ledger()) out["ledger"] = encode_ledger(status.ledger);
+  if (status.ledger != JobLedger()) out["ledger"] = encode_ledger(status.ledger);
   if (status.completed_at) out["completionTime"] = format_rfc3339(*status.completed_at);
   json& conditions = out["conditions"] = json::array();
   for (const auto& c : status.conditions) conditions.push_back(encode_condition(c));

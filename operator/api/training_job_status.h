@@ -1,4 +1,4 @@
-// The codec of TrainingJob's status, beside that of its spec.
+// The codec of TrainingJob's status.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ constexpr std::size_t kRolesMax = 8;
 constexpr std::uint32_t kMembersMax = 4096;  // of a role
 
 [[nodiscard]] TrainingJobStatus read_status(Fields f);
-// As it stands in a status, and in the events of a local run.
+// The format of the status, which the events of a local run use as well.
 [[nodiscard]] Disruption read_disruption(Fields f);
 
 }  // namespace ratoon::api

@@ -2,7 +2,7 @@
 
 namespace ratoon::api {
 
-std::string expand_variables(std::string_view text, const Environment& known) {
+std::string expand_variables(std::string_view text, const VariableMap& known) {
   std::string expanded;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t dollar = text.find('$', at);
@@ -23,7 +23,7 @@ std::string expand_variables(std::string_view text, const Environment& known) {
   return expanded;
 }
 
-Environment expand_environment(const std::vector<Variable>& variables, Environment known) {
+VariableMap expand_environment(const std::vector<Variable>& variables, VariableMap known) {
   for (const auto& [name, value] : variables) known[name] = expand_variables(value, known);
   return known;
 }

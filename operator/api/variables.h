@@ -1,5 +1,5 @@
-// Variables of a container, and $(NAME) in its words, as Kubernetes defines it: a name that is known becomes
-// its value, one that is not stays as it stands, and $$ is a $.
+// Variables of a container, and the expansion of $(NAME) as Kubernetes defines it: a known name is replaced
+// by its value, an unknown one stays as written, and $$ stands for $.
 #pragma once
 
 #include <map>
@@ -16,15 +16,15 @@ struct Variable {
   friend bool operator==(const Variable&, const Variable&) = default;
 };
 
-using Environment = std::map<std::string, std::string>;
+using VariableMap = std::map<std::string, std::string>;
 
-[[nodiscard]] std::string expand_variables(std::string_view text, const Environment& known);
+[[nodiscard]] std::string expand_variables(std::string_view text, const VariableMap& known);
 
-// These on top of those that are known: a value may refer to what stands before it, and the last one of a
-// name counts.
-[[nodiscard]] Environment expand_environment(const std::vector<Variable>& variables, Environment known);
+// Adds `variables` to `known`. A value may refer to variables before it, and the last variable of a name
+// counts.
+[[nodiscard]] VariableMap expand_environment(const std::vector<Variable>& variables, VariableMap known);
 
-// A text that expands to this one.
+// Returns a text that expands to `text`.
 [[nodiscard]] std::string escape_variables(std::string_view text);
 
 }  // namespace ratoon::api

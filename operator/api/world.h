@@ -1,5 +1,5 @@
-// What the coordinator knows about processes, and what it is told to say to them. The core decides on the
-// first and produces the second; the coordinator holds both and decides nothing.
+// The coordinator's facts about processes, and the announcements that it sends to them. The core reads the
+// facts and produces the announcements; the coordinator stores both and makes no decisions.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,15 @@ namespace ratoon::api {
 struct ProcessFacts {
   ProcessIdentity identity;
   Timestamp last_heard;
-  std::optional<JoinRequest> waiting;  // it waits for a world
-  std::optional<Beat> beat;            // its newest one
-  Step left_step{0};                   // steps that were in its weights when it last left a world
+  std::optional<JoinRequest> waiting;  // the process waits for a world
+  std::optional<Beat> beat;            // the newest one
+  Step left_step{0};                   // the steps in its weights when it last left a world
   bool is_completed = false;
-  bool has_met = false;   // it was in a world; until then it is still starting
-  std::string weights{};  // the file that it left them in at the end; empty: it left none
-  Timestamp listed{};     // when it told of the checkpoints that `waiting` has, for the first time
-  Timestamp moved{};      // when it was first heard, began to wait, or told of another step or attempt
+  bool has_met = false;   // it was in a world; until then it is starting
+  std::string weights{};  // the weights file of its completion; empty: none
+  Timestamp listed{};     // when it first sent the list of checkpoints that `waiting` has
+  Timestamp
+      moved{};  // when it sent its first message, began to wait, got its place, or reported another step
 };
 
 struct Seat {
@@ -31,7 +32,7 @@ struct Seat {
   Assignment assignment;
 };
 
-// A member whose node will go at a time that is known.
+// A member whose node ends at a known time.
 struct Departure {
   std::string role;
   std::uint32_t index = 0;
@@ -41,33 +42,32 @@ struct Departure {
   friend bool operator==(const Departure&, const Departure&) = default;
 };
 
-// Of a job; its definition holds users to it.
+// Of a job; the definition of TrainingJob enforces it.
 constexpr std::uint32_t kProcessesPerNodeMax = 64;
 
-// What all agents of a job are to know. The world is empty while an attempt forms.
-// Of one pod: a bit for each local rank of which the job's status says that it is done.
-struct RecordedDone {
+// Of one pod: a bit for each local rank that the job's status records as completed.
+struct RecordedCompletion {
   std::string member_uid;
   std::uint64_t local_ranks = 0;
 
-  friend bool operator==(const RecordedDone&, const RecordedDone&) = default;
+  friend bool operator==(const RecordedCompletion&, const RecordedCompletion&) = default;
 };
 
 struct Announcement {
   Attempt attempt{0};
   std::vector<Seat> world;
-  std::vector<ProcessIdentity> current;  // who may speak: each member, and its successor if it has one;
-                                         // local_rank and start are unused
-  std::vector<Departure> departures{};   // each is told to the member's own processes alone
-  std::vector<RecordedDone> done{};
-  std::uint64_t save_request = 0;  // grows when all are to save soon
-  bool hand_over = false;          // successors are ready: save together, leave this world, join again
+  // Each member, and its successor if it has one: only their messages count; local_rank and start are unused.
+  std::vector<ProcessIdentity> current;
+  std::vector<Departure> departures{};  // each is sent only to the processes of that member
+  std::vector<RecordedCompletion> done{};
+  std::uint64_t save_request = 0;  // grows when all processes have to save soon
+  bool hand_over = false;  // successors are ready: processes save together, leave this world and join again
   bool stop = false;
-  bool is_hung = false;  // the world before was given up because somebody hung
-  // A process that waits, and told of its checkpoints before then, is to look for them again.
+  bool is_hung = false;  // the last world was given up because of a hang
+  // Processes that wait and listed their checkpoints before this time have to list them again.
   std::optional<Timestamp> lists_from{};
   std::string reason{};
-  // Local ranks from here on are nobody's. A job that is over says no more of it than what any job may have.
+  // Larger local ranks are refused. After its end a job keeps the limit that applies to all jobs.
   std::uint32_t processes_per_node = kProcessesPerNodeMax;
 };
 

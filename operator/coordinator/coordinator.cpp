@@ -11,14 +11,14 @@ namespace ratoon::coordinator {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);
-// If a tick comes this late, the machine or this process stood still and everybody's beats may lie unread.
+// After a tick this late, the machine or this process has stalled, and beats of all members may lie unread.
 constexpr Duration kStall = std::chrono::seconds(1);
-// An agent has two or three, and new ones while it closes old ones.
+// An agent has two or three connections, and opens new ones while it closes old ones.
 constexpr std::size_t kConnectionsOfAProcess = 8;
-// For how long an answer is held back from a member that calls too often.
-constexpr Duration kHeldBack = std::chrono::seconds(1);
-// Between two looks for parked calls whose callers have gone.
-constexpr Duration kLookAtAll = std::chrono::seconds(2);
+// How long the answer to a member that calls too often is delayed.
+constexpr Duration kAnswerDelay = std::chrono::seconds(1);
+// The pause between two scans for parked calls whose callers have disconnected.
+constexpr Duration kFullScanPause = std::chrono::seconds(2);
 
 template <class Message>
 void reply(http::Responder& responder, int status, const Message& message) {
@@ -34,8 +34,8 @@ int status_of(const Refusal& refusal) {
   return refusal.kind == names::refusal::kUnauthorized ? 401 : 409;
 }
 
-// One that was told of before keeps its secret: some have it already. Where none can be drawn nothing is
-// handed out, and those who wait make another attempt.
+// A world that was announced before keeps its secret, because some members have it already. If no secret can
+// be drawn, no assignment is sent, and the processes that wait cause another attempt.
 api::Announcement with_secret(api::Announcement announcement, const std::vector<api::Seat>& before,
                               const std::function<Result<std::string>()>& draw) {
   auto& world = announcement.world;
@@ -50,12 +50,12 @@ api::Announcement with_secret(api::Announcement announcement, const std::vector<
   return announcement;
 }
 
-// No refusal: an agent of any version takes it for one that passes, looks at its places and asks again.
+// No Refusal: on status 503 agents of every version list their checkpoints again and repeat the request.
 void ask_for_new_list(http::Responder& responder) {
   responder.send({.status = 503,
                   .body =
-                      "a world is about to be formed, and what this process told of checkpoints is old: look "
-                      "again, and ask again\n"});
+                      "a world is about to form, and this process listed its checkpoints too long ago: list "
+                      "them again and repeat the request\n"});
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   if (!message) return refuse(responder, 422, names::refusal::kBadMessage, message.error().message());
   if (const auto known = options_.authenticate(bearer_token(request), message->process); !known) {
     if (known.error().kind() != ErrorKind::kPermissionDenied) {
-      // No refusal: the caller is to try again. Its silence is our own deafness.
+      // No Refusal: the caller has to try again. It is not silent: the operator cannot read its message.
       note_unproved(message->process);
       return responder.send({.status = 503, .body = known.error().message() + "\n"});
     }
@@ -102,177 +102,180 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   }
   bool is_news = false;
   ++messages_;
-  const RoomPtr room = find_room(message->process.job);
-  if (room == nullptr) {
-    responder.vouch(message->process.member_uid, kConnectionsOfAProcess);
+  const JobEntryPtr entry = find_job(message->process.job);
+  if (entry == nullptr) {
+    responder.mark_authenticated(message->process.member_uid, kConnectionsOfAProcess);
     return refuse(responder, 404, names::refusal::kUnknownJob,
                   "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
                       " is served here");
   }
   {
-    const std::lock_guard lock(room->mutex);
-    if (!take_turn(*room, message->process, responder)) return;
-    const Door& door = room->door;
+    const std::lock_guard lock(entry->mutex);
+    if (!is_within_rate(*entry, message->process, responder)) return;
+    const JobSession& session = entry->session;
     constexpr bool kIsJoin = std::is_same_v<Message, JoinRequest>;
-    const auto refusal = kIsJoin ? door.refuse_join(message->process) : door.refuse(message->process);
+    const auto refusal = kIsJoin ? session.refuse_join(message->process) : session.refuse(message->process);
     if (refusal) return reply(responder, status_of(*refusal), *refusal);
-    is_news = admit(*room, *message, responder);
+    is_news = answer_or_park(*entry, *message, responder);
   }
   if (is_news) options_.on_news(message->process.job);
 }
 
-bool Coordinator::admit(Room& room, const JoinRequest& message, http::Responder& responder) {
-  if (room.door.hear_join(message, clock_.now())) room.is_to_look = true;
-  if (const auto assignment = room.door.take_seat(message.process)) {
+bool Coordinator::answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder) {
+  if (entry.session.record_join(message, clock_.now())) entry.needs_full_scan = true;
+  if (const auto assignment = entry.session.take_seat(message.process)) {
     reply(responder, 200, JoinReply{.assignment = assignment, .waiting_for = ""});
     return false;
   }
-  if (room.door.take_wish_for_list(message.process)) {
+  if (entry.session.take_list_request(message.process)) {
     ask_for_new_list(responder);
     return false;
   }
-  park(room, message.process, AwaitedAnswer::kSeat, 0, responder);
+  park(entry, message.process, AwaitedAnswer::kSeat, 0, responder);
   return true;
 }
 
-bool Coordinator::admit(Room& room, const Beat& message, http::Responder& responder) {
-  const bool is_news = room.door.hear_beat(message, clock_.now());
-  reply(responder, 200, room.door.orders(message.process, clock_.wall_now()));
+bool Coordinator::answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder) {
+  const bool is_news = entry.session.record_beat(message, clock_.now());
+  reply(responder, 200, entry.session.orders(message.process, clock_.wall_now()));
   return is_news;
 }
 
-bool Coordinator::admit(Room& room, const OrdersRequest& message, http::Responder& responder) {
-  const Orders orders = room.door.orders(message.process, clock_.wall_now());
+bool Coordinator::answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder) {
+  const Orders orders = entry.session.orders(message.process, clock_.wall_now());
   if (orders.revision != message.seen_revision) {
     reply(responder, 200, orders);
   } else {
-    park(room, message.process, AwaitedAnswer::kNewOrders, message.seen_revision, responder);
+    park(entry, message.process, AwaitedAnswer::kNewOrders, message.seen_revision, responder);
   }
   return false;
 }
 
-bool Coordinator::admit(Room& room, const Completed& message, http::Responder& responder) {
-  if (const auto refusal = room.door.refuse_completion(message)) {
+bool Coordinator::answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder) {
+  if (const auto refusal = entry.session.refuse_completion(message)) {
     reply(responder, status_of(*refusal), *refusal);
     return false;
   }
-  room.door.hear_completed(message, clock_.now());
-  if (room.door.is_recorded_as_done(message.process)) {
-    reply(responder, 200, room.door.orders(message.process, clock_.wall_now()));
+  entry.session.record_completed(message, clock_.now());
+  if (entry.session.is_recorded_as_completed(message.process)) {
+    reply(responder, 200, entry.session.orders(message.process, clock_.wall_now()));
   } else {
-    park(room, message.process, AwaitedAnswer::kRecordOfDone, 0, responder);
+    park(entry, message.process, AwaitedAnswer::kRecordedCompletion, 0, responder);
   }
   return true;
 }
 
-bool Coordinator::take_turn(Room& room, const ProcessIdentity& process, http::Responder& responder) {
-  const std::size_t processes = room.door.announcement().processes_per_node;
-  responder.vouch(process.member_uid, kConnectionsOfAProcess * processes);
+bool Coordinator::is_within_rate(JobEntry& entry, const ProcessIdentity& process,
+                                 http::Responder& responder) {
+  const std::size_t processes = entry.session.announcement().processes_per_node;
+  responder.mark_authenticated(process.member_uid, kConnectionsOfAProcess * processes);
   const Timestamp now = clock_.now();
-  if (room.budget.take(process.member_uid, processes, now)) return true;
-  room.held.push_back({now + kHeldBack, std::move(responder)});
+  if (entry.budget.take(process.member_uid, processes, now)) return true;
+  entry.delayed.push_back({now + kAnswerDelay, std::move(responder)});
   return false;
 }
 
-void Coordinator::park(Room& room, const ProcessIdentity& process, AwaitedAnswer awaited,
+void Coordinator::park(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,
                        std::uint64_t seen_revision, http::Responder& responder) {
-  room.parked.park(
+  entry.parked.park(
       {process, awaited, seen_revision, clock_.now() + options_.poll_hold, std::move(responder)});
 }
 
-bool Coordinator::answer(Room& room, ParkedPoll& poll, Timestamp now) {
+bool Coordinator::answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) {
   if (poll.responder.is_abandoned()) return true;
   const bool is_join = poll.awaited == AwaitedAnswer::kSeat;
-  const auto refusal = is_join ? room.door.refuse_join(poll.process) : room.door.refuse(poll.process);
+  const auto refusal = is_join ? entry.session.refuse_join(poll.process) : entry.session.refuse(poll.process);
   if (refusal) {
     reply(poll.responder, status_of(*refusal), *refusal);
     return true;
   }
   if (!is_join) {
-    const Orders orders = room.door.orders(poll.process, clock_.wall_now());
+    const Orders orders = entry.session.orders(poll.process, clock_.wall_now());
     const bool is_due = poll.awaited == AwaitedAnswer::kNewOrders
                             ? orders.revision != poll.seen_revision
-                            : room.door.is_recorded_as_done(poll.process);
+                            : entry.session.is_recorded_as_completed(poll.process);
     if (!is_due && now < poll.answer_by) return false;
     reply(poll.responder, 200, orders);
     return true;
   }
-  const auto assignment = room.door.take_seat(poll.process);
-  if (!assignment && room.door.take_wish_for_list(poll.process)) {
+  const auto assignment = entry.session.take_seat(poll.process);
+  if (!assignment && entry.session.take_list_request(poll.process)) {
     ask_for_new_list(poll.responder);
     return true;
   }
   if (!assignment && now < poll.answer_by) return false;
   reply(poll.responder, 200,
-        JoinReply{.assignment = assignment, .waiting_for = room.door.announcement().reason});
+        JoinReply{.assignment = assignment, .waiting_for = entry.session.announcement().reason});
   return true;
 }
 
-// All are looked at when there is news for some of them, and at times for callers that have gone.
-void Coordinator::look_at_parked(Room& room, Timestamp now) {
-  for (; !room.held.empty() && room.held.front().due <= now; room.held.pop_front())
-    room.held.front().responder.send({.status = 503,
-                                      .headers = {{"Retry-After", "1"}},
-                                      .body = "this member calls too often: call again later\n"});
-  const auto answer_one = [&](ParkedPoll& poll) { return answer(room, poll, now); };
-  if (!room.is_to_look && now - room.looked < kLookAtAll) return room.parked.answer_due(now, answer_one);
-  room.is_to_look = false;
-  room.looked = now;
-  room.budget.forget_quiet(now);
-  room.parked.answer_all(answer_one);
+// All polls are examined after a change that concerns some of them, and from time to time for callers that
+// disconnected.
+void Coordinator::answer_parked(JobEntry& entry, Timestamp now) {
+  for (; !entry.delayed.empty() && entry.delayed.front().due <= now; entry.delayed.pop_front())
+    entry.delayed.front().responder.send({.status = 503,
+                                          .headers = {{"Retry-After", "1"}},
+                                          .body = "this member calls too often: call again later\n"});
+  const auto answer_one = [&](ParkedPoll& poll) { return answer(entry, poll, now); };
+  if (!entry.needs_full_scan && now - entry.scanned_at < kFullScanPause)
+    return entry.parked.answer_due(now, answer_one);
+  entry.needs_full_scan = false;
+  entry.scanned_at = now;
+  entry.budget.forget_quiet(now);
+  entry.parked.answer_all(answer_one);
 }
 
 void Coordinator::announce(const JobKey& job, const api::Announcement& announcement) {
-  RoomPtr room;
+  JobEntryPtr entry;
   {
     const std::lock_guard lock(mutex_);
-    auto& found = rooms_[job];
+    auto& found = jobs_[job];
     if (found == nullptr) {
       const auto opened_at = std::chrono::floor<std::chrono::milliseconds>(clock_.wall_now().since_epoch);
-      const Door door(static_cast<std::uint64_t>(std::max<std::int64_t>(0, opened_at.count())));
+      const JobSession session(static_cast<std::uint64_t>(std::max<std::int64_t>(0, opened_at.count())));
       const Timestamp now = clock_.now();
-      found = std::make_shared<Room>(now, door, options_.limits);
+      found = std::make_shared<JobEntry>(now, session, options_.limits);
     }
-    room = found;
+    entry = found;
   }
-  const std::lock_guard lock(room->mutex);
+  const std::lock_guard lock(entry->mutex);
   const Timestamp now = clock_.now();
-  if (room->door.announce(with_secret(announcement, room->door.announcement().world, options_.draw)))
-    room->is_to_look = true;
-  look_at_parked(*room, now);
+  if (entry->session.announce(with_secret(announcement, entry->session.announcement().world, options_.draw)))
+    entry->needs_full_scan = true;
+  answer_parked(*entry, now);
 }
 
 void Coordinator::close(const JobKey& job) {
   const std::lock_guard lock(mutex_);
-  rooms_.erase(job);
+  jobs_.erase(job);
 }
 
 void Coordinator::forget_processes(const JobKey& job) {
-  const RoomPtr room = find_room(job);
-  if (room == nullptr) return;
-  const std::lock_guard lock(room->mutex);
-  room->door.forget_processes();
+  const JobEntryPtr entry = find_job(job);
+  if (entry == nullptr) return;
+  const std::lock_guard lock(entry->mutex);
+  entry->session.forget_processes();
 }
 
-Coordinator::RoomPtr Coordinator::find_room(const JobKey& job) const {
+Coordinator::JobEntryPtr Coordinator::find_job(const JobKey& job) const {
   const std::lock_guard lock(mutex_);
-  const auto room = rooms_.find(job);
-  return room == rooms_.end() ? nullptr : room->second;
+  const auto entry = jobs_.find(job);
+  return entry == jobs_.end() ? nullptr : entry->second;
 }
 
-std::vector<Coordinator::RoomPtr> Coordinator::all_rooms() const {
-  std::vector<RoomPtr> rooms;
+std::vector<Coordinator::JobEntryPtr> Coordinator::all_jobs() const {
+  std::vector<JobEntryPtr> entries;
   const std::lock_guard lock(mutex_);
-  for (const auto& [job, room] : rooms_) rooms.push_back(room);
-  return rooms;
+  for (const auto& [job, entry] : jobs_) entries.push_back(entry);
+  return entries;
 }
 
 void Coordinator::note_unproved(const ProcessIdentity& process) {
-  const RoomPtr room = find_room(process.job);
-  if (room == nullptr) return;
-  const std::lock_guard lock(room->mutex);
+  const JobEntryPtr entry = find_job(process.job);
+  if (entry == nullptr) return;
+  const std::lock_guard lock(entry->mutex);
   const Timestamp now = clock_.now();
-  if (!room->door.hear_unproved(process, now)) room->unproved = now;
+  if (!entry->session.record_unauthenticated(process, now)) entry->unproved = now;
 }
 
 void Coordinator::note_unread() {
@@ -281,48 +284,48 @@ void Coordinator::note_unread() {
 }
 
 std::vector<api::ProcessFacts> Coordinator::processes(const JobKey& job) const {
-  const RoomPtr room = find_room(job);
-  if (room == nullptr) return {};
-  const std::lock_guard lock(room->mutex);
-  return room->door.processes();
+  const JobEntryPtr entry = find_job(job);
+  if (entry == nullptr) return {};
+  const std::lock_guard lock(entry->mutex);
+  return entry->session.processes();
 }
 
 std::vector<api::Seat> Coordinator::world(const JobKey& job) const {
-  const RoomPtr room = find_room(job);
-  if (room == nullptr) return {};
-  const std::lock_guard lock(room->mutex);
-  return room->door.announcement().world;
+  const JobEntryPtr entry = find_job(job);
+  if (entry == nullptr) return {};
+  const std::lock_guard lock(entry->mutex);
+  return entry->session.announcement().world;
 }
 
 Timestamp Coordinator::listening_since(const JobKey& job) const {
   Timestamp listening;
   Timestamp unread;
-  RoomPtr room;
+  JobEntryPtr entry;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = rooms_.find(job);
+    const auto found = jobs_.find(job);
     const Timestamp now = clock_.now();
-    // After a stall others may ask before the timekeeper runs again.
-    if (found == rooms_.end() || has_stalled(now, clock_.wall_now())) return now;
-    room = found->second;
-    listening = std::max(listening_since_, room->opened);
+    // After a stall, this may be called before the timekeeper runs again.
+    if (found == jobs_.end() || has_stalled(now, clock_.wall_now())) return now;
+    entry = found->second;
+    listening = std::max(listening_since_, entry->opened);
     unread = unread_;
   }
-  const std::lock_guard lock(room->mutex);
-  unread = std::max(unread, room->unproved);
-  return unread > listening && room->door.is_any_unheard() ? unread : listening;
+  const std::lock_guard lock(entry->mutex);
+  unread = std::max(unread, entry->unproved);
+  return unread > listening && entry->session.is_any_unheard() ? unread : listening;
 }
 
 Coordinator::Load Coordinator::load() const {
   Load load{.messages = messages_};
-  for (const auto& room : all_rooms()) {
-    const std::lock_guard lock(room->mutex);
-    load.parked += room->parked.size();
+  for (const auto& entry : all_jobs()) {
+    const std::lock_guard lock(entry->mutex);
+    load.parked += entry->parked.size();
   }
   return load;
 }
 
-// While a machine sleeps its steady clock stands, and the wall's is ahead of it afterwards.
+// While a machine sleeps its steady clock stands still, so that afterwards the wall clock is ahead of it.
 bool Coordinator::has_stalled(Timestamp now, WallTime wall_now) const {
   const Duration passed = now - ticked_;
   return passed > kStall || wall_now.since_epoch - wall_ticked_.since_epoch - passed > kStall;
@@ -339,9 +342,9 @@ void Coordinator::keep_time(const std::stop_token& stop) {
       ticked_ = now;
       wall_ticked_ = wall_now;
     }
-    for (const auto& room : all_rooms()) {
-      const std::lock_guard lock(room->mutex);
-      look_at_parked(*room, clock_.now());
+    for (const auto& entry : all_jobs()) {
+      const std::lock_guard lock(entry->mutex);
+      answer_parked(*entry, clock_.now());
     }
   }
 }

@@ -1,7 +1,8 @@
-// Coordinator: the agents' door over HTTP. Join and orders are long polls; a parked poll holds a connection
-// and no thread. It is a cache: all truth is in the TrainingJob's status and in checkpoint manifests.
+// Coordinator: the agents' endpoint over HTTP. Join and orders are long polls; a parked poll holds a
+// connection and no thread. The coordinator is a cache: the durable state is in the TrainingJob's status and
+// in checkpoint manifests.
 //
-// Each job has a room of its own with a lock of its own: the work for one job delays no other one.
+// Each job has an entry with its own lock, so that work for one job delays no other job.
 //
 // Thread contract: every method may be called from any thread. `on_news` is called without locks held.
 #pragma once
@@ -27,47 +28,47 @@
 #include "base/core/clock.h"
 #include "base/core/random_name.h"
 #include "base/http/server.h"
-#include "operator/coordinator/door.h"
-#include "operator/coordinator/message_budget.h"
+#include "operator/coordinator/job_registry.h"
+#include "operator/coordinator/job_session.h"
+#include "operator/coordinator/message_rate_limiter.h"
 #include "operator/coordinator/parked_polls.h"
-#include "operator/coordinator/rooms.h"
 
 namespace ratoon::coordinator {
 
-// Says whether the bearer of this token is that process: kPermissionDenied if it is not, anything else if
-// that cannot be found out now.
+// Checks that the bearer of this token is that process. kPermissionDenied: it is not. Any other error: the
+// check is not possible now.
 using Authenticate = std::function<Result<void>(std::string_view token, const ProcessIdentity& process)>;
 
 struct CoordinatorOptions {
   Authenticate authenticate;
-  std::function<void(const JobKey&)> on_news;    // something was heard that may change a decision
-  Duration poll_hold{std::chrono::seconds(20)};  // a long poll is answered by then, with or without news
-  MessageLimits limits{};
+  std::function<void(const JobKey&)> on_news;    // called after a message that may change a decision
+  Duration poll_hold{std::chrono::seconds(20)};  // a long poll is answered by then at the latest
+  MessageRateLimits limits{};
   std::function<Result<std::string>()> draw = [] { return draw_secret(kSecretBytes); };
 };
 
-// The token that a call shows; empty: none.
+// The bearer token of the call; empty: none.
 [[nodiscard]] std::string_view bearer_token(const http::ServerRequest& request);
 
-class Coordinator final : public Rooms {
+class Coordinator final : public JobRegistry {
  public:
   Coordinator(const Clock& clock, CoordinatorOptions options);
   ~Coordinator() override;
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  // The handler for an HttpServer.
+  // The handler of an HttpServer.
   void handle(const http::ServerRequest& request, http::Responder responder);
 
-  // The seats of an attempt that is told of for the first time are given its secret. It is kept nowhere else:
-  // who leads next hands out none of this attempt's seats, and a process that still waits for one then makes
-  // the next attempt.
+  // The first announcement of an attempt's world draws the secret of that world. Only this process has the
+  // secret: the next leader cannot send this attempt's assignments, so a process that still waits for one
+  // causes the next attempt.
   void announce(const JobKey& job, const api::Announcement& announcement) override;
   void close(const JobKey& job) override;
   void forget_processes(const JobKey& job) override;
 
-  // Messages of processes that are not known yet lie unread. A member that has not been heard may have
-  // called.
+  // Call this when messages of unknown processes were left unread. One of them may come from a member that
+  // seems silent.
   void note_unread();
 
   [[nodiscard]] std::vector<api::ProcessFacts> processes(const JobKey& job) const override;
@@ -76,62 +77,65 @@ class Coordinator final : public Rooms {
 
   // Of all jobs.
   struct Load {
-    std::uint64_t messages = 0;  // that were understood, since the beginning
+    std::uint64_t messages = 0;  // decoded messages since the start
     std::size_t parked = 0;      // polls that wait for an answer
   };
   [[nodiscard]] Load load() const;
 
  private:
-  // An answer to one that calls too often.
-  struct Held {
+  // The answer to a member that calls too often.
+  struct DelayedAnswer {
     Timestamp due;
     http::Responder responder;
   };
-  struct Room {
-    Room(Timestamp now, Door its_door, MessageLimits limits)
-        : opened(now), door(std::move(its_door)), budget(limits), looked(now) {}
+  struct JobEntry {
+    JobEntry(Timestamp now, JobSession its_session, MessageRateLimits limits)
+        : opened(now), session(std::move(its_session)), budget(limits), scanned_at(now) {}
 
     const Timestamp opened;
     std::mutex mutex;
-    Door door;                // guarded by mutex
-    ParkedPolls parked;       // guarded by mutex
-    MessageBudget budget;     // guarded by mutex
-    std::deque<Held> held;    // guarded by mutex; the first is due first
-    Timestamp looked;         // at all that is parked; guarded by mutex
-    bool is_to_look = false;  // at all of it, soon; guarded by mutex
-    Timestamp unproved{};     // a call of a member that is not known could not be proved; guarded by mutex
+    JobSession session;                 // guarded by mutex
+    ParkedPolls parked;                 // guarded by mutex
+    MessageRateLimiter budget;          // guarded by mutex
+    std::deque<DelayedAnswer> delayed;  // guarded by mutex; the first is due first
+    Timestamp scanned_at;               // the last scan of all parked polls; guarded by mutex
+    bool needs_full_scan = false;       // a scan of all parked polls is due; guarded by mutex
+    // The last call of an unknown process that could not be authenticated; guarded by mutex.
+    Timestamp unproved{};
   };
-  using RoomPtr = std::shared_ptr<Room>;
+  using JobEntryPtr = std::shared_ptr<JobEntry>;
 
   void keep_time(const std::stop_token& stop);
   [[nodiscard]] bool has_stalled(Timestamp now, WallTime wall_now) const;  // mutex_ is held
-  [[nodiscard]] RoomPtr find_room(const JobKey& job) const;
-  [[nodiscard]] std::vector<RoomPtr> all_rooms() const;
+  [[nodiscard]] JobEntryPtr find_job(const JobKey& job) const;
+  [[nodiscard]] std::vector<JobEntryPtr> all_jobs() const;
   void note_unproved(const ProcessIdentity& process);
   template <class Message>
   void serve(const http::ServerRequest& request, http::Responder responder);
-  // Each answers at once or parks the responder. The room's mutex is held; returns whether it is news.
-  bool admit(Room& room, const JoinRequest& message, http::Responder& responder);
-  bool admit(Room& room, const Beat& message, http::Responder& responder);
-  bool admit(Room& room, const OrdersRequest& message, http::Responder& responder);
-  bool admit(Room& room, const Completed& message, http::Responder& responder);
-  // Whether the member may send one more; if not, its answer is held back.
-  [[nodiscard]] bool take_turn(Room& room, const ProcessIdentity& process, http::Responder& responder);
-  void park(Room& room, const ProcessIdentity& process, AwaitedAnswer awaited, std::uint64_t seen_revision,
-            http::Responder& responder);
-  void look_at_parked(Room& room, Timestamp now);
-  [[nodiscard]] bool answer(Room& room, ParkedPoll& poll, Timestamp now);
+  // Each answers at once or parks the responder. The entry's mutex is held. Returns whether a decision may
+  // change.
+  bool answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder);
+  bool answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder);
+  bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);
+  bool answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder);
+  // Whether the member may send one more message. If not, its answer is delayed.
+  [[nodiscard]] bool is_within_rate(JobEntry& entry, const ProcessIdentity& process,
+                                    http::Responder& responder);
+  void park(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,
+            std::uint64_t seen_revision, http::Responder& responder);
+  void answer_parked(JobEntry& entry, Timestamp now);
+  [[nodiscard]] bool answer(JobEntry& entry, ParkedPoll& poll, Timestamp now);
 
   const Clock& clock_;
   const CoordinatorOptions options_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::map<JobKey, RoomPtr> rooms_;  // guarded by mutex_
+  std::map<JobKey, JobEntryPtr> jobs_;  // guarded by mutex_
   std::atomic<std::uint64_t> messages_ = 0;
   Timestamp ticked_;           // guarded by mutex_
   WallTime wall_ticked_;       // guarded by mutex_
   Timestamp listening_since_;  // guarded by mutex_
-  Timestamp unread_{};         // messages of strangers lay unread then; guarded by mutex_
+  Timestamp unread_{};         // when messages of unknown processes were last left unread; guarded by mutex_
   std::jthread timekeeper_;    // last: it uses everything above
 };
 

@@ -1,5 +1,4 @@
-// The long polls of one job that wait for an answer, in the order in which their time runs out. Not
-// thread-safe.
+// The long polls of one job that wait for an answer, ordered by their deadline. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +10,29 @@
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
 #include "base/http/server.h"
-#include "operator/coordinator/place.h"
+#include "operator/coordinator/process_key.h"
 
 namespace ratoon::coordinator {
 
-enum class AwaitedAnswer { kSeat, kNewOrders, kRecordOfDone };
+enum class AwaitedAnswer { kSeat, kNewOrders, kRecordedCompletion };
 
 struct ParkedPoll {
   ProcessIdentity process;
   AwaitedAnswer awaited;
-  std::uint64_t seen_revision = 0;  // where new orders are awaited
+  std::uint64_t seen_revision = 0;  // for kNewOrders
   Timestamp answer_by;
   http::Responder responder;
 };
 
 class ParkedPolls {
  public:
-  // No earlier one is answered later. A process that asks again does not listen to its first call any more,
-  // even if that connection still looks open: that one is dropped.
+  // `answer_by` is not before that of any poll that was parked earlier. A process that asks again no longer
+  // reads the answer of its first call, even if that connection still looks open, so the first poll is
+  // dropped.
   void park(ParkedPoll poll);
-  // Shows each to `answer`, and drops those that it answered.
+  // Passes each poll to `answer`, and drops the polls that were answered.
   void answer_all(const std::function<bool(ParkedPoll&)>& answer);
-  // The same with those alone whose time is over.
+  // Likewise, only with polls whose deadline has passed.
   void answer_due(Timestamp now, const std::function<bool(ParkedPoll&)>& answer);
 
   [[nodiscard]] std::size_t size() const { return polls_.size(); }
@@ -47,7 +47,7 @@ class ParkedPolls {
   };
   struct KeyHash {
     std::size_t operator()(const Key& key) const {
-      return PlaceHash()(place_of(key.process)) + static_cast<std::size_t>(key.awaited);
+      return ProcessKeyHash()(process_key_of(key.process)) + static_cast<std::size_t>(key.awaited);
     }
   };
 

@@ -1,6 +1,6 @@
-// What is to happen next for one job. The order counts: status is stored first, then actions are done, then
-// agents are told. Each part may be repeated, and everything after any point may be lost: the next decision
-// mends it.
+// The next steps for one job, in this order: the status is stored, then the actions are done, then the
+// announcement is sent. Each part may be repeated, and a crash may drop all parts after any point: the next
+// decision makes up for it.
 #pragma once
 
 #include <optional>
@@ -16,26 +16,28 @@
 
 namespace ratoon::core {
 
-// Make this pod unless it exists. Its name holds its incarnation, so a second creation finds the first.
+// Create this pod unless it exists. The name holds the incarnation, so that a repeated creation finds the
+// first pod.
 struct CreatePod {
   api::Pod pod;
-  std::vector<std::string> avoid_nodes;   // it must not be placed on these
-  std::vector<std::string> sick_nodes{};  // nor on these, as long as there is room elsewhere
+  std::vector<std::string> avoid_nodes;   // the pod must not be placed on these
+  std::vector<std::string> sick_nodes{};  // nor on these while other nodes have room
 
   friend bool operator==(const CreatePod&, const CreatePod&) = default;
 };
 
-// Delete exactly this pod, by UID. At once: what it could still save, it saved on notice.
+// Delete exactly this pod, by UID. Without a grace period: members save their work when they receive the
+// notice.
 struct DeletePod {
   std::string name;
   std::string uid;
   std::string reason;
-  bool has_grace = false;  // but for a program that only its pod's signal tells
+  bool has_grace = false;  // for programs that learn of the end only by the pod's signal
 
   friend bool operator==(const DeletePod&, const DeletePod&) = default;
 };
 
-// News for people.
+// A Kubernetes event; in a local run, a line for the user.
 struct EmitEvent {
   bool is_warning = false;
   std::string reason;
@@ -44,7 +46,7 @@ struct EmitEvent {
   friend bool operator==(const EmitEvent&, const EmitEvent&) = default;
 };
 
-// Delete the job itself, by UID; its pods go with it.
+// Delete the job itself, by UID, and with it its pods.
 struct DeleteJob {
   std::string uid;
 
@@ -57,8 +59,8 @@ struct Decision {
   api::TrainingJobStatus status;
   std::vector<Action> actions;
   api::Announcement announcement;
-  std::optional<RecoveryWatch> recovery;  // to be shown to the next decision
-  std::optional<Timestamp> wake_at;       // decide again by then, even if nothing happens
+  std::optional<RecoveryWatch> recovery;  // an input of the next decision
+  std::optional<Timestamp> wake_at;       // the next decision is due then even if nothing changes
 };
 
 }  // namespace ratoon::core

@@ -1,4 +1,5 @@
-// Everything a decision about one job may look at. There is nothing else: no clock, no client, no memory.
+// The complete input of a decision about one job. A decision uses no clock, no client and no state besides
+// it.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +15,37 @@
 
 namespace ratoon::core {
 
-// What is known so far about a recovery that goes on. See recovery.h.
+// The known facts about a recovery in progress. See recovery.h.
 struct RecoveryWatch {
-  std::string member;  // as it was called when it was lost
+  std::string member;  // the name of the lost incarnation
   std::string role;
   std::uint32_t index = 0;
   std::string node;
   std::string reason;
-  bool is_hung = false;  // it lived, and the others waited for it
+  bool is_hung = false;  // the member was alive, and the others waited for it
   WallTime time;
   std::uint64_t lost_steps = 0;
-  Timestamp last_sign;               // of life
-  Timestamp decided;                 // that it is lost
-  std::optional<Timestamp> created;  // its replacement's pod
-  std::optional<Timestamp> placed;   // on a node
-  std::optional<Timestamp> spoke;    // its first call
-  std::optional<Timestamp> met;      // all ranks are in the new world
-  std::optional<Timestamp> loaded;   // and have their state
-  std::optional<Timestamp> stepped;  // and have made a step
+  Timestamp last_sign;               // of the last message of the lost member
+  Timestamp decided;                 // when the member was judged lost
+  std::optional<Timestamp> created;  // when its replacement's pod existed
+  std::optional<Timestamp> placed;   // when that pod had a node
+  std::optional<Timestamp> spoke;    // when its replacement sent the first message
+  std::optional<Timestamp> met;      // when all ranks were in the new world
+  std::optional<Timestamp> loaded;   // when all ranks had their state
+  std::optional<Timestamp> stepped;  // when all ranks had made a step
 
   friend bool operator==(const RecoveryWatch&, const RecoveryWatch&) = default;
 };
 
-// The claim that a job's members share, as its owner asked for it.
-struct Claim {
+// The volume claim that a job's members share, as its owner requested it.
+struct VolumeClaim {
   std::vector<std::string> access_modes;
 
-  friend bool operator==(const Claim&, const Claim&) = default;
+  friend bool operator==(const VolumeClaim&, const VolumeClaim&) = default;
 };
 
-// Positions of what is seen, by the member that it is of. Empty: see lookup.h.
-struct Order {
+// The positions of items in an Observation, sorted by member. Empty: see observation_index.h.
+struct ObservationIndex {
   std::vector<std::uint32_t> processes;
   std::vector<std::uint32_t> seats;
   std::vector<std::uint32_t> pods;
@@ -52,22 +53,24 @@ struct Order {
 
 struct Observation {
   api::TrainingJob job;
-  std::vector<api::Pod> pods;                // all that carry the job's UID
-  std::vector<api::ProcessFacts> processes;  // the newest start of each process that spoke to the coordinator
-  std::vector<api::Seat> world;              // handed out for status.attempt, if it is formed
-  std::vector<api::Node> nodes;              // under these pods, as far as the backend knows any
-  WallTime wall_now;                         // for what people read and for what outlives this process
-  std::optional<RecoveryWatch> recovery;     // what the last decision gave back
-  Timestamp listening_since;     // since when the coordinator hears beats without having stalled itself
-  std::optional<Claim> claim{};  // where asks_for_claim() and it exists
-  std::string refusal{};  // why the last pods that were asked for were not made: a quota, or a bad template
-  std::vector<std::string> held_names{};  // that other pods have: of other jobs, or hanging on their way out
-  bool is_template_refused = false;       // it is for the template: no pod at all, whatever room there is
-  std::vector<ProcessIdentity> quiet{};   // whose wish to join does not count: see without_joins_of()
-  Order order{};
+  std::vector<api::Pod> pods;                // all pods with the job's UID
+  std::vector<api::ProcessFacts> processes;  // the newest start of each process that sent a message
+  std::vector<api::Seat> world;              // the world of status.attempt, if it is formed
+  std::vector<api::Node> nodes;              // the nodes of these pods, if the backend knows them
+  WallTime wall_now;                         // for texts, and for times that outlive this process
+  std::optional<RecoveryWatch> recovery;     // from the last decision
+  Timestamp listening_since;                 // since when the coordinator has received beats without a stall
+  std::optional<VolumeClaim> claim{};        // if needs_volume_claim() and the claim exists
+  std::string refusal{};  // why the last requested pods were not created: a quota, or a bad template
+  // Names of pods of other jobs, and of pods that are stuck in deletion.
+  std::vector<std::string> held_names{};
+  bool is_template_refused = false;  // `refusal` is about the template: no pod can be created
+  // Processes whose join request does not count: see without_joins_of().
+  std::vector<ProcessIdentity> quiet{};
+  ObservationIndex index{};
 };
 
-// After a change of leader nobody remembers who sits where; the members' own words count.
+// After a change of leader the assignments are unknown; the members' messages count.
 [[nodiscard]] inline bool is_world_forgotten(const Observation& seen) {
   return seen.job.status.is_formed && seen.world.empty();
 }

@@ -6,35 +6,36 @@
 #include <utility>
 
 #include "base/contract/resume_point.h"
-#include "operator/core/announce.h"
-#include "operator/core/attempt.h"
-#include "operator/core/backoff.h"
-#include "operator/core/begin_anew.h"
-#include "operator/core/clean_pods.h"
-#include "operator/core/conditions.h"
-#include "operator/core/deadlines.h"
-#include "operator/core/duration.h"
-#include "operator/core/elastic.h"
-#include "operator/core/finish.h"
-#include "operator/core/form_world.h"
-#include "operator/core/group.h"
-#include "operator/core/hang.h"
-#include "operator/core/last_failure.h"
-#include "operator/core/ledger.h"
-#include "operator/core/lookup.h"
-#include "operator/core/losses.h"
-#include "operator/core/notice.h"
-#include "operator/core/progress.h"
-#include "operator/core/recovery.h"
-#include "operator/core/roster.h"
-#include "operator/core/shared_claim.h"
-#include "operator/core/sick_nodes.h"
-#include "operator/core/silence.h"
-#include "operator/core/success_policy.h"
-#include "operator/core/suspects.h"
-#include "operator/core/suspend.h"
-#include "operator/core/time_to_live.h"
-#include "operator/core/wake.h"
+#include "operator/core/loss/deadlines.h"
+#include "operator/core/loss/hang.h"
+#include "operator/core/loss/last_failure.h"
+#include "operator/core/loss/losses.h"
+#include "operator/core/loss/silence.h"
+#include "operator/core/members/completion.h"
+#include "operator/core/members/notice.h"
+#include "operator/core/members/roster.h"
+#include "operator/core/members/shared_volume_claim.h"
+#include "operator/core/members/sick_nodes.h"
+#include "operator/core/members/suspect_nodes.h"
+#include "operator/core/observation_index.h"
+#include "operator/core/policy/backoff.h"
+#include "operator/core/policy/clean_pods.h"
+#include "operator/core/policy/finish.h"
+#include "operator/core/policy/success_policy.h"
+#include "operator/core/policy/suspend.h"
+#include "operator/core/policy/time_limit.h"
+#include "operator/core/policy/time_to_live.h"
+#include "operator/core/status/conditions.h"
+#include "operator/core/status/ledger.h"
+#include "operator/core/status/progress.h"
+#include "operator/core/status/recovery.h"
+#include "operator/core/wake_time.h"
+#include "operator/core/world/agentless_group.h"
+#include "operator/core/world/announce.h"
+#include "operator/core/world/attempt.h"
+#include "operator/core/world/elastic.h"
+#include "operator/core/world/form_world.h"
+#include "operator/core/world/fresh_start.h"
 
 namespace ratoon::core {
 namespace {
@@ -51,28 +52,29 @@ std::vector<api::SuspectNode> note_suspects(const Observation& seen, const Roste
   return update_suspects(seen, losses);
 }
 
-// What the roster asks for: pods, and whom to avoid.
+// Applies the change of the roster: creates pods, and keeps them off the nodes to avoid.
 void follow(const Observation& seen, const RosterChange& change, Decision& decision) {
   auto& status = decision.status;
   const auto avoid_nodes = nodes_to_avoid(seen, status.suspect_nodes);
-  remake_unplaced(seen, avoid_nodes, status.members);
+  recreate_unplaced(seen, avoid_nodes, status.members);
   append(decision.actions, change.actions);
-  append(decision.actions, tell_of_damage(seen.job.status.last_checkpoint, status.last_checkpoint));
+  append(decision.actions,
+         report_damaged_checkpoint(seen.job.status.last_checkpoint, status.last_checkpoint));
   note_node_ends(seen, status.members);
   append(decision.actions, name_successors(seen, status.members));
-  append(decision.actions, follow_roster(seen, status.members, avoid_nodes, sick_nodes(seen, status)));
+  append(decision.actions, reconcile_pods(seen, status.members, avoid_nodes, sick_nodes(seen, status)));
 }
 
-// Steps that were made before, and lost, are made again; a save is for good wherever the run goes back to.
+// Repeated steps are no progress. A save is progress even if the run later resumes from an earlier one.
 bool has_advanced(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
   const auto& saved = after.last_checkpoint;
   return after.step > std::max(before.step, before.ledger.newest_step) ||
          (saved && (!before.last_checkpoint || is_newer(*saved, *before.last_checkpoint)));
 }
 
-Headway find_headway(const Observation& seen, const api::TrainingJobStatus& status) {
+ProgressMade find_progress_made(const Observation& seen, const api::TrainingJobStatus& status) {
   if (api::is_group(seen.job.spec)) {
-    const bool is_proved = has_proved_itself(seen);
+    const bool is_proved = has_run_long_enough(seen);
     return {.has_stepped = is_proved, .has_advanced = is_proved};
   }
   const auto& before = seen.job.status;
@@ -80,7 +82,7 @@ Headway find_headway(const Observation& seen, const api::TrainingJobStatus& stat
 }
 
 std::string describe_success(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& status) {
-  if (api::is_group(spec)) return "completed";  // nobody told of steps
+  if (api::is_group(spec)) return "completed";  // such a program reports no steps
   const std::string place = status.final_weights.empty() ? "" : "; weights: " + status.final_weights;
   return "completed at step " + std::to_string(status.step.value()) + place;
 }
@@ -88,25 +90,30 @@ std::string describe_success(const api::TrainingJobSpec& spec, const api::Traini
 Decision rest(const Observation& seen, const RosterChange& change, Timestamp now,
               std::optional<Timestamp> next_check, api::TrainingJobStatus status) {
   Decision decision = suspend(seen, change, next_check, std::move(status));
-  // Of another size it may be done already.
+  // With another number of members the job may be complete already.
   if (decision.status.members.size() != seen.job.status.members.size()) decision.wake_at = now;
   return decision;
 }
 
-Decision decide(const Observation& seen, const Silence& silence, Timestamp now) {
-  api::TrainingJobStatus status = seen.job.status;
-  note_wish_to_begin_anew(seen.job, status);
+void note_reports(const Observation& seen, api::TrainingJobStatus& status) {
   note_progress(seen.processes, status);
+  note_completed_step(seen, status);
   note_final_weights(seen, status);
+}
+
+Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp now) {
+  api::TrainingJobStatus status = seen.job.status;
+  note_fresh_start_request(seen.job, status);
+  note_reports(seen, status);
   if (status.step > seen.job.status.step) status.stepped_at = seen.wall_now;
   const Hang hang = find_hang(seen, now);
   const auto next_check = earlier(silence.next_check, hang.next_check);
-  RosterChange change = change_roster(seen, silence, hang, find_headway(seen, status), now);
+  RosterChange change = change_roster(seen, silence, hang, find_progress_made(seen, status), now);
   status.members = change.members;
   status.restarts = change.restarts;
   note_failure(seen, change, status);
   note_failed_nodes(seen, change, status);
-  append(change.actions, tell_of_devices(seen, change));
+  append(change.actions, report_unusable_devices(seen, change));
   const auto pauses_end_at = end_pauses(seen, status.members);
   note_rejection(change, status);
   status.suspect_nodes = note_suspects(seen, change);
@@ -117,33 +124,33 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
     return finish(seen, std::move(status), JobPhase::kSucceeded, message, change.actions);
   }
 
-  const auto wake_for_rest = [&](Decision decision) {
+  const auto wake_for_sidecars = [&](Decision decision) {
     for (const auto& moment : {pauses_end_at, next_end(decision.status.suspect_nodes),
-                               stalls_at(seen, now, decision.status), next_judgement(seen)})
-      wake_by(moment, seen.wall_now, now, decision);
+                               stalls_at(seen, now, decision.status), next_judgement_time(seen)})
+      wake_no_later_than(moment, seen.wall_now, now, decision);
     if (!decision.status.is_formed) return decision;
-    // Who drains is lost as who trains is.
-    for (const auto& moment : {end_of_draining(seen, decision.status),
+    // A member that drains can be lost like one that trains.
+    for (const auto& moment : {drain_deadline(seen, decision.status),
                                note_awaited(seen, now, decision.status), next_pod_end(seen)})
-      wake_by(moment, seen.wall_now, now, decision);
+      wake_no_later_than(moment, seen.wall_now, now, decision);
     return decision;
   };
   if (seen.job.spec.is_suspended)
-    return wake_for_rest(rest(seen, change, now, next_check, std::move(status)));
-  resume_time(seen.wall_now, status);
-  const auto time_ends_at = end_of_time(seen.job.spec, status);
+    return wake_for_sidecars(rest(seen, change, now, next_check, std::move(status)));
+  start_active_time(seen.wall_now, status);
+  const auto time_ends_at = time_limit_end(seen.job.spec, status);
   if (time_ends_at && *time_ends_at <= seen.wall_now)
-    return wake_for_rest(end_in_time(seen, change, next_check, std::move(status)));
+    return wake_for_sidecars(end_at_time_limit(seen, change, next_check, std::move(status)));
   status.suspending_since.reset();
 
   Decision decision{.status = std::move(status)};
   const bool keeps_world = keep_world(seen, change, decision.status);
   follow(seen, change, decision);
-  const Growth growth = keeps_world ? find_growth(seen, decision.status) : Growth();
+  const GrowthPlan growth = keeps_world ? find_growth(seen, decision.status) : GrowthPlan();
   decision.announcement = announce(seen, decision.status, keeps_world, growth);
   std::optional<WallTime> changes_size_at = growth.due_at;
   if (!keeps_world) {
-    const Forming forming = form_world(seen, now, decision);
+    const FormWorldResult forming = form_world(seen, now, decision);
     if (!forming.fatal.empty())
       return finish(seen, std::move(decision.status), JobPhase::kFailed, forming.fatal, change.actions);
     changes_size_at = forming.next_at;
@@ -151,7 +158,7 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
   watch_recovery(seen, change, now, decision);
   decision.announcement.is_hung = !keeps_world && decision.recovery && decision.recovery->is_hung;
   decision.announcement.reason = describe_loss(seen, change, decision.status.message);
-  // Whose silence counts, and among how many, is another question once one of these is another.
+  // The silence rules depend on the members, so that a change of one of these needs another decision.
   const bool is_other = decision.status.members != seen.job.status.members ||
                         decision.status.attempt != seen.job.status.attempt ||
                         decision.status.suspect_nodes != seen.job.status.suspect_nodes;
@@ -159,15 +166,15 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
   for (const auto& moment :
        {changes_size_at, pauses_end_at, note_awaited(seen, now, decision.status), time_ends_at,
         stalls_at(seen, now, decision.status), next_end(decision.status.suspect_nodes), next_pod_end(seen),
-        next_judgement(seen), end_of_former(seen, decision.status)})
-    wake_by(moment, seen.wall_now, now, decision);
+        next_judgement_time(seen), previous_group_deadline(seen, decision.status)})
+    wake_no_later_than(moment, seen.wall_now, now, decision);
   return decision;
 }
 
-// What is still to be done about a job that is over.
-void see_off(const Observation& seen, Timestamp now, Decision& decision) {
-  end_of_life(seen, now, decision);
-  wake_by(next_end_of_rest(seen, decision.status), seen.wall_now, now, decision);
+// The remaining work for a job that is over.
+void release_leaving_members(const Observation& seen, Timestamp now, Decision& decision) {
+  expire_job(seen, now, decision);
+  wake_no_later_than(next_sidecar_deadline(seen, decision.status), seen.wall_now, now, decision);
 }
 
 Decision reconcile_ordered(const Observation& seen, Timestamp now) {
@@ -175,24 +182,24 @@ Decision reconcile_ordered(const Observation& seen, Timestamp now) {
   if (api::is_over(stored.phase)) {
     Decision decision = finish(seen, stored, stored.phase, stored.message);
     note_validity(seen, decision.status);
-    see_off(seen, now, decision);
+    release_leaving_members(seen, now, decision);
     return decision;
   }
-  const Silence silence = find_silent(seen, now);
+  const SilentMembers silence = find_silent(seen, now);
   Decision decision = silence.quiet.empty() ? decide(seen, silence, now)
                                             : decide(without_joins_of(silence.quiet, seen), silence, now);
-  forget_rejection_of_none(decision.status);
-  hold_back(seen, decision);
+  forget_rejection_if_none_waits(decision.status);
+  withhold_pods(seen, decision);
   note_ledger(seen, now, decision);
   note_conditions(seen, decision.status);
-  if (decision.status.completed_at) see_off(seen, now, decision);
+  if (decision.status.completed_at) release_leaving_members(seen, now, decision);
   return decision;
 }
 
 }  // namespace
 
 Decision reconcile(const Observation& seen, Timestamp now) {
-  return reconcile_ordered(with_order(seen), now);
+  return reconcile_ordered(with_index(seen), now);
 }
 
 }  // namespace ratoon::core

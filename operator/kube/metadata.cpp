@@ -1,6 +1,6 @@
 #include "operator/kube/metadata.h"
 
-#include "operator/kube/lenient.h"
+#include "operator/kube/lenient_json.h"
 
 namespace ratoon::kube {
 

@@ -1,4 +1,4 @@
-// What is read of any object's metadata.
+// Reads the metadata of any object.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace ratoon::kube {
 
-// Namespace and name; empty where the object does not say them.
+// Namespace and name; empty if the object lacks them.
 [[nodiscard]] JobKey key_in(const nlohmann::json& object);
 
-// A resource version as a number, since what is newer has to be told; 0 where it is none.
+// A resource version as a number, since versions must be compared; 0 if it is not a number.
 [[nodiscard]] std::uint64_t parse_version(std::string_view text);
 [[nodiscard]] std::uint64_t version_in(const nlohmann::json& object);
 

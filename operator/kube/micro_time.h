@@ -1,4 +1,4 @@
-// The server's MicroTime.
+// Kubernetes' MicroTime format.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ratoon::kube {
 
-// It takes six digits of a second and no other number of them.
+// The server accepts exactly six digits of a second.
 [[nodiscard]] std::string format_micros(WallTime time);
 
 }  // namespace ratoon::kube

@@ -5,8 +5,8 @@
 
 namespace ratoon::kube {
 
-// Members that vanish become null; lists and plain values are replaced; an empty object changes nothing. Both
-// are objects, and `to` holds no null: a merge patch cannot write one.
+// Removed members become null; lists and plain values are replaced; an empty object changes nothing. Both
+// arguments are objects, and `to` contains no null, which a merge patch cannot write.
 [[nodiscard]] nlohmann::json patch_between(const nlohmann::json& from, const nlohmann::json& to);
 
 }  // namespace ratoon::kube

@@ -1,4 +1,4 @@
-// Fields that a server leaves out of what it stores, since its definition of the kind is older than they are.
+// Fields that a server does not store, since its definition of the kind is older than they are.
 #pragma once
 
 #include <set>
@@ -8,13 +8,14 @@
 
 namespace ratoon::kube {
 
-// Paths from the top, of members of all items of a list alike: "members[].node", "ledger".
+// Paths from the top; a path through a list stands for all of its items: "members[].node", "ledger".
 using FieldPaths = std::set<std::string>;
 
-// What of `sent` is not in `stored`, whatever its value is there. Items of lists are compared by their place.
+// The fields of `sent` that are missing in `stored`, regardless of their values. Items of lists are compared
+// by position.
 [[nodiscard]] FieldPaths find_pruned(const nlohmann::json& sent, const nlohmann::json& stored);
 
-// The value without these.
+// Removes these fields from the value.
 void prune(nlohmann::json& value, const FieldPaths& paths);
 
 }  // namespace ratoon::kube

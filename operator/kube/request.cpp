@@ -1,7 +1,7 @@
 #include "operator/kube/request.h"
 
 #include "base/core/utf8.h"
-#include "operator/kube/lenient.h"
+#include "operator/kube/lenient_json.h"
 
 namespace ratoon::kube {
 namespace {
@@ -11,7 +11,7 @@ using nlohmann::json;
 constexpr const char* kJsonType = "application/json";
 constexpr const char* kMergePatchType = "application/merge-patch+json";
 
-// All but RFC 3986's unreserved characters, for path segments and for values in a query.
+// Escapes all but RFC 3986's unreserved characters, for path segments and for values in a query.
 std::string escape(std::string_view text) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string out;
@@ -28,7 +28,7 @@ std::string escape(std::string_view text) {
   return out;
 }
 
-// The server's own rule for names in paths, and its bound.
+// The server's own rule for names in paths, and its length limit.
 Result<std::string> segment(const char* what, const std::string& name) {
   constexpr std::size_t kBytesMax = 253;
   const bool is_good = !name.empty() && name.size() <= kBytesMax && name != "." && name != ".." &&
@@ -49,7 +49,7 @@ Result<std::string> path_of(const Resource& resource, const std::string& name_sp
   return path + "/" + std::string(resource.plural);
 }
 
-Result<std::string> path_of(const Target& target) {
+Result<std::string> path_of(const ObjectReference& target) {
   if (target.resource.is_namespaced && target.name_space.empty())
     return Error(ErrorKind::kInvalid,
                  "one of " + std::string(target.resource.plural) + " needs its namespace");
@@ -60,8 +60,8 @@ Result<std::string> path_of(const Target& target) {
   return *path + "/" + *name;
 }
 
-Request write_call(const char* method, std::string_view verb, const Target& target, std::string path,
-                   const json& body, const char* content_type = kJsonType) {
+ApiRequest write_call(const char* method, std::string_view verb, const ObjectReference& target,
+                      std::string path, const json& body, const char* content_type = kJsonType) {
   return {.method = method,
           .target = std::move(path),
           .content_type = content_type,
@@ -79,43 +79,44 @@ std::string with_selector(const Selection& selection) {
 
 }  // namespace
 
-Result<Request> list(const Selection& selection, std::uint32_t items_max, const std::string& continue_token) {
+Result<ApiRequest> list(const Selection& selection, std::uint32_t items_max,
+                        const std::string& continue_token) {
   auto path = path_of(selection.resource, selection.name_space);
   if (!path) return path.error();
   std::string query = "?limit=" + std::to_string(items_max) + with_selector(selection);
   if (!continue_token.empty()) query += "&continue=" + escape(continue_token);
-  return Request{.target = *path + query, .verb = "list", .resource = selection.resource.plural};
+  return ApiRequest{.target = *path + query, .verb = "list", .resource = selection.resource.plural};
 }
 
-Result<Request> watch(const Selection& selection, const std::string& resource_version,
-                      std::uint32_t timeout_seconds) {
+Result<ApiRequest> watch(const Selection& selection, const std::string& resource_version,
+                         std::uint32_t timeout_seconds) {
   auto path = path_of(selection.resource, selection.name_space);
   if (!path) return path.error();
-  return Request{
+  return ApiRequest{
       .target = *path + "?watch=true&allowWatchBookmarks=true&resourceVersion=" + escape(resource_version) +
                 "&timeoutSeconds=" + std::to_string(timeout_seconds) + with_selector(selection),
       .verb = "watch",
       .resource = selection.resource.plural};
 }
 
-Result<Request> get(const Target& target) {
+Result<ApiRequest> get(const ObjectReference& target) {
   auto path = path_of(target);
   if (!path) return path.error();
-  return Request{.target = std::move(*path), .verb = "get", .resource = target.resource.plural};
+  return ApiRequest{.target = std::move(*path), .verb = "get", .resource = target.resource.plural};
 }
 
-Result<Request> create(const Target& place, const json& object, Unknown unknown) {
+Result<ApiRequest> create(const ObjectReference& place, const json& object, UnknownFields unknown) {
   if (place.resource.is_namespaced && place.name_space.empty())
     return Error(ErrorKind::kInvalid,
                  "one of " + std::string(place.resource.plural) + " needs its namespace");
   auto path = path_of(place.resource, place.name_space);
   if (!path) return path.error();
-  if (unknown == Unknown::kRefused) *path += "?fieldValidation=Strict";
+  if (unknown == UnknownFields::kRefused) *path += "?fieldValidation=Strict";
   return write_call("POST", "create", place, std::move(*path), object);
 }
 
-Result<Request> remove(const Target& target, const std::string& uid,
-                       std::optional<std::uint32_t> grace_seconds, const std::string& resource_version) {
+Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
+                          std::optional<std::uint32_t> grace_seconds, const std::string& resource_version) {
   auto path = path_of(target);
   if (!path) return path.error();
   if (uid.empty())
@@ -129,13 +130,14 @@ Result<Request> remove(const Target& target, const std::string& uid,
   return write_call("DELETE", "delete", target, std::move(*path), options);
 }
 
-Result<Request> merge_patch(const Target& target, const json& patch) {
+Result<ApiRequest> merge_patch(const ObjectReference& target, const json& patch) {
   auto path = path_of(target);
   if (!path) return path.error();
   return write_call("PATCH", "patch", target, std::move(*path), patch, kMergePatchType);
 }
 
-Result<Request> patch_status(const Target& target, const std::string& resource_version, const json& patch) {
+Result<ApiRequest> patch_status(const ObjectReference& target, const std::string& resource_version,
+                                const json& patch) {
   auto path = path_of(target);
   if (!path) return path.error();
   if (resource_version.empty())

@@ -1,5 +1,5 @@
-// Calls to the API server as values. Every name is checked and escaped here, so that a name that an object
-// carries cannot reach another object.
+// Calls to the API server as values. Every name is checked and escaped here, so that a name from an object
+// cannot address another object.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace ratoon::kube {
 
-struct Request {
+struct ApiRequest {
   std::string method = "GET";
   std::string target;  // path and query, escaped
   std::string content_type{};
   std::string body{};
-  // What it is, for who counts calls: as the server's own metrics name it.
+  // The call's labels in metrics, as the server's own metrics name them.
   std::string_view verb = "get";
   std::string_view resource{};
 };
 
-// A kind of objects as the server's paths name it.
+// A kind of objects, as in the server's paths.
 struct Resource {
   std::string_view group_path;  // "/api/v1", "/apis/ratoon.dev/v1alpha1"
   std::string_view plural;
@@ -40,7 +40,7 @@ inline constexpr Resource kLeases{"/apis/coordination.k8s.io/v1", "leases"};
 inline constexpr Resource kEndpointSlices{"/apis/discovery.k8s.io/v1", "endpointslices"};
 inline constexpr Resource kTokenReviews{"/apis/authentication.k8s.io/v1", "tokenreviews", false};
 
-// What a list or a watch covers. An empty namespace is all of them.
+// The objects of a list or a watch. An empty namespace means all namespaces.
 struct Selection {
   Resource resource;
   std::string name_space{};
@@ -48,34 +48,34 @@ struct Selection {
   std::string field_selector{};
 };
 
-// One object, or with an empty name the place where such objects are made.
-struct Target {
+// One object, or with an empty name the collection in which such objects are created.
+struct ObjectReference {
   Resource resource;
   std::string name_space{};
   std::string name{};
 };
 
-// A consistent read: no resourceVersion is given, so a server that lags behind cannot answer from its cache.
-[[nodiscard]] Result<Request> list(const Selection& selection, std::uint32_t items_max,
-                                   const std::string& continue_token);
-// Events after `resource_version`; the server ends it after so many seconds.
-[[nodiscard]] Result<Request> watch(const Selection& selection, const std::string& resource_version,
-                                    std::uint32_t timeout_seconds);
+// A consistent read: without a resourceVersion, a server that lags behind cannot answer from its cache.
+[[nodiscard]] Result<ApiRequest> list(const Selection& selection, std::uint32_t items_max,
+                                      const std::string& continue_token);
+// Events after `resource_version`; the server ends the watch after `timeout_seconds`.
+[[nodiscard]] Result<ApiRequest> watch(const Selection& selection, const std::string& resource_version,
+                                       std::uint32_t timeout_seconds);
 
-[[nodiscard]] Result<Request> get(const Target& target);
-// A field that the server does not know is left out and nobody told, or refused by name.
-enum class Unknown { kLeftOut, kRefused };
-[[nodiscard]] Result<Request> create(const Target& place, const nlohmann::json& object,
-                                     Unknown unknown = Unknown::kLeftOut);
-// Only if the object of this name still has this UID and, where a version is given, nobody has written it
-// since.
-// Without a grace it is the object's own.
-[[nodiscard]] Result<Request> remove(const Target& target, const std::string& uid,
-                                     std::optional<std::uint32_t> grace_seconds,
-                                     const std::string& resource_version = "");
-[[nodiscard]] Result<Request> merge_patch(const Target& target, const nlohmann::json& patch);
-// A stale writer is refused: `patch` is of the status, the version is what the writer read.
-[[nodiscard]] Result<Request> patch_status(const Target& target, const std::string& resource_version,
-                                           const nlohmann::json& patch);
+[[nodiscard]] Result<ApiRequest> get(const ObjectReference& target);
+// The server silently drops a field that it does not know, or refuses it by name.
+enum class UnknownFields { kLeftOut, kRefused };
+[[nodiscard]] Result<ApiRequest> create(const ObjectReference& place, const nlohmann::json& object,
+                                        UnknownFields unknown = UnknownFields::kLeftOut);
+// Deletes the object only if it still has this UID and, if a version is given, was not written since. Without
+// `grace_seconds` the object's own grace period applies.
+[[nodiscard]] Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
+                                        std::optional<std::uint32_t> grace_seconds,
+                                        const std::string& resource_version = "");
+[[nodiscard]] Result<ApiRequest> merge_patch(const ObjectReference& target, const nlohmann::json& patch);
+// Patches the status. The server refuses it if the object was written since `resource_version` was read.
+[[nodiscard]] Result<ApiRequest> patch_status(const ObjectReference& target,
+                                              const std::string& resource_version,
+                                              const nlohmann::json& patch);
 
 }  // namespace ratoon::kube

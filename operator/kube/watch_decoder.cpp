@@ -5,7 +5,7 @@
 
 #include "base/contract/parse_json.h"
 #include "base/core/utf8.h"
-#include "operator/kube/lenient.h"
+#include "operator/kube/lenient_json.h"
 
 namespace ratoon::kube {
 namespace {

@@ -1,4 +1,4 @@
-// WatchDecoder turns the bytes of a watch into events, however they are cut into pieces.
+// WatchDecoder converts the bytes of a watch, in pieces of any size, into events.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ enum class WatchEventKind {
   kDeleted,
   kBookmark,  // nothing changed up to this resourceVersion
   kError,     // `object` is the server's Status
-  kBroken,    // a line that is no event; `complaint` says why, and what it said is lost
+  kBroken,    // a line that is not an event; `complaint` has the reason, and its content is lost
 };
 
 struct WatchEvent {
@@ -25,12 +25,13 @@ struct WatchEvent {
   std::string complaint{};
 };
 
-// Who wrote which field of an object: as large as all the rest, and of no use here. It is not read.
+// The record of which client wrote which field of an object. It is as large as all the rest, and is not
+// needed here, so it is not read.
 inline constexpr std::string_view kLeftOutList = "managedFields";
 
 class WatchDecoder {
  public:
-  // Above what the server stores of one object: 1.5 MiB, each byte of which may be six in JSON.
+  // More than the server stores of one object: 1.5 MiB, each byte of which may be six in JSON.
   static constexpr std::size_t kLineBytesMax = 16 * 1024 * 1024;
 
   explicit WatchDecoder(std::size_t line_bytes_max = kLineBytesMax) : line_bytes_max_(line_bytes_max) {}
@@ -42,7 +43,7 @@ class WatchDecoder {
   [[nodiscard]] WatchEvent decode(std::string_view line) const;
 
   std::size_t line_bytes_max_;
-  std::string rest_;          // the beginning of a line whose end has not come
+  std::string rest_;          // the beginning of an incomplete line
   bool is_skipping_ = false;  // within a line that is too long
 };
 

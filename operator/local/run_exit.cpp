@@ -8,7 +8,7 @@ int exit_code_of(const api::TrainingJobStatus& status) {
   constexpr int kFailed = 1;
   if (status.phase == api::JobPhase::kSucceeded) return static_cast<int>(ExitCode::kDone);
   const auto& failure = status.last_failure;
-  // One that was survived is no reason: a job's time may be over long after it.
+  // A failure that the job survived is not its end: for example, its time may be over long after that.
   if (!failure || !failure->exit_code || failure->reason.empty() ||
       status.message.find(failure->reason) == std::string::npos)
     return kFailed;

@@ -1,12 +1,12 @@
-// The exit code of `ratoon run`, whose job has come to its end.
+// The exit code of `ratoon run` for a finished job.
 #pragma once
 
 #include "operator/api/training_job.h"
 
 namespace ratoon::local {
 
-// 0 completed. What a trainer said with 82, 83 or 84 is said once more, if that is what ended the job:
-// scripts need not read a log to know a wrong option from a full disk. 1: it failed otherwise.
+// 0: completed. 82, 83 and 84 of a trainer are passed on if they ended the job: a script can tell a wrong
+// option from a full disk without a log. 1: failed otherwise.
 [[nodiscard]] int exit_code_of(const api::TrainingJobStatus& status);
 
 }  // namespace ratoon::local

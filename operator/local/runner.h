@@ -1,5 +1,5 @@
 // Runner: the operator's core on one machine. It hosts the coordinator on loopback, starts members as process
-// groups and lives exactly as long as the run; the next run in the same folder goes on where this one stood.
+// groups and ends with the run. The next run in the same folder continues from its checkpoints.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 #include "base/core/clock.h"
 #include "operator/api/training_job.h"
-#include "operator/local/loss_schedule.h"
+#include "operator/local/control/loss_schedule.h"
 
 namespace ratoon::local {
 
@@ -20,19 +20,20 @@ struct RunOptions {
   api::TrainingJob job;
   std::filesystem::path folder;
   std::function<void(const std::string& line)> print;
-  LossPlan losses{};         // on purpose
-  bool starts_over = false;  // what the folder holds of this job is set aside first
-  // What a person is told whose run has completed already: "to start over, pass" this.
+  LossPlan losses{};         // losses on purpose
+  bool starts_over = false;  // sets aside the files of earlier runs of the job first
+  // The rest of "to start over, pass ..." in the message about a completed run.
   std::string how_to_start_over = "another --folder";
-  // Whether `show` draws the last durable step: a line for each would push the losses out of sight.
+  // Whether `show` displays the last durable step. If so, checkpoints get no lines of their own, which would
+  // scroll the losses away.
   bool shows_checkpoints = false;
-  // May be empty: sees what is written to status.json, whenever something happened and every second.
+  // May be empty. Receives the content of status.json after each change and every second.
   std::function<void(const nlohmann::json& document)> show{};
 };
 
-// Runs the job to its end and returns the exit code: 0 completed, 130 interrupted by Ctrl-C, 1 failed. Errors
-// are for what stops a run before it begins. Blocks SIGCHLD, SIGINT and SIGTERM in the calling thread, which
-// must be the first.
+// Runs the job to its end and returns the exit code: 0 completed, 130 interrupted by Ctrl-C, 1 failed.
+// Returns an error if the run cannot begin. Blocks SIGCHLD, SIGINT and SIGTERM in the calling thread, which
+// must be the first thread.
 [[nodiscard]] Result<int> run(const RunOptions& options, const Clock& clock);
 
 }  // namespace ratoon::local

@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
+#include "operator/core/members/shared_volume_claim.h"
 #include "operator/core/reconcile.h"
-#include "operator/core/shared_claim.h"
-#include "operator/runtime/patience.h"
+#include "operator/runtime/jobs/status_debounce.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -16,23 +16,23 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Duration kRetryPauseMin = milliseconds(100);
-// A server that is away is asked again soon: its return is no news by itself.
+// An unreachable server is tried again soon, since its return causes no event.
 constexpr int kRetryDoublingsMax = 4;
-// One that refuses a pod goes on to for a while: until a quota has room, or somebody mends the job.
+// A server that refuses a pod will do so for a while: until a quota has room, or a user corrects the job.
 constexpr int kRefusalDoublingsMax = 8;
-// Beats that bring only a step ask for no look; their progress is stored by then.
+// Beats that change only the step cause no look; their progress is stored at this interval.
 constexpr Duration kLookAgainAtJobs = std::chrono::seconds(5);
 
 Duration pause_after(int times, int doublings_max) {
   return kRetryPauseMin * (1 << std::min(times, doublings_max));
 }
 
-// Another call of the same kind would wait as long, for a webhook that hangs or a server that is away.
+// Whether another call of the same kind would wait as long: a webhook hangs, or the server is unreachable.
 bool is_trouble(const Error& error) {
   return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout;
 }
 
-// Not for want of an answer, and not because somebody else wrote first.
+// Not a missing answer, and not a conflict with another writer.
 bool is_refusal(const Error& error) {
   return !error.is_retryable() || error.kind() == ErrorKind::kNoSpace;
 }
@@ -44,8 +44,13 @@ std::string text_of(const JobKey& key) {
 }  // namespace
 
 Controller::Controller(const Clock& clock, const Logger& logger, WorkQueue& queue, Cluster& cluster,
-                       coordinator::Rooms& rooms, OperatorMetrics& metrics)
-    : clock_(clock), logger_(logger), queue_(queue), cluster_(cluster), rooms_(rooms), metrics_(metrics) {}
+                       coordinator::JobRegistry& registry, OperatorMetrics& metrics)
+    : clock_(clock),
+      logger_(logger),
+      queue_(queue),
+      cluster_(cluster),
+      registry_(registry),
+      metrics_(metrics) {}
 
 void Controller::run(const std::stop_token& stop, int threads) {
   for (const auto& key : cluster_.jobs()) queue_.add_now(key);
@@ -56,12 +61,12 @@ void Controller::run(const std::stop_token& stop, int threads) {
 
 void Controller::work(const std::stop_token& stop) {
   while (const auto key = queue_.take(stop)) {
-    look_at(*key);
+    reconcile_job(*key);
     queue_.done(*key);
   }
 }
 
-Controller::Memory& Controller::memory_of(const JobKey& key) {
+Controller::JobMemory& Controller::memory_of(const JobKey& key) {
   const std::lock_guard lock(mutex_);
   return memories_[key];
 }
@@ -69,25 +74,25 @@ Controller::Memory& Controller::memory_of(const JobKey& key) {
 bool Controller::step() {
   const auto key = queue_.take_due();
   if (!key) return false;
-  look_at(*key);
+  reconcile_job(*key);
   queue_.done(*key);
   return true;
 }
 
-void Controller::look_at(const JobKey& key) {
+void Controller::reconcile_job(const JobKey& key) {
   const auto view = cluster_.view(key);
   if (!view) {
-    const bool is_broken = report_broken(key);
-    rooms_.close(key);
-    if (!is_broken) metrics_.forget(key);  // else its counters go on where they were
+    const bool is_broken = report_unreadable(key);
+    registry_.close(key);
+    if (!is_broken) metrics_.forget(key);  // else its counters keep their values
     const std::lock_guard lock(mutex_);
     memories_.erase(key);
     return;
   }
   const Timestamp began = clock_.now();
-  Memory& memory = memory_of(key);
+  JobMemory& memory = memory_of(key);
   if (memory.uid != view->job.meta.uid) {
-    if (!memory.uid.empty()) rooms_.close(key);  // of a job before it that had this name
+    if (!memory.uid.empty()) registry_.close(key);  // of an earlier job of this name
     memory = {.uid = view->job.meta.uid};
   }
   note_gone_pods(*view, memory);
@@ -96,17 +101,17 @@ void Controller::look_at(const JobKey& key) {
   recall(memory.roster, job.status.members);
   core::Observation seen{.job = std::move(job),
                          .pods = view->pods,
-                         .processes = rooms_.processes(key),
-                         .world = rooms_.world(key),
+                         .processes = registry_.processes(key),
+                         .world = registry_.world(key),
                          .nodes = view->nodes,
                          .wall_now = clock_.wall_now(),
                          .recovery = memory.recovery,
-                         .listening_since = rooms_.listening_since(key),
+                         .listening_since = registry_.listening_since(key),
                          .refusal = memory.refusal,
                          .held_names = memory.held_names,
                          .is_template_refused = memory.is_template_refused};
-  if (core::asks_for_claim(seen)) {
-    if (const auto looked = look_at_claim(view->job, memory); !looked) {
+  if (core::needs_volume_claim(seen)) {
+    if (const auto looked = read_volume_claim(view->job, memory); !looked) {
       tell_failure(key, looked.error());
       if (!is_refusal(looked.error())) {
         metrics_.note_retry();
@@ -128,17 +133,17 @@ void Controller::look_at(const JobKey& key) {
   queue_.add(key, next_look(decision, done, memory));
 }
 
-// A quota that refused a pod may have been charged for one that is gone now. The server counts that a moment
-// later: the pauses begin anew.
-void Controller::note_gone_pods(const View& view, Memory& memory) {
+// A pod that is gone now may have used the quota that refused a pod. The server notices that a moment later,
+// so the pauses start again from the shortest.
+void Controller::note_gone_pods(const JobView& view, JobMemory& memory) {
   if (!std::ranges::includes(uids_of_pods(view), std::exchange(memory.pods_seen, {}))) {
     memory.refusals_in_a_row = 0;
     memory.pods_due = Timestamp();
   }
 }
 
-// News from which nothing follows, of a node without members say, is no notice.
-void Controller::note_outcome(const core::Decision& decision, const Result<void>& done, Memory& memory) {
+// A change without resulting actions, such as one of a node without members, does not count as a notice.
+void Controller::note_outcome(const core::Decision& decision, const Result<void>& done, JobMemory& memory) {
   if (!done) return metrics_.note_retry();
   if (memory.disrupted && !decision.actions.empty())
     metrics_.note_action_seconds(seconds(clock_.now() - *memory.disrupted));
@@ -146,7 +151,7 @@ void Controller::note_outcome(const core::Decision& decision, const Result<void>
 }
 
 Timestamp Controller::next_look(const core::Decision& decision, const Result<void>& done,
-                                Memory& memory) const {
+                                JobMemory& memory) const {
   const Timestamp now = clock_.now();
   Timestamp next = std::min(now + kLookAgainAtJobs, decision.wake_at.value_or(now + kLookAgainAtJobs));
   if (memory.status_due) next = std::min(next, *memory.status_due);
@@ -157,13 +162,13 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
     return next;
   }
   const Timestamp again = now + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax);
-  // A failure must not make us late for the next silence; but what is to be done at once has just failed.
+  // A failure must not delay the next check for silence. But an action that is due at once has just failed.
   return decision.wake_at && *decision.wake_at > now ? std::min(again, *decision.wake_at) : again;
 }
 
-// One that cannot be shared is looked at again in growing pauses: who replaces it tells nobody. What the
-// server does not let us read is taken for a claim that can.
-Result<void> Controller::look_at_claim(const api::TrainingJob& job, Memory& memory) {
+// A claim that cannot be shared is read again in growing pauses, since its replacement causes no event. If
+// the server does not let us read it, we assume that it can be shared.
+Result<void> Controller::read_volume_claim(const api::TrainingJob& job, JobMemory& memory) {
   if (memory.claim_generation != job.meta.generation) memory.claims_read = 0;
   if (memory.claims_read > 0 && clock_.now() < memory.claim_due) return {};
   auto claim = cluster_.read_claim(job);
@@ -176,9 +181,9 @@ Result<void> Controller::look_at_claim(const api::TrainingJob& job, Memory& memo
 }
 
 // A job that cannot be read, by an older operator or after an edit by hand, is left as it is: its members
-// train on, and its owner is told why nobody looks after them.
-bool Controller::report_broken(const JobKey& key) {
-  for (const auto& broken : cluster_.broken_jobs()) {
+// continue to train, and its owner gets the reason.
+bool Controller::report_unreadable(const JobKey& key) {
+  for (const auto& broken : cluster_.unreadable_jobs()) {
     if (broken.meta.name_space != key.name_space || broken.meta.name != key.name) continue;
     const std::string name = text_of(key);
     logger_.warning("a job cannot be read and is left alone", {{"job", name}, {"error", broken.complaint}});
@@ -187,14 +192,14 @@ bool Controller::report_broken(const JobKey& key) {
     cluster_.emit_event(job, {.is_warning = true, .reason = "InvalidSpec", .message = broken.complaint});
     const auto told = cluster_.write_complaint(broken);
     if (!told) tell_failure(key, told.error());
-    // A status that the server refuses is not offered again until the job changes.
+    // A refused status is not sent again until the job changes.
     if (!told && !is_refusal(told.error())) queue_.add(key, clock_.now() + kLookAgainAtJobs);
     return true;
   }
   return false;
 }
 
-Result<void> Controller::carry_out(const View& seen, const core::Decision& decision, Memory& memory) {
+Result<void> Controller::carry_out(const JobView& seen, const core::Decision& decision, JobMemory& memory) {
   const api::TrainingJob& job = seen.job;
   api::TrainingJob decided = job;
   decided.status = decision.status;
@@ -202,7 +207,7 @@ Result<void> Controller::carry_out(const View& seen, const core::Decision& decis
   memory.recovery = decision.recovery;
   metrics_.note_status(key_of(job), job.status, decision.status);
   Result<void> all_done;
-  bool is_deleting = true;  // of a server that does not answer no other deletion is asked in this look
+  bool is_deleting = true;  // after a call without an answer, no further deletion in this look
   for (const auto& action : decision.actions) {
     const bool is_deletion = std::holds_alternative<core::DeletePod>(action);
     if (is_deletion && !is_deleting) continue;
@@ -211,20 +216,20 @@ Result<void> Controller::carry_out(const View& seen, const core::Decision& decis
     is_deleting = is_deleting && !(is_deletion && is_trouble(done.error()));
     all_done = done;
   }
-  // A pod that cannot be made is no reason to leave agents untold.
+  // Agents get the announcement even if a pod cannot be created.
   if (auto done = create_pods(decided, decision, memory); !done) all_done = done;
-  rooms_.announce(key_of(job), decision.announcement);
-  if (api::is_over(decision.status.phase)) rooms_.forget_processes(key_of(job));
+  registry_.announce(key_of(job), decision.announcement);
+  if (api::is_over(decision.status.phase)) registry_.forget_processes(key_of(job));
   return all_done;
 }
 
 Result<void> Controller::store_status(const api::TrainingJob& decided, const api::TrainingJobStatus& before,
-                                      Memory& memory) {
+                                      JobMemory& memory) {
   const Timestamp now = clock_.now();
-  const auto patience = patience_with(decided.spec, before, cluster_.as_stored(decided));
-  if (patience.has_news) {
+  const auto debounce = status_debounce_for(decided.spec, before, cluster_.as_stored(decided));
+  if (debounce.has_news) {
     if (!memory.news_since) memory.news_since = now;
-    memory.status_due = due(patience, memory.status_stored, *memory.news_since);
+    memory.status_due = due(debounce, memory.status_stored, *memory.news_since);
     memory.roster = decided.status.members;
     if (now < *memory.status_due) return {};
     auto written = cluster_.write_status(decided);
@@ -237,7 +242,7 @@ Result<void> Controller::store_status(const api::TrainingJob& decided, const api
   return {};
 }
 
-Result<void> Controller::act(const View& seen, const api::TrainingJob& job, const core::Action& action) {
+Result<void> Controller::act(const JobView& seen, const api::TrainingJob& job, const core::Action& action) {
   if (std::holds_alternative<core::CreatePod>(action)) return {};  // create_pods
   if (const auto* remove = std::get_if<core::DeletePod>(&action)) return cluster_.delete_pod(seen, *remove);
   if (const auto* end = std::get_if<core::DeleteJob>(&action)) return cluster_.delete_job(job, *end);
@@ -249,10 +254,10 @@ Result<void> Controller::act(const View& seen, const api::TrainingJob& job, cons
   return {};
 }
 
-// One that cannot be made is no reason to leave the others unmade, but those of its role: they are the same.
-// Of a server that does not answer nothing more is asked in this look.
+// If a pod cannot be created, the others are still created, except those of its role, which are the same.
+// After a call without an answer no further pod is created in this look.
 Result<void> Controller::create_pods(const api::TrainingJob& job, const core::Decision& decision,
-                                     Memory& memory) {
+                                     JobMemory& memory) {
   const Timestamp now = clock_.now();
   const auto is_creation = [](const auto& action) { return std::holds_alternative<core::CreatePod>(action); };
   if (now < memory.pods_due && std::ranges::any_of(decision.actions, is_creation)) return {};
@@ -266,7 +271,7 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
     auto created = create_pod(job, *create, memory);
     if (created) continue;
     if (is_refusal(created.error())) {
-      // Of several roles, one whose template is refused is told: it does not pass by itself.
+      // If several roles are refused, a refused template is reported: it does not pass by itself.
       if (!is_template_refused) refusal = created.error().message();
       is_template_refused |= created.error().kind() == ErrorKind::kInvalid;
       refused_roles.insert(create->pod.role);
@@ -284,25 +289,25 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
   return all_done;
 }
 
-bool Controller::is_held(const Memory& memory, const std::string& pod) {
+bool Controller::is_held(const JobMemory& memory, const std::string& pod) {
   return std::ranges::find(memory.held_names, pod) != memory.held_names.end();
 }
 
 Result<void> Controller::create_pod(const api::TrainingJob& job, const core::CreatePod& action,
-                                    Memory& memory) {
+                                    JobMemory& memory) {
   auto created = cluster_.create_pod(job, action);
   if (created) {
-    if (*created == Creation::kNameIsHeld) {
+    if (*created == CreateOutcome::kNameIsHeld) {
       const std::string& name = action.pod.name;
       if (is_held(memory, name))
-        return Error(
-            ErrorKind::kUnavailable,
-            "pod " + name + " is another one's and is not passed over yet: its number is not stored");
-      logger_.info("another pod keeps its name, the member gets another one",
+        return Error(ErrorKind::kUnavailable,
+                     "pod name " + name +
+                         " is held by another pod, and the number of the next name is not stored yet");
+      logger_.info("another pod has this name, so the member gets another name",
                    {{"job", text_of(key_of(job))}, {"pod", name}});
       memory.held_names.push_back(name);
     }
-    queue_.add_now(key_of(job));  // its UID is to be noted, or it gets another name
+    queue_.add_now(key_of(job));  // to note the pod's UID, or to choose another name
   } else if (is_refusal(created.error())) {
     cluster_.emit_event(job,
                         {.is_warning = true, .reason = "PodRefused", .message = created.error().message()});
@@ -311,7 +316,7 @@ Result<void> Controller::create_pod(const api::TrainingJob& job, const core::Cre
 }
 
 void Controller::tell_failure(const JobKey& key, const Error& error) const {
-  // Somebody else wrote first: no failure, the next look sees what he wrote.
+  // Another writer was first. This is no failure: the next look sees that write.
   if (error.kind() == ErrorKind::kConflict) return;
   const std::string name = text_of(key);
   logger_.warning("a decision could not be carried out, it is made again",

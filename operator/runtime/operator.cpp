@@ -14,35 +14,35 @@
 #include "base/http/server.h"
 #include "base/http/url.h"
 #include "operator/coordinator/coordinator.h"
-#include "operator/runtime/cluster.h"
+#include "operator/runtime/api_server/discovery.h"
 #include "operator/runtime/controller.h"
-#include "operator/runtime/door_certificate.h"
-#include "operator/runtime/health_port.h"
-#include "operator/runtime/leadership.h"
-#include "operator/runtime/member_check.h"
-#include "operator/runtime/metrics_page.h"
-#include "operator/runtime/open_files.h"
-#include "operator/runtime/operator_metrics.h"
-#include "operator/runtime/porch.h"
-#include "operator/runtime/self_metrics.h"
-#include "operator/runtime/token_reviewer.h"
-#include "operator/runtime/whereabouts.h"
-#include "operator/runtime/work_queue.h"
+#include "operator/runtime/jobs/cluster.h"
+#include "operator/runtime/jobs/work_queue.h"
+#include "operator/runtime/leader/leadership.h"
+#include "operator/runtime/members/admission_queue.h"
+#include "operator/runtime/members/member_check.h"
+#include "operator/runtime/members/open_files.h"
+#include "operator/runtime/members/serving_certificate.h"
+#include "operator/runtime/members/token_reviewer.h"
+#include "operator/runtime/metrics/health_port.h"
+#include "operator/runtime/metrics/metrics_page.h"
+#include "operator/runtime/metrics/operator_metrics.h"
+#include "operator/runtime/metrics/self_metrics.h"
 
 namespace ratoon::runtime {
 namespace {
 
-constexpr int kDoorThreads = 4;
-// Of so many namespaces all workers may wait for the API server, or for a webhook of theirs, at once.
+constexpr int kMemberServerThreads = 4;
+// The workers of this many namespaces may all wait at once for the API server, or for a webhook.
 constexpr int kNamespacesAtOnce = 4;
-constexpr int kReviewThreads = 4;  // that ask again about tokens that are known
+constexpr int kReviewThreads = 4;  // they review known tokens again
 constexpr Duration kLook = std::chrono::milliseconds(20);
 constexpr Duration kQueueIdle = std::chrono::seconds(1);
-constexpr Duration kRecent = std::chrono::seconds(2);  // of lists
+constexpr Duration kRecent = std::chrono::seconds(2);  // the greatest age of a list
 
-// Threads of the HTTP client take what they read from heaps of their own, and what a scrape of a thousand
-// jobs took stays with the process: few heaps, and what is large goes back at once.
-void hold_little_memory() {
+// Threads allocate from heaps of their own, and the memory for a scrape of a thousand jobs would stay with
+// the process. So there are few heaps, and large blocks are returned at once.
+void limit_memory_arenas() {
   constexpr int kLargeBytes = 256 * 1024;
   ::mallopt(M_ARENA_MAX, 2);
   ::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
@@ -58,9 +58,9 @@ sigset_t block_signals() {
   return signals;
 }
 
-bool is_signalled(const sigset_t& signals, Duration patience) {
-  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(patience);
-  const timespec limit{.tv_sec = whole.count(), .tv_nsec = (patience - whole).count()};
+bool is_signalled(const sigset_t& signals, Duration timeout) {
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+  const timespec limit{.tv_sec = whole.count(), .tv_nsec = (timeout - whole).count()};
   return ::sigtimedwait(&signals, nullptr, &limit) > 0;
 }
 
@@ -94,8 +94,7 @@ class Operator {
       if (leadership_->is_lost()) return lost_lease();
       if (is_signalled(signals, kLook)) return {};
     }
-    // What one that stood by was told may be old: of a member's pod that it lacks it would think that it
-    // vanished.
+    // The lists of a standby may be old: it would take a member's pod that is missing in them for vanished.
     if (clock_.now() - synced > kRecent) cluster_->list_again();
     return lead(*url, signals);
   }
@@ -107,8 +106,8 @@ class Operator {
     if (told.empty()) return find_advertise_url(options_.environment, is_tls);
     if (!is_tls || told.starts_with("https://")) return told;
     return Error(ErrorKind::kInvalid, "members would call " + told +
-                                          ", and with --tls-folder the door speaks TLS alone: let "
-                                          "--advertise-url begin with https://");
+                                          ", but with --tls-folder the operator serves only TLS: begin "
+                                          "--advertise-url with https://");
   }
 
   Result<void> take_certificate(const std::string& url) {
@@ -118,32 +117,32 @@ class Operator {
     const std::string& name = options_.tls_server_name;
     certificate_.emplace(
         clock_, logger_,
-        DoorCertificateOptions{.folder = options_.tls_folder, .name = name.empty() ? parsed->host : name});
+        ServingCertificateOptions{.folder = options_.tls_folder, .name = name.empty() ? parsed->host : name});
     auto taken = certificate_->take();
     certificate_ends_ = certificate_->ends().value_or(WallTime());
     return taken;
   }
 
-  // A standby's may be old by the time at which it leads.
+  // The certificate of a standby may be old when it starts to lead.
   void renew_certificate() {
     if (!certificate_ || !certificate_->has_changed()) return;
     certificate_ends_ = certificate_->ends().value_or(WallTime());
     cluster_->trust(certificate_->identity().ca_pem);
-    if (!door_) return;
-    if (const auto renewed = door_->renew(certificate_->identity().shown); !renewed)
+    if (!member_server_) return;
+    if (const auto renewed = member_server_->renew(certificate_->identity().shown); !renewed)
       logger_.error("a renewed certificate cannot be served", {{"error", renewed.error().message()}});
   }
 
   Result<void> connect(const std::string& url) {
-    auto access = find_access(options_.kubeconfig_path, options_.environment);
+    auto access = find_api_server_access(options_.kubeconfig_path, options_.environment);
     if (!access) return access.error();
-    const auto own_door = find_own_door(options_.environment);
-    if (!own_door) return own_door.error();
+    const auto own_endpoint = find_own_endpoint(options_.environment);
+    if (!own_endpoint) return own_endpoint.error();
     const auto count = [this](const ApiCall& call) { self_metrics_.note_call(call); };
     LeadershipOptions leading{.is_elected = options_.is_elected,
                               .lease_name = options_.lease_name,
                               .self = find_candidate(options_.environment, draw_name()),
-                              .own_door = *own_door,
+                              .own_endpoint = *own_endpoint,
                               .port = options_.coordinator_port};
     leadership_ = std::make_unique<Leadership>(*access, clock_, logger_, count, std::move(leading));
     ClusterOptions options;
@@ -168,17 +167,17 @@ class Operator {
     return {};
   }
 
-  // From here on the jobs are ours, until we are told to stop or the lease is lost.
+  // From here on this operator runs the jobs, until a signal stops it or the lease is lost.
   Result<void> lead(const std::string& url, const sigset_t& signals) {
     renew_certificate();
-    if (auto open = open_door(); !open) return open;
+    if (auto open = open_member_server(); !open) return open;
     logger_.info("serving", {{"members_call", url}, {"jobs", cluster_->jobs().size()}});
     Controller controller(clock_, logger_, queue_, *cluster_, coordinator_, metrics_);
     std::jthread working;
     while (!leadership_->is_lost()) {
       renew_certificate();
-      // Members who found a room open are expected to speak: the way here comes first.
-      const bool is_found = leadership_->lead_members_here();
+      // Members of a served job are expected to send beats, so the endpoint is published first.
+      const bool is_found = leadership_->publish_endpoint();
       if (is_found && cluster_->is_synced() && !working.joinable())
         working = std::jthread(
             [&](const std::stop_token& stop) { controller.run(stop, options_.workers * kNamespacesAtOnce); });
@@ -190,14 +189,15 @@ class Operator {
     }
     is_ready_ = false;
     cluster_->end_calls();
-    door_.reset();  // first: members are to find the one who leads now
+    member_server_.reset();  // closed first, so that members find the new leader
     return lost_lease();
   }
 
   [[nodiscard]] Error lost_lease() const {
-    return {ErrorKind::kUnavailable, "the lease " + options_.lease_name +
-                                         " could not be renewed in time, is another's or is older than it "
-                                         "was: this operator ends and its pod starts it again, to stand by"};
+    return {ErrorKind::kUnavailable,
+            "the lease " + options_.lease_name +
+                " could not be renewed in time, has another holder or is older "
+                "than before: this operator exits, and its pod restarts it as a standby"};
   }
 
   Result<void> open_health() {
@@ -220,19 +220,19 @@ class Operator {
     return {};
   }
 
-  // One that stands by is ready too: it could take over now.
+  // A standby is ready too: it could take over now.
   [[nodiscard]] std::string why_not_ready() const {
     if (!is_ready_) return "this operator waits for its first lists, or ends";
-    if (!cluster_->is_fresh()) return "what is cached is too old";
-    return leadership_->is_known() ? "" : "the lease could not be read for a while: nobody knows who leads";
+    if (!cluster_->is_fresh()) return "the cached objects are too old";
+    return leadership_->is_known() ? "" : "the lease could not be read for a while: the leader is unknown";
   }
 
-  [[nodiscard]] Vitals look() const {
-    Vitals vitals{.backlog = queue_.backlog(), .load = coordinator_.load()};
+  [[nodiscard]] OperatorVitals look() const {
+    OperatorVitals vitals{.backlog = queue_.backlog(), .load = coordinator_.load()};
     if (is_ready_) vitals.seconds_behind = cluster_->seconds_behind();
     vitals.is_leading = is_ready_ && leadership_->is_leading();
     if (const WallTime ends = certificate_ends_; ends != WallTime()) vitals.certificate_ends = ends;
-    look_at_process(vitals);
+    measure_process(vitals);
     return vitals;
   }
 
@@ -248,8 +248,8 @@ class Operator {
         {.status = 503, .headers = {{"Content-Type", "application/json"}}, .body = encode(refusal)});
   }
 
-  Result<void> open_door() {
-    PorchOptions porch{
+  Result<void> open_member_server() {
+    AdmissionQueueOptions queue_options{
         .is_known =
             [this](const http::ServerRequest& request) {
               return tokens_->knows(coordinator::bearer_token(request));
@@ -257,20 +257,21 @@ class Operator {
         .answer = [this](const http::ServerRequest& request,
                          http::Responder responder) { answer_member(request, std::move(responder)); },
         .on_late = [this] { coordinator_.note_unread(); }};
-    porch_.emplace(clock_, std::move(porch));
+    admission_queue_.emplace(clock_, std::move(queue_options));
     const std::size_t connections_max = connections_of_members(open_files_);
-    http::ServerOptions door{.address = http::kEveryAddress,
-                             .port = options_.coordinator_port,
-                             .tls = shown(),
-                             .threads = kDoorThreads,
-                             .connections_max = connections_max,
-                             .strangers_max = std::min(kStrangersMax, connections_max / 2)};
-    auto server = http::HttpServer::start(std::move(door),
-                                          [this](http::ServerRequest request, http::Responder responder) {
-                                            porch_->receive(std::move(request), std::move(responder));
-                                          });
+    http::ServerOptions server_options{
+        .address = http::kEveryAddress,
+        .port = options_.coordinator_port,
+        .tls = shown(),
+        .threads = kMemberServerThreads,
+        .connections_max = connections_max,
+        .unauthenticated_connections_max = std::min(kUnauthenticatedConnectionsMax, connections_max / 2)};
+    auto server = http::HttpServer::start(
+        std::move(server_options), [this](http::ServerRequest request, http::Responder responder) {
+          admission_queue_->receive(std::move(request), std::move(responder));
+        });
     if (!server) return server.error().with_context("opening the port for members");
-    door_ = std::move(*server);
+    member_server_ = std::move(*server);
     return {};
   }
 
@@ -279,14 +280,14 @@ class Operator {
   const Logger logger_;
   OperatorMetrics metrics_;
   SelfMetrics self_metrics_;
-  std::optional<DoorCertificate> certificate_;  // nothing: the door is plain HTTP
-  std::atomic<WallTime> certificate_ends_;      // 1970: there is none; who asks for metrics reads it
+  std::optional<ServingCertificate> certificate_;  // nothing: plain HTTP
+  std::atomic<WallTime> certificate_ends_;         // 1970: there is none; the metrics read it
   WorkQueue queue_;
-  std::unique_ptr<Leadership> leadership_;  // before who writes: it gives the lease back when they are gone
+  std::unique_ptr<Leadership> leadership_;  // destroyed after all writers: then it gives the lease back
   std::unique_ptr<Cluster> cluster_;
   std::optional<ApiClient> review_client_;
   std::optional<TokenReviewer> tokens_;
-  std::vector<std::jthread> reviewing_;  // after the tokens
+  std::vector<std::jthread> reviewing_;  // after tokens_, which they use
   coordinator::Coordinator coordinator_;
   std::atomic<bool> is_ready_{false};
   MetricsPage metrics_page_{[this](const MetricsPage::Sink& sink) {
@@ -295,16 +296,16 @@ class Operator {
     if (is_read) sink(self_metrics_.text(look()));
   }};
   const std::size_t open_files_ = raise_open_files();
-  std::optional<Porch> porch_;
-  std::unique_ptr<http::HttpServer> health_;  // servers last: they stop before what they call is gone
-  std::unique_ptr<http::HttpServer> door_;
+  std::optional<AdmissionQueue> admission_queue_;
+  std::unique_ptr<http::HttpServer> health_;  // servers last: they stop before the parts that they call
+  std::unique_ptr<http::HttpServer> member_server_;
 };
 
 }  // namespace
 
 Result<void> run_operator(const OperatorOptions& options) {
-  hold_little_memory();
-  const sigset_t signals = block_signals();  // first: threads made later inherit it
+  limit_memory_arenas();
+  const sigset_t signals = block_signals();  // first, since later threads inherit it
   const SystemClock clock;
   return Operator(options, clock).run(signals);
 }

@@ -8,8 +8,8 @@
 
 #include "base/core/lists.h"
 #include "base/core/utf8.h"
-#include "operator/kube/lenient.h"
-#include "operator/runtime/read_yaml.h"
+#include "operator/kube/lenient_json.h"
+#include "operator/runtime/api_server/read_yaml.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr const char* kVersion = "operator.ratoon.dev/v1alpha1";
 constexpr const char* kKind = "OperatorConfig";
 
-// What a value must be where it is not taken; empty where it is.
+// Takes a value. Returns the expected value if it is refused, else an empty string.
 using Take = std::function<std::string(const json& value)>;
 using Known = std::map<std::string, Take>;
 
@@ -70,7 +70,8 @@ Result<void> take_all(const json& object, const Known& fields, const std::string
     const auto field = fields.find(name);
     if (field == fields.end()) {
       const auto name_of = [](const auto& item) { return item.first; };
-      return Error(ErrorKind::kInvalid, prefix + cut_text(name, 60) + " is no field of it; there are " +
+      return Error(ErrorKind::kInvalid, prefix + cut_text(name, 60) +
+                                            " is not a field of it; the fields are " +
                                             join(fields, ", ", name_of));
     }
     if (const std::string expected = field->second(value); !expected.empty())

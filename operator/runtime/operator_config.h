@@ -1,5 +1,4 @@
-// The operator's options as a file. A field that is not known is an error: what somebody wrote is not to be
-// without effect.
+// The operator's options in a file. An unknown field is an error, since it would have no effect.
 //
 //   apiVersion: operator.ratoon.dev/v1alpha1
 //   kind: OperatorConfig
@@ -16,10 +15,10 @@
 
 namespace ratoon::runtime {
 
-// Sets in `options` what the document says and leaves the rest.
+// Sets the options that the document contains and leaves the others.
 [[nodiscard]] Result<void> apply_operator_config(const nlohmann::json& document, OperatorOptions& options);
 
-// The same of a YAML file; the error names it.
+// The same for a YAML file; the error names it.
 [[nodiscard]] Result<void> read_operator_config(const std::string& path, OperatorOptions& options);
 
 }  // namespace ratoon::runtime

@@ -16,11 +16,11 @@
 
 #include <ratoon/load.h>
 
-#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/checkpoint/format/file_names.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
-#include "agent/src/checkpoint/inventory.h"
 #include "agent/src/checkpoint/tiers/load_path.h"
-#include "agent/src/checkpoint/tiers/store_disk.h"
+#include "agent/src/checkpoint/tiers/stores/object_store_disk.h"
 #include "agent/src/data/sets/mapped_file.h"
 #include "agent/src/objects/object_store.h"
 #include "base/contract/exit_code.h"
@@ -38,16 +38,16 @@ using namespace nanobind::literals;
 namespace ratoon::python {
 namespace {
 
-using checkpoint::StoreDisk;
+using checkpoint::ObjectStoreDisk;
 using cli::FoundCheckpoint;
 
 // A run's folder, or its place in a store.
-std::shared_ptr<StoreDisk> open_place(const std::string& place, const StoreOptions& options,
-                                      const std::stop_token& stop) {
-  return std::make_shared<StoreDisk>(value_of(objects::open_store(place, options)), stop);
+std::shared_ptr<ObjectStoreDisk> open_place(const std::string& place, const StoreOptions& options,
+                                            const std::stop_token& stop) {
+  return std::make_shared<ObjectStoreDisk>(value_of(objects::open_store(place, options)), stop);
 }
 
-cli::Survey survey_of(const std::shared_ptr<StoreDisk>& disk) {
+cli::Survey survey_of(const std::shared_ptr<ObjectStoreDisk>& disk) {
   return value_of(cli::take_survey(*disk));
 }
 
@@ -75,31 +75,33 @@ nb::list list_checkpoints(const std::string& place, const nb::object& store) {
   return rows;
 }
 
-std::vector<cli::Verified> verify_all(const std::string& place, const StoreOptions& options,
-                                      const cli::Wish& wish, const std::stop_token& stop) {
+std::vector<cli::VerifyResult> verify_all(const std::string& place, const StoreOptions& options,
+                                          const cli::CheckpointSelection& selection,
+                                          const std::stop_token& stop) {
   const auto disk = open_place(place, options, stop);
   const cli::Survey survey = survey_of(disk);
-  std::vector<cli::Verified> verified;
+  std::vector<cli::VerifyResult> verified;
   for (const FoundCheckpoint& found : survey.checkpoints) {
-    const bool is_wished = (!wish.step || found.id.step.value() == *wish.step) &&
-                           (!wish.attempt || found.id.attempt.value() == *wish.attempt);
-    if (!is_wished) continue;
+    const bool is_selected = (!selection.step || found.id.step.value() == *selection.step) &&
+                             (!selection.attempt || found.id.attempt.value() == *selection.attempt);
+    if (!is_selected) continue;
     verified.push_back(cli::verify_checkpoint(*disk, found, [&](std::uint64_t) {
       if (stop.stop_requested())
         throw Failure(static_cast<int>(ExitCode::kInterruptedByUser), "interrupted while verifying " + place);
     }));
   }
-  if (verified.empty()) static_cast<void>(value_of(cli::choose(survey, wish)));  // says which there are
+  if (verified.empty()) static_cast<void>(value_of(cli::choose(survey, selection)));  // says which there are
   return verified;
 }
 
-nb::list verify(const std::string& place, const cli::Wish& wish, const nb::object& store) {
+nb::list verify(const std::string& place, const cli::CheckpointSelection& selection,
+                const nb::object& store) {
   const auto verified =
-      run_interruptibly([place, wish, options = store_options_of(store)](const std::stop_token& stop) {
-        return verify_all(place, options, wish, stop);
+      run_interruptibly([place, selection, options = store_options_of(store)](const std::stop_token& stop) {
+        return verify_all(place, options, selection, stop);
       });
   nb::list rows;
-  for (const cli::Verified& one : verified) {
+  for (const cli::VerifyResult& one : verified) {
     const std::string_view verdict = name_of(one.verdict);
     nb::dict row;
     row["step"] = one.id.step.value();
@@ -159,7 +161,7 @@ Loaded load_from_file(const Wanted& wanted) {
   return {.tensors = load_tensors(wanted.from, names), .what = wanted.from.place};
 }
 
-Loaded load_one(const StoreDisk& disk, const checkpoint::CheckpointId& id, const Wanted& wanted) {
+Loaded load_one(const ObjectStoreDisk& disk, const checkpoint::CheckpointId& id, const Wanted& wanted) {
   const auto sealed = value_of(checkpoint::read_manifest(disk, id));
   std::vector<std::string> names;
   if (wanted.names)
@@ -174,13 +176,13 @@ Loaded load_one(const StoreDisk& disk, const checkpoint::CheckpointId& id, const
 
 // The newest that is sound; nothing where all that there is has to be looked at anew, since the run retired
 // meanwhile what was chosen.
-std::optional<Loaded> load_newest(const StoreDisk& disk, const Wanted& wanted) {
+std::optional<Loaded> load_newest(const ObjectStoreDisk& disk, const Wanted& wanted) {
   const auto survey = value_of(cli::take_survey(disk));
   std::vector<std::string> passed_over;
   for (const FoundCheckpoint& found : survey.checkpoints) {
     if (wanted.from.step && found.id.step.value() != *wanted.from.step) continue;
-    if (found.standing == cli::Standing::kSetAside) continue;
-    if (found.standing != cli::Standing::kComplete) {
+    if (found.standing == cli::CheckpointState::kSetAside) continue;
+    if (found.standing != cli::CheckpointState::kComplete) {
       passed_over.push_back(found.why);
       continue;
     }

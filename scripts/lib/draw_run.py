@@ -28,7 +28,7 @@ def drawing(page, label):
     """(height, content) of the drawing with this label."""
     found = re.search(rf'<svg viewBox="0 0 {WIDTH} ([\d.]+)"[^>]* aria-label="{label}">(.*?)</svg>', page, re.S)
     if not found:
-        raise SystemExit(f"the report has no drawing '{label}'; it is named in cli/report/drawings.cpp, and in this program")
+        raise SystemExit(f"the report has no drawing '{label}'; it is named in cli/report/page/drawings.cpp, and in this program")
     return float(found[1]), found[2]
 
 

@@ -20,7 +20,7 @@
 #include <ratoon/torch.h>
 
 #include "agent/src/torch/collectives/gloo.h"
-#include "agent/src/torch/collectives/gradient_buckets.h"
+#include "agent/src/torch/collectives/gradients/gradient_buckets.h"
 #include "tests/support/temporary_folder.h"
 
 namespace {

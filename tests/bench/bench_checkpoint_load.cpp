@@ -15,8 +15,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "agent/src/checkpoint/commit/run_store.h"
 #include "agent/src/checkpoint/pack/boxes.h"
-#include "agent/src/checkpoint/run_store.h"
 #include "tests/support/model_shapes.h"
 
 namespace {

@@ -19,12 +19,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/src/checkpoint/commit.h"
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/pack/pack_sums.h"
-#include "agent/src/checkpoint/pack_writer.h"
-#include "agent/src/checkpoint/saver.h"
-#include "agent/src/checkpoint/sums_beside.h"
+#include "agent/src/checkpoint/commit/commit.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/pack/header/pack_sums.h"
+#include "agent/src/checkpoint/saver/background_sums.h"
+#include "agent/src/checkpoint/saver/pack_writer.h"
+#include "agent/src/checkpoint/saver/saver.h"
 #include "tests/bench/peak.h"
 
 namespace {
@@ -158,11 +158,11 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  Ticket save() {
+  SavePromise save() {
     state().change();
     return saver_->save(Step(++step_), state().views).value();
   }
-  static void await(const Ticket& ticket) {
+  static void await(const SavePromise& ticket) {
     if (!ticket.wait(SaveLevel::kCommitted, kPatience)) std::abort();
   }
   void save_durably() {
@@ -218,7 +218,7 @@ void blocked(benchmark::State& to, const SaverOptions& options) {
   Beside beside;
   for (auto _ : to) {
     const double limit = memcpy_seconds();
-    std::optional<Ticket> ticket;
+    std::optional<SavePromise> ticket;
     const double seconds = seconds_of([&] { ticket = run.save(); });
     run.await(*ticket);
     run.settle();
@@ -254,7 +254,7 @@ void blocked_and_slowdown(benchmark::State& to) {
     const double limit = memcpy_seconds();
     ::sync();
     const double quiet = steps_seconds(steps);
-    std::optional<Ticket> ticket;
+    std::optional<SavePromise> ticket;
     const double all = seconds_of([&] {
       ticket = run.save();
       benchmark::DoNotOptimize(steps_seconds(steps));
@@ -302,13 +302,13 @@ void recycled_slot(benchmark::State& to) {
   Beside beside;
   for (auto _ : to) {
     const double limit = memcpy_seconds();
-    std::optional<Ticket> ticket;
+    std::optional<SavePromise> ticket;
     const double copied = seconds_of([&] { ticket = run.save(); });
     run.await(*ticket);
     run.settle();
     const double summed = seconds_of([&] {
       PackSums sums(image.layout);
-      SumsBeside(sums, parts).finish();
+      BackgroundSums(sums, parts).finish();
       benchmark::DoNotOptimize(sums.hashes().data());
     });
     beside.add(copied + summed, limit);

@@ -25,9 +25,9 @@
 #include "base/http/server.h"
 #include "operator/coordinator/coordinator.h"
 #include "operator/core/reconcile.h"
-#include "operator/runtime/member_check.h"
-#include "operator/runtime/porch.h"
-#include "operator/runtime/token_reviewer.h"
+#include "operator/runtime/members/admission_queue.h"
+#include "operator/runtime/members/member_check.h"
+#include "operator/runtime/members/token_reviewer.h"
 #include "tests/bench/peak.h"
 #include "tests/bench/tls_caller.h"
 #include "tests/conformance/support/raw_socket.h"
@@ -127,11 +127,13 @@ class Server {
         decides_([this](const std::stop_token& stop) { decide(stop); }) {
     for (auto& process : seen_.processes) process.last_heard = clock_.now();
     decide_once();
-    http_ = *http::HttpServer::start(
-        {.tls = std::move(tls), .threads = 4, .strangers_max = runtime::kStrangersMax},
-        [this](http::ServerRequest request, http::Responder responder) {
-          porch_.receive(std::move(request), std::move(responder));
-        });
+    http_ =
+        *http::HttpServer::start({.tls = std::move(tls),
+                                  .threads = 4,
+                                  .unauthenticated_connections_max = runtime::kUnauthenticatedConnectionsMax},
+                                 [this](http::ServerRequest request, http::Responder responder) {
+                                   admission_queue_.receive(std::move(request), std::move(responder));
+                                 });
   }
   ~Server() { http_->stop(); }
 
@@ -175,7 +177,7 @@ class Server {
       {.server = "https://127.0.0.1:1"}, clock_, {}, nullptr, std::make_unique<test::ReviewsInMemory>()};
   runtime::TokenReviewer tokens_{client_, clock_};
   coordinator::Coordinator coordinator_;
-  runtime::Porch porch_{
+  runtime::AdmissionQueue admission_queue_{
       clock_,
       {.is_known =
            [this](const http::ServerRequest& request) {

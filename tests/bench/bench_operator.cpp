@@ -12,8 +12,8 @@
 #include "base/contract/fields.h"
 #include "operator/core/reconcile.h"
 #include "operator/kube/watch_decoder.h"
-#include "operator/runtime/store.h"
-#include "operator/runtime/store_sinks.h"
+#include "operator/runtime/jobs/job_cache.h"
+#include "operator/runtime/jobs/job_cache_sinks.h"
 #include "tests/bench/kube_objects.h"
 #include "tests/support/operator_builders.h"
 
@@ -60,7 +60,7 @@ struct Stream {
 
 void watch_events(benchmark::State& state) {
   Stream stream(1000);
-  runtime::Store store({});
+  runtime::JobCache store({});
   runtime::PodSink sink(store);
   kube::WatchDecoder decoder;
   std::uint64_t version = 0;
@@ -78,7 +78,7 @@ BENCHMARK(watch_events);
 void cached_pods(benchmark::State& state) {
   constexpr std::uint32_t kPods = 10'000;
   for (auto _ : state) {
-    runtime::Store store({});
+    runtime::JobCache store({});
     const std::size_t before = heap_bytes();
     for (std::uint32_t i = 0; i < kPods; ++i)
       store.put_pod(bench::pod_object(job_of(i / kMembers), i % kMembers, 1 + i));
@@ -90,7 +90,7 @@ BENCHMARK(cached_pods)->Iterations(1)->Unit(benchmark::kMillisecond);
 void cached_nodes(benchmark::State& state) {
   constexpr std::uint32_t kNodes = 2'000;
   for (auto _ : state) {
-    runtime::Store store({});
+    runtime::JobCache store({});
     const std::size_t before = heap_bytes();
     for (std::uint32_t i = 0; i < kNodes; ++i) store.put_node(bench::node_object(i, 1 + i));
     state.counters["bytes_each"] = static_cast<double>(heap_bytes() - before) / kNodes;
@@ -102,7 +102,7 @@ BENCHMARK(cached_nodes)->Iterations(1)->Unit(benchmark::kMillisecond);
 void reconcile(benchmark::State& state) {
   constexpr std::uint32_t kJobs = 1000;
   const bool has_loss = state.range(0) != 0;
-  runtime::Store store({});
+  runtime::JobCache store({});
   std::vector<core::Observation> seen;
   for (std::uint32_t number = 0; number < kJobs; ++number) {
     store.put_job(bench::job_object(number, kMembers));
@@ -145,7 +145,7 @@ std::vector<std::string> pages_of(const std::vector<bench::json>& objects) {
 }
 
 template <class Sink>
-void list(runtime::Store& store, const std::vector<std::string>& pages) {
+void list(runtime::JobCache& store, const std::vector<std::string>& pages) {
   Sink sink(store);
   sink.begin_list();
   for (const auto& text : pages) {
@@ -167,7 +167,7 @@ void cold_start(benchmark::State& state) {
   const auto job_pages = pages_of(jobs), pod_pages = pages_of(pods), node_pages = pages_of(nodes);
   std::size_t decided = 0;
   for (auto _ : state) {
-    runtime::Store store({});
+    runtime::JobCache store({});
     list<runtime::JobSink>(store, job_pages);
     list<runtime::PodSink>(store, pod_pages);
     list<runtime::NodeSink>(store, node_pages);

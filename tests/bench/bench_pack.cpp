@@ -7,7 +7,7 @@
 #include <benchmark/benchmark.h>
 
 #include "agent/src/checkpoint/pack/cover.h"
-#include "agent/src/checkpoint/pack/header.h"
+#include "agent/src/checkpoint/pack/header/header.h"
 #include "agent/src/checkpoint/pack/read_plan.h"
 #include "tests/support/model_shapes.h"
 

@@ -63,7 +63,7 @@ void run_steps(benchmark::State& state, std::int64_t reports, bool agrees) {
     auto it = steps.begin();
     for (auto _ : state) {
       for (std::int64_t i = 0; i < reports; ++i) session.report(i == 0 ? "loss" : "accuracy", 0.5, 32);
-      if (agrees) session.agree(session.wishes());
+      if (agrees) session.agree(session.requests());
       ++it;
     }
     throw ratoon::Failure(kMeasured, "measured");

@@ -9,7 +9,7 @@
 
 #include "base/contract/names.h"
 #include "operator/api/training_job.h"
-#include "operator/kube/member_pod.h"
+#include "operator/kube/pods/member_pod.h"
 
 namespace ratoon::bench {
 

@@ -17,7 +17,8 @@ endif()
 if(TARGET ratoon_operator_runtime)
   ratoon_program(bench_operator SOURCES bench/bench_operator.cpp LIBS ratoon::operator_runtime benchmark::benchmark)
   ratoon_program(bench_reconcile SOURCES bench/bench_reconcile.cpp LIBS ratoon::operator_core benchmark::benchmark)
-  ratoon_program(bench_door SOURCES bench/bench_door.cpp LIBS ratoon::operator_coordinator benchmark::benchmark)
+  ratoon_program(bench_job_session SOURCES bench/bench_job_session.cpp LIBS ratoon::operator_coordinator
+    benchmark::benchmark)
   ratoon_program(bench_coordinator
     SOURCES bench/bench_coordinator.cpp conformance/support/raw_socket.cpp conformance/support/test_certificates.cpp
     LIBS ratoon::operator_runtime benchmark::benchmark)

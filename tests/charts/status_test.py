@@ -180,7 +180,7 @@ class StatusOnAServer(unittest.TestCase):
         absent = self.plugged("absent", "", command="no-such-plugin", installHint="it is on its page")
         self.refused(ratoon("status", "--kubeconfig", absent), 82, "no-such-plugin", "the kubeconfig says: it is on its page")
         asks = self.plugged("asks", "", interactiveMode="Always")
-        self.refused(ratoon("status", "--kubeconfig", asks), 82, "nothing is asked here")
+        self.refused(ratoon("status", "--kubeconfig", asks), 82, "Ratoon gives it none")
 
     def test_all_jobs_of_a_namespace_or_of_all(self):
         self.cluster.must("create", "namespace", "other")
@@ -215,7 +215,7 @@ class StatusOnAServer(unittest.TestCase):
         self.assertEqual(watch.until(lambda line: line["job"]["status"]["phase"] == "Succeeded")["running"], False)
         code, said = watch.end()
         self.assertEqual(code, 0)
-        self.assertRegex(said, rf"^ratoon: no news from {self.cluster.server.url} for now: .*\n"
+        self.assertRegex(said, rf"^ratoon: cannot watch {self.cluster.server.url} for now: .*\n"
                                rf"(.*\n)*ratoon: {self.cluster.server.url} answers again\n$")
 
     def test_a_watched_job_that_is_deleted_is_an_end_too(self):

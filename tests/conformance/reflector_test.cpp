@@ -1,5 +1,5 @@
 // The reflector against a server that answers as it is told: it drops, forgets and lies.
-#include "operator/runtime/reflector.h"
+#include "operator/runtime/api_server/reflector.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -25,7 +25,7 @@ using http::testing::ScriptedServer;
 using nlohmann::json;
 
 // A copy as a set of names, and all that was said to it.
-class Copy final : public ObjectSink {
+class Copy final : public KubeObjectSink {
  public:
   void begin_list() override { listed_.clear(); }
   void list_object(const json& object) override { listed_.insert(name_of(object)); }
@@ -118,7 +118,7 @@ class ReflectorTest : public testing::Test {
       peer.read_to_end(http::testing::kNever);
     });
     client_ = std::make_unique<ApiClient>(
-        kube::Access{.server = "http://127.0.0.1:" + std::to_string(server_->port())}, clock_);
+        kube::ApiServerAccess{.server = "http://127.0.0.1:" + std::to_string(server_->port())}, clock_);
     ReflectorOptions options{.selection = {.resource = kube::kPods}, .watch_seconds = watch_seconds_};
     options.silence_margin = std::chrono::milliseconds(200);
     options.pause_min = std::chrono::milliseconds(1);

@@ -13,6 +13,7 @@ target_link_libraries(transport_conformance PRIVATE ratoon::base_http GTest::gmo
 ratoon_test(conformance/http_transport_test
   LIBS transport_conformance http_test_support ratoon::base_http LABELS threads)
 ratoon_test(conformance/http_server_test
-  SOURCES server_addresses.cpp server_answers.cpp server_limits.cpp server_strangers.cpp server_streams_and_stops.cpp
+  SOURCES server_addresses.cpp server_answers.cpp server_limits.cpp server_unauthenticated.cpp
+          server_streams_and_stops.cpp
   LIBS http_test_support ratoon::base_http LABELS threads)
 ratoon_test(conformance/reflector_test LIBS http_test_support ratoon::operator_runtime LABELS threads)

@@ -10,7 +10,7 @@ import unittest
 from group_test import STEPS, GroupOfCounters, torchrun
 from local_run import BIN, LINE, LocalRun, wait_until
 
-NOT_AGAIN = "is not to resume them (--autoresume false): --autoresume=true goes on from there, "
+NOT_AGAIN = "is not to resume them (--autoresume false): set --autoresume=true to resume from them, "
 
 
 class Autoresume(GroupOfCounters):
@@ -38,7 +38,7 @@ class Autoresume(GroupOfCounters):
         second = self.launch("--autoresume=false")
         output = second.communicate(timeout=180)[0]
         self.assertEqual(second.returncode, 82, output)
-        self.assertRegex(output, re.escape(NOT_AGAIN) + "--overwrite=true sets them aside, .*, another --run-name")
+        self.assertRegex(output, re.escape(NOT_AGAIN) + "--overwrite=true to set them aside .*, or another --run-name")
         second = self.launch()
         output = second.communicate(timeout=180)[0]
         self.assertEqual(second.returncode, 0, output)
@@ -48,7 +48,7 @@ class Autoresume(GroupOfCounters):
             self.start(rank, {**torchrun(rank, 2), **dict(variables)})
         for rank, process in self.processes.items():
             self.assertEqual(process.wait(timeout=180), 82, self.log(rank))
-            self.assertIn(NOT_AGAIN + "another --run-name is a run of its own", self.log(rank).splitlines()[-1])
+            self.assertIn(NOT_AGAIN + "or another --run-name to begin a new run", self.log(rank).splitlines()[-1])
 
     def test_under_torchrun(self):
         self.start_all(torchrun, 2)

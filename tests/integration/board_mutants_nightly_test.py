@@ -1,4 +1,4 @@
-"""Mutants of the board where ranks meet: who is let in, what each rank may leave there, and how much strangers may cost. With
+"""Mutants of the board where ranks meet: authentication, the limits of each rank, and the cost of unauthenticated clients. With
 one rule of it broken a unit test must turn red."""
 
 import unittest
@@ -17,7 +17,7 @@ MUTANTS = {
     "a proof of one rank that another rank may show": (
         board("BoardHandshake.*"), BOARD + "handshake.cpp", r"\{std::to_string\(hello\.rank\), hello\.nonce, board_nonce\}",
         "{hello.nonce, board_nonce}"),
-    "a proof of the board that a stranger sends back": (
+    "a proof of the board that a client sends back": (
         board("BoardHandshake.*:BoardStrangers.*"), BOARD + "handshake.cpp", r"\.kind = static_cast<std::uint8_t>\(side\),",
         ".kind = static_cast<std::uint8_t>(Side::kRank),"),
     "a proof that is as good in a second handshake": (
@@ -30,36 +30,37 @@ MUTANTS = {
         board("BoardHandshake.*"), BOARD + "handshake.cpp", r"stage_ == Stage::kEarly && !is_of_another",
         "stage_ == Stage::kEarly"),
     "any number of connections of one rank": (
-        board("BoardStrangers.*"), BOARD + "connections.cpp", r"if \(of_rank == kOfOneRankMax\) return false;", ""),
+        board("BoardStrangers.*"), BOARD + "connections.cpp", r"if \(of_rank == kConnectionsOfRankMax\) return false;", ""),
     "a rank whose former connections count for ever": (
         board("BoardStrangers.*"), BOARD + "connections.cpp",
         r"if \(--of_rank->second == 0\) proven_\.erase\(of_rank\);", "static_cast<void>(of_rank);"),
     "a rank that speaks for another attempt than it proved": (
         board("BoardStrangers.*"), BOARD + "connections.cpp",
-        r"  if \(frame\.attempt != hello\.attempt\) return hang_up\(id\);\n", ""),
-    "a stranger that may send as much as a rank": (
+        r"  if \(frame\.attempt != hello\.attempt\) return disconnect_client\(id\);\n", ""),
+    "an unauthenticated client that may send as much as a rank": (
         board("BoardStrangers.*"), BOARD + "connections.cpp", r"is_unproven \? kHandshakeFrame : kFrameMax", "kFrameMax"),
     "a rank that asks on before it has its answer": (
-        board("BoardStrangers.*"), BOARD + "connections.cpp", r"notes_\.is_waiting\(id\) \|\| ", ""),
-    "a stranger that goes for the next one at once": (
-        board("BoardUnproven.*"), BOARD + "unproven.cpp", r"came_\.at\(next_to_go\(\)\)\.at \+ limits_\.undisturbed <= now",
-        "came_.at(next_to_go()).at <= now"),
-    "ranks that count among the strangers of a second": (
-        board("BoardUnproven.*"), BOARD + "unproven.cpp", r"  remove\(id\);\n  allowed_ \+= 1;", "  remove(id);"),
-    "strangers of one address that take a rank's place": (
-        board("BoardUnproven.*"), BOARD + "unproven.cpp",
+        board("BoardStrangers.*"), BOARD + "connections.cpp", r"entries_\.is_waiting\(id\) \|\| ", ""),
+    "an unauthenticated client that is displaced at once": (
+        board("BoardUnproven.*"), BOARD + "unauthenticated_clients.cpp",
+        r"came_\.at\(next_to_evict\(\)\)\.at \+ limits_\.undisturbed <= now",
+        "came_.at(next_to_evict()).at <= now"),
+    "ranks that count as unauthenticated clients of a second": (
+        board("BoardUnproven.*"), BOARD + "unauthenticated_clients.cpp", r"  remove\(id\);\n  allowed_ \+= 1;", "  remove(id);"),
+    "unauthenticated clients of one address that take a rank's place": (
+        board("BoardUnproven.*"), BOARD + "unauthenticated_clients.cpp",
         r"if \(a\.second\.size\(\) != b\.second\.size\(\)\) return [^;]*;", ""),
     "any number of keys of one rank": (
-        board("BoardNotes.*"), BOARD + "notes.cpp", r"after\.keys > limits_\.keys_of_rank \|\| ", ""),
+        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"after\.keys > limits_\.keys_of_rank \|\| ", ""),
     "any number of bytes of one rank": (
-        board("BoardNotes.*"), BOARD + "notes.cpp", r"after\.bytes > limits_\.bytes_of_rank \|\| ", ""),
+        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"after\.bytes > limits_\.bytes_of_rank \|\| ", ""),
     "a mark that another rank sets": (
-        board("BoardNotes.*"), BOARD + "notes.cpp", r"if \(key\.starts_with\(kMarkPrefix\)\) return [^;]*;", ""),
+        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"if \(key\.starts_with\(kMarkPrefix\)\) return [^;]*;", ""),
     "notes of an attempt that is still to begin": (
-        board("BoardNotes.*"), BOARD + "notes.cpp", r"if \(request\.attempt > attempt_\) \{", "if (false) {"),
+        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"if \(request\.attempt > attempt_\) \{", "if (false) {"),
     "a reader that is told of a key which is gone again": (
-        board("BoardNotes.*"), BOARD + "notes.cpp", r"\{waiting\.next, std::size_t\{0\}\}", "{waiting.next}"),
-    "a frame of a stranger that is as large as it likes": (
+        board("BoardNotes.*"), BOARD + "key_value_store.cpp", r"\{waiting\.next, std::size_t\{0\}\}", "{waiting.next}"),
+    "a frame of an unauthenticated client without a limit": (
         board("BoardFrame.*"), BOARD + "frame.cpp", r" \|\| size > frame_max - kHead\)", ")"),
     "a network of IPv6 in which each address counts alone": (
         board("BoardAddresses.*"), BOARD + "ip_address.cpp", r"kNetworkBytes = 8", "kNetworkBytes = 16"),

@@ -120,7 +120,7 @@ class Commands(unittest.TestCase):
         named = self.found("export", self.place, self.scratch / "{run_name}-ba{batch}.pt")
         target = self.scratch / f"{self.run_name}-ba{named['step']}.pt"
         self.assertEqual((named["file"], target.exists()), (str(target), True))
-        self.assert_refused(82, "make it first", "export", self.place, self.scratch / "missing" / "a.pt")
+        self.assert_refused(82, "create the folder first", "export", self.place, self.scratch / "missing" / "a.pt")
         (self.scratch / "a.pt").write_text("mine")
         self.assert_refused(82, "--overwrite replaces it", "export", self.place, self.scratch / "a.pt")
         self.assertEqual((self.scratch / "a.pt").read_text(), "mine")

@@ -30,8 +30,8 @@ MUTANTS = {
         of_tiers("*ClaimTest.*:JudgeClaim.*"), CHECKPOINT + "tiers/claim_rules.cpp",
         r"return has_shown_life && seen\.watched >= borne \? ClaimVerdict::kRefuse : ", "return "),
     "a namesake taken for the same job": (
-        of_tiers("Kinship.*"), CHECKPOINT + "tiers/claim_rules.cpp",
-        r"return are_places \? Kinship::kOther : Kinship::kNamesake;", "return Kinship::kSame;"),
+        of_tiers("JobRelation.*"), CHECKPOINT + "tiers/claim_rules.cpp",
+        r"return are_places \? JobRelation::kOther : JobRelation::kNamesake;", "return JobRelation::kSame;"),
     "a claim that is older than the newest": (
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"numbers->back\(\) == number;", "numbers->back() >= number;"),
     "a place that is another's now and is renewed": (
@@ -43,42 +43,43 @@ MUTANTS = {
         of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"if \(!is_new && known\.digest != entry\.digest\)",
         "if (false)"),
     "a run that is begun anew without leave": (
-        of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"if \(!wishes\.overwrites\) return [^;]*;", ""),
+        of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"if \(!requests\.overwrites\)\s+return [^;]*;", ""),
     "bad in one tier and taken from none": (
         of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"else if \(!complete\.contains\(id_of\(entry\)\)\)",
         "else if (complete.erase(id_of(entry)), true)"),
     "a copied folder that keeps the identity of its original": (
-        of_rules("IdentityOfAFolder.*"), SESSION + "identity.cpp", r"return identity_there\(\*kept, \*mark\);", "return kept;"),
+        of_rules("IdentityOfAFolder.*"), SESSION + "locations/identity.cpp", r"return identity_there\(\*kept, \*mark\);",
+        "return kept;"),
     "a store without a lock that is passed over in silence": (
-        of_rules("FolderLock.*"), SESSION + "folder_lock.cpp", r"warnings\.push_back\([^;]*;", "static_cast<void>(0);"),
+        of_rules("FolderLock.*"), SESSION + "locations/folder_lock.cpp", r"warnings\.push_back\([^;]*;", "static_cast<void>(0);"),
     "a store whose lock is not taken": (
-        of_rules("FolderLock.*"), SESSION + "folder_lock.cpp",
+        of_rules("FolderLock.*"), SESSION + "locations/folder_lock.cpp",
         r"(for \(const auto& folder : folders_of_stores\(options\)\) \{)", r"\1 if (true) continue;"),
     "an address without its colon that is taken for a folder": (
         of_rules("CheckPlaces.*"), "agent/src/objects/store_uri.cpp",
         r"return rest\.starts_with\(\"//\"\) \? \":\" : \"\";", "return \"\";"),
     "a manifest of packs of two jobs that is taken for a checkpoint": (
-        ("checkpoint_commands_test", "SurveyTest.*"), CHECKPOINT + "manifest.cpp",
+        ("checkpoint_commands_test", "SurveyTest.*"), CHECKPOINT + "format/manifest.cpp",
         r"  if \(const auto mixture = find_two_owners\(manifest\.packs\)\) return [^;]*;\n", ""),
     "an owner that is compared with the pack before alone": (
-        of_checkpoint("TwoOwners.*"), CHECKPOINT + "manifest.cpp", r"if \(pack\.owner\.empty\(\)\) continue;\n",
+        of_checkpoint("TwoOwners.*"), CHECKPOINT + "format/manifest.cpp", r"if \(pack\.owner\.empty\(\)\) continue;\n",
         "if (pack.owner.empty()) first = nullptr;\n    if (pack.owner.empty()) continue;\n"),
     "packs of an attempt after the newest manifest that are not missed": (
-        of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "lost_manifests.cpp",
+        of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "commit/lost_manifests.cpp",
         r"return \(!\*newest \|\| attempt > \*\*newest\) && ", "return !*newest && "),
     "a note of a commit whose packs are gone": (
-        of_checkpoint("LostManifestsTest.*:SignOfACommit*"), CHECKPOINT + "lost_manifests.cpp",
+        of_checkpoint("LostManifestsTest.*:SignOfACommit*"), CHECKPOINT + "commit/lost_manifests.cpp",
         r" && std::ranges::binary_search\(\*packs, attempt\)", ""),
     "the newest note of a commit that goes with the old ones": (
-        of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "lost_manifests.cpp",
+        of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "commit/lost_manifests.cpp",
         r"  if \(!attempts->empty\(\)\) attempts->pop_back\(\);\n", ""),
     "a rollback that is no sign of a commit": (
-        of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "lost_manifests.cpp",
+        of_checkpoint("LostManifestsTest.*"), CHECKPOINT + "commit/lost_manifests.cpp",
         r"return is_lost \|\| \(!\*newest && has_sign_of_any_commit\(disk\)\);", "return is_lost;"),
     "a link of a killed process that stays": (
-        of_tiers("OldNames.*"), CHECKPOINT + "tiers/old_names.cpp", r"if \(is_left && ::unlink", "if (false && ::unlink"),
+        of_tiers("OldNames.*"), CHECKPOINT + "tiers/stale_links.cpp", r"if \(is_left && ::unlink", "if (false && ::unlink"),
     "a link that is to get its name in a moment and goes": (
-        of_tiers("OldNames.*"), CHECKPOINT + "tiers/old_names.cpp", r"names\.newest && \*attempt < \*names\.newest",
+        of_tiers("OldNames.*"), CHECKPOINT + "tiers/stale_links.cpp", r"names\.newest && \*attempt < \*names\.newest",
         "names.newest && *attempt <= *names.newest"),
 }
 

@@ -15,10 +15,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/core/clock.h"
-#include "operator/runtime/api_client.h"
-#include "operator/runtime/cluster.h"
-#include "operator/runtime/kubeconfig.h"
-#include "operator/runtime/token_reviewer.h"
+#include "operator/runtime/api_server/api_client.h"
+#include "operator/runtime/api_server/kubeconfig.h"
+#include "operator/runtime/jobs/cluster.h"
+#include "operator/runtime/members/token_reviewer.h"
 
 namespace {
 
@@ -65,7 +65,7 @@ json outcome(const Result<void>& done) {
   return {{"error", ratoon::name_of(done.error().kind())}, {"message", done.error().message()}};
 }
 
-json describe(const runtime::View& view) {
+json describe(const runtime::JobView& view) {
   json pods = json::array();
   for (const auto& pod : view.pods) {
     pods.push_back({{"name", pod.name},
@@ -123,7 +123,7 @@ class Probe {
  private:
   json broken() {
     json list = json::array();
-    for (const auto& job : cluster_.broken_jobs())
+    for (const auto& job : cluster_.unreadable_jobs())
       list.push_back({{"name", job.meta.name}, {"why", job.complaint}});
     return list;
   }
@@ -137,7 +137,7 @@ class Probe {
     return outcome(cluster_.write_status(*job));
   }
 
-  json remove(const runtime::View& seen, std::istringstream& words) {
+  json remove(const runtime::JobView& seen, std::istringstream& words) {
     std::string name;
     std::string uid;
     words >> name >> uid;
@@ -179,7 +179,7 @@ class Probe {
   runtime::TokenReviewer& tokens_;
   News& news_;
   std::optional<api::TrainingJob> kept_;
-  std::optional<runtime::View> kept_view_;
+  std::optional<runtime::JobView> kept_view_;
 };
 
 }  // namespace

@@ -5,8 +5,8 @@ import unittest
 from mutants import MutantTest, TableOfMutants, of_rows
 
 COLLECTIVES = "agent/src/torch/collectives/"
-NCCL = COLLECTIVES + "nccl_collective.cpp"
-BUCKETS = COLLECTIVES + "gradient_buckets.cpp"
+NCCL = COLLECTIVES + "nccl/nccl_collective.cpp"
+BUCKETS = COLLECTIVES + "gradients/gradient_buckets.cpp"
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
@@ -23,7 +23,7 @@ MUTANTS = {
         ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"if \(has_sums_\) stream_\.let_current_wait\(\);",
         ""),
     "sums on the device that do not wait for their gradients": (
-        ("device_collective_test", "DeviceCollective.HasTheMeans*"), COLLECTIVES + "side_stream.cpp",
+        ("device_collective_test", "DeviceCollective.HasTheMeans*"), COLLECTIVES + "nccl/side_stream.cpp",
         r"before_\.block\(stream_\);", ""),
     "sums on the device that nothing marks": (
         ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"\n    stream_\.mark\(\);", ""),
@@ -35,7 +35,8 @@ MUTANTS = {
     "a refusal of NCCL that is taken for a lost rank": (
         ("device_collective_test", "DeviceCollective.WhatNccl*"), NCCL, r"if \(error\.is_refusal\(\)\)", "if (false)"),
     "weights of which only the first parameter counts": (
-        ("weights_mark_test", "WeightsMark.*"), COLLECTIVES + "weights_mark.cpp", r"feed\(all, mark\.sums\[i\]\)",
+        ("weights_fingerprint_test", "WeightsFingerprint.*"), COLLECTIVES + "gradients/weights_fingerprint.cpp",
+        r"feed\(all, mark\.sums\[i\]\)",
         "feed(all, mark.sums[0])"),
 }
 

@@ -52,19 +52,19 @@ class Help(unittest.TestCase):
                 (("statsu",), "ratoon has no command 'statsu'; did you mean 'status'? See `ratoon --help`"),
                 (("rnu",), "ratoon has no command 'rnu'; did you mean 'run'? See `ratoon --help`"),
                 (("run", "job.yaml", "--steps", "5"),
-                 "ratoon run takes no option '--steps'; an option of the trainer stands behind --, as in 'ratoon run job.yaml -- "
+                 "ratoon run takes no option '--steps'; put an option of the trainer behind --, as in 'ratoon run job.yaml -- "
                  "--steps': see `ratoon run --help`"),
                 (("nonsense",), "ratoon has no command 'nonsense': see `ratoon --help`"),
-                ((), "ratoon wants a command: see `ratoon --help`"),
-                (("checkpoint",), "ratoon checkpoint wants a command: see `ratoon checkpoint --help`"),
+                ((), "ratoon needs a command: see `ratoon --help`"),
+                (("checkpoint",), "ratoon checkpoint needs a command: see `ratoon checkpoint --help`"),
                 (("checkpoint", "verfy"),
                  "ratoon checkpoint has no command 'verfy'; did you mean 'verify'? See `ratoon checkpoint --help`"),
                 (("run",), "file is required: see `ratoon run --help`"),
                 (("run", "job.yaml", "--foldr=x"),
                  "ratoon run takes no option '--foldr'; did you mean '--folder'? See `ratoon run --help`"),
                 (("kill", "m", "runs/a"),
-                 "ratoon kill has no place for 'runs/a'; a run is named with --run: see `ratoon kill --help`"),
-                (("status", "a", "b"), "ratoon status has no place for 'b': see `ratoon status --help`")):
+                 "ratoon kill takes no argument 'runs/a'; name a run with --run: see `ratoon kill --help`"),
+                (("status", "a", "b"), "ratoon status takes no argument 'b': see `ratoon status --help`")):
             with self.subTest(words):
                 done = subprocess.run([BIN / "ratoon", *words], text=True, capture_output=True, timeout=180)
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (82, "", f"ratoon: {said}\n"))

@@ -19,32 +19,34 @@ def of_report(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a process that is started again without end": (
-        ("supervision_test", "SupervisionTest.*"), "cli/launch/supervision.cpp", r" && slot\.quick_ends <= restarts_max_", ""),
+        ("process_supervisor_test", "ProcessSupervisorTest.*"), "cli/launch/process_supervisor.cpp",
+        r" && slot\.quick_ends <= restarts_max_", ""),
     "a process that is started again after a stop": (
-        ("supervision_test", "SupervisionTest.*"), "cli/launch/supervision.cpp", r"&& !is_stopping_ ", ""),
+        ("process_supervisor_test", "ProcessSupervisorTest.*"), "cli/launch/process_supervisor.cpp", r"&& !is_stopping_ ", ""),
     "gc that takes a pinned one from the quarantine": (
         ("checkpoint_commands_test", "*GcTest.*"), "cli/checkpoint/gc.cpp",
         r"found\.id < plan\.newest &&\n\s*!found\.is_pinned\)",
         "found.id < plan.newest)"),
     "gc beside a newest one that is bad": (
-        ("checkpoint_commands_test", "*GcTest.*"), "cli/checkpoint/gc.cpp", r"if \(verified\.verdict != Verdict::kGood\)",
+        ("checkpoint_commands_test", "*GcTest.*"), "cli/checkpoint/gc.cpp", r"if \(verified\.verdict != VerifyOutcome::kGood\)",
         "if (false)"),
     "a misspelt field that passes": (
-        ("job_file_test", "JobFieldsTest.*"), "cli/job_fields.cpp",
+        ("job_file_test", "JobFieldsTest.*"), "cli/job/unknown_fields.cpp",
         r"if \(!known\) return unknown\(item\.first, schema, path\);", "if (!known) continue;"),
     "a checkpoint that is bad beside a good one and ends with 0": (
-        of_commands("ExitCode.*"), "cli/checkpoint/verdict.cpp",
-        r"return has\(Verdict::kBad\) \|\| has\(Verdict::kUnreadable\) \? 1 : 0;", "return has(Verdict::kBad) ? 1 : 0;"),
+        of_commands("ExitCode.*"), "cli/checkpoint/verify_outcome.cpp",
+        r"return has\(VerifyOutcome::kBad\) \|\| has\(VerifyOutcome::kUnreadable\) \? 1 : 0;",
+        "return has(VerifyOutcome::kBad) ? 1 : 0;"),
     "a pin that was there before and goes with ours": (
         of_commands("*PinsTest.*"), "cli/checkpoint/pins.cpp", r"  if \(\*is_new\) \{", "  if (true) {"),
     "the first of several pins, where none is named": (
-        of_commands("ChoosePin.*"), "cli/checkpoint/pins.cpp", r"if \(wished\.size\(\) == 1\) return",
-        "if (!wished.empty()) return"),
+        of_commands("ChoosePin.*"), "cli/checkpoint/pins.cpp", r"if \(selected\.size\(\) == 1\) return",
+        "if (!selected.empty()) return"),
     "an export that is named by the folder above its run": (
-        of_commands("ExportName.*"), "cli/checkpoint/export_name.cpp", 
+        of_commands("ExportName.*"), "cli/checkpoint/commands/export_name.cpp", 
         r"  while \(run\.ends_with\('/'\)\) run\.pop_back\(\);\n", ""),
     "a size that is said as 1024 of the smaller unit": (
-        of_commands("Text.*"), "cli/text.cpp", r"value >= 1023\.95", "value >= 1024"),
+        of_commands("Text.*"), "cli/text/text_format.cpp", r"value >= 1023\.95", "value >= 1024"),
     "a retired checkpoint that verify calls bad": (
         of_commands("SurveyTest.*"), "cli/checkpoint/verify.cpp", r" && is_retired\(disk, found\.id\)", " && false"),
     "a run that was stopped and is said to train": (
@@ -54,15 +56,18 @@ MUTANTS = {
         of_view("RunView.*"), "cli/run/render_run.cpp",
         r"all\.size\(\) % 2 == 1 \? all\[half\] : \(all\[half - 1\] \+ all\[half\]\) / 2", "all[half]"),
     "a peak of a curve that the report leaves out": (
-        of_report("ThinTest.*"), "cli/report/thin.cpp", r"  if \(low != high\) into\.push_back\(\*high\);\n", ""),
+        of_report("DownsampleTest.*"), "cli/report/downsample.cpp", r"  if \(low != high\) into\.push_back\(\*high\);\n", ""),
     "a mark in a name that becomes one of the page": (
-        of_report("RenderTest.*"), "cli/report/html.cpp", r'safe \+= "&lt;";', 'safe += "<";'),
+        of_report("RenderTest.*"), "cli/report/page/html.cpp", r'safe \+= "&lt;";', 'safe += "<";'),
     "a recovery of 99.96 percent that is called whole": (
-        of_report("TextTest.*"), "cli/report/html.cpp", r"std::floor\(share \* 1000\) / 10", "std::round(share * 1000) / 10"),
+        of_report("TextTest.*"), "cli/report/page/html.cpp", r"std::floor\(share \* 1000\) / 10",
+        "std::round(share * 1000) / 10"),
     "what a later attempt did not go on from and counts": (
-        of_report("PastTest.*"), "cli/report/past.cpp", r"file\.text\.size\(\) - rest\.size\(\) <= kept", "true"),
+        of_report("AttemptHistoryTest.*"), "cli/report/facts/attempt_history.cpp",
+        r"file\.text\.size\(\) - rest\.size\(\) <= kept", "true"),
     "a cluster that a context alone does not mean": (
-        ("cluster_status_test", "ClusterWish.*"), "cli/cluster/wish.cpp", r" \|\|\n         !wish\.context\.empty\(\)", ""),
+        ("cluster_status_test", "ClusterSelection.*"), "cli/cluster/cluster_selection.cpp",
+        r" \|\| !selection\.context\.empty\(\)", ""),
 }
 
 

@@ -23,34 +23,35 @@ def of_rules(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a receipt of another rank": (
-        of_checkpoint("*"), CHECKPOINT + "commit.cpp", r"if \(receipt->rank != rank\) return [^;]*;", ""),
+        of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp", r"if \(receipt->rank != rank\) return [^;]*;", ""),
     "a checkpoint that is not whole": (
-        of_checkpoint("*"), CHECKPOINT + "commit.cpp", r"if \(auto covered = check_cover\(\*index\); !covered\) return [^;]*;",
+        of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp",
+        r"if \(auto covered = check_cover\(\*index\); !covered\) return [^;]*;",
         ""),
     "a pin that is wished and not made": (
-        of_checkpoint("*"), CHECKPOINT + "commit.cpp",
-        r"if \(auto pinned = pin_as_wished\(disk, manifest, mark\); !pinned\) return [^;]*;", ""),
-    "a milestone that goes": (of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"!is_milestone && ", ""),
+        of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp",
+        r"if \(auto pinned = pin_as_requested\(disk, manifest, mark\); !pinned\) return [^;]*;", ""),
+    "a milestone that goes": (of_checkpoint("Retention.*"), CHECKPOINT + "retention/retention.cpp", r"!is_milestone && ", ""),
     "a pin that goes": (
-        of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"&& !one\.is_pinned && one\.id\.attempt <= own",
+        of_checkpoint("Retention.*"), CHECKPOINT + "retention/retention.cpp", r"&& !one\.is_pinned && one\.id\.attempt <= own",
         "&& one.id.attempt <= own"),
     "a cap that takes the newest": (
-        of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"i-- > 1 && kept_bytes", "i-- > 0 && kept_bytes"),
+        of_checkpoint("Retention.*"), CHECKPOINT + "retention/retention.cpp", r"i-- > 1 && kept_bytes", "i-- > 0 && kept_bytes"),
     "the last copy that no store has": (
-        of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"!\(is_only_in_store && one\.is_in_store\)",
+        of_checkpoint("Retention.*"), CHECKPOINT + "retention/retention.cpp", r"!\(is_only_in_store && one\.is_in_store\)",
         "!is_only_in_store"),
     "a rollback that is taken back and stands": (
-        of_checkpoint("Rollback.*"), CHECKPOINT + "rollback.cpp",
+        of_checkpoint("Rollback.*"), CHECKPOINT + "format/rollback.cpp",
         r"while \(!standing\.empty\(\) && next\.to\.attempt < standing\.back\(\)\.attempt\) standing\.pop_back\(\);", ""),
     "a rollback that gives up what came after it": (
-        of_checkpoint("Rollback.*"), CHECKPOINT + "rollback.cpp", r"id\.attempt < one\.attempt && ", ""),
+        of_checkpoint("Rollback.*"), CHECKPOINT + "format/rollback.cpp", r"id\.attempt < one\.attempt && ", ""),
     "samples that are passed over twice": (
-        of_checkpoint("Rollback.*"), CHECKPOINT + "rollback.cpp",
+        of_checkpoint("Rollback.*"), CHECKPOINT + "format/rollback.cpp",
         r"if \(resumed\.attempt < one\.attempt\) cursor = ", "cursor = "),
     "a record of another rollback": (
-        of_checkpoint("*RollbackTest.*"), CHECKPOINT + "rollback_files.cpp", r"if \(\*there != rollback\)", "if (false)"),
+        of_checkpoint("*RollbackTest.*"), CHECKPOINT + "commit/rollback_files.cpp", r"if \(\*there != rollback\)", "if (false)"),
     "a record of a rollback that cannot be read": (
-        of_checkpoint("*RollbackTest.*"), CHECKPOINT + "rollback_files.cpp",
+        of_checkpoint("*RollbackTest.*"), CHECKPOINT + "commit/rollback_files.cpp",
         r"if \(!rollback\) return rollback\.error\(\);\n    all", "if (!rollback) continue;\n    all"),
     "a hole in a tensor": (
         of_packs("Cover.*"), CHECKPOINT + "pack/cover.cpp", r"return not_covered\(index, tensor, \*fault\);",
@@ -62,9 +63,10 @@ MUTANTS = {
         ("disk_test", "Leftovers*"), CHECKPOINT + "disk/durable.cpp",
         r"if \(file \|\| file\.error\(\)\.kind\(\) != ErrorKind::kAlreadyExists\) return file;", "return file;"),
     "a rollback that is made with each start": (
-        of_rules("RollbackPlan.*"), SESSION + "rollback_plan.cpp", r"if \(made != plan\.in_force\.end\(\)\)", "if (false)"),
+        of_rules("RollbackPlan.*"), SESSION + "locations/rollback_plan.cpp", r"if \(made != plan\.in_force\.end\(\)\)",
+        "if (false)"),
     "a rollback beside which another one may be picked": (
-        of_rules("RollbackPlan.*"), SESSION + "rollback_plan.cpp", r"if \(checkpoint::id_of\(entry\) == \*plan\.to\)\n",
+        of_rules("RollbackPlan.*"), SESSION + "locations/rollback_plan.cpp", r"if \(checkpoint::id_of\(entry\) == \*plan\.to\)\n",
         "if (true)\n"),
 }
 

@@ -29,7 +29,7 @@ MUTANTS = {
     "ranks that go back to different steps": (
         of_contract("RollbackDispute.*"), CONTRACT + "resume_point.cpp",
         r"if \(joiners\[rank\]\.rollback == joiners\[0\]\.rollback\) continue;", "continue;"),
-    "a tier that nobody knows": (
+    "an unknown tier": (
         of_contract("Refusals.*"), CONTRACT + "pieces.cpp",
         r"if \(std::find\(kTiers\.begin\(\), kTiers\.end\(\), e\.tier\) == kTiers\.end\(\)\)", "if (false)"),
     "the last complaint instead of the first": (
@@ -48,9 +48,9 @@ MUTANTS = {
     "a list that is longer than the other side takes": (
         of_words("LawOfWords.*"), CONTRACT + "joining_messages.cpp", r"first_of\(m\.inventory, kInventoryMax\)", "m.inventory"),
     "a request for two hosts": (
-        of_strangers("*"), "base/http/request_parser.cpp", r"count_of\(fields, field::host\) > 1 \|\| ", ""),
+        of_strangers("*"), "base/http/server/request_parser.cpp", r"count_of\(fields, field::host\) > 1 \|\| ", ""),
     "an answer behind the last one": (
-        of_strangers("*"), "base/http/server_session.cpp", r"if \(keeps_alive_ && !has_input_ended_\)",
+        of_strangers("*"), "base/http/server/server_session.cpp", r"if \(keeps_alive_ && !has_input_ended_\)",
         "if (!has_input_ended_)"),
     "an operator that no longer speaks the oldest version that it serves": (
         of_contract("Versions.*"), CONTRACT + "codec.cpp", r"version < kOldestServedContractVersion \|\| ",

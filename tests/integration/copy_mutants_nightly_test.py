@@ -10,43 +10,44 @@ LAWS = ("copy_laws_test", "CopyLaws.HoldOverAServerThatMisbehaves")
 
 # what is broken: (file, pattern, instead)
 MUTANTS = {
-    "a repeated event brings back what is gone": ("reflector.cpp", r"return number != 0 && number <= [^;]*;", "return false;"),
+    "a repeated event brings back what is gone": ("api_server/reflector.cpp", r"return number != 0 && number <= [^;]*;",
+        "return false;"),
     "an event that cannot be read is skipped": (
-        "reflector.cpp", r"resource_version_\.clear\(\);  // what it said is lost[^\n]*", ""),
+        "api_server/reflector.cpp", r"resource_version_\.clear\(\);  // the event is lost[^\n]*", ""),
     "an expired watch goes on": (
-        "reflector.cpp", r"      if \(failure\.is_expired\(\)\) resource_version_\.clear\(\);\n", ""),
+        "api_server/reflector.cpp", r"      if \(failure\.is_expired\(\)\) resource_version_\.clear\(\);\n", ""),
     "a watch from the last item instead of the list": (
-        "reflector.cpp", r"std::string version = version_of\(\*page\);",
+        "api_server/reflector.cpp", r"std::string version = version_of\(\*page\);",
         "std::string version = kube::items_of(*page, \"items\").empty() ? version_of(*page) "
         ": version_of(kube::items_of(*page, \"items\").back());"),
     "a list that ends with its first page": (
-        "reflector.cpp", r"if \(!continue_token\.empty\(\)\) continue;", ""),
+        "api_server/reflector.cpp", r"if \(!continue_token\.empty\(\)\) continue;", ""),
     "a list that remembers the one before": (
-        "store_sinks.cpp", r"listed_\.insert\(kube::key_in\(object\)\);(\n  store_\.put_pod)",
+        "jobs/job_cache_sinks.cpp", r"listed_\.insert\(kube::key_in\(object\)\);(\n  cache_\.put_pod)",
         r"static std::set<JobKey> all; all.insert(kube::key_in(object)); listed_ = all;\1"),
     "what a list does not name stays": (
-        "store.cpp", r"if \(!listed\.contains\(key\) && version_of\(pod\) <= version\) gone\.push_back\(key\);", ""),
+        "jobs/job_cache.cpp", r"if \(!listed\.contains\(key\) && version_of\(pod\) <= version\) gone\.push_back\(key\);", ""),
     "a list takes what was made after it": (
-        "store.cpp", r"if \(!listed\.contains\(key\) && version_of\(pod\) <= version\)", "if (!listed.contains(key))"),
+        "jobs/job_cache.cpp", r"if \(!listed\.contains\(key\) && version_of\(pod\) <= version\)", "if (!listed.contains(key))"),
     "an answer of ours brings back what came and went": (
-        "store.cpp", r"if \(!pods_\.contains\(key\) && version_of\(\*pod\) <= pods_version_\) return;[^\n]*", ""),
+        "jobs/job_cache.cpp", r"if \(!pods_\.contains\(key\) && version_of\(\*pod\) <= pods_version_\) return;[^\n]*", ""),
     "something older replaces something newer": (
-        "store.cpp", r"if \(it != pods_\.end\(\) && version_of\(pod\) <= version_of\(it->second\)\) return false;", ""),
+        "jobs/job_cache.cpp", r"if \(it != pods_\.end\(\) && version_of\(pod\) <= version_of\(it->second\)\) return false;", ""),
     "the end of a former pod is that of one with its name": (
-        "store.cpp", r"\|\| version_of\(it->second\) > version\) return;\n    owner", ") return;\n    owner"),
+        "jobs/job_cache.cpp", r"\|\| version_of\(it->second\) > version\) return;\n    owner", ") return;\n    owner"),
     "pods by their job's name instead of its UID": (
-        "store.cpp", r"(pods_of_job_\[\{key\.name_space, pod\.job_uid\}\]\.insert)",
+        "jobs/job_cache.cpp", r"(pods_of_job_\[\{key\.name_space, pod\.job_uid\}\]\.insert)",
         r"if (jobs_.contains(owner_of(pod))) pod.job_uid = jobs_.at(owner_of(pod)).job.meta.uid;\n  \1"),
-    "nobody is told of a pod's end": ("store.cpp", r"    lose_pod\(key\);\n  \}\n  tell\(\{owner\}, [^)]*\);",
+    "the end of a pod that is not reported": ("jobs/job_cache.cpp", r"    lose_pod\(key\);\n  \}\n  tell\(\{owner\}, [^)]*\);",
                                       "    lose_pod(key);\n  }"),
-    "nobody is told of a node": ("store.cpp", r"if \(is_news\) touched = jobs_that_see\(node->name\);", ""),
-    "nobody is told of a node that a pod keeps away from": (
-        "store.cpp", r"\{&pods_on_node_, &pods_off_node_\}", "{&pods_on_node_}"),
-    "nobody is told of a node's end": (
-        "store.cpp", r"touched\.merge\(jobs_that_see\(name\)\);", ""),
+    "a node that is not reported": ("jobs/job_cache.cpp", r"if \(is_news\) touched = jobs_that_see\(node->name\);", ""),
+    "a node that a pod avoids and that is not reported": (
+        "jobs/job_cache.cpp", r"\{&pods_on_node_, &pods_off_node_\}", "{&pods_on_node_}"),
+    "the end of a node that is not reported": (
+        "jobs/job_cache.cpp", r"touched\.merge\(jobs_that_see\(name\)\);", ""),
     "a pod that moved is still on its first node": (
-        "store.cpp", r"if \(!pod\.pod\.node\.empty\(\)\) pods_on_node_\[pod\.pod\.node\]\.insert\(key\);", ""),
-    "a job that cannot be read is forgotten": ("store.cpp", r"entry\.complaint = decoded\.error\(\)\.message\(\);", ""),
+        "jobs/job_cache.cpp", r"if \(!pod\.pod\.node\.empty\(\)\) pods_on_node_\[pod\.pod\.node\]\.insert\(key\);", ""),
+    "a job that cannot be read is forgotten": ("jobs/job_cache.cpp", r"entry\.complaint = decoded\.error\(\)\.message\(\);", ""),
 }
 
 

@@ -29,14 +29,14 @@ def of_torch_order(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a batch that is given before an earlier one": (
-        of_loader("ReadingAhead.*:DataLoader.*:LoaderResume.*"), LOADER + "prefetcher.cpp",
+        of_loader("ReadingAhead.*:DataLoader.*:LoaderResume.*"), LOADER + "batch_prefetcher.cpp",
         r"const std::shared_ptr<Cell> head = ring_\.front\(\);\n  if \(head->failure != nullptr\) \{",
         "std::swap(ring_.front(), *std::find_if(ring_.rbegin(), ring_.rend(), [](const auto& cell) { return cell->state == "
         "State::kMade; }));\n  const std::shared_ptr<Cell> head = ring_.front();\n  if (head->failure != nullptr) {"),
     "a failure that costs its batch": (
-        of_loader("*Failures.*"), LOADER + "prefetcher.cpp",
-        r"ring_\.front\(\) = new_cell\(course_, head->maker->index\(\)\);\n    ring_\.front\(\)->maker->replace\([^;]*;",
-        "ring_.push_back(new_cell(course_, next_index_++));\n    ring_.pop_front();"),
+        of_loader("*Failures.*"), LOADER + "batch_prefetcher.cpp",
+        r"ring_\.front\(\) = new_cell\(loader_plan_, head->maker->index\(\)\);\n    ring_\.front\(\)->maker->replace\([^;]*;",
+        "ring_.push_back(new_cell(loader_plan_, next_index_++));\n    ring_.pop_front();"),
     "a failure that names another sample": (
         of_loader("*Failures.*"), LOADER + "sample_failure.cpp", r"std::to_string\(slot\.sample\)",
         "std::to_string(slot.sample + 1)"),
@@ -52,7 +52,7 @@ MUTANTS = {
     "a source so rare that it is never drawn": (
         of_order("Weights.*:Mixture.*"), ORDER + "mixture.cpp", r"shares\[i\] == 0 && parts\[i\] != 0", "false"),
     "a state of PyTorch's order that names every epoch's seed as that of the first": (
-        of_torch_order("DistributedSampler.*:TorchStream.*"), ORDER + "torch_epoch_order.cpp",
+        of_torch_order("DistributedSampler.*:TorchStream.*"), ORDER + "torch/torch_epoch_order.cpp",
         r"seed \+ \(torch\.repeat_epoch_0 \? 0 : epoch\)", "seed"),
     "a multiple that is due a step late": (
         of_order("Schedule.*"), ORDER + "schedule.cpp", r"multiples\(after, period\) > multiples\(before, period\)",
@@ -62,9 +62,9 @@ MUTANTS = {
     "a part of a data set whose digest does not say where it ends": (
         of_sets("SubsetDataset.*"), SETS + "subset_dataset.cpp", r"    digest\.add\(end_of\(i\)\);\n", ""),
     "two texts of a digest that run into each other": (
-        of_sets("ContentDigest.*"), SETS + "content_digest.cpp", r"  add\(std::uint64_t\{bytes\.size\(\)\}\);\n", ""),
+        of_sets("ContentDigest.*"), SETS + "folder/content_digest.cpp", r"  add\(std::uint64_t\{bytes\.size\(\)\}\);\n", ""),
     "a file that changes while it is hashed and keeps its size": (
-        of_sets("HashFile.*"), SETS + "file_hash.cpp",
+        of_sets("HashFile.*"), SETS + "folder/file_hash.cpp",
         r" \|\| modified_nanoseconds\(before\) != modified_nanoseconds\(after\)\)", ")"),
     "columns of which the types are not compared": (
         of_sets("ConcatDataset.*"), SETS + "columns.cpp", r" && columns\[i\]\.type == common\[i\]\.type", ""),

@@ -45,10 +45,10 @@ class HeldMark {
         path_(folder / "held" / (std::to_string(session.attempt()) + "-" + std::to_string(session.rank()))) {}
 
   void note(std::uint64_t third) {
-    const auto now = std::tuple(third, session_.world_size(), session_.wishes());
+    const auto now = std::tuple(third, session_.world_size(), session_.requests());
     if (std::exchange(noted_, now) == now) return;
     const std::filesystem::path unfinished = path_.string() + ".new";
-    std::ofstream(unfinished) << third << ' ' << session_.world_size() << ' ' << session_.wishes();
+    std::ofstream(unfinished) << third << ' ' << session_.world_size() << ' ' << session_.requests();
     std::filesystem::rename(unfinished, path_);
   }
 
@@ -114,8 +114,8 @@ int main(int argc, char** argv) {
       for (const ratoon::Slot& slot : stream.take(session.rank(), session.world_size()))
         gradient += ratoon::mix_into(state.weights, slot.sample);
       session.report("loss", loss_of(session.seed(), step, best_at));
-      const auto of_all = words.reduce({.wishes = session.wishes(), .sum = gradient}, session);
-      session.agree(of_all.wishes);
+      const auto of_all = words.reduce({.requests = session.requests(), .sum = gradient}, session);
+      session.agree(of_all.requests);
       state.weights = ratoon::mix_into(state.weights, of_all.sum);
       hold_at(3 * step + 1);
       decide(session, step, best_at, state);

@@ -10,7 +10,7 @@ import subprocess
 from decisions import check_same, check_saves, handed_over, manifests, read_decisions
 from local_run import BIN, PATIENCE_SECONDS, LocalRun, wait_until
 
-LEAVE, STOP = 1 << 1, 1 << 3  # of agent/src/session/control_word.h
+LEAVE, STOP = 1 << 1, 1 << 3  # of agent/src/session/engine/control_word.h
 HELD = re.compile(r"(\d+)-(\d+)")
 NOTICE = "3600s"  # so that what follows from it comes before its end, however busy the machine is
 # A member that comes back while the file is there waits for its end.

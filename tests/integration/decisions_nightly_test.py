@@ -21,10 +21,10 @@ SESSION = "agent/src/session/"
 
 # what is broken: (file, pattern, instead)
 MUTANTS = {
-    "wishes that a resume forgets": (
-        SESSION + "engine_begin.cpp", r"if \(assignment_\.resume && resumed_\) wishes_\.resume\([^;]*;", ""),
-    "wishes that no receipt has": (
-        SESSION + "engine_saves.cpp", r"record\.wishes = wishes_\.pending\(\);", ""),
+    "requests that a resume forgets": (
+        SESSION + "engine/engine_begin.cpp", r"if \(assignment_\.resume && resumed_\) requests_\.resume\([^;]*;", ""),
+    "requests that no receipt has": (
+        SESSION + "engine/engine_saves.cpp", r"record\.requests = requests_\.pending\(\);", ""),
 }
 
 

@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
         session.finish("the loss no longer falls");
       const auto waits = session.in(ratoon::Phase::kCollective);
       hang_if_asked(hang, "collective", session, folder);
-      if (!folder.empty()) session.agree(words.reduce({.wishes = session.wishes()}, session).wishes);
+      if (!folder.empty()) session.agree(words.reduce({.requests = session.requests()}, session).requests);
     }
     std::printf("done after %" PRIu64 " steps, digest %016" PRIx64 "\n", session.steps_done(),
                 stream.digest());

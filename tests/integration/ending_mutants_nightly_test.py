@@ -14,62 +14,68 @@ def of_session(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a reason that stays with its rank": (
-        ("session_test", "EngineAsksTest.*"), "agent/src/checkpoint/run_record.cpp",
+        ("session_test", "EngineAsksTest.*"), "agent/src/checkpoint/format/run_record.cpp",
         r"\(keep == kAnotherRank && !other\.keep\.empty\(\)\)", "false"),
     "a step after the end that is deaf to signals": (
-        ("session_test", "EngineAtEnd.*"), SESSION + "engine_end.cpp",
+        ("session_test", "EngineAtEnd.*"), SESSION + "engine/engine_end.cpp",
         r"if \(now - \*told >= kCommitUnderWay\) fail\([^;]*;", ""),
     "a word of completion that is not stopped": (
-        ("coordinator_link_test", "*WaitForTheCoordinatorAtItsEnd"), SESSION + "notice_setup.cpp",
+        ("coordinator_link_test", "*WaitForTheCoordinatorAtItsEnd"), SESSION + "shutdown/notice_setup.cpp",
         r"if \(pause_for\(kLastWord, stop\)\) leaves\.request_stop\(\);", ""),
-    "wishes that a resume forgets": (
-        ("session_test", "EngineAsksTest.*"), SESSION + "engine_begin.cpp",
-        r"if \(assignment_\.resume && resumed_\) wishes_\.resume\([^;]*;", ""),
+    "requests that a resume forgets": (
+        ("session_test", "EngineAsksTest.*"), SESSION + "engine/engine_begin.cpp",
+        r"if \(assignment_\.resume && resumed_\) requests_\.resume\([^;]*;", ""),
     "a word of completion that cannot be called off": (
-        ("coordinator_link_test", "*AWordOfCompletion*"), SESSION + "coordinator_link.cpp",
-        r"message, patience_\.poll, leaves\)", "message, patience_.poll, {})"),
-    "wishes of a step before that one of this step takes the place of": (
-        of_session("WishList.*"), SESSION + "wish_list.cpp", r"when == TakesEffect::kAtOnce && due_\.wishes\.is_empty\(\)",
+        ("coordinator_link_test", "*AWordOfCompletion*"), SESSION + "link/coordinator_link.cpp",
+        r"message, timeouts_\.poll, leaves\)", "message, timeouts_.poll, {})"),
+    "requests of a step before that one of this step takes the place of": (
+        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
+        r"when == TakesEffect::kAtOnce && due_\.requests\.is_empty\(\)",
         "when == TakesEffect::kAtOnce"),
-    "wishes that were resumed and that no rank is told": (
-        of_session("WishList.*"), SESSION + "wish_list.cpp", r"(told_ = std::exchange\(made_, \{\}\);\n  return )known;",
+    "requests that were resumed and that no rank is told": (
+        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
+        r"(told_ = std::exchange\(made_, \{\}\);\n  return )known;",
         r"\g<1>0;"),
     "a wish that takes effect before the other ranks know it": (
-        of_session("WishList.*"), SESSION + "wish_list.cpp", r"return bits_of\(told_\.wishes\);",
-        "return bits_of(told_.wishes) | bits_of(made_.wishes);"),
+        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp", r"return bits_of\(told_\.requests\);",
+        "return bits_of(told_.requests) | bits_of(made_.requests);"),
     "a run that ends at its last step and says that it was ended early": (
-        of_session("WishList.*"), SESSION + "wish_list.cpp", r"    asked->wishes\.finish\.clear\(\);\n", ""),
+        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp", r"    asked->requests\.finish\.clear\(\);\n",
+        ""),
     "a leave whose last words are lost": (
-        of_session("Leaving.*"), SESSION + "leaving.cpp", r"  std::fflush\(nullptr\);\n", ""),
+        of_session("Leaving.*"), SESSION + "shutdown/process_exit.cpp", r"  std::fflush\(nullptr\);\n", ""),
     "a leave for which all must be in the way": (
-        of_session("Leaving.*"), SESSION + "leaving.cpp", r"std::none_of\(", "list.empty() || !std::all_of("),
+        of_session("Leaving.*"), SESSION + "shutdown/process_exit.cpp", r"std::none_of\(", "list.empty() || !std::all_of("),
     "a return before the end that completes the run": (
-        of_session("TrainReturnsTest.*"), SESSION + "attempts.cpp", r"      session\.refuse_early_return\(\);\n", ""),
+        of_session("TrainReturnsTest.*"), SESSION + "api/attempt_loop.cpp", r"      session\.refuse_early_return\(\);\n", ""),
     "an exception of the program behind which train() returns 0": (
-        of_session("TrainReturnsTest.*:TrainTest.*"), SESSION + "train.cpp", r"    code = session::say_why\(",
-        "    static_cast<void>(code), session::say_why("),
+        of_session("TrainReturnsTest.*:TrainTest.*"), SESSION + "api/train.cpp", r"    code = session::report_exception\(",
+        "    static_cast<void>(code), session::report_exception("),
     "a caught end after which the function returns in peace": (
-        of_session("TrainReturnsTest.*"), SESSION + "in_place.cpp", r"  if \(thrown_\) std::rethrow_exception\(thrown_\);\n", ""),
+        of_session("TrainReturnsTest.*"), SESSION + "api/in_place.cpp",
+        r"  if \(thrown_\) std::rethrow_exception\(thrown_\);\n", ""),
     "a loop in place that goes on after finish()": (
-        of_session("InPlaceTest.FinishEndsTheLoopAndTheRun"), SESSION + "in_place.cpp", r"return !is_over\(\);", "return true;"),
+        of_session("InPlaceTest.FinishEndsTheLoopAndTheRun"), SESSION + "api/in_place.cpp", r"return !is_over\(\);",
+        "return true;"),
     "a step in place after the end": (
-        of_session("InPlaceTest.AStepAfterTheEnd*"), SESSION + "engine.cpp",
-        r"  if \(course_->is_over\(\)\) refuse_step_after_end\(\);\n", ""),
+        of_session("InPlaceTest.AStepAfterTheEnd*"), SESSION + "engine/engine.cpp",
+        r"  if \(schedule_->is_over\(\)\) refuse_step_after_end\(\);\n", ""),
     "a tensor that is gone since the beginning and is not missed": (
-        of_session("FirstState.*"), SESSION + "first_state.cpp",
+        of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp",
         r'return known == kept_->tensors\.size\(\) \? "" : kept_->tensors\.begin\(\)->first;', 'return "";'),
     "a tensor that came since the beginning and stays": (
-        of_session("FirstState.*"), SESSION + "first_state.cpp",
+        of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp",
         r"if \(at == kept_->tensors\.end\(\)\) return tensor\.name;", "if (at == kept_->tensors.end()) continue;"),
     "the first state of a rank in a world of another size": (
-        of_session("FirstState.*"), SESSION + "first_state.cpp", r" && kept_->world_size == assignment\.world_size;", ";"),
+        of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp",
+        r" && kept_->world_size == assignment\.world_size;", ";"),
     "a generator that is seeded by its rank and no fresh start saves": (
-        of_session("FirstState.*"), SESSION + "first_state.cpp", r"state\.seeded\.contains\(name\) \|\| ", ""),
+        of_session("StartSnapshot.*"), SESSION + "state/start_snapshot.cpp", r"state\.seeded\.contains\(name\) \|\| ", ""),
     "a parameter that only begins in what is tracked": (
-        of_session("TrainUntracked.*:TrackedObjects.*"), SESSION + "tracked_objects.cpp",
+        of_session("TrainUntracked.*:TrackedObjects.*"), SESSION + "state/tracked_objects.cpp",
         r"std::prev\(next\)->second, begin \+ changed\.memory\.bytes\)", "std::prev(next)->second, begin + 1)"),
     "an end of the run with a checkpoint that is not the last": (
-        ("coordinator_test", "CoordinatorTest.*:DoorRefuses.*:Door.*"), "operator/coordinator/door.cpp",
+        ("coordinator_test", "CoordinatorTest.*:JobSessionRefuses.*:JobSession.*"), "operator/coordinator/job_session.cpp",
         r"\(!is_passed && may_be_last\(last, told\.attempt, told\.step, told\.digest\)\)\) continue;", "!is_passed) continue;"),
 }
 

@@ -116,7 +116,8 @@ class Leader(unittest.TestCase):
         # Who stands by would otherwise lead with what it held. A leader that could not renew in time has ended, and begins
         # with nothing.
         for operator, process in processes.items():
-            wait_until(lambda o=operator, p=process: "set back" in o.said() or o.process is not p, f"{operator.name} to notice")
+            wait_until(lambda o=operator, p=process: "restored to an older state" in o.said() or o.process is not p,
+                       f"{operator.name} to notice")
         step = self.cluster.step("j")
         self.cluster.wait_for("j", "more steps", lambda now: now["progress"]["step"] > step + 50)
 
@@ -139,7 +140,7 @@ class Leader(unittest.TestCase):
         self.cluster.must("kubectl", f"--kubeconfig={self.cluster.admin}", "delete", "clusterrolebinding",
                           "--selector=app.kubernetes.io/name=ratoon")
         # A watch that is open is not looked at again by the server: the next one, within a minute, is refused.
-        wait_until(lambda: first.ask("/readyz") == (503, "what is cached is too old\n"), "the copies to be too old", 150)
+        wait_until(lambda: first.ask("/readyz") == (503, "the cached objects are too old\n"), "the copies to be too old", 150)
         self.assertTrue(first.is_leading(), "the lease is another right")
 
 

@@ -49,7 +49,7 @@ struct Program {
       if (step == leave_at && how == "break") break;
       if (step == leave_at && how == "return") return;
       if (step == leave_at && how == "throw") throw std::runtime_error("a bad batch");
-      session.agree(words.reduce({.wishes = session.wishes()}, session).wishes);
+      session.agree(words.reduce({.requests = session.requests()}, session).requests);
       sum += step;
     }
     std::printf("the loop is over after %llu steps, sum %llu\n",

@@ -19,51 +19,54 @@ def of_local(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a rest that ends in the middle of a save": (
-        core("Suspend.*"), CORE + "save_time.cpp", r"return std::max<Duration>\(kPatienceMin, [^;]*;", "return kPatienceMin;"),
+        core("Suspend.*"), CORE + "policy/save_time.cpp", r"return std::max<Duration>\(kSaveTimeoutMin, [^;]*;",
+        "return kSaveTimeoutMin;"),
     "saves that take years": (
-        core("Suspend.*"), CORE + "save_time.cpp", r"std::min<Duration>\((from_seconds\([^;]*\)), kSaveMax\);", r"\1;"),
+        core("Suspend.*"), CORE + "policy/save_time.cpp", r"std::min<Duration>\((from_seconds\([^;]*\)), kSaveMax\);", r"\1;"),
     "a new leader that ends a save of which it was not told": (
-        core("Suspend.*"), CORE + "suspend.cpp", r"if \(!is_all_heard\(seen, status\)\) return std::nullopt;", ""),
+        core("Suspend.*"), CORE + "policy/suspend.cpp", r"if \(!is_all_heard\(seen, status\)\) return std::nullopt;", ""),
     "a save on notice in the way of the hand-over's": (
-        core("Notice.*"), CORE + "announce.cpp", r"is_ready \|\| has_time_for_two_saves\([^;]*\)\) \+\+", "true) ++"),
+        core("Notice.*"), CORE + "world/announce.cpp", r"is_ready \|\| has_time_for_two_saves\([^;]*\)\) \+\+", "true) ++"),
     "a wish to begin anew that is heard at each look": (
-        core("BeginAnew.*"), CORE + "begin_anew.cpp", r"is_first_look && job\.spec", "job.spec"),
+        core("FreshStart.*"), CORE + "world/fresh_start.cpp", r"is_first_look && job\.spec", "job.spec"),
     "another run's checkpoint taken for this one's": (
-        core("BeginAnew.*"), CORE + "begin_anew.cpp", r"attempt >= \*status\.lineage_start", "true"),
+        core("FreshStart.*"), CORE + "world/fresh_start.cpp", r"attempt >= \*status\.lineage_start", "true"),
     "a clock that is set back gives time": (
-        core("MaxDuration.*"), CORE + "duration.cpp", r"std::max\(Duration\(0\), (now\.since_epoch - [^;]*)\);", r"\1;"),
+        core("MaxDuration.*"), CORE + "policy/time_limit.cpp", r"std::max\(Duration\(0\), (now\.since_epoch - [^;]*)\);", r"\1;"),
     "time before a suspension that is forgotten": (
-        core("MaxDuration.*"), CORE + "duration.cpp", r"- std::min<std::uint64_t>\([^;]*;", ";"),
+        core("MaxDuration.*"), CORE + "policy/time_limit.cpp", r"- std::min<std::uint64_t>\([^;]*;", ";"),
     "steps that are made again and count as useful": (
-        core("LedgerTest.*"), CORE + "ledger.cpp", r"LedgerPart::kRecomputed : LedgerPart::kUseful;",
+        core("LedgerTest.*"), CORE + "status/ledger.cpp", r"LedgerPart::kRecomputed : LedgerPart::kUseful;",
         "LedgerPart::kUseful : LedgerPart::kUseful;"),
     "a hang that is booked as a restart": (
-        core("LedgerTest.*"), CORE + "ledger.cpp", r"watch->is_hung \? LedgerPart::kHung : ", ""),
+        core("LedgerTest.*"), CORE + "status/ledger.cpp", r"watch->is_hung \? LedgerPart::kHung : ", ""),
     "a wait for a node that is booked as a restart": (
-        core("LedgerTest.*"), CORE + "ledger.cpp", r"lacks_capacity\(seen, status\.members\) \?", "false ?"),
+        core("LedgerTest.*"), CORE + "status/ledger.cpp", r"lacks_capacity\(seen, status\.members\) \?", "false ?"),
     "a clock that is set back takes seconds from the ledger": (
-        core("LedgerTest.*"), CORE + "ledger.cpp", r"std::max\((at\.since_epoch - ledger\.since->since_epoch), Duration\(0\)\)",
+        core("LedgerTest.*"), CORE + "status/ledger.cpp",
+        r"std::max\((at\.since_epoch - ledger\.since->since_epoch), Duration\(0\)\)",
         r"\1"),
     "a failure of the run before that is this one's": (
-        ("operator_local_test", "BeginRunTest.*"), "operator/local/beginning.cpp", r"status\.last_failure\.reset\(\);", ""),
+        ("operator_local_test", "BeginRunTest.*"), "operator/local/run_start.cpp", r"status\.last_failure\.reset\(\);", ""),
     "deletions that a server in trouble is asked for one by one": (
         ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp",
         r"is_deleting = is_deleting && [^;]*;", ""),
     "idle connections that keep the node's probes out": (
-        ("operator_runtime_test", "HealthPort.*"), "operator/runtime/health_port.cpp",
-        r"options\.strangers_max = kHealthConnectionsMax;", ""),
+        ("operator_runtime_test", "HealthPort.*"), "operator/runtime/metrics/health_port.cpp",
+        r"options\.unauthenticated_connections_max = kHealthConnectionsMax;", ""),
     "a page that is read for ever": (
-        ("http_server_test", "HttpServer.CutsAClient*"), "base/http/server_session.cpp", r"limit && !reply_due_", "false"),
+        ("http_server_test", "HttpServer.CutsAClient*"), "base/http/server/server_session.cpp", r"limit && !reply_due_", "false"),
     "a runner that makes no room for its members": (
-        ("operator_local_test", "KernelCgroups.*"), "operator/local/cgroups.cpp",
+        ("operator_local_test", "KernelCgroups.*"), "operator/local/members/cgroups.cpp",
         r'if \(auto moved = write\(own / kRunner / kProcs, "0"\); !moved\) return moved;', ""),
     "a full disk that ends a run which has its status file": (
-        of_local("StatusFile*"), LOCAL + "status_file.cpp", r"if \(!written && !has_written\) return written;",
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(!written && !has_written\) return written;",
         "if (!written) return written;"),
     "a status that is not kept and said with each look": (
-        of_local("StatusFile*"), LOCAL + "status_file.cpp", r"if \(!std::exchange\(is_troubled_, true\)\)\n", "if (true)\n"),
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp", r"if \(!std::exchange\(is_troubled_, true\)\)\n",
+        "if (true)\n"),
     "a status that is not kept and taken for written": (
-        of_local("StatusFile*"), LOCAL + "status_file.cpp",
+        of_local("StatusFile*"), LOCAL + "folder/status_file.cpp",
         r"  if \(auto written = write_\(document\); !written\) return written;\n  written_ = ([^;]*);",
         r"  auto written = write_(document);\n  written_ = \1;\n  if (!written) return written;"),
 }

@@ -14,57 +14,65 @@ def core(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a pause that does not double": (
-        core("PauseAfter.*"), CORE + "backoff.cpp", r"<< std::min\(crashes_in_a_row - 1, kDoublingsMax\)", "<< 0U"),
+        core("PauseAfter.*"), CORE + "policy/backoff.cpp", r"<< std::min\(crashes_in_a_row - 1, kDoublingsMax\)", "<< 0U"),
     "a pause beyond the longest": (
-        core("PauseAfter.*"), CORE + "backoff.cpp", r"std::min<std::uint64_t>\(pause, policy\.backoff_max_seconds\)", "pause"),
+        core("PauseAfter.*"), CORE + "policy/backoff.cpp", r"std::min<std::uint64_t>\(pause, policy\.backoff_max_seconds\)",
+        "pause"),
     "a disruption that waits": (
-        core("Backoff.*"), CORE + "backoff.cpp", r"if \(!is_to_wait\(loss\)\) continue;", "static_cast<void>(loss.cause);"),
+        core("Backoff.*"), CORE + "policy/backoff.cpp", r"if \(!is_to_wait\(loss\)\) continue;",
+        "static_cast<void>(loss.cause);"),
     "a pod that a kubelet did not start is made again at once": (
-        core("Backoff.*"), CORE + "backoff.cpp", r"loss\.is_rejection \|\| loss\.is_of_storage", "loss.is_of_storage"),
+        core("Backoff.*"), CORE + "policy/backoff.cpp", r"loss\.is_rejection \|\| loss\.is_of_storage", "loss.is_of_storage"),
     "an outage of the storage that each member pays for": (
-        core("Classify.*:Backoff.*"), CORE + "classify.cpp",
+        core("Classify.*:Backoff.*"), CORE + "loss/classify.cpp",
         r'\.cause = EndCause::kDisruption, \.sentence = text \+ " \(storage failed\)"',
         '.cause = EndCause::kApplication, .sentence = text + " (storage failed)"'),
     "an outage of the storage that is not waited for": (
-        core("Backoff.*"), CORE + "backoff.cpp", r" \|\| loss\.is_of_storage \|\|", " ||"),
+        core("Backoff.*"), CORE + "policy/backoff.cpp", r" \|\| loss\.is_of_storage \|\|", " ||"),
     "a node that cannot start a container and a program that pays": (
-        core("Classify.*"), CORE + "classify.cpp", r"if \(blames_program\(pod\.last_lines\)\) return ending;", "return ending;"),
+        core("Classify.*"), CORE + "loss/classify.cpp", r"if \(blames_program\(pod\.last_lines\)\) return ending;",
+        "return ending;"),
     "a command that is not there and no failure": (
-        core("Classify.*"), CORE + "classify.cpp", r"if \(blames_program\(pod\.last_lines\)\) return ending;", ""),
+        core("Classify.*"), CORE + "loss/classify.cpp", r"if \(blames_program\(pod\.last_lines\)\) return ending;", ""),
     "a node that does not start pods is no sick one": (
-        core("SickNodes*"), CORE + "sick_nodes.cpp", r"if \(loss\.is_rejection\) note\(loss\.member\.node\);", ""),
+        core("SickNodes*"), CORE + "members/sick_nodes.cpp", r"if \(loss\.is_rejection\) note\(loss\.member\.node\);", ""),
     "a node whose accelerator is unusable is used again": (
-        core("SickNodes*"), CORE + "sick_nodes.cpp",
+        core("SickNodes*"), CORE + "members/sick_nodes.cpp",
         r"if \(loss\.is_of_device\) note\(loss\.member\.node, kFailuresOfASickNode\);", ""),
     "what the platform does is held against the job": (
-        core("Backoff.*"), CORE + "losses.cpp", r"loss\.is_of_platform \|\| ", ""),
+        core("Backoff.*"), CORE + "loss/losses.cpp", r"loss\.is_of_platform \|\| ", ""),
     "crashes that are counted on after a step": (
-        core("Backoff.*"), CORE + "backoff.cpp", r"has_stepped \? 0 : before\.crashes_in_a_row", "before.crashes_in_a_row"),
+        core("Backoff.*"), CORE + "policy/backoff.cpp", r"has_stepped \? 0 : before\.crashes_in_a_row",
+        "before.crashes_in_a_row"),
     "an exception whose numbers count": (
-        core("RepeatedFault.*"), CORE + "repeated_fault.cpp",
+        core("RepeatedFault.*"), CORE + "loss/repeated_fault.cpp",
         r"if \(std::isdigit\(static_cast<unsigned char>\(text\[i\]\)\) == 0\)", "if (true)"),
     "a fault of the system taken for one of the program": (
-        core("OutsideWords.*"), CORE + "outside_words.cpp", r"std::ranges::any_of\(kSentences, is_in\(small\)\) \|\| ", ""),
+        core("ExternalCause.*"), CORE + "loss/external_cause.cpp", r"std::ranges::any_of\(kSentences, is_in\(small\)\) \|\| ",
+        ""),
     "a path that is not there taken for an outage": (
-        core("RepeatedFault.*"), CORE + "repeated_fault.cpp", r"if \(is_missing_path\(fault\)\) return fault;", ""),
+        core("RepeatedFault.*"), CORE + "loss/repeated_fault.cpp", r"if \(is_missing_path\(fault\)\) return fault;", ""),
     "a device that is not there taken for a path": (
-        core("MissingPath.*"), CORE + "path_words.cpp", r"has_any_word\(small, kPlacesOfSystem\)", "false"),
+        core("MissingPath.*"), CORE + "loss/missing_path.cpp", r"has_any_word\(small, kPlacesOfSystem\)", "false"),
     "an error of the caller that only its type tells": (
-        core("OutsideWords.*"), CORE + "program_words.cpp", r"std::ranges::any_of\(kTypes, is_in\) \|\| ", ""),
+        core("ExternalCause.*"), CORE + "loss/program_fault.cpp", r"std::ranges::any_of\(kTypes, is_in\) \|\| ", ""),
     "a process that its launcher starts anew for ever": (
-        core("Losses.*"), CORE + "losses.cpp", r" \+ count_restarted_in_place\(seen, change\)\);", ");"),
+        core("Losses.*"), CORE + "loss/losses.cpp", r" \+ count_restarted_in_place\(seen, change\)\);", ");"),
     "a rest in which one start anew is counted at each look": (
-        core("Losses.*"), CORE + "losses.cpp", r" \|\| seen\.job\.spec\.is_suspended", ""),
-    "a pod that no node takes and nobody is told": (
-        core("*"), CORE + "why_waiting.cpp", r"why_not_placed\(seen, members\) \+ ", ""),
-    "an image that is missing and nobody is told": (
-        core("*"), CORE + "why_waiting.cpp", r" \+ why_not_started\(seen, members\);", ";"),
+        core("Losses.*"), CORE + "loss/losses.cpp", r" \|\| seen\.job\.spec\.is_suspended", ""),
+    "a pod that no node takes, without a report": (
+        core("*"), CORE + "status/why_waiting.cpp", r"why_not_placed\(seen, members\) \+ ", ""),
+    "an image that is missing, without a report": (
+        core("*"), CORE + "status/why_waiting.cpp", r" \+ why_not_started\(seen, members\);", ";"),
     "an outage that ends a job which set no limit": (
-        core("Backoff.*"), CORE + "losses.cpp", r" && !policy\.is_losses_max_given", " && false"),
+        core("Backoff.*"), CORE + "loss/losses.cpp", r" && !policy\.is_losses_max_given", " && false"),
     "a world that stalls for an operator that did not hear it": (
-        core("ProgressDeadline.*"), CORE + "deadlines.cpp", r"if \(is_heard && local_rank", "if (local_rank"),
+        core("ProgressDeadline.*"), CORE + "loss/deadlines.cpp", r"if \(is_heard && local_rank", "if (local_rank"),
+    "a world that stalls while it is silent": (
+        core("ProgressDeadline.*"), CORE + "loss/deadlines.cpp", r"heard > silent_before\)",
+        "(heard > silent_before || true))"),
     "a world that stalls by the wall's clock alone": (
-        core("ProgressDeadline.*"), CORE + "deadlines.cpp",
+        core("ProgressDeadline.*"), CORE + "loss/deadlines.cpp",
         r"after\(on_the_wall\(seen, \*moved, now\), spec\.progress_deadline_seconds\),\s*", ""),
 }
 

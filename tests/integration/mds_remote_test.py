@@ -109,7 +109,7 @@ class Remote(S3Test):
                 (environment(url, key="AKIDNOBODY"), "403 InvalidAccessKeyId"),
                 (environment(url, key="AKIDUSER", secret="secret-of-a-user"), "403 AccessDenied .*signed by AKIDUSER"),
                 (environment(url, key=None), "there are no credentials"),
-                (environment(url, AWS_CREDENTIAL_EXPIRATION="2020-01-01T00:00:00Z"), "ended at 2020-01-01T00:00:00")):
+                (environment(url, AWS_CREDENTIAL_EXPIRATION="2020-01-01T00:00:00Z"), "expired at 2020-01-01T00:00:00")):
             with self.subTest(why):
                 said = self.refusal("s3://data/golden/split", env=env)
                 self.assertRegex(said, f"s3://data/golden/split/index.json.*{why}")
@@ -162,7 +162,7 @@ class Remote(S3Test):
         for limit in (largest - 1, largest):
             said = self.refusal("--limit", limit, "s3://data/golden/split")
             self.assertRegex(said, f"the cache {self.cache} may hold {limit} bytes, and the largest shard, "
-                                   rf"s3://data/golden/split/shard.0000\d.mds, has {largest}: let it hold twice that")
+                                   rf"s3://data/golden/split/shard.0000\d.mds, has {largest}: set cache_bytes_max to")
         self.assertEqual(self.server.count_reads("golden/split/shard.00000.mds"), before)
 
 

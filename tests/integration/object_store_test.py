@@ -101,7 +101,7 @@ class RealS3(S3Test):
         line = refused(environment(self.server.url, key=None), "--anonymous", "get", "s3://data/x", "big", self.target)
         self.assertIn("not signed, as is_anonymous asks for", line)
         expired = environment(self.server.url, AWS_CREDENTIAL_EXPIRATION="2020-01-01T00:00:00Z")
-        self.assertIn("the credentials from the environment ended at 2020-01-01T00:00:00", refused(expired))
+        self.assertIn("the credentials from the environment expired at 2020-01-01T00:00:00", refused(expired))
 
     def test_credentials_of_a_profile(self):
         (self.server.folder / "credentials").write_text(
@@ -195,7 +195,7 @@ class RealS3(S3Test):
         order = self.server.folder / "order"
         order.write_text(f"big 3000000 {'0' * 64}\n")
         line = self.run_probe("cache", "s3://data/x", self.server.folder / "cache", order, env=env, fails=True)
-        self.assertIn("gave 1000000 bytes, expected were 3000000 bytes", line)
+        self.assertIn("gave 1000000 bytes, expected 3000000 bytes", line)
 
     def test_another_hash(self):
         order = self.server.folder / "order"

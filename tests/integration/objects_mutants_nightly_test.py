@@ -38,7 +38,7 @@ MUTANTS = {
         of_rules("LocationTest.*"), OBJECTS + "remote/location.cpp",
         r"  if \(scheme == \"https://\" && [^;]*;\n", ""),
     "a token of a session that is sent and not signed": (
-        of_rules("SigV4Test.*"), OBJECTS + "s3/sigv4.cpp",
+        of_rules("SigV4Test.*"), OBJECTS + "s3/protocol/sigv4.cpp",
         r"(  if \(!credentials\.session_token\.empty\(\)\)\n    added\.emplace_back\([^;]*;\n)"
         r"(  request\.headers\.insert\([^;]*;\n)",
         r"\2\1"),

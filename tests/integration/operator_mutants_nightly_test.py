@@ -11,107 +11,113 @@ LAWS = ("reconcile_laws_test", "ReconcileLaws.HoldInEveryWorldWithFaults")
 # what is broken: (file, pattern, instead)
 MUTANTS = {
     "the number of a successor that was given up is given again": (
-        "roster.cpp", r"member\.successor_uid\.clear\(\);  // nothing is left", "member.successor = 0;  // nothing is left"),
+        "members/roster.cpp", r"member\.successor_uid\.clear\(\);  // no successor is needed",
+        "member.successor = 0;  // no successor is needed"),
     "no fencing: any process of a member may sit for it": (
-        "roster.cpp",
+        "members/roster.cpp",
         r"process\.incarnation == member\.incarnation && !member\.uid\.empty\(\) && process\.member_uid == member\.uid;",
         "true;"),
     "processes by name instead of UID": (
-        "roster.cpp", r"&& !member\.uid\.empty\(\) && process\.member_uid == member\.uid;",
+        "members/roster.cpp", r"&& !member\.uid\.empty\(\) && process\.member_uid == member\.uid;",
         ";"),
-    "pods by name instead of UID": ("roster.cpp", r"member\.uid\.empty\(\) \|\| pod->uid == member\.uid", "true"),
-    "no new attempt for a new world": ("attempt.cpp", r"std::max\(status\.attempt, heard\)\.next\(\)", "status.attempt"),
+    "pods by name instead of UID": ("members/roster.cpp", r"member\.uid\.empty\(\) \|\| pod->uid == member\.uid", "true"),
+    "no new attempt for a new world": ("world/attempt.cpp", r"std::max\(status\.attempt, heard\)\.next\(\)", "status.attempt"),
     "a forgotten requeue: the end of a pause": ("reconcile.cpp", r"changes_size_at, pauses_end_at, ", "changes_size_at, "),
     "a forgotten requeue: the end of patience": ("reconcile.cpp", r"\{changes_size_at, pauses_end_at", "{pauses_end_at"),
     "a forgotten requeue: the end of a job's time": ("reconcile.cpp", r", time_ends_at,", ","),
-    "a forgotten requeue: the time to live": ("time_to_live.cpp", r"decision\.wake_at = [^;]*;", "(void)now;"),
+    "a forgotten requeue: the time to live": ("policy/time_to_live.cpp", r"decision\.wake_at = [^;]*;", "(void)now;"),
     "a time to live that counts from the beginning": (
-        "time_to_live.cpp", r"status\.completed_at->",
+        "policy/time_to_live.cpp", r"status\.completed_at->",
         "status.active_since.value_or(*status.completed_at)."),
     "a clean-pod policy that is not obeyed": (
-        "clean_pods.cpp", r"policy = seen\.job\.spec\.clean_pod_policy",
+        "policy/clean_pods.cpp", r"policy = seen\.job\.spec\.clean_pod_policy",
         "policy = api::CleanPodPolicy::kRunning"),
-    "a cleaning that takes members that are done": ("clean_pods.cpp", r": !ends_by_itself\);", ": true);"),
-    "who outlives its trainer holds its node for ever": (
-        "clean_pods.cpp", r"return pod\.others_run && rest_ends_at",
-        "return false && pod.others_run && rest_ends_at"),
-    "a forgotten requeue: the end of who outlives its trainer": ("reconcile.cpp", r"  wake_by\(next_end_of_rest[^;]*;\n", ""),
-    "a rest in which others than trainers run on": ("suspend.cpp", r" && !pod\.others_run", ""),
+    "a cleaning that takes members that are done": ("policy/clean_pods.cpp", r": !ends_by_itself\);", ": true);"),
+    "a container that outlives its trainer and keeps its node for ever": (
+        "policy/clean_pods.cpp", r"return pod\.others_run && sidecar_deadline",
+        "return false && pod.others_run && sidecar_deadline"),
+    "a forgotten requeue: the end of a container that outlives its trainer": ("reconcile.cpp",
+        r"  wake_no_later_than\(next_sidecar_deadline[^;]*;\n", ""),
+    "a rest in which others than trainers run on": ("policy/suspend.cpp", r" && !pod\.others_run", ""),
     "a budget that counts disruptions": (
-        "roster.cpp", r"if \(ending\.cause == EndCause::kApplication \|\| [^{]*\{",
+        "members/roster.cpp", r"if \(ending\.cause == EndCause::kApplication \|\| [^{]*\{",
         "if (ending.cause != EndCause::kFatal) {"),
     "a hang that costs nothing": (
-        "roster.cpp", r"\+\+\(ending\.cause == EndCause::kHung \? change\.restarts\.hung : change\.restarts\.application\);",
+        "members/roster.cpp",
+        r"\+\+\(ending\.cause == EndCause::kHung \? change\.restarts\.hung : change\.restarts\.application\);",
         "if (ending.cause == EndCause::kApplication) ++change.restarts.application;"),
-    "a hang that costs one for each who is to blame": (
-        "hang.cpp", r"/\*is_shared=\*/true",
+    "a hang that counts once for each member to blame": (
+        "loss/hang.cpp", r"/\*is_shared=\*/true",
         "false"),
-    "a success without anybody who is done": ("success_policy.cpp", r"return is_anybody_done;", "return true;"),
-    "a world that hangs and costs nothing": ("roster.cpp", r"\n  \+\+change\.restarts\.hung;", ""),
-    "who waits for one that hangs is to blame": ("hang.cpp", r"!stander\.waits\(\) && stander", "stander"),
-    "departures that nobody is told": (
-        "announce.cpp", r"departures_of\(seen, status\.members\)", "std::vector<api::Departure>()"),
+    "a success without a completed member": ("policy/success_policy.cpp", r"return is_any_completed;", "return true;"),
+    "a world that hangs and costs nothing": ("members/roster.cpp", r"\n  \+\+change\.restarts\.hung;", ""),
+    "a member that waits for a hanging one and is blamed": ("loss/hang.cpp", r"!stander\.waits\(\) && stander", "stander"),
+    "departures that are not announced": (
+        "world/announce.cpp", r"departures_of\(seen, status\.members\)", "std::vector<api::Departure>()"),
     "a departure that is put off": (
-        "notice.cpp", r"end \? std::min\(\*end, member\.node_ends_at\.value_or\(\*end\)\) : end",
+        "members/notice.cpp", r"end \? std::min\(\*end, member\.node_ends_at\.value_or\(\*end\)\) : end",
         "end"),
-    "a success policy that takes any role": ("success_policy.cpp", r"if \(!is_done && !member\.is_absent\) return false;", ""),
-    "a success policy that is not obeyed": ("success_policy.cpp", r"return roles\.empty\(\)", "return true || roles.empty()"),
+    "a success policy that takes any role": ("policy/success_policy.cpp",
+        r"if \(!is_done && !member\.is_absent\) return false;", ""),
+    "a success policy that is not obeyed": ("policy/success_policy.cpp", r"return roles\.empty\(\)",
+        "return true || roles.empty()"),
     "a failure policy that is not obeyed": (
-        "failure_policy.cpp", r"return roles\.empty\(\)",
+        "policy/failure_policy.cpp", r"return roles\.empty\(\)",
         "return true || roles.empty()"),
     "rules that are not asked": (
-        "classify.cpp", r"if \(const auto rule = find_rule\(policy, pod\)\)",
-        "if (const auto rule = find_rule({}, pod))"),
-    "rules that ask for no role": ("restart_rules.cpp", r"if \(!is_of_role\) return false;", ""),
-    "losses without a step without end": ("losses.cpp", r"if \(losses == 0 \|\| ", "if (true || losses == 0 || "),
+        "loss/classify.cpp", r"if \(const auto rule = match_restart_rule\(policy, pod\)\)",
+        "if (const auto rule = match_restart_rule({}, pod))"),
+    "rules that ask for no role": ("policy/restart_rules.cpp", r"if \(!is_of_role\) return false;", ""),
+    "losses without a step without end": ("loss/losses.cpp", r"if \(losses == 0 \|\| ", "if (true || losses == 0 || "),
     "a memory limit taken for the platform's doing": (
-        "classify.cpp", r'kOutOfMemory = \"OOMKilled\"',
+        "loss/classify.cpp", r'kOutOfMemory = \"OOMKilled\"',
         'kOutOfMemory = "never"'),
-    "an exit with zero taken for the end": ("completion.cpp", r"has_record && is_of_all && !member",
+    "an exit with zero taken for the end": ("members/completion.cpp", r"has_record && is_of_all && !member",
                                                "pod != nullptr && pod->exit_code == 0 && !member"),
     "worlds begin with what was found long ago": (
-        "form_world.cpp", r"return age > kHolds \|\| \(!has_survivor && age >= since_end\);", "return false;"),
-    "a completion that outlives its checkpoint": ("completion.cpp", r"count == 0 \|\| from >= end", "true"),
+        "world/form_world.cpp", r"return age > kHolds \|\| \(!has_survivor && age >= since_end\);", "return false;"),
+    "a completion that outlives its checkpoint": ("members/completion.cpp", r"count == 0 \|\| from >= end", "true"),
     "a new leader misses those that are done": (
-        "silence.cpp", r"sits\(member\) && voices\.count (< seen\.job\.spec\.processes_per_node) && !may_be_done;",
+        "loss/silence.cpp", r"sits\(member\) && voices\.count (< seen\.job\.spec\.processes_per_node) && !may_be_done;",
         r"sits(member) && voices.count - std::popcount(member.done) \1;"),
     "a suspended job keeps its members' names": (
-        "suspend.cpp", r"member = make_anew\(member\);",
-        "{ const auto known = member.incarnation; member = make_anew(member); member.incarnation = known; }"),
-    "a rest without a save": ("suspend.cpp", r"if \(!stands \|\| [^;]*\) return std::nullopt;", "return std::nullopt;"),
-    "time that runs while a job rests": ("suspend.cpp", r"  stop_time\(seen\.wall_now, status\);\n", ""),
+        "policy/suspend.cpp", r"member = make_fresh_incarnation\(member\);",
+        "{ const auto known = member.incarnation; member = make_fresh_incarnation(member); member.incarnation = known; }"),
+    "a rest without a save": ("policy/suspend.cpp", r"if \(!stands \|\| [^;]*\) return std::nullopt;", "return std::nullopt;"),
+    "time that runs while a job rests": ("policy/suspend.cpp", r"  stop_active_time\(seen\.wall_now, status\);\n", ""),
     "a world that shrinks at once": (
-        "elastic.cpp", r"Duration patience = [^;]*;",
-        "Duration patience = -std::chrono::hours(1);"),
-    "a world that grows at once": ("elastic.cpp", r"if \(due_at <= seen\.wall_now\) return", "return"),
-    "a world that grows never": ("elastic.cpp", r"if \(!is_somebody_ready\) return \{\};", "return {};"),
+        "world/elastic.cpp", r"Duration wait = [^;]*;",
+        "Duration wait = -std::chrono::hours(1);"),
+    "a world that grows at once": ("world/elastic.cpp", r"if \(due_at <= seen\.wall_now\) return", "return"),
+    "a world that grows never": ("world/elastic.cpp", r"if \(!is_any_ready\) return \{\};", "return {};"),
     "a job that goes on with fewer than it asks for at once": (
-        "elastic.cpp", r"ready >= seen\.job\.spec\.num_nodes", "ready > 0"),
-    "a job smaller than it may be": ("elastic.cpp", r"return is_enough \? lineup : everybody;", "return lineup;"),
+        "world/elastic.cpp", r"ready >= seen\.job\.spec\.num_nodes", "ready > 0"),
+    "a job smaller than it may be": ("world/elastic.cpp", r"return is_enough \? next_world : all_members;", "return next_world;"),
     "a notice that is a loss": (
-        "notice.cpp", r"if \(!is_successor_ready\(seen, member\)\) continue;",
+        "members/notice.cpp", r"if \(!is_successor_ready\(seen, member\)\) continue;",
         "if (!member.is_leaving()) continue;"),
-    "a successor on the node that goes": ("suspects.cpp", r"if \(!find_notice\([^;]*\) names\.insert\(node\.name\);", ""),
-    "a failure that is told of a disruption": ("last_failure.cpp", r"if \(!is_failure\(loss\)\) continue;", ""),
+    "a successor on the node that goes": ("members/suspect_nodes.cpp",
+        r"if \(!find_notice\([^;]*\) names\.insert\(node\.name\);", ""),
+    "a failure that is told of a disruption": ("loss/last_failure.cpp", r"if \(!is_failure\(loss\)\) continue;", ""),
     "a pod that is deleted with grace and lost at once": (
-        "roster.cpp", r"pod->is_deleting && !has_time_left\(seen, \*pod\)", "pod->is_deleting"),
+        "members/roster.cpp", r"pod->is_deleting && !has_time_left\(seen, \*pod\)", "pod->is_deleting"),
     "a forgotten requeue: the end of a pod's grace": ("reconcile.cpp", r", next_pod_end\(seen\)\}\)", "})"),
-    "a zone that is judged node by node": ("silence.cpp", r"if \(!zone\.empty\(\) && places > 1\) [^;]*;", "(void)places;"),
+    "a zone that is judged node by node": ("loss/silence.cpp", r"if \(!zone\.empty\(\) && places > 1\) [^;]*;", "(void)places;"),
     "losses that are weighed one by one": (
-        "silence.cpp", r"silence > [^?]* \? sounds\.fading : sounds\.talking", "sounds.talking"),
+        "loss/silence.cpp", r"silence > [^?]* \? sounds\.fading : sounds\.talking", "sounds.talking"),
     "an unusable accelerator that counts as one failure": (
-        "sick_nodes.cpp", r"note\(loss\.member\.node, kFailuresOfASickNode\)", "note(loss.member.node)"),
+        "members/sick_nodes.cpp", r"note\(loss\.member\.node, kFailuresOfASickNode\)", "note(loss.member.node)"),
     "an unusable accelerator without an event": (
-        "sick_nodes.cpp", r"if \(!loss\.is_of_device \|\| loss", "if (loss.is_of_device || loss"),
-    "a node that is sick at once": ("sick_nodes.cpp", r"kFailuresOfASickNode = 2", "kFailuresOfASickNode = 1"),
+        "members/sick_nodes.cpp", r"if \(!loss\.is_of_device \|\| loss", "if (loss.is_of_device || loss"),
+    "a node that is sick at once": ("members/sick_nodes.cpp", r"kFailuresOfASickNode = 2", "kFailuresOfASickNode = 1"),
     "a deadline that is judged before a member could speak": (
-        "deadlines.cpp", r"seen\.listening_since \+ limit_of_silence\(seen\) \* kMassFactor", "now"),
-    "a job that is failed by what its world does without": ("roster.cpp", r"part == Part::kBesideWorld \|\| ", ""),
+        "loss/deadlines.cpp", r"seen\.listening_since \+ limit_of_silence\(seen\) \* kMassFactor", "now"),
+    "a job that is failed by what its world does without": ("members/roster.cpp", r"part == Part::kBesideWorld \|\| ", ""),
     "a successor that failed and is made again at once": (
-        "backoff.cpp", r"return pause_after\(policy, std::max[^;]*;", "return Duration(0);"),
+        "policy/backoff.cpp", r"return pause_after\(policy, std::max[^;]*;", "return Duration(0);"),
     "an end that its runtime does not know, taken for the program's": (
-        "classify.cpp", r"has_reason\(pod, kUnknown\) && ", "false && "),
-    "conditions that forget their time": ("conditions.cpp", r"else if \(known->is_true != reading\.is_true\)", "else"),
+        "loss/classify.cpp", r"has_reason\(pod, kUnknown\) && ", "false && "),
+    "conditions that forget their time": ("status/conditions.cpp", r"else if \(known->is_true != reading\.is_true\)", "else"),
 }
 
 

@@ -230,7 +230,7 @@ class Places(S3Test):
         self.assertIn("attempt 2 begins at sample 15 sum 105 ", lines[0], "its own checkpoint outweighs it")
         self.assertNotIn("begins with the weights of", said)
         _, said = self.train(5, "--load-from", "s3://data/pretrained/nobody", folder="other", code=82)
-        self.assertIn("--load-from s3://data/pretrained/nobody) cannot be had: ", said)
+        self.assertIn("--load-from s3://data/pretrained/nobody) cannot be loaded: ", said)
 
     def test_fine_tuning_that_is_killed_goes_on_with_its_own_weights(self):
         self.train(20, "--stores", "s3://data/pretrained")

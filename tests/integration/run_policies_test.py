@@ -52,7 +52,7 @@ class Policies(unittest.TestCase):
         self.assertEqual(code, 1, output)
         self.assertIn("exit code 7 (rules[0]: Fail)", output)
         self.assertEqual(output.count("exit code 6 (rules[1]: Ignore)"), 2, output)
-        self.assertEqual(output.count("of all reasons, OOMKilled alone is met here"), 1, output)
+        self.assertEqual(output.count("OOMKilled is the only reason that occurs in a local run"), 1, output)
         self.assertEqual(run.job_status()["restarts"]["disruption"], 2)
 
     def test_the_same_exception_twice_before_a_step_ends_the_job(self):
@@ -85,7 +85,7 @@ class Policies(unittest.TestCase):
         self.assertIn("trains with 3 processes from step 0", output)
         self.assertEqual({name: text.split("\n")[0] for name, text in run.logs().items()},
                          {"counter-worker-0-i0": "worker", "counter-worker-1-i0": "worker", "counter-eval-0-i0": "eval"})
-        self.assertEqual(output.count("role eval: of its template nothing follows here from image\n"), 1, output)
+        self.assertEqual(output.count("role eval: a local run ignores these fields of its template: image\n"), 1, output)
 
     def test_a_run_that_has_completed_goes_on_to_a_later_end(self):
         run = self.run_job(command=["counter", "--steps", "30", "--pause-ms", "1"])
@@ -94,7 +94,7 @@ class Policies(unittest.TestCase):
         run.start()
         code, output = run.finish()
         self.assertEqual(code, 0, output)
-        self.assertIn("has completed already; other arguments of the trainer, as a later end, let it go on", output)
+        self.assertIn("has completed already; to go on, give the trainer other arguments, such as a later end", output)
         run.start("--", "--steps", "70")
         code, output = run.finish()
         self.assertEqual(code, 0, output)

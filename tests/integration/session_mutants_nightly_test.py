@@ -18,38 +18,39 @@ def of_session(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a run that is over a step late": (
-        of_rules("Until.*:Course.*"), SESSION + "until.cpp", r"count_of\(position, amount_\.unit\) >= total\(position\)",
+        of_rules("Until.*:RunSchedule.*"), SESSION + "api/until.cpp", r"count_of\(position, amount_\.unit\) >= total\(position\)",
         "count_of(position, amount_.unit) > total(position)"),
     "a save that is due nowhere": (
-        of_rules("Every.*"), SESSION + "every.cpp", r"return crossed\([^;]*;", "return after.steps == before.steps;"),
-    "a difference of numerics that nobody is told": (
-        of_rules("Numerics*"), SESSION + "numerics_watch.cpp", r"\|\| before == now\) return;", "|| before != now) return;"),
+        of_rules("Every.*"), SESSION + "api/every.cpp", r"return crossed\([^;]*;", "return after.steps == before.steps;"),
+    "a difference of numerics that is not reported": (
+        of_rules("Numerics*"), SESSION + "engine/numerics_watch.cpp", r"\|\| before == now\) return;",
+        "|| before != now) return;"),
     "a hand-over that waits for a minute whatever saves take": (
-        ("session_test", "EngineTest.*"), SESSION + "drain.cpp", r"return std::max\(kCommitPatience, [^;]*;",
+        ("session_test", "EngineTest.*"), SESSION + "shutdown/drain.cpp", r"return std::max\(kCommitPatience, [^;]*;",
         "return kCommitPatience;"),
     "a save that is asked for while another is under way": (
-        ("session_test", "EngineTest.*"), SESSION + "engine.cpp", r" && !is_save_under_way\(\)", ""),
+        ("session_test", "EngineTest.*"), SESSION + "engine/engine.cpp", r" && !is_save_under_way\(\)", ""),
     "a notice that is over and joins a world": (
-        ("session_test", "Drain.*"), SESSION + "drain.cpp",
+        ("session_test", "Drain.*"), SESSION + "shutdown/drain.cpp",
         r"if \(told_\.terminate\.count == 0 && !is_over\) return std::nullopt;",
         "if (told_.terminate.count == 0) return std::nullopt;"),
     "a handler of the program that hides a signal": (
-        ("session_test", "Signals.*:TrainReturnsTest.*"), SESSION + "signals.cpp",
+        ("session_test", "Signals.*:TrainReturnsTest.*"), SESSION + "shutdown/signals.cpp",
         r"if \(!is_ours\(now\) && is_handler\(now\)\) [^;]*;", ""),
     "a handler that hears itself": (
-        ("session_test", "Signals.*"), SESSION + "signals.cpp", r"if \(is_inside\) return;", ""),
+        ("session_test", "Signals.*"), SESSION + "shutdown/signals.cpp", r"if \(is_inside\) return;", ""),
     "Ctrl-C that stops nothing": (
-        ("session_test", "Drain.*"), SESSION + "drain.cpp", r"if \(is_interrupted\(\)\) bits \|= [^;]*;", ""),
+        ("session_test", "Drain.*"), SESSION + "shutdown/drain.cpp", r"if \(is_interrupted\(\)\) bits \|= [^;]*;", ""),
     "a save on notice beside which the hand-over's does not fit": (
         ("session_test", "Drain.*"), "agent/src/preemption/drain_facts.cpp", r"\n  facts\.has_saved = true;", ""),
     "a flag with a letter too many": (
-        of_rules("NearFlags.*"), SESSION + "near_flags.cpp", r" \|\| is_rest\(rest, expected, 1, 0\)", ""),
+        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r" \|\| is_rest\(rest, expected, 1, 0\)", ""),
     "a short flag of the program's own that is refused": (
-        of_rules("NearFlags.*"), SESSION + "near_flags.cpp", r"known\.size\(\) > kShortBytesMax && ", ""),
+        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r"known\.size\(\) > kShortBytesMax && ", ""),
     "what is behind -- and is no flag of ours": (
-        of_rules("NearFlags.*"), SESSION + "near_flags.cpp", r"    if \(word == \"--\"\) break;\n", ""),
+        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r"    if \(word == \"--\"\) break;\n", ""),
     "a switch that takes the misspelt flag behind it for its value": (
-        of_rules("NearFlags.*"), SESSION + "near_flags.cpp", r" && argv\[i \+ 1\]\[0\] != '-'", ""),
+        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r" && argv\[i \+ 1\]\[0\] != '-'", ""),
 }
 
 

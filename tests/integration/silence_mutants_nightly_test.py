@@ -14,59 +14,60 @@ def core(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "members that reach no door and pay for it": (
-        core("StartDeadline.*"), CORE + "deadlines.cpp", r"!newest \|\| \*newest < \*member\.awaited_since", "false"),
+        core("StartDeadline.*"), CORE + "loss/deadlines.cpp", r"!newest \|\| \*newest < \*member\.awaited_since", "false"),
     "members that are late together and pay one by one": (
-        core("StartDeadline.*"), CORE + "deadlines.cpp", r"sentence, /\*is_shared=\*/true", "sentence"),
+        core("StartDeadline.*"), CORE + "loss/deadlines.cpp", r"sentence, /\*is_shared=\*/true", "sentence"),
     "a job on one node finds a new leader at once": (
-        core("FindSilent.*"), CORE + "silence.cpp", r"is_told_lost\(seen, members\.unheard\) \? 2 : 1", "2"),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"is_any_node_reported_lost\(seen, members\.unheard\) \? 2 : 1", "2"),
     "a node that the platform takes for lost is waited for": (
-        core("FindSilent.*"), CORE + "silence.cpp", r"is_told_lost\(seen, members\.unheard\) \? 2 : 1", "1"),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"is_any_node_reported_lost\(seen, members\.unheard\) \? 2 : 1", "1"),
     "members are judged by a beat that they were not told": (
-        core("FindSilent.*"), CORE + "silence.cpp", r"if \(told > rhythm\.heartbeat\)", "if (false)"),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"if \(told > rhythm\.heartbeat\)", "if (false)"),
     "a node that is lost though a member spoke from it since": (
-        core("FindSilent.*"), CORE + "silence.cpp", r" \|\| voices\.newest > suspected_at", ""),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r" \|\| voices\.newest > suspected_at", ""),
     "a new leader misses those that are done": (
-        core("FindSilent.*"), CORE + "silence.cpp", r"static_cast<std::size_t>\(std::popcount\(unheard_done\)\)",
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"static_cast<std::size_t>\(std::popcount\(unheard_done\)\)",
         "std::size_t{0}"),
     "a process that ended with its leader's memory is missed": (
-        core("FindSilent.*"), CORE + "silence.cpp", r" && !may_be_done;", " && !(may_be_done && false);"),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r" && !may_be_done;", " && !(may_be_done && false);"),
     "a run's end is held to make no step": (
-        core("ProgressDeadline.*"), CORE + "deadlines.cpp", r"if \(has_made_last_step\(seen\)\) return std::nullopt;", ""),
+        core("ProgressDeadline.*"), CORE + "loss/deadlines.cpp", r"if \(has_made_last_step\(seen\)\) return std::nullopt;", ""),
     "half a member that has spoken": (
-        core("StartDeadline.*"), CORE + "deadlines.cpp",
+        core("StartDeadline.*"), CORE + "loss/deadlines.cpp",
         r"return std::cmp_greater_equal\(std::popcount\(voices\), seen\.job\.spec\.processes_per_node\);", "return voices != 0;"),
     "a start deadline that is not kept": (
-        core("StartDeadline.*"), CORE + "deadlines.cpp",
+        core("StartDeadline.*"), CORE + "loss/deadlines.cpp",
         r"\|\| late_at\(seen, \*member\.awaited_since, now\) > seen\.wall_now\) continue;", ") continue;\n    continue;"),
     "a world that stalls and whose collective is to blame": (
-        core("ProgressDeadline.*"), CORE + "deadlines.cpp", r"if \(!is_in_collective\(seen, member\)\) culprits",
+        core("ProgressDeadline.*"), CORE + "loss/deadlines.cpp", r"if \(!is_in_collective\(seen, member\)\) culprits",
         "culprits"),
     "a progress deadline that steps do not move": (
-        core("ProgressDeadline.*"), CORE + "deadlines.cpp",
+        core("ProgressDeadline.*"), CORE + "loss/deadlines.cpp",
         r"std::max\(\*status\.formed_at, status\.stepped_at\.value_or\(\*status\.formed_at\)\)", "*status.formed_at"),
     "progress that goes back within an attempt": (
-        core("NoteProgress.*"), CORE + "progress.cpp", r"status\.step = std::max\(status\.step, process\.beat->step\);",
+        core("NoteProgress.*"), CORE + "status/progress.cpp", r"status\.step = std::max\(status\.step, process\.beat->step\);",
         "status.step = process.beat->step;"),
     "progress that another attempt made": (
-        core("NoteProgress.*"), CORE + "progress.cpp", r"!process\.beat \|\| process\.beat->attempt != status\.attempt",
+        core("NoteProgress.*"), CORE + "status/progress.cpp", r"!process\.beat \|\| process\.beat->attempt != status\.attempt",
         "!process.beat"),
     "a checkpoint that is not complete": (
-        core("NoteProgress.*"), CORE + "progress.cpp", r"!entry\.is_complete \|\| ", ""),
+        core("NoteProgress.*"), CORE + "status/progress.cpp", r"!entry\.is_complete \|\| ", ""),
     "a recovery that is over with the first rank's step": (
-        core("Recovery.*"), CORE + "recovery.cpp", r"std::all_of\(seen\.world\.begin\(\), seen\.world\.end\(\)",
+        core("Recovery.*"), CORE + "status/recovery.cpp", r"std::all_of\(seen\.world\.begin\(\), seen\.world\.end\(\)",
         "std::any_of(seen.world.begin(), seen.world.end()"),
     "a recovery that begins with the decision": (
-        core("Recovery.*"), CORE + "recovery.cpp", r"\.last_sign = last_sign_of\(seen, loss, now\)", ".last_sign = now"),
-    "a start deadline that nobody wakes for": (
-        core("FindSilent.*"), CORE + "silence.cpp", r"if \(deadline > Duration\(0\)\) look_again_at\(lost_at, result\);", ""),
+        core("Recovery.*"), CORE + "status/recovery.cpp", r"\.last_sign = last_sign_of\(seen, loss, now\)", ".last_sign = now"),
+    "a start deadline without a decision at its moment": (
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"if \(deadline > Duration\(0\)\) check_again_at\(lost_at, result\);",
+        ""),
     "a wake that comes later than another one": (
-        core("*"), CORE + "wake.cpp", r"std::min\(due, decision\.wake_at\.value_or\(due\)\)", "due"),
+        core("*"), CORE + "wake_time.cpp", r"std::min\(due, decision\.wake_at\.value_or\(due\)\)", "due"),
     "a wake in the past": (
-        core("*"), CORE + "wake.cpp", r"std::max\(Duration\(0\), (moment->since_epoch - wall_now\.since_epoch)\)", r"\1"),
+        core("*"), CORE + "wake_time.cpp", r"std::max\(Duration\(0\), (moment->since_epoch - wall_now\.since_epoch)\)", r"\1"),
     "a member before its first world that has no more than the limit": (
-        core("FindSilent.*"), CORE + "silence.cpp", r"member\.heard \+ std::max\(deadline, limit\)", "member.heard + limit"),
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"member\.heard \+ std::max\(deadline, limit\)", "member.heard + limit"),
     "a member before its first world that is judged as one that trains": (
-        core("FindSilent.*"), CORE + "silence.cpp", r"!sits && is_starting\(seen, process\) \? voices\.quietest_starting",
+        core("FindSilent.*"), CORE + "loss/silence.cpp", r"!sits && is_starting\(seen, process\) \? voices\.quietest_starting",
         "false && is_starting(seen, process) ? voices.quietest_starting"),
 }
 

@@ -22,7 +22,7 @@
 
 #include "agent/src/objects/cache/object_cache.h"
 #include "agent/src/objects/object_store.h"
-#include "agent/src/objects/s3/sha256.h"
+#include "agent/src/objects/s3/protocol/sha256.h"
 #include "agent/src/objects/sinks.h"
 #include "agent/src/objects/sources.h"
 

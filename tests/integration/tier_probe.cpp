@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "agent/src/checkpoint/tiers/load_path.h"
-#include "agent/src/checkpoint/tiers/mirror.h"
+#include "agent/src/checkpoint/tiers/stores/mirror.h"
 #include "agent/src/checkpoint/tiers/tiers.h"
 #include "base/core/random_name.h"
 
@@ -67,14 +67,14 @@ std::string bytes_of(const CheckpointId& id, Rank rank, std::uint64_t size) {
   return bytes;
 }
 
-TierPlaces places_of(const Words& words, std::size_t from) {
-  TierPlaces places{.folder = words.at(from) == "-" ? "" : words.at(from), .store_options = store_options};
+TierLocations members_max_of(const Words& words, std::size_t from) {
+  TierLocations places{.folder = words.at(from) == "-" ? "" : words.at(from), .store_options = store_options};
   places.stores.assign(words.begin() + static_cast<std::ptrdiff_t>(from) + 1, words.end());
   return places;
 }
 
 Result<std::shared_ptr<Disk>> open_place(const std::string& place) {
-  TierPlaces places{.store_options = store_options};
+  TierLocations places{.store_options = store_options};
   if (place.find("://") == std::string::npos)
     places.folder = place;
   else
@@ -108,7 +108,7 @@ int mirror(const Words& words) {
   if (!from) return fail(from.error());
   auto store = objects::open_store(words.at(4), store_options);
   if (!store) return fail(store.error());
-  StoreDisk to(*std::move(store));
+  ObjectStoreDisk to(*std::move(store));
   MirrorOptions options{.part_bytes = 5 << 20};
   if (words.size() > 5) options.threads = static_cast<std::uint32_t>(number(words.at(5)));
   const auto mirrored = mirror_checkpoint(**from, id_from(words.at(2), words.at(3)), to, options);
@@ -125,7 +125,7 @@ std::string shown_tiers(const TieredCheckpoint& checkpoint) {
 }
 
 int list(const Words& words) {
-  const auto tiers = Tiers::open(places_of(words, 1));
+  const auto tiers = Tiers::open(members_max_of(words, 1));
   if (!tiers) return fail(tiers.error());
   const auto found = tiers->inventory();
   if (!found) return fail(found.error());
@@ -136,7 +136,7 @@ int list(const Words& words) {
 }
 
 int load(const Words& words) {
-  const auto tiers = Tiers::open(places_of(words, 1));
+  const auto tiers = Tiers::open(members_max_of(words, 1));
   if (!tiers) return fail(tiers.error());
   const auto found = tiers->inventory();
   if (!found) return fail(found.error());

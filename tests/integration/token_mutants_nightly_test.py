@@ -1,5 +1,5 @@
-"""Mutants of who is let in by a token: which token is whose, and what is remembered of it. With one rule of it broken a test must
-turn red."""
+"""Mutants of authentication by tokens: the member that a token belongs to, and how long a review is kept. With one
+rule of it broken a test must turn red."""
 
 import unittest
 
@@ -8,56 +8,58 @@ from mutants import MutantTest, of_rows
 MEMBERS = ("operator_runtime_test", "MatchMember.*")
 REVIEWS = ("operator_kube_test", "TokenReview.*")
 REVIEWER = ("operator_runtime_test", "TokenReviewerTest.*")
-TOKENS = ("coordinator_test", "CoordinatorTest.WhoShows*")
-DOOR = ("coordinator_test", "DoorRefuses.*")
+TOKENS = ("coordinator_test", "CoordinatorTest.AMembersToken*")
+SESSION = ("coordinator_test", "JobSessionRefuses.*")
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a token of another namespace": (
-        MEMBERS, "operator/runtime/member_check.cpp", r"bearer\.name_space == process\.job\.name_space &&", ""),
-    "a token of another pod": (MEMBERS, "operator/runtime/member_check.cpp", r"bearer\.pod_name == name &&", ""),
+        MEMBERS, "operator/runtime/members/member_check.cpp", r"bearer\.name_space == process\.job\.name_space &&", ""),
+    "a token of another pod": (MEMBERS, "operator/runtime/members/member_check.cpp", r"bearer\.pod_name == name &&", ""),
     "a token of a former pod of that name": (
-        MEMBERS, "operator/runtime/member_check.cpp", r"&& bearer\.pod_uid == process\.member_uid", ""),
-    "neither names a pod": (MEMBERS, "operator/runtime/member_check.cpp", r"!bearer\.pod_uid\.empty\(\) &&", ""),
-    "who the server does not know": (
-        REVIEWS, "operator/kube/token_review.cpp", r"!flag_in\(status, \"authenticated\"\)", "false"),
-    "a token for somebody else": (
-        REVIEWS, "operator/kube/token_review.cpp", r"if \(std::find\([^;]*== audiences\.end\(\)\)", "if (false)"),
-    "a user who is no service account": (
-        REVIEWS, "operator/kube/token_review.cpp", r"!name\.starts_with\(kPrefix\) \|\| ", ""),
+        MEMBERS, "operator/runtime/members/member_check.cpp", r"&& bearer\.pod_uid == process\.member_uid", ""),
+    "neither names a pod": (MEMBERS, "operator/runtime/members/member_check.cpp", r"!bearer\.pod_uid\.empty\(\) &&", ""),
+    "a token that the server does not know": (
+        REVIEWS, "operator/kube/objects/token_review.cpp", r"!flag_in\(status, \"authenticated\"\)", "false"),
+    "a token for another audience": (
+        REVIEWS, "operator/kube/objects/token_review.cpp", r"if \(std::find\([^;]*== audiences\.end\(\)\)", "if (false)"),
+    "a user that is no service account": (
+        REVIEWS, "operator/kube/objects/token_review.cpp", r"!name\.starts_with\(kPrefix\) \|\| ", ""),
     "a service account without a name": (
-        REVIEWS, "operator/kube/token_review.cpp", r" \|\| colon == std::string::npos", ""),
+        REVIEWS, "operator/kube/objects/token_review.cpp", r" \|\| colon == std::string::npos", ""),
     "a token that is bound to no pod": (
-        REVIEWS, "operator/kube/token_review.cpp", r"identity\.pod_name\.empty\(\) \|\| identity\.pod_uid\.empty\(\)", "false"),
+        REVIEWS, "operator/kube/objects/token_review.cpp", r"identity\.pod_name\.empty\(\) \|\| identity\.pod_uid\.empty\(\)",
+        "false"),
     "one answer for all tokens": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"key = sha256\(token\)", 'key = sha256("")'),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"key = sha256\(token\)", 'key = sha256("")'),
     "an answer that is kept for ever": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"asked - known->time >= kFresh", "false"),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"asked - known->time >= kFresh", "false"),
     "a server that is asked with each beat": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"asked - known->time >= kFresh &&", ""),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"asked - known->time >= kFresh &&", ""),
     "members wait for reviews of their tokens": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"if \(!known\) return ask", "if (true) return ask"),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"if \(!known\) return ask", "if (true) return ask"),
     "an overloaded server is waited for": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"client_\.call_once\(", "client_.call("),
-    "who is known is known for ever": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"now - item\.second\.time > kKnown", "false"),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"client_\.call_once\(", "client_.call("),
+    "a token that is accepted for ever": (
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"now - item\.second\.time > kKnown", "false"),
     "each beat waits for a server that is away": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"quiet_until_ = clock_\.now\(\) \+ kQuiet;", ";"),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"quiet_until_ = clock_\.now\(\) \+ kQuiet;", ";"),
     "a refusal is kept as an answer": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"  if \(identity\) remember\([^\n]*\n[^\n]*forget_answer\(key\);",
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp",
+        r"  if \(identity\) remember\([^\n]*\n[^\n]*forget_answer\(key\);",
         "  remember(key, {.identity = identity.value_or(kube::TokenIdentity()), .time = asked});"),
-    "who was refused stays known": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"== ErrorKind::kPermissionDenied\) forget_answer\(key\);",
+    "a refused token that stays accepted": (
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"== ErrorKind::kPermissionDenied\) forget_answer\(key\);",
         "== ErrorKind::kPermissionDenied) {}"),
     "each beat walks over all answers": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"now - purged_ >= kPurgeEvery", "true"),
-    "a member stays a stranger": (
-        TOKENS, "operator/coordinator/coordinator.cpp", r"  responder\.vouch\([^;]*\* processes\);\n", ""),
+        REVIEWER, "operator/runtime/members/token_reviewer.cpp", r"now - purged_ >= kPurgeEvery", "true"),
+    "a member that stays unauthenticated": (
+        TOKENS, "operator/coordinator/coordinator.cpp", r"  responder\.mark_authenticated\([^;]*\* processes\);\n", ""),
     "any token makes a member": (
         TOKENS, "operator/coordinator/coordinator.cpp", r"(  if \(const auto known = options_\.authenticate)",
-        r"  responder.vouch();\n\1"),
+        r"  responder.mark_authenticated();\n\1"),
     "one token speaks for any number of processes": (
-        DOOR, "operator/coordinator/door.cpp", r"process\.local_rank >= processes", "false"),
+        SESSION, "operator/coordinator/job_session.cpp", r"process\.local_rank >= processes", "false"),
 }
 
 

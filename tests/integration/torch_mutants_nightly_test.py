@@ -17,10 +17,11 @@ MUTANTS = {
     "a seed that reaches no generator": (
         ("numerics_test", "NumericsTest.*"), TORCH + "numerics.cpp", r"\{ at::manual_seed\(seed\); \}",
         "{ static_cast<void>(seed); }"),
-    "an epoch that nobody counted": (
-        ("stream_sampler_test", "*"), TORCH + "stream_sampler.cpp", r"  place\.check_was_trained\(\);\n", ""),
-    "a parameter of an optimizer that nothing tracks and nobody names": (
-        ("track_test", "TrackOptimizers.*"), TORCH + "track_optimizer.cpp", r"memory\.bytes != 0\)\n          out\.changes\(",
+    "an epoch that is not counted": (
+        ("stream_sampler_test", "*"), TORCH + "data/stream_sampler.cpp", r"  place\.check_was_trained\(\);\n", ""),
+    "an untracked parameter of an optimizer that is not named": (
+        ("track_test", "TrackOptimizers.*"), TORCH + "tracking/track_optimizer.cpp",
+        r"memory\.bytes != 0\)\n          out\.changes\(",
         "memory.bytes == 0)\n          out.changes("),
 }
 

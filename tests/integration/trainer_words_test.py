@@ -85,7 +85,7 @@ class TrainerWords(unittest.TestCase):
     def test_a_word_in_front_of_the_separator_is_refused_with_the_way_on(self):
         done = subprocess.run([BIN / "ratoon", "launch", sys.executable], text=True, capture_output=True, check=False)
         self.assertEqual(done.returncode, 82)
-        self.assertIn("the words of the trainer stand behind --", done.stderr)
+        self.assertIn("put the arguments of the trainer behind --", done.stderr)
 
 
 if __name__ == "__main__":

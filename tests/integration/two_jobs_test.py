@@ -102,7 +102,7 @@ class TwoJobs(unittest.TestCase):
         unknown = status(place)
         self.assertEqual(unknown.returncode, 82, unknown.stdout)
         self.assertIn(f"no run in ratoon-runs/ saves there: name the folder of the run; `ratoon checkpoint list {place}` and "
-                      f"`ratoon report {place}` tell of what is there", unknown.stderr)
+                      f"`ratoon report {place}` show them", unknown.stderr)
         (owner.root / "ratoon-runs").mkdir()
         (owner.root / "ratoon-runs/it").symlink_to(owner.folder)
         self.assertRegex(status(place).stdout, f"(?m)^saves in +{place}$")

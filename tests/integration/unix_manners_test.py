@@ -124,7 +124,7 @@ class Manners(unittest.TestCase):
             with self.subTest(words=words), open("/dev/full", "w") as full:
                 done = subprocess.run([RATOON, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
                 self.assertEqual(done.returncode, 84, done.stderr)
-                self.assertIn("standard output took not all", done.stderr)
+                self.assertIn("standard output could not be written whole", done.stderr)
             with self.subTest(words=words, output="closed"):
                 done = subprocess.run(["sh", "-c", 'exec "$@" 1>&-', "sh", RATOON, *words], stderr=subprocess.PIPE, text=True,
                                       check=False)

@@ -1,7 +1,7 @@
 // What ranks tell each other once a step, as they tell gradients elsewhere: by files in a folder.
 //
-//   const Word of_all = words.reduce({.wishes = session.wishes(), .sum = 17}, session);
-//   session.agree(of_all.wishes);
+//   const Word of_all = words.reduce({.requests = session.requests(), .sum = 17}, session);
+//   session.agree(of_all.requests);
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 namespace ratoon::test {
 
 struct Word {
-  std::uint32_t wishes = 0;
+  std::uint32_t requests = 0;
   std::uint64_t sum = 0;
 };
 
@@ -30,7 +30,7 @@ class Words {
   [[nodiscard]] Word reduce(const Word& own, const Session& session) const {
     const auto path = path_of(session, session.rank());
     const std::filesystem::path unfinished = path.string() + ".new";
-    std::ofstream(unfinished) << own.wishes << ' ' << own.sum;
+    std::ofstream(unfinished) << own.requests << ' ' << own.sum;
     std::filesystem::rename(unfinished, path);
     Word all;
     for (std::uint32_t rank = 0; rank < session.world_size(); ++rank) {
@@ -40,8 +40,8 @@ class Words {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       Word one;
-      std::ifstream(theirs) >> one.wishes >> one.sum;
-      all.wishes |= one.wishes;
+      std::ifstream(theirs) >> one.requests >> one.sum;
+      all.requests |= one.requests;
       all.sum += one.sum;
     }
     return all;

@@ -14,56 +14,59 @@ def core(tests):
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "processes that are done are forgotten with their leader": (
-        core("IsCompleted.*"), CORE + "roster.cpp", r"member\.done = done_in\(seen, member\);", ""),
+        core("IsCompleted.*"), CORE + "members/roster.cpp", r"member\.done = completed_ranks_of\(seen, member\);", ""),
     "lists of checkpoints that are as old as a wait": (
-        core("NotedCheckpoint.*"), CORE + "form_world.cpp", r"return age > kHolds \|\| ", "return "),
+        core("NotedCheckpoint.*"), CORE + "world/form_world.cpp", r"return age > kHolds \|\| ", "return "),
     "a completion that outlives its checkpoint": (
-        core("NotedCheckpoint.*"), CORE + "completion.cpp", r"count == 0 \|\| from >= end", "true"),
+        core("NotedCheckpoint.*"), CORE + "members/completion.cpp", r"count == 0 \|\| from >= end", "true"),
     "a job that is over and still formed": (
-        core("*"), CORE + "finish.cpp", r"status\.is_formed = false;", ""),
-    "an end that nobody is told": (
-        core("*"), CORE + "finish.cpp", r"\.stop = true", ".stop = false"),
+        core("*"), CORE + "policy/finish.cpp", r"status\.is_formed = false;", ""),
+    "an end that is not reported": (
+        core("*"), CORE + "policy/finish.cpp", r"\.stop = true", ".stop = false"),
     "a group that stands before all its pods run": (
-        core("Group.*"), CORE + "form_group.cpp", r"pod->phase == api::PodPhase::kRunning &&", ""),
+        core("Group.*"), CORE + "world/form_agentless_group.cpp", r"pod->phase == api::PodPhase::kRunning &&", ""),
     "a point that was taken back and is resumed": (
-        core("*"), CORE + "form_world.cpp", r"if \(!is_taken_back\(seen\.processes, entry\.attempt, entry\.step\)\) committed",
+        core("*"), CORE + "world/form_world.cpp",
+        r"if \(!is_reported_damaged\(seen\.processes, entry\.attempt, entry\.step\)\) committed",
         "committed"),
     "a missing checkpoint and a run from nothing": (
-        core("*"), CORE + "form_world.cpp", r'if \(!last \|\| resume\) return "";', 'return "";'),
+        core("*"), CORE + "world/form_world.cpp", r'if \(!last \|\| resume\) return "";', 'return "";'),
     "an attempt whose checkpoints exist": (
-        core("*"), CORE + "form_world.cpp", r"if \(entry\.attempt >= attempt\) attempt = entry\.attempt\.next\(\);", ""),
+        core("*"), CORE + "world/form_world.cpp", r"if \(entry\.attempt >= attempt\) attempt = entry\.attempt\.next\(\);", ""),
     "steps that no weights have and that count": (
-        core("*"), CORE + "form_world.cpp", r"status\.step = resume \? resume->step : Step\(0\);", ""),
+        core("*"), CORE + "world/form_world.cpp", r"status\.step = resume \? resume->step : Step\(0\);", ""),
     "a seat that was left and is held": (
-        core("IsIntact.*"), CORE + "gang.cpp",
+        core("IsIntact.*"), CORE + "world/gang.cpp",
         r"return !process->waiting \|\| process->waiting->left_attempt < seat->assignment\.attempt;", "return true;"),
     "a gang without one of its processes": (
-        core("Gather.*"), CORE + "gang.cpp",
+        core("Gather.*"), CORE + "world/gang.cpp",
         r"if \(has_completed\(member, local_rank, process\)\) continue;\n      \+\+gang\.needed;",
         "if (has_completed(member, local_rank, process) || process == nullptr) continue;\n      ++gang.needed;"),
     "ranks with addresses of their own": (
-        core("AssignSeats.*"), CORE + "gang.cpp", r"gang\.joiners\.front\(\)\.address", "gang.joiners[rank].address"),
+        core("AssignSeats.*"), CORE + "world/gang.cpp", r"gang\.joiners\.front\(\)\.address", "gang.joiners[rank].address"),
     "a former member that is not waited for": (
-        core("Group*"), CORE + "group.cpp",
-        r"return !pod\.node\.empty\(\) && !is_named\(pod, members\) && may_run\(seen, pod\);",
+        core("Group*"), CORE + "world/agentless_group.cpp",
+        r"return !pod\.node\.empty\(\) && !is_in_roster\(pod, members\) && may_run\(seen, pod\);",
         "return false;"),
     "peers of one that was taken away are to blame": (
-        core("Group*"), CORE + "group.cpp", r"if \(is_one_taken\) return \{EndCause::kDisruption[^;]*;", ""),
+        core("Group*"), CORE + "world/agentless_group.cpp", r"if \(is_one_disrupted\) return \{EndCause::kDisruption[^;]*;", ""),
     "a failure that is judged at once": (
-        core("Group*"), CORE + "group.cpp", r"kSettle = std::chrono::seconds\(3\)", "kSettle = std::chrono::seconds(0)"),
+        core("Group*"), CORE + "world/agentless_group.cpp", r"kSettle = std::chrono::seconds\(3\)",
+        "kSettle = std::chrono::seconds(0)"),
     "a proof that takes no time": (
-        core("Group*"), CORE + "group.cpp", r"kProof = std::chrono::seconds\(60\)", "kProof = std::chrono::seconds(0)"),
+        core("Group*"), CORE + "world/agentless_group.cpp", r"kProof = std::chrono::seconds\(60\)",
+        "kProof = std::chrono::seconds(0)"),
     "a claim of one node for several members": (
-        core("SharedClaim.*"), CORE + "shared_claim.cpp", r"!= modes\.end\(\)\) return",
+        core("SharedVolumeClaim.*"), CORE + "members/shared_volume_claim.cpp", r"!= modes\.end\(\)\) return",
         "!= modes.end() || true) return"),
     "a job that trains and is held back by its claim": (
-        core("SharedClaim.*"), CORE + "shared_claim.cpp", r"return is_from_nothing && ", "return "),
+        core("SharedVolumeClaim.*"), CORE + "members/shared_volume_claim.cpp", r"return is_from_nothing && ", "return "),
     "a member's processes with those of another incarnation": (
-        core("Lookup.*"), CORE + "lookup.cpp", r"item\.incarnation, item\.role\}", "0U, item.role}"),
+        core("Lookup.*"), CORE + "observation_index.cpp", r"item\.incarnation, item\.role\}", "0U, item.role}"),
     "an order of what was seen before": (
-        core("Lookup.*"), CORE + "lookup.cpp", r"order\.size\(\) != items\.size\(\)", "order.empty()"),
+        core("Lookup.*"), CORE + "observation_index.cpp", r"order\.size\(\) != items\.size\(\)", "order.empty()"),
     "a record of its end that is not with the last commit": (
-        core("IsCompleted.*"), CORE + "completion.cpp", r" && is_record_sound\(seen, \*pod\)", ""),
+        core("IsCompleted.*"), CORE + "members/completion.cpp", r" && is_record_sound\(seen, \*pod\)", ""),
 }
 
 

@@ -12,26 +12,27 @@ LAWS = ("writes_laws_test", "WritesLaws.HoldOverAServerThatIsInTheWay")
 # what is broken: (file, pattern, instead)
 MUTANTS = {
     "a lease that is not looked at before a write": (
-        "runtime/api_client.cpp", r'request\.method == "GET" \|\| fence_->is_open\(now\)', "fence_->is_open(now) || true"),
+        "runtime/api_server/api_client.cpp", r'request\.method == "GET" \|\| fence_->is_open\(now\)',
+        "fence_->is_open(now) || true"),
     "a deletion that names no UID": ("kube/request.cpp", r'json preconditions = \{\{"uid", uid\}\};',
                                      "json preconditions = json::object();"),
     "a deletion of a pod that names no version": (
-        "runtime/cluster.cpp", r"action\.uid, grace, version\)", 'action.uid, grace, "")'),
+        "runtime/jobs/cluster.cpp", r"action\.uid, grace, version\)", 'action.uid, grace, "")'),
     "a pod that changed is not looked at": (
-        "runtime/cluster.cpp", r"return look_again\(seen\.job, action\);", "return reply.error();"),
+        "runtime/jobs/cluster.cpp", r"return look_again\(seen\.job, action\);", "return reply.error();"),
     "a status that names no version": (
         "kube/request.cpp", r'\{"metadata", \{\{"resourceVersion", resource_version\}\}\}, ', ""),
     "a job that is deleted by its name alone": (
-        "runtime/cluster.cpp", r"kGraceSeconds, job\.meta\.resource_version\)", "kGraceSeconds)"),
+        "runtime/jobs/cluster.cpp", r"kGraceSeconds, job\.meta\.resource_version\)", "kGraceSeconds)"),
     "'already exists' taken as a failure": (
-        "runtime/cluster.cpp", r"if \(!made && made\.error\(\)\.kind\(\) == ErrorKind::kAlreadyExists\) return [^;]*;", ""),
+        "runtime/jobs/cluster.cpp", r"if \(!made && made\.error\(\)\.kind\(\) == ErrorKind::kAlreadyExists\) return [^;]*;", ""),
     "a pod under another name each time": (
-        "kube/member_pod.cpp", r'return \{\{"name", member\.name\},',
+        "kube/pods/member_pod.cpp", r'return \{\{"name", member\.name\},',
         'static int made = 0; return {{"name", member.name + "-" + std::to_string(++made)},'),
     "what exists already is not read": (
-        "runtime/cluster.cpp", r"ErrorKind::kAlreadyExists\) return adopt_pod\([^;]*;",
-        "ErrorKind::kAlreadyExists) return Creation::kMade;"),
-    "a pod of ours that is not in the next view": ("runtime/cluster.cpp", r"parts_->store\.put_own_pod\(\*made\);", ""),
+        "runtime/jobs/cluster.cpp", r"ErrorKind::kAlreadyExists\) return adopt_pod\([^;]*;",
+        "ErrorKind::kAlreadyExists) return CreateOutcome::kMade;"),
+    "a pod of ours that is not in the next view": ("runtime/jobs/cluster.cpp", r"parts_->cache\.put_own_pod\(\*made\);", ""),
     "members are told what is not stored": (
         "runtime/controller.cpp", r"if \(auto stored = store_status\(([^;]*)\); !stored\) return stored;",
         r"static_cast<void>(store_status(\1));"),
@@ -39,14 +40,14 @@ MUTANTS = {
     "a forgotten requeue: the moment that a decision names": (
         "runtime/controller.cpp", r"decision\.wake_at\.value_or\(now \+ kLookAgainAtJobs\)", "now + kLookAgainAtJobs"),
     "a forgotten requeue: a pod that was made": (
-        "runtime/controller.cpp", r"queue_\.add_now\(key_of\(job\)\);  // its UID[^\n]*", ";"),
+        "runtime/controller.cpp", r"queue_\.add_now\(key_of\(job\)\);  // to note the pod's UID[^\n]*", ";"),
 }
 # What two jobs have to do with each other, judged by worlds of several.
 OF_SEVERAL_JOBS = {
     "what is remembered of one job is told of another": (
         "runtime/controller.cpp", r"return memories_\[key\];", "static_cast<void>(key); return memories_[JobKey{}];"),
     "news of a node for one of the jobs on it": (
-        "runtime/store.cpp", r"if \(is_news\) touched = jobs_that_see\(node->name\);",
+        "runtime/jobs/job_cache.cpp", r"if \(is_news\) touched = jobs_that_see\(node->name\);",
         "if (is_news) touched = jobs_that_see(node->name); while (touched.size() > 1) touched.erase(std::prev(touched.end()));"),
 }
 # What the server itself has a part in.

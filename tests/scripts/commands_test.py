@@ -240,7 +240,7 @@ class Nightly(unittest.TestCase):
                               'tiny_test(nightly.kappa "nightly" sh -c '
                               '"echo ..1000 kills && echo \'test_a (b.A) ... 999 kills\'")\n'
                               'tiny_test(nightly.zeta'))
-        for least, code in ((999, 0), (1000, 1)):
+        for least, code in (("999", 0), ("1000 999", 0), ("999 1000", 1), ("999 999 0", 1), ("1000", 1)):
             self.repository.write("tests/nightly_counts.txt", f"# table\nnightly.kappa | {least} | kills\n")
             result = self.repository.run("scripts/nightly", "4")
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)
@@ -283,6 +283,19 @@ class Nightly(unittest.TestCase):
         self.assertIn("nightly.zeta", result.stdout)
         self.assertNotIn("RC_PARAMS", result.stdout)
         self.assertFalse(os.path.exists(self.target + ".calls"))
+
+    def test_one_other_part_alone(self):
+        result = self.repository.run("scripts/nightly", "--part", "property", "1")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("RC_PARAMS", result.stdout)
+        self.assertNotIn("nightly.zeta", result.stdout)
+        self.assertFalse(os.path.exists(self.target + ".calls"))
+        result = self.repository.run("scripts/nightly", "--part", "fuzz", "1")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertTrue(os.path.exists(self.target + ".calls"))
+        self.assertNotIn("RC_PARAMS", result.stdout)
+        self.assertIn("--part takes each-file, optimized, property, fuzz or bench",
+                      self.repository.run("scripts/nightly", "--part", "tests", "1").stderr)
 
     def test_red_prints_what_replays_it_and_goes_on(self):
         self.repository.write("property-is-red", "")

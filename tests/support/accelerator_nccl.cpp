@@ -1,6 +1,6 @@
 // Joins the test accelerator to the stand-in for NCCL: a program that links both, and the files that call
 // NCCL, averages over NCCL on the accelerator, as it would on GPUs.
-#include "agent/src/torch/collectives/nccl_collective.h"
+#include "agent/src/torch/collectives/nccl/nccl_collective.h"
 #include "tests/support/accelerator/streams.h"
 #include "tests/support/nccl_stand_in/nccl_stand_in.h"
 

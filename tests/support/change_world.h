@@ -5,7 +5,7 @@
 
 #include <ratoon/session.h>
 
-#include "agent/src/session/engine.h"
+#include "agent/src/session/engine/engine.h"
 
 namespace ratoon::test {
 

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/run_store.h"
-#include "agent/src/session/engine.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/session/engine/engine.h"
 #include "base/core/random_name.h"
 #include "tests/support/borrowed.h"
 #include "tests/support/temporary_folder.h"
@@ -33,18 +33,18 @@ class ScriptedLink final : public session::Link {
       milestones.push_back(position.milestone);
     noted = position;
   }
-  session::Standing standing() const override {
-    return clock.now() < changes ? said : session::Standing::kWorldChanged;
+  session::WorldStatus world_status() const override {
+    return clock.now() < changes ? said : session::WorldStatus::kWorldChanged;
   }
   std::string reason() const override { return "because the test says so"; }
-  session::Wanted wanted() const override { return wants; }
+  session::OutsideRequests wanted() const override { return wants; }
   Result<void> complete(const session::Position&, const std::stop_token&) override { return {}; }
 
   ManualClock clock;
   Duration look_takes = std::chrono::milliseconds(1);
-  session::Standing said = session::Standing::kGoOn;
+  session::WorldStatus said = session::WorldStatus::kGoOn;
   Timestamp changes{Duration::max()};  // from then on the world is another
-  session::Wanted wants;
+  session::OutsideRequests wants;
   session::Position noted;
   std::vector<session::Milestone> milestones;
 };
@@ -112,7 +112,7 @@ class TestRank {
  private:
   const Options options_;
   const checkpoint::RunStore store_;
-  session::Places places_;
+  session::CheckpointLocations places_;
   checkpoint::Saver saver_;
   Session::Engine engine_;
 };

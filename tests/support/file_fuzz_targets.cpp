@@ -10,10 +10,10 @@
 
 #include "base/contract/fields.h"
 #include "base/core/unique_fd.h"
-#include "cli/job_file.h"
-#include "operator/kube/access.h"
-#include "operator/local/control_socket.h"
-#include "operator/runtime/read_yaml.h"
+#include "cli/job/job_file.h"
+#include "operator/kube/access/api_server_access.h"
+#include "operator/local/control/control_socket.h"
+#include "operator/runtime/api_server/read_yaml.h"
 #include "tests/support/fuzz_targets.h"
 #include "tests/support/temporary_folder.h"
 
@@ -39,7 +39,7 @@ bool has_text(const json& value, const std::string& text) {
 }
 
 // Every setting that is taken stands in the document.
-void check_access(const kube::Access& access, const json& document) {
+void check_access(const kube::ApiServerAccess& access, const json& document) {
   require(access.server.starts_with("https://") || access.server.starts_with("http://"));
   require(!access.server.ends_with('/') && !access.name_space.empty());
   require(access.certificate_pem.empty() == access.private_key_pem.empty());
@@ -48,9 +48,9 @@ void check_access(const kube::Access& access, const json& document) {
 }
 
 // One run's socket, and the folder that it lies in.
-class Door {
+class ControlSocketEnd {
  public:
-  Door() : socket_(local::ControlSocket::open(folder_.path()).value()) {}
+  ControlSocketEnd() : socket_(local::ControlSocket::open(folder_.path()).value()) {}
 
   UniqueFd call() const {
     UniqueFd asker(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -78,7 +78,7 @@ std::optional<std::string> heard_by(const UniqueFd& asker) {
 }
 
 void check_packet(std::string_view packet) {
-  static Door door;
+  static ControlSocketEnd door;
   const UniqueFd asker = door.call();
   require(::send(asker.get(), packet.data(), packet.size(), MSG_NOSIGNAL) ==
           static_cast<ssize_t>(packet.size()));

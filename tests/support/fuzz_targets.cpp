@@ -10,8 +10,8 @@
 #include <ratoon/stream.h>
 
 #include "agent/src/board/handshake.h"
-#include "agent/src/board/notes.h"
-#include "agent/src/checkpoint/manifest.h"
+#include "agent/src/board/key_value_store.h"
+#include "agent/src/checkpoint/format/manifest.h"
 #include "base/contract/codec.h"
 #include "base/core/crc32c.h"
 
@@ -81,10 +81,10 @@ void contract(std::string_view bytes) {
 }
 
 void board(std::string_view bytes) {
-  board::Notes notes;
+  board::KeyValueStore notes;
   const board::Opening opening{.attempt = 1, .world_size = 3, .secret = std::string(32, 's')};
   const std::string nonce(2 * board::kNonceBytes, 'n');
-  for (board::Notes::Reader reader = 1;; ++reader) {
+  for (board::KeyValueStore::Reader reader = 1;; ++reader) {
     auto decoded = board::decode(bytes);
     if (!decoded) return require(decoded.error().kind() == ErrorKind::kCorrupted);
     if (!*decoded) break;

@@ -14,7 +14,7 @@ namespace ratoon::fuzz {
 namespace {
 
 using history::Beginning;
-using history::Place;
+using history::HistoryPosition;
 using history::Row;
 
 // Bit for bit: a NaN is a number of the history like any other.
@@ -94,7 +94,7 @@ void check_join(std::string_view sound) {
   require(joined.has_value() == is_there);
   if (!joined) return require(joined.error().kind() == ErrorKind::kCorrupted);
   require(visited + 1 == lines.size() && of_before == (first.after && first.after->bytes == whole ? 1 : 0));
-  const auto place = history::newest_place({first.attempt, Attempt(0)}, read);
+  const auto place = history::newest_position({first.attempt, Attempt(0)}, read);
   require(place.has_value() && place->has_value() && (**place).attempt == first.attempt);
 }
 

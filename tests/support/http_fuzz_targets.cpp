@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 
 #include "base/core/unique_fd.h"
-#include "base/http/reply_parser.h"
-#include "base/http/reply_text.h"
-#include "base/http/server_session.h"
+#include "base/http/client/reply_parser.h"
+#include "base/http/server/reply_text.h"
+#include "base/http/server/server_session.h"
 #include "base/http/syntax.h"
 #include "base/http/url.h"
 #include "tests/support/fuzz_targets.h"

@@ -2,11 +2,11 @@
 #include <span>
 #include <string>
 
-#include "agent/src/checkpoint/interop/pickle_reader.h"
+#include "agent/src/checkpoint/interop/pickle/pickle_reader.h"
 #include "agent/src/checkpoint/interop/pt_reader.h"
 #include "agent/src/checkpoint/interop/pt_writer.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
-#include "agent/src/checkpoint/interop/zip_writer.h"
+#include "agent/src/checkpoint/interop/zip/zip_writer.h"
 #include "tests/support/fuzz_targets.h"
 
 namespace ratoon::fuzz {

@@ -7,16 +7,16 @@
 
 #include "base/contract/fields.h"
 #include "operator/api/training_job.h"
-#include "operator/kube/endpoint_slice.h"
-#include "operator/kube/failure.h"
-#include "operator/kube/lease.h"
-#include "operator/kube/lenient.h"
-#include "operator/kube/member_pod.h"
+#include "operator/kube/api_failure.h"
+#include "operator/kube/lenient_json.h"
 #include "operator/kube/metadata.h"
-#include "operator/kube/node_codec.h"
+#include "operator/kube/objects/endpoint_slice.h"
+#include "operator/kube/objects/lease.h"
+#include "operator/kube/objects/token_review.h"
 #include "operator/kube/patch.h"
-#include "operator/kube/pod_codec.h"
-#include "operator/kube/token_review.h"
+#include "operator/kube/pods/member_pod.h"
+#include "operator/kube/pods/node_codec.h"
+#include "operator/kube/pods/pod_codec.h"
 #include "operator/kube/watch_decoder.h"
 #include "tests/support/fuzz_targets.h"
 
@@ -56,7 +56,7 @@ void check_event(const WatchEvent& event) {
     return require(!event.complaint.empty() && event.complaint.size() < kSentenceBytesMax);
   require(event.object.is_object() && event.complaint.empty() && !has_left_out_list(event.object));
   if (event.kind != WatchEventKind::kError) return;
-  const Failure failure = read_failure(event.object);
+  const ApiFailure failure = read_api_failure(event.object);
   require(failure.status >= 400 && failure.status < 600);
   require_object_sentence(failure.error);
 }
@@ -96,9 +96,9 @@ void check_lease(const json& object) {
 }
 
 void check_slice(json object) {
-  const json patch = lead_to(object, "10.0.0.7", 9443);
+  const json patch = point_slice_to(object, "10.0.0.7", 9443);
   object.merge_patch(patch);
-  require(lead_to(object, "10.0.0.7", 9443) == json::object());
+  require(point_slice_to(object, "10.0.0.7", 9443) == json::object());
 }
 
 // A pod that is made of it says whose it is.
@@ -134,7 +134,7 @@ void watch(std::string_view bytes) {
 }
 
 void kube_objects(std::string_view bytes) {
-  require_object_sentence(read_failure(503, bytes, bytes).error);
+  require_object_sentence(read_api_failure(503, bytes, bytes).error);
   const auto object = parse_json(bytes, kBytesMax, kDepthMax);
   if (!object) return require_object_sentence(object.error());
   check_pod(*object);

@@ -7,11 +7,11 @@
 #include <ratoon/mds_values.h>
 
 #include "agent/src/mds/format/compression.h"
-#include "agent/src/mds/format/decode.h"
 #include "agent/src/mds/format/digest.h"
 #include "agent/src/mds/format/index.h"
 #include "agent/src/mds/format/little_endian.h"
 #include "agent/src/mds/format/shard.h"
+#include "agent/src/mds/format/values/decode.h"
 #include "base/core/utf8.h"
 #include "tests/support/fuzz_targets.h"
 

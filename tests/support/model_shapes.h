@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/src/checkpoint/pack/layout.h"
+#include "agent/src/checkpoint/pack/header/layout.h"
 #include "agent/src/checkpoint/pack/part_index.h"
 
 namespace ratoon::test {

@@ -3,14 +3,14 @@
 #include <string>
 
 #include "agent/src/objects/cache/cache_name.h"
-#include "agent/src/objects/credentials/served.h"
+#include "agent/src/objects/credentials/served_credentials.h"
 #include "agent/src/objects/credentials/shared_files.h"
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/percent.h"
 #include "agent/src/objects/remote/content_range.h"
 #include "agent/src/objects/remote/location.h"
 #include "agent/src/objects/remote/retry.h"
-#include "agent/src/objects/s3/s3_replies.h"
+#include "agent/src/objects/s3/protocol/s3_replies.h"
 #include "agent/src/objects/store_uri.h"
 #include "tests/support/fuzz_targets.h"
 

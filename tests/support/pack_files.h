@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/src/checkpoint/pack/header.h"
+#include "agent/src/checkpoint/pack/header/header.h"
 #include "agent/src/checkpoint/pack/part_index.h"
 #include "agent/src/checkpoint/pack/read_plan.h"
 #include "base/core/crc32c.h"

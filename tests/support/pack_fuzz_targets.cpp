@@ -7,7 +7,7 @@
 
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/cover.h"
-#include "agent/src/checkpoint/pack/header.h"
+#include "agent/src/checkpoint/pack/header/header.h"
 #include "agent/src/checkpoint/pack/read_plan.h"
 #include "tests/support/fuzz_targets.h"
 

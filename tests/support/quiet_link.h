@@ -1,7 +1,7 @@
 // QuietLink: for an engine that nobody talks to: no world comes, and nothing is wanted.
 #pragma once
 
-#include "agent/src/session/link.h"
+#include "agent/src/session/link/link.h"
 
 namespace ratoon::test {
 
@@ -13,9 +13,9 @@ class QuietLink : public session::Link {
   int listening_fd() const override { return -1; }
   std::string own_host() const override { return "127.0.0.1"; }
   void note(const session::Position&) override {}
-  session::Standing standing() const override { return session::Standing::kGoOn; }
+  session::WorldStatus world_status() const override { return session::WorldStatus::kGoOn; }
   std::string reason() const override { return ""; }
-  session::Wanted wanted() const override { return {}; }
+  session::OutsideRequests wanted() const override { return {}; }
   Result<void> complete(const session::Position&, const std::stop_token&) override { return {}; }
 };
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "agent/src/checkpoint/rollback.h"
+#include "agent/src/checkpoint/format/rollback.h"
 #include "agent/src/checkpoint/staging/slot_info.h"
 #include "agent/src/checkpoint/staging/slot_rules.h"
 #include "agent/src/checkpoint/tiers/claim_rules.h"
@@ -28,9 +28,9 @@ void check_slot_info(std::span<const std::byte> bytes, std::uint64_t home) {
   if (!known) return;
   require(decode_slot_info(encode_slot_info(*known, home), home) == *known);
   require(decode_slot_info(encode_slot_info(*known, home), home + 1) == std::nullopt);
-  const Legacy legacy = judge_legacy(*known, known->pack.image_bytes, {});
-  require(legacy != Legacy::kFinish || known->is_complete());
-  require(judge_legacy(*known, known->pack.image_bytes, known->pack.id) == Legacy::kDiscard);
+  const Leftover legacy = judge_leftover(*known, known->pack.image_bytes, {});
+  require(legacy != Leftover::kFinish || known->is_complete());
+  require(judge_leftover(*known, known->pack.image_bytes, known->pack.id) == Leftover::kDiscard);
 }
 
 void check_rollback(std::string_view bytes) {
@@ -39,10 +39,10 @@ void check_rollback(std::string_view bytes) {
   require(decode_rollback(encode_rollback(*known)).value() == *known);
   check_seal(std::string(bytes), *known, decode_rollback);
   const Rollback later{.attempt = known->attempt.next(), .to = known->to, .skip = 1, .skip_to = known->skip};
-  const auto standing = in_force({later, *known});
-  require(!standing.empty() && standing.back() == later);
-  require(!is_given_up(known->to, std::span(standing)));
-  require(slot_after(known->to, known->skip, std::span(standing)) >= known->skip);
+  const auto world_status = in_force({later, *known});
+  require(!world_status.empty() && world_status.back() == later);
+  require(!is_given_up(known->to, std::span(world_status)));
+  require(slot_after(known->to, known->skip, std::span(world_status)) >= known->skip);
 }
 
 }  // namespace
@@ -74,15 +74,15 @@ void claim(std::string_view bytes) {
   const std::string again = encode_claim(known->owner, known->is_released);
   require(again == bytes && decode_claim(kNumber, again).value() == *known);
   const std::string& job = known->owner.job;
-  require(kinship(job, job) == Kinship::kSame);
-  require(kinship(job, known->owner.start) == kinship(known->owner.start, job));
+  require(relation_of(job, job) == JobRelation::kSame);
+  require(relation_of(job, known->owner.start) == relation_of(known->owner.start, job));
   // Whose life was never seen is watched; who let go, and who has been silent for a lease, loses it.
   const ClaimTimes times;
   const Owner newcomer{.job = known->owner.start, .start = "new"};
   require(judge_claim(newcomer, {.first = *known, .now = *known, .silent = times.lease}, times) ==
           ClaimVerdict::kTake);
   const auto at_first = judge_claim(newcomer, {.first = *known, .now = *known}, times);
-  const bool is_free = known->is_released || kinship(newcomer.job, job) == Kinship::kSame;
+  const bool is_free = known->is_released || relation_of(newcomer.job, job) == JobRelation::kSame;
   require(at_first == (is_free ? ClaimVerdict::kTake : ClaimVerdict::kWatch));
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/src/checkpoint/pack/types.h"
-#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/pack/header/types.h"
 #include "tests/support/sharded_checkpoint.h"
 
 namespace ratoon::test {

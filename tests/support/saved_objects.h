@@ -8,9 +8,9 @@
 
 #include <ratoon/session.h>
 
-#include "agent/src/checkpoint/run_store.h"
-#include "agent/src/session/seed_of.h"
-#include "agent/src/session/tracked_objects.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/session/state/seed_of.h"
+#include "agent/src/session/state/tracked_objects.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::test {

@@ -36,25 +36,29 @@ ratoon_test_support(agent_fuzz_targets
 if(TARGET ratoon_operator_kube)
   ratoon_test_support(kube_fuzz_targets SOURCES support/kube_fuzz_targets.cpp LIBS ratoon::operator_kube)
   file(READ ${PROJECT_SOURCE_DIR}/crds/trainingjob.yaml RATOON_JOB_DEFINITION)
-  configure_file(../cli/job_definition.cpp.in job_definition.cpp @ONLY)
+  configure_file(../cli/job/job_definition.cpp.in job_definition.cpp @ONLY)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/job_definition.cpp PROPERTIES
       COMPILE_OPTIONS -Wno-overlength-strings)
   endif()
   ratoon_test_support(file_fuzz_targets
-    SOURCES support/file_fuzz_targets.cpp ${CMAKE_CURRENT_BINARY_DIR}/job_definition.cpp ../cli/job_fields.cpp
-            ../cli/job_file.cpp ../cli/job_lines.cpp ../cli/nearest.cpp ../operator/local/control_message.cpp
-            ../operator/local/control_socket.cpp ../operator/runtime/read_yaml.cpp
+    SOURCES support/file_fuzz_targets.cpp ${CMAKE_CURRENT_BINARY_DIR}/job_definition.cpp
+            ../cli/job/unknown_fields.cpp ../cli/job/job_file.cpp ../cli/job/complaint_line.cpp
+            ../cli/text/nearest_name.cpp ../operator/local/control/control_message.cpp
+            ../operator/local/control/control_socket.cpp ../operator/runtime/api_server/read_yaml.cpp
     LIBS ratoon::operator_kube yaml-cpp)
   if(TARGET ratoon_base_http)
     ratoon_test_support(http_fuzz_targets SOURCES support/http_fuzz_targets.cpp LIBS ratoon::base_http)
   else()  # of it, what is fuzzed: cpprestsdk is not
     ratoon_test_support(http_parts
-      SOURCES ../base/http/lane.cpp ../base/http/message.cpp ../base/http/outbox.cpp ../base/http/reply_gate.cpp
-              ../base/http/reply_parser.cpp ../base/http/reply_text.cpp ../base/http/request_parser.cpp
-              ../base/http/server_core.cpp ../base/http/server_session.cpp ../base/http/server_socket.cpp
-              ../base/http/strangers.cpp ../base/http/syntax.cpp ../base/http/tls_client.cpp ../base/http/tls_pem.cpp
-              ../base/http/url.cpp
+      SOURCES ../base/http/client/client_connection.cpp ../base/http/message.cpp
+              ../base/http/server/connections_by_owner.cpp ../base/http/server/reply_buffer.cpp
+              ../base/http/server/reply_gate.cpp
+              ../base/http/client/reply_parser.cpp ../base/http/server/reply_text.cpp
+              ../base/http/server/request_parser.cpp ../base/http/server/server_core.cpp
+              ../base/http/server/server_session.cpp ../base/http/server/server_socket.cpp
+              ../base/http/server/unauthenticated_connections.cpp ../base/http/syntax.cpp
+              ../base/http/tls/tls_client.cpp ../base/http/tls/tls_pem.cpp ../base/http/url.cpp
       LIBS ratoon::base_core Boost::system OpenSSL::SSL OpenSSL::Crypto)
     ratoon_test_support(http_fuzz_targets SOURCES support/http_fuzz_targets.cpp LIBS http_parts)
   endif()
@@ -92,7 +96,7 @@ if(RATOON_WITH_CUDA)
     support/nccl_stand_in/settings.cpp support/nccl_stand_in/world_id.cpp)
   target_include_directories(nccl_stand_in PRIVATE ${PROJECT_SOURCE_DIR})
   target_include_directories(nccl_stand_in SYSTEM BEFORE PUBLIC
-    ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers
+    ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl/nccl_headers
     $<TARGET_PROPERTY:ratoon::nccl,INTERFACE_INCLUDE_DIRECTORIES>)
   target_link_libraries(nccl_stand_in PRIVATE ratoon::base_core ratoon_build_flags)
   set(exports ${CMAKE_CURRENT_SOURCE_DIR}/support/nccl_stand_in/exports.map)

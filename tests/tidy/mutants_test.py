@@ -15,14 +15,17 @@ from named_tests import programs  # noqa: E402
 
 # Where mutants are: in each file of the first, in each of these files, and somewhere in each of these folders.
 WHOLE_FOLDERS = ("operator/core", "agent/src/board", "base/contract")
-FILES = ("agent/src/checkpoint/commit.cpp", "agent/src/checkpoint/retention.cpp", "agent/src/checkpoint/rollback.cpp",
+FILES = ("agent/src/checkpoint/commit/commit.cpp", "agent/src/checkpoint/retention/retention.cpp",
+         "agent/src/checkpoint/format/rollback.cpp",
          "agent/src/checkpoint/tiers/claim.cpp", "agent/src/checkpoint/tiers/claim_rules.cpp",
          "agent/src/checkpoint/tiers/resume_choice.cpp", "agent/src/checkpoint/pack/cover.cpp",
-         "agent/src/checkpoint/manifest.cpp", "agent/src/checkpoint/lost_manifests.cpp",
-         "agent/src/checkpoint/tiers/old_names.cpp", "agent/src/session/wish_list.cpp", "agent/src/session/leaving.cpp",
-         "agent/src/session/attempts.cpp", "agent/src/session/train.cpp", "agent/src/session/in_place.cpp",
-         "agent/src/session/first_state.cpp", "agent/src/session/near_flags.cpp",
-         "agent/src/torch/track_optimizer.cpp", "operator/coordinator/door.cpp", "operator/local/status_file.cpp")
+         "agent/src/checkpoint/format/manifest.cpp", "agent/src/checkpoint/commit/lost_manifests.cpp",
+         "agent/src/checkpoint/tiers/stale_links.cpp", "agent/src/session/engine/program_requests.cpp",
+         "agent/src/session/shutdown/process_exit.cpp",
+         "agent/src/session/api/attempt_loop.cpp", "agent/src/session/api/train.cpp", "agent/src/session/api/in_place.cpp",
+         "agent/src/session/state/start_snapshot.cpp", "agent/src/session/options/misspelled_flags.cpp",
+         "agent/src/torch/tracking/track_optimizer.cpp", "operator/coordinator/job_session.cpp",
+         "operator/local/folder/status_file.cpp")
 FOLDERS = ("agent/src/data/loader", "agent/src/data/order", "agent/src/data/sets", "agent/src/objects/cache",
            "agent/src/objects/credentials", "agent/src/objects/remote", "agent/src/objects/s3", "agent/src/torch/collectives",
            "cli/checkpoint", "cli/cluster", "cli/report", "cli/run")
@@ -69,18 +72,19 @@ class Mutants(unittest.TestCase):
 
     def test_what_is_to_have_mutants_has_some(self):
         mutated = {mutant.source for _, mutant in self.mutants}
-        wanted = {str(path.relative_to(ROOT)) for folder in WHOLE_FOLDERS for path in (ROOT / folder).glob("*.cpp")}
+        wanted = {str(path.relative_to(ROOT)) for folder in WHOLE_FOLDERS for path in (ROOT / folder).rglob("*.cpp")}
         self.assertEqual(sorted((wanted | set(FILES)) - mutated), [], "no mutant is in them: add one to the table of their part")
         for folder in FOLDERS:
             self.assertTrue(any(source.startswith(folder + "/") for source in mutated), folder)
 
     def test_a_pattern_that_does_not_apply_is_seen(self):
         from mutants import Mutant
-        source = "operator/core/wake.cpp"
-        for pattern, instead, count in (("no such text", "", 0), ("namespace", "", 2), ("void wake_by", "void wake_by", 1)):
+        source = "operator/core/wake_time.cpp"
+        for pattern, instead, count in (("no such text", "", 0), ("namespace", "", 2), ("void wake_no_later_than",
+        "void wake_no_later_than", 1)):
             with self.assertRaisesRegex(ValueError, f"{re.escape(source)} has {count} places"):
                 Mutant("a", source, ((pattern, instead),), "operator_core_test", "*").text()
-        Mutant("a", source, (("void wake_by", "void wake_at"),), "operator_core_test", "*").text()
+        Mutant("a", source, (("void wake_no_later_than", "void wake_earlier_than"),), "operator_core_test", "*").text()
 
 
 if __name__ == "__main__":

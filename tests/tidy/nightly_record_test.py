@@ -43,7 +43,7 @@ def faults(root, rows, today):
         if result == "red":
             yield f"{part} was red at {commit}: mend it, and run scripts/nightly again"
         elif fault := fault_of_age(root, commit, day, today):
-            yield f"{part} {fault}: run scripts/nightly (--only runs some tests), and commit {PAGE}"
+            yield f"{part} {fault}: run scripts/nightly (--only runs some tests, --part one other part), and commit {PAGE}"
 
 
 class NightlyRecord(unittest.TestCase):

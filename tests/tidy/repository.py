@@ -39,6 +39,11 @@ class SourceFile:
         return _TOKEN.sub(lambda token: re.sub(r"[^\n]", " ", token[0]), self.text)
 
     @functools.cached_property
+    def comments_and_literals(self):
+        """The text with everything else turned into spaces."""
+        return "".join(written if left in " \n" else " " for written, left in zip(self.text, self.code))
+
+    @functools.cached_property
     def includes(self):
         """(line, name with its <> or "")."""
         no_comments = _TOKEN.sub(

@@ -50,43 +50,46 @@ FREE_TARGETS = {"Threads::Threads", "ratoon_build_flags", "test_accelerator"}  #
 
 BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
-AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in (
-    "file_names", "manifest", "rollback", "run_record", "sealed_json"))
+AGENT_PURE = ("agent/src/checkpoint/format",)  # names and texts of files
 PACK = "agent/src/checkpoint/pack"
 STAGING_PURE = tuple(f"agent/src/checkpoint/staging/{name}.*" for name in (
-    "freshness", "slot_info", "slot_rules", "slot_table"))
+    "stale_save_check", "slot_info", "slot_rules", "slot_table"))
 STREAMING = "agent/src/checkpoint/staging/streaming_copy.*"  # what the processor can do beyond memcpy()
-TORCH_LISTS = tuple(f"agent/src/data/order/{name}.*" for name in ("torch_distributed_sampler", "torch_list_memory",
-                                                                 "torch_lists"))
+TORCH_LISTS = tuple(f"agent/src/data/order/torch/{name}.*" for name in ("torch_distributed_sampler", "torch_list_memory",
+                                                                       "torch_lists"))
 AGENT_DATA = "agent/src/data/order"
 REFUSALS = "agent/src/data/sets/refuse.*"  # which exit code a file has that a program named
-LOADED_STATE = f"{AGENT_DATA}/loaded_state.*"  # says on stderr that a load was for nothing
+LOADED_STATE = f"{AGENT_DATA}/stream/loaded_state.*"  # says on stderr that a load was for nothing
 _OBJECTS = "agent/src/objects"
-OBJECTS_WITH = {f"{_OBJECTS}/s3/sha256.*": "openssl", f"{_OBJECTS}/credentials/served.*": "nlohmann_json"}
+OBJECTS_WITH = {f"{_OBJECTS}/s3/protocol/sha256.*": "openssl",
+                f"{_OBJECTS}/credentials/served_credentials.*": "nlohmann_json"}
 OBJECTS_PURE = tuple(f"{_OBJECTS}/{name}.*" for name in (
     "object_info", "object_key", "percent", "store_uri", "cache/cache_name", "cache/eviction", "remote/content_range",
-    "remote/location", "remote/retry", "s3/checksum_text", "s3/part_plan", "s3/s3_address", "s3/s3_replies", "s3/sigv4", "s3/xml",
-    "credentials/credentials", "credentials/freshness", "credentials/shared_files")) + tuple(OBJECTS_WITH)
+    "remote/location", "remote/retry", "credentials/credentials", "credentials/freshness", "credentials/shared_files")) + (
+        f"{_OBJECTS}/s3/protocol",) + tuple(OBJECTS_WITH)
 OBJECTS_REMOTE = (f"{_OBJECTS}/remote", f"{_OBJECTS}/s3", f"{_OBJECTS}/credentials")  # what needs HTTP
 OPEN_REMOTE = (f"{_OBJECTS}/remote/open_remote_store.*", f"{_OBJECTS}/remote/open_without_http.*")
 OBJECTS = OBJECTS_PURE + OPEN_REMOTE + (_OBJECTS,)
-BOARD = ("agent/src/board",) + tuple(f"agent/src/board/{name}.*" for name in ("frame", "handshake", "notes", "unproven"))
+BOARD = ("agent/src/board",) + tuple(f"agent/src/board/{name}.*" for name in
+                                       ("frame", "handshake", "key_value_store", "unauthenticated_clients"))
 # What stands for an accelerator and its NCCL in tests.
 ACCELERATOR = "tests/support/accelerator"
 NCCL_OF_THREADS = "tests/support/nccl_of_threads.*"
 NCCL_STAND_IN = "tests/support/nccl_stand_in"  # its ranks are processes, too
 ACCELERATOR_NCCL = "tests/support/accelerator_nccl.*"
 # What collectives need of the session.
-SEAM = tuple(f"agent/src/session/{name}.*"
-             for name in ("control_word", "leaving", "say", "last_words", "fail", "spoken_wait"))
+SEAM = tuple(f"agent/src/session/{name}.*" for name in (
+    "engine/control_word", "shutdown/process_exit", "telemetry/say", "shutdown/exit_report", "shutdown/fail",
+    "rendezvous/spoken_wait"))
 # What a session is made of, without a session: time and facts come in.
 SESSION_RULES = tuple(
-    f"agent/src/session/{name}.*" for name in ("amount", "every", "ledger", "phase_watch", "seat_wait", "until")
+    f"agent/src/session/{name}.*" for name in (
+        "api/amount", "api/every", "api/until", "engine/phase_watch", "rendezvous/world_wait", "telemetry/ledger")
 ) + ("agent/src/preemption",)
-COURSE = "agent/src/session/course.*"  # the same of what the control word and the manifest say
+RUN_SCHEDULE = "agent/src/session/engine/run_schedule.*"  # the same of what the control word and the manifest say
 HISTORY = ("agent/src/history/line.*", "agent/src/history/join.*", "agent/src/history")
 PROGRESS = ("agent/src/progress/render.*", "agent/src/progress")
-HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
+HTTP_LINK = ("agent/src/session/link/coordinator_link.*", "agent/src/session/link/make_link.*")
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
 DEVICE_RULES = tuple(f"agent/src/devices/{name}.*"
@@ -94,8 +97,8 @@ DEVICE_RULES = tuple(f"agent/src/devices/{name}.*"
 INTEROP = "agent/src/checkpoint/interop"  # files of PyTorch and safetensors
 TIERS = "agent/src/checkpoint/tiers"  # the one place where checkpoints meet object stores
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/data/loader", "agent/src/session")
-AGENT = (PUBLIC + AGENT_PURE + STAGING_PURE + (STREAMING, PACK, INTEROP, TIERS) + SEAM + (COURSE,) + SESSION_RULES + HISTORY +
-         PROGRESS + METRICS + DEVICE_RULES + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO)
+AGENT = (PUBLIC + AGENT_PURE + STAGING_PURE + (STREAMING, PACK, INTEROP, TIERS) + SEAM + (RUN_SCHEDULE,) +
+         SESSION_RULES + HISTORY + PROGRESS + METRICS + DEVICE_RULES + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO)
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 MDS = ("agent/include/ratoon/mds_*", "agent/src/mds", "agent/src/mds/format")
@@ -163,11 +166,11 @@ PARTS = (
            instead=_AT_THE_DOOR) for path in STAGING_PURE),
     Part(TIERS, BASE + PUBLIC + AGENT_PURE + STAGING_PURE + (PACK, "agent/src/checkpoint") + OBJECTS, target="agent"),
     Part(INTEROP, BASE + PUBLIC + (PACK,), target="agent", is_pure=True, instead=_AT_THE_DOOR),
-    *(Part(path, BASE + PUBLIC + SEAM + ("agent/src/session/seat_wait.*",), target="agent",
+    *(Part(path, BASE + PUBLIC + SEAM + ("agent/src/session/rendezvous/world_wait.*",), target="agent",
            instead="agent/src/torch sees it: keep it without the session's own types") for path in SEAM),
     *(Part(path, BASE + PUBLIC + SESSION_RULES, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in SESSION_RULES),
-    Part(COURSE, BASE + PUBLIC + SESSION_RULES + (COURSE, SEAM[0]) + AGENT_PURE, target="agent", is_pure=True,
+    Part(RUN_SCHEDULE, BASE + PUBLIC + SESSION_RULES + (RUN_SCHEDULE, SEAM[0]) + AGENT_PURE, target="agent", is_pure=True,
          instead=_AT_THE_DOOR),
     *(Part(path, BASE + PUBLIC + HISTORY[:2] + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in HISTORY[:2]),

@@ -39,17 +39,18 @@ class LayeringSelfTest(SelfTest):
     table = layering_test.Table()
 
     def includes(self, path, line, **others):
-        tree = {path: line + "\n", "operator/local/machine.h": _HEAD, "operator/api/pod.h": _HEAD,
-                "base/core/clock.h": _HEAD, "agent/src/session/link.h": _HEAD, **others}
+        tree = {path: line + "\n", "operator/local/members/local_cluster.h": _HEAD, "operator/api/pod.h": _HEAD,
+                "base/core/clock.h": _HEAD, "agent/src/session/link/link.h": _HEAD, **others}
         return layering_test.check_includes(Repository(tree), self.table)
 
     def test_core_does_not_see_the_machine(self):
-        self.expect(self.includes("operator/core/x.cpp", '#include "operator/local/machine.h"'),
-                    'operator/core/x.cpp:1 includes "operator/local/machine.h"', "operator/core may see", "operator/api",
+        self.expect(self.includes("operator/core/x.cpp", '#include "operator/local/members/local_cluster.h"'),
+                    'operator/core/x.cpp:1 includes "operator/local/members/local_cluster.h"', "operator/core may see",
+                    "operator/api",
                     "pass the fact in through Observation")
 
     def test_the_halves_do_not_see_each_other(self):
-        self.expect(self.includes("operator/local/x.cpp", '#include "agent/src/session/link.h"'), "operator/local may see")
+        self.expect(self.includes("operator/local/x.cpp", '#include "agent/src/session/link/link.h"'), "operator/local may see")
         self.expect(self.includes("agent/src/session/x.cpp", '#include "operator/api/pod.h"'), "agent/src/session may see")
 
     def test_libraries_stay_in_their_folders(self):
@@ -62,8 +63,8 @@ class LayeringSelfTest(SelfTest):
 
     def test_the_agent_can_do_without_http(self):
         tree = {"base/http/server.h": _HEAD}
-        self.expect(self.includes("agent/src/session/engine.cpp", '#include "base/http/server.h"', **tree), "is a Link")
-        self.expect_fine(self.includes("agent/src/session/coordinator_link.cpp", '#include "base/http/server.h"', **tree))
+        self.expect(self.includes("agent/src/session/engine/engine.cpp", '#include "base/http/server.h"', **tree), "is a Link")
+        self.expect_fine(self.includes("agent/src/session/link/coordinator_link.cpp", '#include "base/http/server.h"', **tree))
 
     def test_unknown_folders_headers_and_files(self):
         self.expect(self.includes("operator/webhook/x.cpp", ""), "operator/webhook/x.cpp is in no part", "add it to PARTS")
@@ -72,7 +73,7 @@ class LayeringSelfTest(SelfTest):
 
     def test_what_is_allowed_is_allowed(self):
         self.expect_fine(self.includes("operator/core/x.cpp", '#include <map>\n#include "operator/api/pod.h"\n'
-                                       '#include "base/core/clock.h"  // #include "operator/local/machine.h"'))
+                                       '#include "base/core/clock.h"  // #include "operator/local/members/local_cluster.h"'))
 
     def test_pure_parts(self):
         for code, effect in (("#include <thread>", "threads"), ("#include <fstream>", "files"),
@@ -82,13 +83,13 @@ class LayeringSelfTest(SelfTest):
                              ('auto* v = getenv("A");', "the environment"), ("fs::exists(path);", "files"),
                              ("void f(const Clock& clock);", "a clock"), ('#include "base/core/log.h"', "a log"),
                              ("thread_local int n;", "threads"), ('fopen("a", "r");', "files")):
-            for path in ("operator/core/x.cpp", "base/contract/x.cpp", "agent/src/checkpoint/manifest.cpp"):
+            for path in ("operator/core/x.cpp", "base/contract/x.cpp", "agent/src/checkpoint/format/manifest.cpp"):
                 with self.subTest(code=code, path=path):
                     self.expect(layering_test.check_purity(Repository({path: code}), self.table),
                                 f"{path}:1", f"({effect})", "is pure and sees no clock")
         self.expect_fine(layering_test.check_purity(Repository({
             "operator/core/x.cpp": "#include <chrono>\nTimestamp now; // getenv()\nauto later = now + seconds(1);",
-            "agent/src/checkpoint/run_store.cpp": "#include <fstream>"}), self.table))
+            "agent/src/checkpoint/commit/run_store.cpp": "#include <fstream>"}), self.table))
 
     def links(self, text):
         return layering_test.check_links(Repository({

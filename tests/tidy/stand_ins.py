@@ -1,9 +1,11 @@
-"""Words that stand in for a noun, or for a plain word: docs/contribute/style.md says why. Code in pages is not read."""
+"""Words that stand in for a noun, or for a plain word: docs/contribute/style.md says why. Of pages everything but code is
+read, of C++ comments and texts."""
 import re
 
 from repository import Complaint
 
 FOLDERS = ("docs/", "scripts/", "charts/", "crds/", ".github/")
+PROGRAMS = ("base/", "operator/", "agent/", "cli/", "examples/")  # C++
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 WITH_EXAMPLES = ("docs/contribute/style.md",)  # it quotes sentences that are to be avoided
 LIST = "tests/tidy/stand_ins.txt"
@@ -18,12 +20,16 @@ _END = re.compile(r"[.?!|](?=\s|[\"')*]|$)|\n[ \t#/*>]*\n|\n[ \t]*(?=[-*#|])", r
 
 
 def is_read(file):
+    if file.is_cpp:
+        return file.path.startswith(PROGRAMS)
     return (file.path in PAGES or file.path.startswith(FOLDERS)) and "/packages/servers/" not in file.path \
         and not file.path.endswith((".json", ".svg"))
 
 
 def prose(file):
     """The text, for pages with spaces in place of code."""
+    if file.is_cpp:
+        return file.comments_and_literals
     return _CODE_OF_PAGE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), file.text) if file.path.endswith(".md") else file.text
 
 

@@ -1,4 +1,5 @@
-"""Pages, charts and scripts name the noun: no nobody, somebody or whoever, no sentence that begins with Who or What."""
+"""Pages, charts, scripts, and comments and texts of C++ name the noun: no nobody, somebody or whoever, no sentence that
+begins with Who or What."""
 import unittest
 
 import stand_ins
@@ -38,8 +39,16 @@ class StandInsSelfTest(unittest.TestCase):
                      "It says what it does.", "HangTest.NobodyIsBlamed"):
             self.assertEqual(self.found(text), [], text)
 
+    def test_comments_and_texts_of_programs_are_read(self):
+        for text in ("// Nobody waits.", 'fail("it waits for\\n" "nobody");', "int a;  // as somebody does", 'R"(to anybody)"',
+                     "char c = '\"';  // To everybody else\n", 'const char* a = "\\"";  // whoever asks'):
+            for path in ("agent/a.cpp", "base/a.h", "operator/core/a.cpp", "cli/a.cpp", "examples/a/a.cpp"):
+                self.assertEqual(len(self.found(text, path)), 1, (path, text))
+        for text in ("int nobody = 0;", 'call("a"), whatever, say("b");', "bool is_anybody_done() { return x == '/'; }"):
+            self.assertEqual(self.found(text, "agent/a.cpp"), [], text)
+
     def test_other_files_are_not_read(self):
-        for path in ("agent/a.cpp", "docs/contribute/style.md", "docs/run.svg", "scripts/packages/servers/go.mod"):
+        for path in ("tests/unit/a.cpp", "docs/contribute/style.md", "docs/run.svg", "scripts/packages/servers/go.mod"):
             self.assertEqual(self.found("Nobody waits.", path), [], path)
 
     def test_the_list_is_exact(self):

@@ -15,8 +15,8 @@
 
 #include <ratoon/torch.h>
 
-#include "agent/src/torch/collectives/device_collectives.h"
-#include "agent/src/torch/collectives/nccl_collective.h"
+#include "agent/src/torch/collectives/nccl/device_collectives.h"
+#include "agent/src/torch/collectives/nccl/nccl_collective.h"
 #include "tests/support/accelerator/lag.h"
 #include "tests/support/nccl_of_threads.h"
 #include "tests/support/temporary_folder.h"

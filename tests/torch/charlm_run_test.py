@@ -76,7 +76,7 @@ class CharlmRun(unittest.TestCase):
             self.assertRegex(said.splitlines()[-1], "^[abc]{100,}$")
             self.assertEqual(len(re.findall("^attempt", said, re.M)), 30)
             text.write_text("too short")
-            for wrong, why in ((text, "has 9 bytes, and 49 are the least"), (text.parent / "none", "cannot be opened")):
+            for wrong, why in ((text, "has 9 bytes, and at least 49 are needed"), (text.parent / "none", "cannot be opened")):
                 refused = subprocess.run([BIN / "plain_charlm", "--text", wrong], capture_output=True, text=True)
                 self.assertEqual(refused.returncode, 82)
                 self.assertIn(why, refused.stderr)

@@ -24,7 +24,7 @@ using ratoon::Stream;
 using ratoon::StreamOptions;
 using ratoon::test::Batches;
 using ratoon::test::Ids;
-using ratoon::test::Notes;
+using ratoon::test::KeyValueStore;
 using ratoon::test::Numbers;
 using ratoon::test::of;
 using ratoon::test::of_stream;
@@ -38,7 +38,7 @@ class DatasetBatches : public testing::TestWithParam<std::size_t> {
     return ratoon::torch::batches(Numbers(stream.epoch_slots(), notes), stream,
                                   {.rank = rank, .world_size = world, .workers = GetParam()});
   }
-  std::shared_ptr<Notes> notes = std::make_shared<Notes>();
+  std::shared_ptr<KeyValueStore> notes = std::make_shared<KeyValueStore>();
 };
 INSTANTIATE_TEST_SUITE_P(Workers, DatasetBatches, testing::Values(0, 1, 4),
                          [](const auto& workers) { return std::to_string(workers.param); });

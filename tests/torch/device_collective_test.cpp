@@ -19,8 +19,8 @@
 
 #include <ratoon/failure.h>
 
-#include "agent/src/torch/collectives/gradient_buckets.h"
-#include "agent/src/torch/collectives/nccl_collective.h"
+#include "agent/src/torch/collectives/gradients/gradient_buckets.h"
+#include "agent/src/torch/collectives/nccl/nccl_collective.h"
 #include "tests/support/accelerator/counts.h"
 #include "tests/support/accelerator/faults.h"
 #include "tests/support/accelerator/lag.h"
@@ -267,7 +267,7 @@ TEST_F(DeviceCollective, AnOlderNcclIsRefusedWithBothVersions) {
   test::nccl::become_older();
   try {
     static_cast<void>(
-        make_nccl_collective({.device = device_of(0), .share_from_first = [](auto) {}, .look = [] {}}));
+        make_nccl_collective({.device = device_of(0), .broadcast_from_first = [](auto) {}, .look = [] {}}));
     FAIL() << "it was not refused";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.exit_code, 82);

@@ -16,13 +16,13 @@
 
 #include <ratoon/torch.h>
 
-#include "agent/src/torch/collectives/graveyard.h"
+#include "agent/src/torch/collectives/abandoned_collectives.h"
 #include "tests/support/change_world.h"
 
 namespace {
 
 void wait_until_all_has_ended(const std::filesystem::path& file) {
-  while (ratoon::clear_graves() != 0) std::this_thread::yield();
+  while (ratoon::release_finished() != 0) std::this_thread::yield();
   std::printf("all has ended\n");
   std::ofstream{file};
 }

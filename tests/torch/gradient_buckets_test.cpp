@@ -1,4 +1,4 @@
-#include "agent/src/torch/collectives/gradient_buckets.h"
+#include "agent/src/torch/collectives/gradients/gradient_buckets.h"
 
 #include <cmath>
 #include <deque>
@@ -26,11 +26,11 @@ Tensor parameter(at::IntArrayRef shape, at::ScalarType type = at::kFloat) {
   return at::zeros(shape, at::TensorOptions(type)).set_requires_grad(true);
 }
 
-void fill(GradientBuckets& buckets, std::uint32_t wishes, std::uint32_t world_size,
+void fill(GradientBuckets& buckets, std::uint32_t requests, std::uint32_t world_size,
           std::optional<std::uint64_t> samples = std::nullopt) {
   buckets.begin(world_size, samples);
   for (std::size_t piece = 0; piece < buckets.pieces().size(); ++piece) buckets.fill(piece);
-  buckets.tell(wishes);
+  buckets.tell(requests);
 }
 
 // What Gloo would do: all ranks' pieces become their sum.

@@ -1,5 +1,5 @@
 // When a gradient is there, and in which order pieces of gradients are begun.
-#include "agent/src/torch/collectives/gradient_watch.h"
+#include "agent/src/torch/collectives/gradients/gradient_watch.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
@@ -10,7 +10,7 @@
 
 #include <ratoon/failure.h>
 
-#include "agent/src/torch/collectives/piece_turns.h"
+#include "agent/src/torch/collectives/gradients/bucket_schedule.h"
 
 namespace ratoon::gradient_watch_test {
 namespace {
@@ -59,8 +59,8 @@ TEST(GradientWatch, WhatItThrowsComesOutAsItIsAndLeavesBackwardUsable) {
   EXPECT_TRUE(leaves[0].grad().defined());
 }
 
-TEST(PieceTurns, FollowThePiecesWhateverComesFirst) {
-  PieceTurns turns({2, 1, 1, 0}, 3);
+TEST(BucketSchedule, FollowThePiecesWhateverComesFirst) {
+  BucketSchedule turns({2, 1, 1, 0}, 3);
   EXPECT_FALSE(turns.has_full());
   EXPECT_TRUE(turns.note(1));
   EXPECT_TRUE(turns.note(2));
@@ -77,8 +77,8 @@ TEST(PieceTurns, FollowThePiecesWhateverComesFirst) {
   EXPECT_FALSE(turns.has_any());
 }
 
-TEST(PieceTurns, AGradientMayChangeUntilItsPieceIsBegun) {
-  PieceTurns turns({1, 0, 0}, 2);
+TEST(BucketSchedule, AGradientMayChangeUntilItsPieceIsBegun) {
+  BucketSchedule turns({1, 0, 0}, 2);
   EXPECT_TRUE(turns.note(1));
   EXPECT_TRUE(turns.note(1));
   EXPECT_FALSE(turns.has_full()) << "twice the same is not two";

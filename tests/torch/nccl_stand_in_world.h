@@ -1,5 +1,5 @@
-// Ranks of the stand-in for NCCL for its tests: streams that can be held, and worlds whose ranks live in one
-// process.
+// RankGroup of the stand-in for NCCL for its tests: streams that can be held, and worlds whose ranks live in
+// one process.
 #pragma once
 
 #include <condition_variable>

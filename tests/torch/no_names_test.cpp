@@ -1,4 +1,4 @@
-// Ranks that meet and average where the resolver must not be asked: it answers nothing and counts.
+// RankGroup that meet and average where the resolver must not be asked: it answers nothing and counts.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "agent/src/board/ip_address.h"
-#include "agent/src/torch/collectives/meeting.h"
+#include "agent/src/torch/collectives/group_connector.h"
 #include "base/core/unique_fd.h"
 
 namespace {
@@ -60,14 +60,14 @@ TEST_P(NoNames, AreAskedForWhereRanksMeetAndAverage) {
   ASSERT_EQ(::getsockname(listening.get(), address.get(), &address.size), 0);
 
   names_asked_for = 0;
-  std::vector<std::unique_ptr<Meeting>> meetings;
+  std::vector<std::unique_ptr<GroupConnector>> meetings;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     const Rendezvous rendezvous{.host = host,
                                 .port = address.port(),
                                 .listening_fd = listening.get(),
                                 .own_host = host,
                                 .secret = std::string(32, 's')};
-    meetings.push_back(std::make_unique<Meeting>(Meeting::Plan{
+    meetings.push_back(std::make_unique<GroupConnector>(GroupConnector::Plan{
         .rendezvous = rendezvous, .attempt = 1, .rank = rank, .world_size = kRanks, .mark = "same"}));
   }
   std::vector<c10::intrusive_ptr<c10d::Backend>> groups;

@@ -23,13 +23,13 @@ using Ids = std::vector<std::size_t>;
 using Batches = std::vector<Ids>;
 
 // What the copies of a dataset in all workers share.
-struct Notes {
+struct KeyValueStore {
   std::atomic<std::size_t> reads = 0;
   std::atomic<std::size_t> bad = std::size_t(-1);  // this example cannot be read
 };
 
 struct Numbers : ::torch::data::datasets::Dataset<Numbers, std::size_t> {
-  explicit Numbers(std::size_t numbers, std::shared_ptr<Notes> to = std::make_shared<Notes>())
+  explicit Numbers(std::size_t numbers, std::shared_ptr<KeyValueStore> to = std::make_shared<KeyValueStore>())
       : size_(numbers), notes(std::move(to)) {}
   std::size_t get(std::size_t index) override {
     ++notes->reads;
@@ -39,7 +39,7 @@ struct Numbers : ::torch::data::datasets::Dataset<Numbers, std::size_t> {
   }
   std::optional<std::size_t> size() const override { return size_; }
   std::size_t size_;
-  std::shared_ptr<Notes> notes;
+  std::shared_ptr<KeyValueStore> notes;
 };
 
 inline StreamOptions of(std::uint64_t samples, std::uint64_t batch, EpochEnd epoch_end = EpochEnd::kCarry) {

@@ -12,8 +12,8 @@ ratoon_test(torch/own_loop_test LIBS ratoon::agent_torch)
 ratoon_test(torch/gradient_buckets_test LIBS ratoon::agent_torch)
 ratoon_test(torch/gradient_watch_test LIBS ratoon::agent_torch)
 ratoon_test(torch/device_errors_test LIBS ratoon::agent_torch)
-ratoon_test(torch/weights_mark_test LIBS ratoon::agent_torch)
-ratoon_test(torch/meeting_test LIBS ratoon::agent_torch ratoon::base_core)
+ratoon_test(torch/weights_fingerprint_test LIBS ratoon::agent_torch)
+ratoon_test(torch/group_connector_test LIBS ratoon::agent_torch ratoon::base_core)
 ratoon_test(torch/accelerator_test LIBS test_accelerator)
 ratoon_test(torch/numerics_test LIBS ratoon::agent_torch)
 ratoon_test(torch/no_names_test LIBS ratoon::agent_torch ratoon::base_core)
@@ -27,25 +27,35 @@ if(RATOON_WITH_CUDA)
   ratoon_test(torch/nccl_test LIBS ratoon::agent_torch_cuda)
   # The files that call NCCL, over what stands for it.
   ratoon_test(torch/device_collective_test
-    SOURCES device_collective_test.cpp ../support/nccl_of_threads.cpp ../../agent/src/torch/collectives/nccl_collective.cpp
-            ../../agent/src/torch/collectives/nccl_communicator.cpp ../../agent/src/torch/collectives/nccl_version.cpp
+    SOURCES device_collective_test.cpp ../support/nccl_of_threads.cpp
+            ../../agent/src/torch/collectives/nccl/nccl_collective.cpp
+            ../../agent/src/torch/collectives/nccl/nccl_communicator.cpp
+            ../../agent/src/torch/collectives/nccl/nccl_version.cpp
     LIBS test_accelerator ratoon::agent_torch ratoon::base_contract)
-  target_include_directories(device_collective_test BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers)
-  target_include_directories(device_collective_test SYSTEM PRIVATE $<TARGET_PROPERTY:ratoon::nccl,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_include_directories(device_collective_test BEFORE PRIVATE
+    ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl/nccl_headers)
+  target_include_directories(device_collective_test SYSTEM PRIVATE
+    $<TARGET_PROPERTY:ratoon::nccl,INTERFACE_INCLUDE_DIRECTORIES>)
   ratoon_test(torch/averager_test
-    SOURCES averager_test.cpp ../support/nccl_of_threads.cpp ../../agent/src/torch/collectives/nccl_collective.cpp
-            ../../agent/src/torch/collectives/nccl_communicator.cpp ../../agent/src/torch/collectives/nccl_version.cpp
+    SOURCES averager_test.cpp ../support/nccl_of_threads.cpp
+            ../../agent/src/torch/collectives/nccl/nccl_collective.cpp
+            ../../agent/src/torch/collectives/nccl/nccl_communicator.cpp
+            ../../agent/src/torch/collectives/nccl/nccl_version.cpp
     LIBS test_accelerator ratoon::agent_torch ratoon::base_contract)
-  target_include_directories(averager_test BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers)
+  target_include_directories(averager_test BEFORE PRIVATE
+    ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl/nccl_headers)
   target_include_directories(averager_test SYSTEM PRIVATE $<TARGET_PROPERTY:ratoon::nccl,INTERFACE_INCLUDE_DIRECTORIES>)
   ratoon_test(torch/nccl_stand_in_test LIBS nccl_stand_in ratoon::libtorch_cpu)
   ratoon_test(torch/nccl_stand_in_faults_test LIBS nccl_stand_in)
   # An example as it is on GPUs: on the test accelerator, and over the stand-in for NCCL.
   ratoon_program(digits_on_accelerator
-    SOURCES torch/gated_digits.cpp support/accelerator_nccl.cpp ../agent/src/torch/collectives/nccl_collective.cpp
-            ../agent/src/torch/collectives/nccl_communicator.cpp ../agent/src/torch/collectives/nccl_version.cpp
+    SOURCES torch/gated_digits.cpp support/accelerator_nccl.cpp
+            ../agent/src/torch/collectives/nccl/nccl_collective.cpp
+            ../agent/src/torch/collectives/nccl/nccl_communicator.cpp
+            ../agent/src/torch/collectives/nccl/nccl_version.cpp
     LIBS digits_net test_accelerator nccl_stand_in ratoon::agent_torch ratoon::base_contract)
-  target_include_directories(digits_on_accelerator BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers)
+  target_include_directories(digits_on_accelerator BEFORE PRIVATE
+    ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl/nccl_headers)
 endif()
 if(RATOON_WITH_HTTP)
   ratoon_program(average_probe SOURCES torch/average_probe.cpp LIBS ratoon::agent_torch)

@@ -337,7 +337,7 @@ TEST(TrackOptimizers, AParameterThatNothingTracksIsRefusedByItsNumber) {
     test::track(objects, "optimizer", optimizer);
     at::Tensor view = scale.view({3, 2});  // the same memory
     if (is_scale_tracked) test::track(objects, "scale", view);
-    session::TrackedObjects::check_that_all_is_tracked(objects.collect());
+    session::TrackedObjects::check_all_tracked(objects.collect());
   };
   EXPECT_NO_THROW(check(true));
   try {

@@ -1,11 +1,14 @@
-// Amount: so much of a training, in steps, batches, epochs, samples or time, as options write it.
+// Amount: a duration of a training run, in steps, batches, epochs, samples or time, as options write it.
 //
 //   auto amount = ratoon::parse_amount("0.25ep");
 //   if (!amount) std::cerr << amount.error().message() << '\n';
 //   std::cout << ratoon::text_of(*amount);                      // 0.25ep
 //
-//   500st  optimizer steps         90ep, 0.25ep  epochs of the stream     45s, 10m, 2h, 1d, 1h30m  time in
-//   the 500ba  batches                 1000sp        samples training loop
+//   500st          optimizer steps
+//   500ba          batches
+//   90ep, 0.25ep   epochs of the stream
+//   1000sp         samples
+//   45s, 10m, 2h, 1d, 1h30m   time in the training loop
 #pragma once
 
 #include <chrono>
@@ -22,34 +25,39 @@ enum class CountedIn { kSteps, kBatches, kEpochs, kSamples, kTime };
 
 struct Amount {
   CountedIn unit = CountedIn::kSteps;
-  Period period{};  // in units; of kTime, in nanoseconds
+  Period period{};  // in units; for kTime, in nanoseconds
 
   friend bool operator==(const Amount& a, const Amount& b) {
     return a.unit == b.unit && a.period.count == b.period.count && a.period.parts == b.period.parts;
   }
 };
 
-// Where a run stands, counted from its beginning. All of it is in the checkpoint: a resumed run says the same
-// at the same step as one that was never interrupted.
+// The position of a run, counted from its beginning. All of it is in the checkpoint: a resumed run reports
+// the same values at the same step as an uninterrupted run.
 struct RunPosition {
   std::uint64_t steps = 0;              // optimizer steps
   std::uint64_t batches = 0;            // more than steps where gradients are accumulated
   std::uint64_t samples = 0;            // slots of the stream before its cursor
-  std::uint64_t epoch_samples = 0;      // samples of one epoch of the stream; 0: it has no epochs
-  std::chrono::nanoseconds trained{0};  // in the training loop, of all attempts that are in the weights
+  std::uint64_t epoch_samples = 0;      // samples of one epoch of the stream; 0: the stream has no epochs
+  std::chrono::nanoseconds trained{0};  // in the training loop, over all attempts whose steps are in the
+                                        // weights
 };
 
-// A number above 0 and its unit, without spaces; only epochs and time may have a fraction, of up to six
-// places. A number without a unit is refused: elsewhere it means epochs, or batches.
+// Reads a number above 0 and its unit, without spaces. Only epochs and time may have a fraction, of up to six
+// decimal places. A number without a unit is refused, because it means epochs in some options and batches in
+// others.
 [[nodiscard]] Result<Amount> parse_amount(std::string_view text);
 
-// The shortest text that parse_amount() reads as the same; of thirds of an epoch and the like, "1/3ep".
+// Returns the shortest text that parse_amount() reads as the same amount. An epoch fraction without a short
+// decimal form is written as "1/3ep".
 [[nodiscard]] std::string text_of(const Amount& amount);
 
-// What is counted for amounts of this unit: of epochs, samples. Exact, where a fraction of an epoch is not.
+// The exact count behind amounts of this unit. For epochs it counts samples, because a fraction of an epoch
+// is not exact.
 [[nodiscard]] std::uint64_t count_of(const RunPosition& position, CountedIn unit);
 
-// The amount in such counts. Throws std::invalid_argument for epochs of a stream that has none.
+// Returns the amount in the counts of count_of(). Throws std::invalid_argument for epochs if the stream has
+// none.
 [[nodiscard]] Period counts_in(const Amount& amount, const RunPosition& position);
 
 }  // namespace ratoon

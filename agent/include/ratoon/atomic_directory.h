@@ -1,4 +1,4 @@
-// AtomicDirectory: checkpoints that are directories of files, each finished or as if it had never been.
+// AtomicDirectory: checkpoints that are directories of files. Each directory is either complete or ignored.
 //
 //   ratoon::AtomicDirectory saver("out", {.keep = 3});
 //   if (const auto latest = saver.latest()) load(*latest / "model.pt");
@@ -8,29 +8,32 @@
 //     saver.finalize(directory);                      // "out/checkpoint_7", and latest()
 //   }
 //
-// A link in the folder, "latest", names the newest finished directory relatively and is replaced without a
-// moment at which there is none: programs that know nothing of Ratoon follow it. Whatever ends the process,
-// latest() is the directory that was finalized last or, where finalize() did not return, perhaps the one
-// after it, with all its bytes; the folder can be moved or copied. Unfinished directories are never taken;
-// prepare() removes them, and nothing that may be whole: who sets the link back, to go on from an older one,
-// moves the newer ones away first.
+// The link "latest" in the folder names the newest finished directory with a relative path. It is replaced
+// atomically, so programs that do not use Ratoon can follow it at any time.
 //
-// Several ranks write into one directory: each has its own AtomicDirectory with its rank and one barrier for
-// all, and calls prepare() and finalize() at the same places. Rank 0 makes, names and removes; every rank
-// syncs the files that it finds, on its own machine.
+// If the process ends for any reason, latest() is the directory that was finalized last. If finalize() did
+// not return, latest() may be the directory of that call; it then has all its bytes. The folder can be moved
+// or copied. Unfinished directories are never used. prepare() removes them, but no directory that may be
+// complete. To go on from an older directory, first move the newer ones away, then set the link back.
+//
+// Several ranks can write into one directory. Each rank has its own AtomicDirectory with its rank and a
+// barrier for all ranks, and all ranks call prepare() and finalize() at the same places. Rank 0 creates,
+// names and removes directories. Every rank syncs the files that it finds on its own machine.
 //
 //   ratoon::AtomicDirectory saver("out", {.rank = rank, .barrier = [&] { group->barrier()->wait(); }});
 //
-// What cycling_utils made is read and gone on with under its names; of its links, whose paths may have been
-// right on another machine only, the last part counts:
+// Directories that cycling_utils made can be read and continued under their names. Of a link's path only the
+// last component is used, because the rest may have been valid on another machine only:
 //
 //   {.prefix = "AtomicDirectory_checkpoint_", .link = "AtomicDirectory.latest_checkpoint"}
 //   {.prefix = "CHK", .link = "latest_pt"}   // its first versions
 //
-// Thrown is ratoon::Failure: with exit code 84 where the disk refuses, 83 where directories are there and the
-// link is lost or names none of them, so that nobody starts over beside them, or where prepare() finds newer
-// ones than the link's, 82 where the link's name is
-// somebody else's. One thread, and one run at a time in a folder.
+// Functions throw ratoon::Failure with these exit codes:
+//   82  the link's name is taken by a file, or by a link to a directory without the prefix
+//   83  directories exist, but the link is missing or names none of them, so that a new run does not start
+//       beside them; or prepare() finds directories that are newer than the link's
+//   84  the disk refuses an operation
+// Thread contract: one thread, and one run at a time in a folder.
 #pragma once
 
 #include <cstdint>
@@ -44,41 +47,42 @@
 namespace ratoon {
 
 struct AtomicDirectoryOptions {
-  std::string prefix = "checkpoint_";  // of the directories; a number follows
+  std::string prefix = "checkpoint_";  // prefix of the directories' names; a number follows
   std::string link = "latest";
-  // Finished ones, the newest first; 0: all. One is kept always, and so are those whose names end with
-  // "_force", which is cycling_utils' word for it.
+  // How many finished directories to keep, the newest first; 0: all. The newest is always kept, and so are
+  // directories whose names end with "_force", the suffix that cycling_utils uses for this.
   std::uint64_t keep = 2;
   std::uint32_t rank = 0;
-  std::function<void()> barrier{};  // returns once all ranks have called it; none: there is one rank
+  std::function<void()> barrier{};  // returns once all ranks have called it; empty: there is one rank
 };
 
 class AtomicDirectory {
  public:
-  // Makes the folder where it is missing.
+  // Creates the folder if it does not exist.
   explicit AtomicDirectory(std::filesystem::path folder, AtomicDirectoryOptions options = {});
 
-  // The newest finished directory, or nothing.
+  // Returns the newest finished directory, or nothing.
   [[nodiscard]] std::optional<std::filesystem::path> latest() const;
 
-  // A new and empty directory; what was not finished before is removed.
+  // Creates a new, empty directory and removes unfinished ones.
   [[nodiscard]] std::filesystem::path prepare() const;
 
-  // Syncs all that lies in it, makes it latest() under its own name, which it returns, and removes finished
-  // ones that need not be kept. A rank that cannot sync its files throws before the barrier: then no rank
-  // finishes the directory. Where rank 0 cannot give it its name, every rank throws after the last barrier.
+  // Syncs all files in the directory, renames it to its final name, makes it latest() and removes finished
+  // directories that need not be kept. Returns the final path. A rank that cannot sync its files throws
+  // before the barrier, so no rank finishes the directory. If rank 0 cannot rename the directory, every rank
+  // throws after the last barrier.
   std::filesystem::path finalize(const std::filesystem::path& directory) const;
 
  private:
-  struct Found;
+  struct Entry;
   [[nodiscard]] std::optional<std::string> linked_name() const;
-  [[nodiscard]] std::optional<Found> parse(const std::string& name) const;
-  [[nodiscard]] Found find() const;
-  [[nodiscard]] std::vector<Found> finished() const;      // newest first
-  [[nodiscard]] std::set<std::string> cut_short() const;  // what links name that did not come to their place
-  [[nodiscard]] std::string how_to_link(const Found& found) const;
-  [[nodiscard]] std::optional<Found> find_unlinked(const Found& linked) const;
-  void remove_unfinished(const std::optional<Found>& unlinked) const;
+  [[nodiscard]] std::optional<Entry> parse(const std::string& name) const;
+  [[nodiscard]] Entry find() const;
+  [[nodiscard]] std::vector<Entry> finished() const;      // newest first
+  [[nodiscard]] std::set<std::string> cut_short() const;  // directories that interrupted link updates name
+  [[nodiscard]] std::string how_to_link(const Entry& found) const;
+  [[nodiscard]] std::optional<Entry> find_unlinked(const Entry& linked) const;
+  void remove_unfinished(const std::optional<Entry>& unlinked) const;
   void give_name(const std::filesystem::path& directory, const std::string& name) const;
   [[nodiscard]] std::filesystem::path make_link(const std::string& name) const;
   void replace_link(const std::filesystem::path& made) const;

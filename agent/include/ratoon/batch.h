@@ -1,12 +1,12 @@
-// Batch: one rank's share of a batch, as columns of arrays that lie in one piece each.
+// Batch: one rank's share of a batch, as columns. Each column is one contiguous array.
 //
 //   ratoon::Batch batch = loader.next();
 //   std::span<const float> x = batch.column("x").values<float>();  // batch.size() rows, one after the other
 //   for (std::size_t row = 0; row < batch.size(); ++row)
 //     learn(batch.column("text").row(row).text(), batch.slots()[row].number);
 //
-// A Batch is a handle: copies share the memory, and it stays as it is for as long as one of them lives. When
-// the last one goes, the loader uses the memory again.
+// A Batch is a handle: copies share the memory, which does not change while a copy exists. After the last
+// copy is destroyed, the loader reuses the memory.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct BatchBody;
 class ColumnMaker;
 }  // namespace data
 
-// One field of all samples of a batch. Where all rows have the same shape they are stacked into one array;
-// otherwise they lie one after the other without gaps, each with a shape of its own.
+// One field of all samples of a batch. Rows of the same shape are stacked into one array. Rows of different
+// shapes are stored one after the other without gaps, each with its own shape.
 class BatchColumn {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -36,22 +36,23 @@ class BatchColumn {
   [[nodiscard]] std::size_t rows() const { return rows_; }
 
   [[nodiscard]] bool is_stacked() const { return is_stacked_; }
-  // Of the stacked array: the number of rows, then the shape of each. Throws std::logic_error if the rows
-  // differ.
+  // The shape of the stacked array: the number of rows, then the shape of a row. Throws std::logic_error if
+  // the rows differ in shape.
   [[nodiscard]] std::span<const std::uint64_t> shape() const;
 
-  // Of all rows. The first byte's address is a multiple of 64.
+  // The bytes of all rows. The first byte's address is a multiple of 64.
   [[nodiscard]] std::span<const std::byte> bytes() const { return {memory_.get(), bytes_}; }
-  // The same as numbers. Throws std::invalid_argument if they are of another type.
+  // The same bytes as numbers. Throws std::invalid_argument if the column has another type.
   template <class T>
   [[nodiscard]] std::span<const T> values() const {
     check_type(element_type_of<T>());
     return {reinterpret_cast<const T*>(memory_.get()), bytes_ / sizeof(T)};
   }
 
-  // One sample's. Throws std::out_of_range.
+  // One sample's field. Throws std::out_of_range.
   [[nodiscard]] Field row(std::size_t row) const;
-  // Where rows differ: the first byte of each and, as the last number, the end. Empty if they are stacked.
+  // If the rows are not stacked: the offset of each row's first byte, and the total length as the last
+  // number. Empty if they are stacked.
   [[nodiscard]] std::span<const std::uint64_t> offsets() const { return offsets_; }
 
  private:
@@ -63,10 +64,10 @@ class BatchColumn {
   ElementType type_ = ElementType::kBytes;
   std::size_t rows_ = 0;
   bool is_stacked_ = true;
-  std::vector<std::uint64_t> shape_;          // stacked: with the number of rows in front
-  std::vector<std::uint64_t> offsets_;        // otherwise
-  std::vector<std::uint64_t> dimensions_;     // otherwise: those of all rows
-  std::vector<std::uint64_t> dimension_end_;  // and where each row's end
+  std::vector<std::uint64_t> shape_;          // stacked: the number of rows, then the shape of a row
+  std::vector<std::uint64_t> offsets_;        // not stacked
+  std::vector<std::uint64_t> dimensions_;     // not stacked: the dimensions of all rows
+  std::vector<std::uint64_t> dimension_end_;  // not stacked: the end of each row's dimensions in dimensions_
   std::shared_ptr<std::byte> memory_;
   std::size_t capacity_ = 0;
   std::size_t bytes_ = 0;
@@ -74,27 +75,29 @@ class BatchColumn {
 
 class Batch {
  public:
-  // Batches that the run took before it.
+  // The number of batches that the run took before this one.
   [[nodiscard]] std::uint64_t index() const;
-  // The epoch of the stream that it begins in, and the batches that began in that epoch before it.
+  // The epoch of the stream in which the batch begins, and the number of batches that began in that epoch
+  // before it.
   [[nodiscard]] std::uint64_t epoch() const;
   [[nodiscard]] std::uint64_t index_in_epoch() const;
 
-  // The slots of all ranks, and those of this one.
+  // The slots of all ranks, and the slots of this rank.
   [[nodiscard]] SlotRange range() const;
   [[nodiscard]] SlotRange share() const;
-  // What each row is: slot, epoch, source and sample.
+  // Slot, epoch, source and sample of each row.
   [[nodiscard]] std::span<const Slot> slots() const;
 
-  // Rows: samples of this rank. May be none, where there are more ranks than slots; columns then have the
-  // type and the shape of a row that the data set declares or, where it declares none or samples are
-  // augmented, those of the first sample of range().
+  // The number of rows: samples of this rank. It can be 0 if there are more ranks than slots. Columns then
+  // have the type and row shape that the data set declares. If it declares none, or if samples are augmented,
+  // they have those of the first sample of range().
   [[nodiscard]] std::size_t size() const;
-  // What this rank's mean counts in the mean of all: its part of the slots. Those of all ranks sum to 1.
+  // The weight of this rank's mean in the mean of all ranks: its fraction of the slots. The weights of all
+  // ranks sum to 1.
   [[nodiscard]] double weight() const;
 
   [[nodiscard]] std::span<const BatchColumn> columns() const;
-  // Throws std::invalid_argument that lists the names there are.
+  // Throws std::invalid_argument that lists the existing names.
   [[nodiscard]] const BatchColumn& column(std::string_view name) const;
 
   // ---- for the loader

@@ -1,5 +1,5 @@
-// ConcatDataset: several data sets of the same columns as one, numbered one after the other. What is to be
-// mixed by weight is not joined: it is several sources of one Stream.
+// ConcatDataset: several data sets with the same columns as one, numbered one after the other. To mix data
+// sets by weight, use several sources of one Stream instead.
 //
 //   auto cifar = ratoon::ConcatDataset::of({batch_1, batch_2, batch_3, batch_4, batch_5});
 //
@@ -18,23 +18,24 @@ namespace ratoon {
 
 class ConcatDataset final : public Dataset {
  public:
-  // Throws std::invalid_argument if there is no part, or two differ in the names or types of their columns.
+  // Throws std::invalid_argument if there is no part, or if two parts differ in the names or types of their
+  // columns.
   explicit ConcatDataset(std::vector<std::shared_ptr<const Dataset>> parts);
   [[nodiscard]] static std::shared_ptr<ConcatDataset> of(std::vector<std::shared_ptr<const Dataset>> parts);
 
   [[nodiscard]] std::uint64_t size() const override { return ends_.back(); }
-  // A shape that parts differ in varies.
+  // If the parts differ in a column's shape, the column has no fixed shape.
   [[nodiscard]] std::span<const Column> columns() const override { return columns_; }
-  // Of the parts' digests, in their order.
+  // A digest over the digests of the parts, in their order.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
-  // A part without shards is one.
+  // A part without shards counts as one shard.
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
   void expect(std::span<const std::uint64_t> ids) const override;
   void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
  private:
-  // The part that has the sample, and its first id.
+  // The index of the part that has the sample, and the first id of a part.
   [[nodiscard]] std::size_t part_of(std::uint64_t id) const;
   [[nodiscard]] std::uint64_t first_of(std::size_t part) const { return part == 0 ? 0 : ends_[part - 1]; }
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> ids_of_parts(

@@ -1,6 +1,5 @@
-// DataLoader: the batches of a stream, read ahead by threads and handed out in order. Which samples a batch
-// has, and what augmentation does to them, depends on the stream alone: not on threads, speed, ranks or
-// restarts.
+// DataLoader: the batches of a stream, prefetched by threads and returned in order. The samples of a batch
+// and their augmentation depend on the stream only, not on threads, speed, ranks or restarts.
 //
 //   auto digits = ratoon::RecordDataset::open("digits.bin", {...});
 //   ratoon::Stream stream({.global_batch = 256, .seed = 17, .sources = {ratoon::source_of(*digits)}});
@@ -8,14 +7,15 @@
 //   while (stream.epoch() < 90) {
 //     ratoon::Batch batch = loader.next();
 //     train(batch);
-//     loader.advance(batch);  // only now does it count: what was fetched and not trained comes again
+//     loader.advance(batch);  // only now it counts: a batch that was not trained is returned again
 //   }
 //
-// The position is the stream's: save it with stream.save_state(), and after stream.load_state() the next
-// next() goes on from there. Any change of the stream or of the share takes effect at the next next().
+// The stream has the position: save it with stream.save_state(). After stream.load_state() the next call of
+// next() continues from there. Any change of the stream or of the share takes effect at the next call of
+// next().
 //
-// Thread contract: one thread; stop() from any. The stream outlives the loader and is used by the same
-// thread.
+// Thread contract: one thread; stop() may be called from any thread. The stream must outlive the loader and
+// is used by the same thread.
 #pragma once
 
 #include <cstddef>
@@ -33,62 +33,62 @@
 namespace ratoon {
 
 namespace data {
-struct Course;
-class Prefetcher;
+struct LoaderPlan;
+class BatchPrefetcher;
 }  // namespace data
 
 struct LoaderOptions {
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
-  std::uint32_t threads = 2;  // 0: next() reads by itself, when it is called
-  // Read ahead of the one that was handed out; their memory is the loader's.
+  std::uint32_t threads = 2;  // 0: next() reads by itself when it is called
+  // How many batches are read ahead of the batch that was returned last. The loader owns their memory.
   std::uint32_t prefetch_batches = 2;
-  // How many batches ahead data sets are told what will be read (Dataset::expect), so that they can fetch it.
+  // How many batches ahead data sets learn which samples will be read (Dataset::expect), so that they can
+  // fetch them.
   std::uint32_t expect_batches = 16;
 
-  // Changes a sample after it was read, by many threads at once. Draws what it needs from its second
-  // argument.
+  // Changes a sample after it was read. Several threads call it at once. It draws its random numbers from its
+  // second argument.
   std::function<void(Sample&, SampleRandom&)> augment{};
-  std::string purpose = "augment";  // another one draws other numbers
+  std::string purpose = "augment";  // part of the random key: another purpose draws other numbers
 
-  // Where the columns lie; at least so many bytes, at an address that is a multiple of 64. For memory that is
-  // pinned or shared; otherwise ordinary memory.
+  // Allocates the memory of a column: at least this many bytes, at an address that is a multiple of 64. Set
+  // it for pinned or shared memory. Empty: ordinary memory.
   std::function<std::shared_ptr<std::byte>(std::size_t bytes)> allocate{};
 };
 
-// What a stream has to know of a data set; its digest is its name, so that a run goes on over the same data
-// only.
+// Describes a data set to a stream. The data set's digest is the source's name, so a run resumes over the
+// same data only.
 [[nodiscard]] Source source_of(const Dataset& data, double weight = 1);
 
 class DataLoader {
  public:
-  // A data set for each source of the stream, in their order, all with the same columns. Throws
-  // std::invalid_argument where they do not fit.
+  // Takes a data set for each source of the stream, in their order. All have the same columns. Throws
+  // std::invalid_argument if they do not fit.
   DataLoader(std::vector<std::shared_ptr<const Dataset>> sources, Stream& stream, LoaderOptions options = {});
   DataLoader(std::shared_ptr<const Dataset> source, Stream& stream, LoaderOptions options = {});
   ~DataLoader();  // stop()
   DataLoader(const DataLoader&) = delete;
   DataLoader& operator=(const DataLoader&) = delete;
 
-  // The batch after the last one; waits for it. What a data set or augmentation throws comes out here, of the
-  // batch that it belongs to, as a Failure or std::runtime_error that names the sample (the original is
-  // nested in it). The same batch is then tried again by the next call: nothing is ever skipped in silence.
-  // Within the loop of a Session its wait is booked as Phase::kData.
-  // Throws Interrupted after stop().
+  // Waits for the batch after the last one and returns it. If a data set or an augmentation throws, the call
+  // for that batch throws a Failure or std::runtime_error that names the sample; the original exception is
+  // nested in it. The next call tries the same batch again: no batch is skipped. Within the loop of a Session
+  // the wait is recorded as Phase::kData. Throws Interrupted after stop().
   [[nodiscard]] Batch next();
 
-  // The batch was trained: moves the stream on by it. Batches are trained in the order in which they were
-  // handed out, each once; throws std::invalid_argument for any other.
+  // Marks the batch as trained and advances the stream by it. Batches are trained in the order in which they
+  // were returned, each once. Throws std::invalid_argument for any other batch.
   void advance(const Batch& batch);
 
-  // The next next() begins again with the first batch that was not trained.
+  // The next call of next() returns the first batch that was not trained.
   void rewind();
 
-  // Another place in the world, as of the next next().
+  // Sets another rank or world size, from the next call of next().
   void set_share(std::uint32_t rank, std::uint32_t world_size);
 
-  // Ends all reading: threads stop after the sample that they are at, a data set that waits for bytes is told
-  // to give up (Sample::stop), and a next() that waits throws Interrupted, as does every later one.
+  // Ends all reading. Threads stop after their current sample, a data set that waits for bytes is asked to
+  // stop (Sample::stop), and a waiting next() and every later one throw Interrupted.
   void stop() noexcept;
 
  private:
@@ -98,9 +98,10 @@ class DataLoader {
   std::uint32_t rank_;
   std::uint32_t world_size_;
   std::string purpose_;
-  std::shared_ptr<data::Course> course_;  // what is read ahead; none: next() begins where the stream is
-  std::uint64_t next_ = 0;                // the number of the batch that next() hands out
-  std::unique_ptr<data::Prefetcher> prefetcher_;
+  std::shared_ptr<data::LoaderPlan>
+      loader_plan_;         // prefetched batches; null: next() begins at the stream's position
+  std::uint64_t next_ = 0;  // the number of the batch that next() returns
+  std::unique_ptr<data::BatchPrefetcher> prefetcher_;
 };
 
 }  // namespace ratoon

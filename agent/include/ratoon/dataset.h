@@ -1,5 +1,6 @@
-// Dataset: samples that can be read in any order. Ratoon brings MdsDataset, RecordDataset, FolderDataset and
-// MemoryDataset; anything that can say its size, read by number and name its content can be one.
+// Dataset: samples that can be read in any order. Ratoon has MdsDataset, RecordDataset, FolderDataset and
+// MemoryDataset. Derive from Dataset for other data: it needs a size, a read by number and a digest of its
+// content.
 //
 //   class Squares : public ratoon::Dataset {
 //    public:
@@ -31,12 +32,13 @@
 
 namespace ratoon {
 
-// What a data set says of a field of all its samples.
+// One field that all samples of a data set have.
 struct Column {
   std::string name{};
-  // Where only each sample says it, as an array of MDS may, kBytes; the field has its own.
+  // kBytes if the type varies between samples, as an array of MDS may; the field of each sample has its own
+  // type.
   ElementType type = ElementType::kBytes;
-  // The same for all samples; nothing where it varies from one to the next.
+  // The shape that all samples share; nothing if it varies between samples.
   std::optional<std::vector<std::uint64_t>> shape{};
 };
 
@@ -47,26 +49,27 @@ class Dataset {
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   [[nodiscard]] virtual std::span<const Column> columns() const = 0;
 
-  // Names the content, never the place: equal data has equal digests wherever it lies. A checkpoint's stream
-  // goes on only over the data it began with.
+  // Identifies the content, not the location: equal data has equal digests everywhere. A checkpoint's stream
+  // continues only over the data that it began with.
   [[nodiscard]] virtual std::string digest() const = 0;
 
-  // Fills `into` with the fields of all columns, in their order. `id` is below size(). Throws Failure where
-  // the data cannot be had or is not what it should be; it never gives wrong data.
+  // Fills `into` with the fields of all columns, in their order. `id` is below size(). Throws Failure if the
+  // data cannot be read or is damaged; it never returns wrong data.
   virtual void read(std::uint64_t id, Sample& into) const = 0;
 
-  // Samples of each shard, in the order of their ids, where neighbours are cheaper to read than others; empty
-  // where any order costs the same. Order::kBlocks needs it.
+  // The number of samples of each shard, in the order of their ids, if reading neighbours is cheaper than
+  // reading in any order. Empty if any order costs the same. Order::kBlocks needs it.
   [[nodiscard]] virtual std::vector<std::uint64_t> shard_sizes() const { return {}; }
 
-  // A hint: these are read next, in this order, behind all that was expected before. A data set that fetches
-  // from afar starts to, and keeps what is expected.
+  // A hint: these samples are read next, in this order, after all samples that were expected before. A remote
+  // data set starts to fetch them and keeps them.
   virtual void expect(std::span<const std::uint64_t> ids) const { (void)ids; }
-  // Takes the hint of one expect() with these very ids back: they were read, or the position has moved and
-  // they will not be. Ids that nobody expects are all right.
+  // Withdraws the hint of one expect() with the same ids: the samples were read, or the position has changed
+  // and they will not be read. Ids that are not expected are ignored.
   virtual void expect_no_more(std::span<const std::uint64_t> ids) const { (void)ids; }
 
-  // The number of a column by its name. Throws std::invalid_argument that lists the names there are.
+  // Returns the number of the column with this name. Throws std::invalid_argument that lists the existing
+  // names.
   [[nodiscard]] std::size_t column(std::string_view name) const;
 };
 

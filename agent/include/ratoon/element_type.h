@@ -1,4 +1,4 @@
-// ElementType: what the bytes of an array are.
+// ElementType: the type of the elements of an array.
 //
 //   static_assert(ratoon::size_of(ratoon::ElementType::kFloat32) == 4);
 //   std::cout << ratoon::name_of(ratoon::ElementType::kInt64) << '\n';  // int64
@@ -13,7 +13,7 @@
 namespace ratoon {
 
 enum class ElementType : std::uint8_t {
-  kBytes,  // as they are: a file, or something that only the user can read
+  kBytes,  // raw bytes: a file, or a format that only the user's code reads
   kText,   // UTF-8
   kUint8,
   kInt8,
@@ -26,7 +26,7 @@ enum class ElementType : std::uint8_t {
   kFloat16,
   kFloat32,
   kFloat64,
-  // Of tensors in checkpoints; no data set has columns of these.
+  // Only for tensors in checkpoints; data sets have no columns of these types.
   kBool,
   kBfloat16,
   kFloat8E4m3Fn,
@@ -34,7 +34,7 @@ enum class ElementType : std::uint8_t {
   kComplex64,
 };
 
-// Bytes an element takes, little-endian; 1 for bytes and text.
+// The bytes of an element, stored little-endian; 1 for bytes and text.
 [[nodiscard]] constexpr std::size_t size_of(ElementType type) {
   switch (type) {
     case ElementType::kUint16:
@@ -105,8 +105,8 @@ enum class ElementType : std::uint8_t {
   return "unknown";
 }
 
-// The type of a C++ number: element_type_of<float>() is kFloat32. std::byte is kBytes. No type, such as bool,
-// is taken for another one of its size.
+// The ElementType of a C++ number: element_type_of<float>() is kFloat32. std::byte is kBytes. A type without
+// an ElementType, such as bool, does not compile, even if another type has its size.
 template <class T>
 [[nodiscard]] constexpr ElementType element_type_of() {
   if constexpr (std::same_as<T, std::byte>)

@@ -1,10 +1,10 @@
-// Every: how often something is done, on positions that are in the checkpoint: a run that resumes in the
-// middle of an epoch validates and saves at the same steps as one that was never interrupted.
+// Every: how often an action is done, counted on positions that are in the checkpoint. A run that resumes in
+// the middle of an epoch validates and saves at the same steps as an uninterrupted run.
 //
 //   const auto validate_every = ratoon::Every::parse("0.25ep").value();
 //   if (validate_every.is_due(before_the_step, after_the_step)) validate();
 //
-// Ranks pass time at different moments: of what all do together by time, one of them decides for all.
+// Ranks pass a time at different moments. For a collective action by time, one rank decides for all.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace ratoon {
 
 class Every {
  public:
-  // Each throws std::invalid_argument for nothing, or less.
+  // Each throws std::invalid_argument for 0 or less.
   [[nodiscard]] static Every steps(std::uint64_t count) { return of(CountedIn::kSteps, {.count = count}); }
   [[nodiscard]] static Every batches(std::uint64_t count) {
     return of(CountedIn::kBatches, {.count = count});
@@ -31,16 +31,16 @@ class Every {
     return of(CountedIn::kSamples, {.count = count});
   }
   [[nodiscard]] static Every duration(std::chrono::nanoseconds time);
-  // For saves: as often as pays, by what a save costs and how often something is lost.
+  // For saves: chooses the interval from the cost of a save and the rate of interruptions.
   [[nodiscard]] static Every automatic() { return Every(std::nullopt); }
-  // What parse_amount() reads, and "auto".
+  // Reads the amounts of parse_amount(), and "auto".
   [[nodiscard]] static Result<Every> parse(std::string_view text);
 
   [[nodiscard]] bool is_automatic() const { return !amount_; }
-  // Time, where it is automatic.
+  // kTime if the interval is automatic.
   [[nodiscard]] CountedIn unit() const { return amount_ ? amount_->unit : CountedIn::kTime; }
-  // Whether a multiple of it, counted from the run's beginning, was passed on the way. Throws
-  // std::invalid_argument if it is automatic.
+  // Whether a multiple of the interval, counted from the run's beginning, lies between the positions. Throws
+  // std::invalid_argument if the interval is automatic.
   [[nodiscard]] bool is_due(const RunPosition& before, const RunPosition& after) const;
   [[nodiscard]] std::string text() const { return amount_ ? text_of(*amount_) : "auto"; }
 

@@ -1,4 +1,4 @@
-// What a training function may see thrown by Ratoon.
+// Exceptions that Ratoon throws into a training function.
 //
 //   try { ... } catch (const ratoon::Interrupted&) { throw; } catch (...) { ... }  // train() calls again
 #pragma once
@@ -9,9 +9,9 @@
 
 namespace ratoon {
 
-// The world changed. The training function unwinds and is called again. It is not an error, and no
-// std::exception either: a handler of those around the loop lets it pass. One that a program throws by itself
-// while the world has not changed is an error of the program, as any other exception is.
+// The world changed. The training function unwinds and is called again. This is not an error, and the class
+// does not derive from std::exception: a handler of std::exception around the loop lets it pass. If a program
+// throws it while the world has not changed, it is an error of the program, as any other exception is.
 class Interrupted {
  public:
   explicit Interrupted(std::string why) : why_(std::move(why)) {}
@@ -25,7 +25,7 @@ class Interrupted {
   std::string why_;
 };
 
-// The process cannot go on; train() prints the sentence and returns the exit code (README, "Exit codes").
+// The process cannot go on. train() prints the message and returns the exit code (README, "Exit codes").
 class Failure : public std::runtime_error {
  public:
   Failure(int code, const std::string& sentence) : std::runtime_error(sentence), exit_code(code) {}

@@ -1,5 +1,5 @@
-// FolderDataset: files in a folder a class, numbered as torchvision's DatasetFolder and ImageFolder number
-// them.
+// FolderDataset: files in one folder per class, numbered in the order of torchvision's DatasetFolder and
+// ImageFolder.
 //
 //   train/cat/0001.jpg  train/cat/0002.jpg  train/dog/a/0001.jpg
 //
@@ -14,7 +14,7 @@
 //    .columns = {{.name = "image", .type = ratoon::ElementType::kUint8, .shape = {{28, 28}}}},
 //    .decode = [](std::span<const std::byte> file, ratoon::Sample& into) { ... into.add(...) ... }}
 //
-// Thread contract: any thread; `decode` is called by several at once.
+// Thread contract: any thread; several threads call `decode` at once.
 #pragma once
 
 #include <cstddef>
@@ -31,22 +31,22 @@
 
 namespace ratoon {
 
-// What names the content of a folder. Each costs more than the one before.
+// The parts of a folder's content that its digest covers. Each costs more than the one before.
 enum class FolderDigest {
-  kNames,          // of classes and files. What opening the folder reads anyway
-  kNamesAndSizes,  // asks for the size of each file: a second a million on a local disk, minutes over a
+  kNames,          // names of classes and files, which opening the folder reads anyway
+  kNamesAndSizes,  // also the size of each file: a second per million files on a local disk, minutes over a
                    // network
   kContents,       // reads every byte
 };
 
 struct FolderOptions {
-  // A file counts if its name ends with one of these, in letters of any case; {""} counts all. These are
-  // those of torchvision's ImageFolder.
+  // A file is a sample if its name ends with one of these, in upper or lower case; {""} takes all files. The
+  // defaults are those of torchvision's ImageFolder.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                          ".pgm", ".tif",  ".tiff", ".webp"};
   bool allows_empty_classes = false;
-  // What `decode` adds, in its order. Without it: one column, "bytes", with the file as it is. The class is
-  // the last column in any case: "label", an std::int64_t.
+  // The fields that `decode` adds, in its order. Without `decode` there is one column, "bytes", with the
+  // file's bytes. The class is always the last column: "label", an std::int64_t.
   std::vector<Column> columns{};
   std::function<void(std::span<const std::byte> file, Sample& into)> decode{};
   FolderDigest digest = FolderDigest::kNamesAndSizes;
@@ -54,21 +54,22 @@ struct FolderOptions {
 
 class FolderDataset final : public Dataset {
  public:
-  // Throws Failure if there is no class, a class has no file, or a folder cannot be read: nothing is left out
-  // in silence. Links are followed; one that leads back to a folder around it is refused.
+  // Throws Failure if there is no class, if a class has no file, or if a folder cannot be read: no file is
+  // skipped silently. Symbolic links are followed; a link to a folder that contains it is refused.
   FolderDataset(std::filesystem::path root, FolderOptions options);
   [[nodiscard]] static std::shared_ptr<FolderDataset> open(std::filesystem::path root, FolderOptions options);
   ~FolderDataset() override;
 
-  // The names of the classes; the place of each is its label.
+  // The names of the classes; the index of each is its label.
   [[nodiscard]] const std::vector<std::string>& classes() const;
-  // Below the root, such as "dog/a/0001.jpg".
+  // The path below the root, such as "dog/a/0001.jpg".
   [[nodiscard]] std::string file_of(std::uint64_t id) const;
   [[nodiscard]] std::int64_t label_of(std::uint64_t id) const;
 
   [[nodiscard]] std::uint64_t size() const override;
   [[nodiscard]] std::span<const Column> columns() const override { return options_.columns; }
-  // Of what FolderDigest says, never of where the root is. Computed when it is first asked for.
+  // A digest over the content that FolderDigest selects, never over the root's path. The first call computes
+  // it.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
 
@@ -81,7 +82,7 @@ class FolderDataset final : public Dataset {
   FolderOptions options_;
   std::unique_ptr<const Files> files_;
   mutable std::mutex mutex_;
-  mutable std::string digest_;  // empty until it is asked for; guarded by mutex_
+  mutable std::string digest_;  // empty until the first call of digest(); guarded by mutex_
 };
 
 }  // namespace ratoon

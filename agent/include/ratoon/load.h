@@ -1,17 +1,17 @@
-// load(): what a run trained, for evaluation: no session, nothing written, nothing locked. The run may be
-// training meanwhile.
+// load(): reads trained weights for evaluation. It starts no session, writes nothing and locks nothing. The
+// run may still be training.
 //
 //   Net net;
 //   const auto from = ratoon::load("checkpoints/digits", "net", *net);     // its newest checkpoint
 //   std::printf("step %llu\n", static_cast<unsigned long long>(from.step.value_or(0)));
 //
 //   ratoon::load({.place = "s3://bucket/runs/digits", .step = 1200}, "net", *net, "ema", ema);
-//   ratoon::load("checkpoints/digits/weights.safetensors", "net", *net);   // what a run leaves at its end
+//   ratoon::load("checkpoints/digits/weights.safetensors", "net", *net);   // written at the end of a run
 //
 //   const auto tensors = ratoon::load_tensors({.place = "checkpoints/digits"}, {"net.last.bias"});
 //
-// Names are those that the run gave to track(); what else the checkpoint has stays in it. Every byte of a
-// checkpoint is verified before it gets into an object. Generators of random numbers are left as they are.
+// Names are those that the run passed to track(). Other objects of the checkpoint are not read. Every byte of
+// a checkpoint is verified before it is written into an object. Random number generators are not changed.
 #pragma once
 
 #include <concepts>
@@ -35,32 +35,32 @@
 namespace ratoon {
 
 struct LoadFrom {
-  // A run's folder, <save folder>/<run name>, or its place in a store; one of its manifests, which names one
-  // checkpoint; or a file NAME.safetensors, which has no sums to verify.
+  // A run's folder, <save folder>/<run name>; the run's URL in a store; one manifest, which names one
+  // checkpoint; or a file NAME.safetensors, which has no checksums.
   std::string place{};
-  std::optional<std::uint64_t> step{};  // none: the newest that is sound
-  std::uint32_t rank = 0;               // what is not shared is this rank's
+  std::optional<std::uint64_t> step{};  // none: the newest intact checkpoint
+  std::uint32_t rank = 0;               // objects that are not shared are read as this rank's
   StoreOptions store_options{};
 };
 
 struct LoadedFrom {
-  std::string what{};                      // the manifest or file, as messages call it
-  std::optional<std::uint64_t> step{};     // none: a file that does not say
-  std::vector<std::string> passed_over{};  // why newer checkpoints were not taken, a sentence each
+  std::string what{};                      // the manifest or file, as messages name it
+  std::optional<std::uint64_t> step{};     // none: the file does not contain a step
+  std::vector<std::string> passed_over{};  // why newer checkpoints were not used, one sentence each
 };
 
-// An object and what fills it.
+// An object, and the function that fills it.
 struct LoadTarget {
   std::string name{};
   std::function<void(StateReader&)> load{};
 };
 
-// What the templates below come to. Throws a Failure that says what is missing or does not fit, and where:
-// exit code 82 where that is the program or the place, 83 where checkpoints are damaged, 84 where the disk or
-// the store refuses. Nothing is changed unless all names, types and shapes fit.
+// The templates below call this function. Throws a Failure that says what is missing or does not fit, and
+// where. Its exit code is 82 for an error of the program or the place, 83 for damaged checkpoints, and 84 if
+// the disk or the store refuses. No object is changed unless all names, types and shapes fit.
 LoadedFrom load_targets(const LoadFrom& from, const std::vector<LoadTarget>& targets);
 
-// Of an object with a TrackAdapter, such as a module of LibTorch.
+// For an object with a TrackAdapter, such as a module of LibTorch.
 template <class T>
   requires(requires(T& object, StateReader& in) { TrackAdapter<T>::load(object, in); })
 [[nodiscard]] LoadTarget load_target(std::string name, T& object) {
@@ -88,7 +88,7 @@ void add_targets(std::vector<LoadTarget>& targets, std::string name, T& object, 
   add_targets(targets, std::forward<Rest>(rest)...);
 }
 
-// Names and objects in turn.
+// The arguments are names and objects in turn.
 template <class T, class... Rest>
 LoadedFrom load(const LoadFrom& from, std::string name, T& object, Rest&&... rest) {
   std::vector<LoadTarget> targets;
@@ -106,8 +106,8 @@ struct TensorValue {
   std::vector<std::byte> bytes{};  // row-major and little-endian
 };
 
-// Whole tensors by the names that they have in the checkpoint, "net.last.bias"; `ratoon checkpoint show`
-// lists them. Throws as load_targets() does.
+// Returns whole tensors by their names in the checkpoint, such as "net.last.bias"; `ratoon checkpoint show`
+// lists the names. Throws as load_targets() does.
 [[nodiscard]] std::map<std::string, TensorValue> load_tensors(const LoadFrom& from,
                                                               const std::vector<std::string>& names);
 

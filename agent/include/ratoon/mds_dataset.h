@@ -1,4 +1,4 @@
-// MdsDataset: shards as MosaicML Streaming writes them (MDS, version 2), in a folder, on a web server or in
+// MdsDataset: shards in the format of MosaicML Streaming (MDS, version 2), in a folder, on a web server or in
 // an S3-compatible store.
 //
 //   auto digits = ratoon::MdsDataset::open("data/digits", {.split = "train"});
@@ -8,18 +8,18 @@
 //
 //   auto far = ratoon::MdsDataset::open("s3://bucket/digits", {.cache_folder = "/scratch/shards"});
 //
-// What a column becomes (docs/reference/mds.md has every encoding):
+// The type of a column's field follows from its encoding (docs/reference/mds.md has every encoding):
 //   int, uint8 ... float64     a number
-//   ndarray...                 an array of the type and shape that the encoding's name or the sample says
-//   str, json, str_int, ...    text; mds_values.h reads the numbers that are written out
+//   ndarray...                 an array of the type and shape that the encoding or the sample gives
+//   str, json, str_int, ...    text; mds_values.h parses the numbers in it
 //   bytes, jpeg, png           bytes; mds_values.h reads the height, width and channels of images
 //   pil                        uint8, (height, width) or (height, width, bytes of a pixel)
-//   jpeg_array, list[...]      bytes; elements() takes them apart
+//   jpeg_array, list[...]      bytes; elements() splits them
 //   pkl                        refused
 //
-// Fields lie in the shard's mapping wherever they can, at any alignment. They live until their sample's next
-// begin(), which read() is, while the data set lives: the sample holds its shard, which may have been given
-// up by then.
+// If possible, fields point into the shard's mapping, at any alignment. They are valid until the next begin()
+// of their sample, which read() calls, while the data set exists. The sample holds a reference to its shard,
+// so the data set may release the shard earlier.
 //
 // Thread contract: any thread. No lock is taken once a shard is open.
 #pragma once
@@ -40,64 +40,64 @@
 namespace ratoon {
 
 struct MdsOptions {
-  std::string split{};  // the folder below each of the data set's that holds its index.json: "train"
+  std::string split{};  // the subfolder with the index.json, in each of the data set's folders: "train"
 
-  // ---- data sets that are elsewhere: http(s)://host/path, s3://bucket/prefix
-  // Where fetched shards are kept, unpacked; several processes and data sets share it. Given for a folder of
-  // this machine as well, its shards are copied from there first: for volumes that are slow.
+  // ---- remote data sets: http(s)://host/path, s3://bucket/prefix
+  // The folder for fetched and unpacked shards. Several processes and data sets can share it. If the data set
+  // is a local folder, its shards are copied to this folder first, which helps with slow volumes.
   std::filesystem::path cache_folder{};
-  // Of all files in it: those go first that are not needed soon. 0: no limit.
+  // The limit for all files in the cache. Files that are not needed soon are evicted first. 0: no limit.
   std::uint64_t cache_bytes_max = 0;
   StoreOptions store{};
-  std::uint32_t fetch_threads = 4;  // that fetch, unpack and check shards before they are read
+  std::uint32_t fetch_threads = 4;  // threads that fetch, unpack and check shards before they are read
 
-  // ---- files of this machine
-  // A shard's hashes are checked when a process opens it for the first time. Switching that off is for
-  // folders that something else has checked; lengths and offsets are checked all the same, and what is
-  // fetched is.
+  // ---- local files
+  // A shard's hashes are checked when a process opens it for the first time. Set false only for folders that
+  // another program has checked. Lengths and offsets are still checked, and so are the hashes of fetched
+  // shards.
   bool verifies_local_files = true;
-  // Whether shards are mapped. A mapped file that somebody else cuts short, or that the disk cannot read,
-  // ends the process with SIGBUS, and no program can prevent that. Where files may change, or a network's
-  // volume may go, read them into memory instead.
+  // Whether shards are mapped. If another process truncates a mapped file, or if the disk cannot read it, the
+  // process ends with SIGBUS, and no program can prevent that. Set false if files may change or a network
+  // volume may be lost: shards are then read into memory.
   bool maps_files = true;
-  // Of shards that are in memory, unpacked or read: more are given up, those first that nobody expects and
-  // that were not read lately. A compressed shard takes more while it is fetched into a cache, and that is
-  // not counted: its bytes and those it unpacks to, for each thread that does so.
+  // The limit for shards in memory, unpacked or read. Above it, shards are released: first those that are not
+  // expected, the least recently used first. While a compressed shard is fetched into a cache, each thread
+  // also needs memory for its compressed and unpacked bytes, which is not counted.
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;
 };
 
 class MdsDataset final : public Dataset {
  public:
-  // `uri` is a folder ("data/digits", "file:///data/digits") or a URL. Throws Failure if there is no index,
-  // or one that cannot be read.
+  // `uri` is a folder ("data/digits", "file:///data/digits") or a URL. Throws Failure if the index is missing
+  // or cannot be read.
   [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::string& uri,
                                                         const MdsOptions& options = {});
-  // Several, the samples of each behind those of the one before. Their columns are the same. Throws
-  // std::invalid_argument if there is none.
+  // Opens several data sets as one; the samples of each follow those of the previous one. All have the same
+  // columns. Throws std::invalid_argument if `uris` is empty.
   [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::vector<std::string>& uris,
                                                         const MdsOptions& options = {});
   ~MdsDataset() override;
 
   [[nodiscard]] std::uint64_t size() const override;
   [[nodiscard]] std::span<const Column> columns() const override;
-  // SHA-256 over columns and, of each shard, samples, length and hashes; without hashes in the index, two
-  // data sets with shards of the same lengths are the same to it.
+  // SHA-256 over the columns and, for each shard, its samples, length and hashes. If the index has no hashes,
+  // two data sets with shards of the same lengths have the same digest.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
-  // Begins to fetch, unpack and check the shards of these samples, in their order, behind those that were
-  // expected before, as many as there is room for; what is expected is given up and evicted last, the latest
-  // first.
+  // Starts to fetch, unpack and check the shards of these samples, in their order, after those that were
+  // expected before, within the memory limit. Expected shards are released and evicted last, the latest
+  // expected first.
   void expect(std::span<const std::uint64_t> ids) const override;
-  // What nobody expects any more is not fetched, and is the first to be given up or evicted.
+  // A shard that is no longer expected is not fetched, and is released or evicted first.
   void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
-  // Streaming's name for what a column is encoded as: "ndarray:float32:28,28".
+  // Streaming's name of a column's encoding: "ndarray:float32:28,28".
   [[nodiscard]] const std::string& encoding(std::size_t column) const;
 
-  // Fills `into` with the elements of a list column's field, one field each: bytes of a file, or for
-  // list[pil] uint8 as of a column pil. They lie where `list` does. Throws Failure if `list` is no list of
-  // that column.
+  // Fills `into` with the elements of a list column's field, one field each: the bytes of a file or, for
+  // list[pil], uint8 as in a column pil. The fields point into the memory of `list`. Throws Failure if `list`
+  // is not a list of that column.
   void elements(std::size_t column, const Field& list, Sample& into) const;
 
  private:
@@ -105,7 +105,7 @@ class MdsDataset final : public Dataset {
   std::unique_ptr<Parts> parts_;
 
  public:
-  explicit MdsDataset(std::unique_ptr<Parts> parts);  // for open(): nobody else has Parts
+  explicit MdsDataset(std::unique_ptr<Parts> parts);  // for open(): other code has no Parts
 };
 
 }  // namespace ratoon

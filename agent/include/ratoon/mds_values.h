@@ -1,5 +1,5 @@
-// What fields of an MDS data set say beyond their bytes: sizes of images that are still files, numbers that
-// are written out.
+// Values of fields of an MDS data set that are not parsed yet: the sizes of encoded images, and numbers that
+// are written as text.
 //
 //   const ratoon::Field& photo = sample.field(data->column("photo"));  // encoding jpeg or png
 //   if (auto shape = ratoon::image_shape(photo.bytes)) decode(photo.bytes, shape->height, shape->width);
@@ -19,22 +19,23 @@ namespace ratoon {
 struct ImageShape {
   std::uint32_t height = 0;
   std::uint32_t width = 0;
-  std::uint32_t channels = 0;  // as the file stores them: a palette is one
+  std::uint32_t channels = 0;  // as stored in the file: a palette is one channel
 
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
-// From the header of a JPEG or PNG file; nothing is decoded. Nothing for other bytes.
+// Reads the header of a JPEG or PNG file and decodes nothing else. Returns nothing for other bytes.
 [[nodiscard]] std::optional<ImageShape> image_shape(std::span<const std::byte> file);
 
-// What a str_int says; nothing if it is no whole number, or none that 64 bits hold.
+// Reads a str_int. Returns nothing if the text is not a whole number or does not fit 64 bits.
 [[nodiscard]] std::optional<std::int64_t> exact_integer(std::string_view text);
 
-// What a str_float says: the very number that was written, "inf" and "nan" included. Of other decimals the
-// nearest number; nothing if it is no number, or too large for one.
+// Reads a str_float and returns the number that was written, "inf" and "nan" included. For other decimals
+// returns the nearest number. Returns nothing if the text is not a number or is too large for a double.
 [[nodiscard]] std::optional<double> nearest_double(std::string_view text);
 
-// What a str_decimal says, where a double is exactly that: "0.5" is, "0.1" is not.
+// Reads a str_decimal. Returns nothing unless a double represents it exactly: it does for "0.5", not for
+// "0.1".
 [[nodiscard]] std::optional<double> exact_double(std::string_view text);
 
 }  // namespace ratoon

@@ -1,5 +1,5 @@
-// MdsWriter: a folder of shards in MDS format, for MdsDataset and for MosaicML Streaming. The same samples
-// give the same bytes that Streaming's writer makes of them.
+// MdsWriter: writes a folder of shards in MDS format, for MdsDataset and for MosaicML Streaming. The bytes
+// are identical to those that Streaming's writer makes of the same samples.
 //
 //   ratoon::MdsWriter writer("data/digits", {{"image", "ndarray:uint8:28,28"}, {"label", "int"}},
 //                            {.hashes = {"xxh3_128"}});
@@ -10,8 +10,8 @@
 //   }
 //   writer.finish();
 //
-// A shard appears whole or not at all, and the index comes last: a folder without index.json was not
-// finished, and a new writer begins it anew.
+// A shard appears complete or not at all, and the index is written last. A folder without index.json is
+// unfinished; a new writer starts it again.
 //
 // Thread contract: one thread.
 #pragma once
@@ -34,22 +34,24 @@
 namespace ratoon {
 
 struct MdsWriterOptions {
-  // "br", "bz2", "gz", "snappy" or "zstd", with a level where there are some: "zstd:1" to "zstd:22". Empty:
-  // none.
+  // "br", "bz2", "gz", "snappy" or "zstd", with a level if the format has levels: "zstd:1" to "zstd:22".
+  // Empty: no compression.
   std::string compression{};
-  // Of every file, in its index; MdsDataset checks all of them, Streaming one that it is told to.
+  // Hashes of every file, stored in the index. MdsDataset checks all of them. Streaming checks the one that
+  // its user selects.
   std::vector<std::string> hashes{};
-  // A shard ends before the sample that would make it longer. 0: all samples in one. Below 2^32.
+  // A shard ends before the sample that would exceed this limit. 0: all samples in one shard. Below 2^32.
   std::uint64_t size_limit_bytes = std::uint64_t{1} << 26;
 };
 
-// What is written into a column. It is looked at during write() only.
+// The value of a column. It is read during write() only; no reference to it is kept.
 //
 //   a number                 int, uint8 ... float64, str_int, str_float
 //   a text                   str, json, str_decimal, str_int
-//   a field with an array    ndarray of its type and shape; pil, as uint8 of (height, width) or (height,
-//   width, 2 to 4) a field with bytes       any column: stored as they are. bytes, jpeg and png take nothing
-//   else fields                   the elements of a list
+//   a field with an array    ndarray of its type and shape; pil, as uint8 of (height, width) or
+//                            (height, width, 2 to 4)
+//   a field with bytes       any column: stored unchanged; the only value for bytes, jpeg and png
+//   fields                   the elements of a list
 class MdsValue {
  public:
   using Variant =
@@ -80,20 +82,20 @@ class MdsWriter {
     MdsValue value;
   };
 
-  // Columns with the names of their encodings (docs/reference/mds.md). Creates the folder. Throws
-  // std::invalid_argument for what cannot be written, Failure if the folder holds a data set already or
-  // cannot be used.
+  // Takes columns and the names of their encodings (docs/reference/mds.md). Creates the folder. Throws
+  // std::invalid_argument for a column that cannot be written, and Failure if the folder already has a data
+  // set or cannot be used.
   MdsWriter(std::filesystem::path folder, std::vector<std::pair<std::string, std::string>> columns,
             MdsWriterOptions options = {});
   ~MdsWriter();
 
-  // One value for each column, in any order. Throws std::invalid_argument where a column is missing or
-  // unknown or a value is none of its encoding, and Failure where a shard cannot be stored; after that the
-  // data set cannot be finished.
+  // Takes one value for each column, in any order. Throws std::invalid_argument if a column is missing or
+  // unknown or a value does not fit its encoding. Throws Failure if a shard cannot be stored; the data set
+  // cannot be finished after that.
   void write(std::span<const Value> sample);
   void write(std::initializer_list<Value> sample) { write(std::span(sample.begin(), sample.size())); }
 
-  // Writes the last shard and the index: only now there is a data set.
+  // Writes the last shard and the index. The data set does not exist before this call.
   void finish();
 
  private:

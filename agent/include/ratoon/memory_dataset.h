@@ -1,11 +1,11 @@
-// MemoryDataset: samples that are in memory already, as named arrays.
+// MemoryDataset: samples that are already in memory, as named arrays.
 //
 //   std::vector<float> images = ...;         // 60000 * 28 * 28 of them, sample by sample
 //   std::vector<std::int64_t> labels = ...;  // 60000
 //   auto digits = ratoon::MemoryDataset::of({ratoon::MemoryColumn("image", std::move(images), {28, 28}),
 //                                            ratoon::MemoryColumn::view("label", labels)});
 //
-// Thread contract: any thread. Nobody changes the arrays while the data set lives.
+// Thread contract: any thread. The arrays must not change while the data set exists.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@
 
 namespace ratoon {
 
-// All values of one column, sample by sample. `shape` is that of one sample; without it each is a number
-// alone.
+// All values of one column, sample by sample. `shape` is the shape of one sample; without it each sample is a
+// single number.
 class MemoryColumn {
  public:
-  // Keeps the array.
+  // Owns the array.
   template <class T>
   MemoryColumn(std::string name, std::vector<T> values, std::vector<std::uint64_t> shape = {})
       : MemoryColumn(std::move(name), std::make_shared<const std::vector<T>>(std::move(values)),
                      std::move(shape)) {}
 
-  // Looks at an array that outlives the data set.
+  // Refers to an array that outlives the data set.
   template <class T>
   static MemoryColumn view(std::string name, const std::vector<T>& values,
                            std::vector<std::uint64_t> shape = {}) {
@@ -39,7 +39,7 @@ class MemoryColumn {
         {std::move(name), element_type_of<T>(), std::move(shape)}, std::as_bytes(std::span(values)), nullptr};
   }
 
-  // Any bytes of any type, and what keeps them alive, if anything has to.
+  // Takes bytes of any type, and an owner that keeps them alive, if they need one.
   MemoryColumn(Column column, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
       : column_(std::move(column)), bytes_(bytes), owner_(std::move(owner)) {}
 
@@ -61,16 +61,16 @@ class MemoryColumn {
 
 class MemoryDataset final : public Dataset {
  public:
-  // Throws std::invalid_argument where there is no column, two have one name, an array is no whole number of
-  // samples, or two arrays have different numbers of them.
+  // Throws std::invalid_argument if there is no column, if two columns have the same name, if an array is not
+  // a whole number of samples, or if two arrays have different numbers of samples.
   explicit MemoryDataset(std::vector<MemoryColumn> columns);
   [[nodiscard]] static std::shared_ptr<MemoryDataset> of(std::vector<MemoryColumn> columns);
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] std::span<const Column> columns() const override { return columns_; }
-  // Of names, types, shapes and all bytes; computed when it is first asked for, at the speed of memory.
+  // A digest over names, types, shapes and all bytes. The first call computes it, at the speed of memory.
   [[nodiscard]] std::string digest() const override;
-  // The fields lie in the arrays: they live as long as the data set.
+  // The fields point into the arrays: they are valid while the data set exists.
   void read(std::uint64_t id, Sample& into) const override;
 
  private:
@@ -84,7 +84,7 @@ class MemoryDataset final : public Dataset {
   std::vector<Array> arrays_;
   std::vector<MemoryColumn> contents_;
   mutable std::mutex mutex_;
-  mutable std::string digest_;  // empty until it is asked for; guarded by mutex_
+  mutable std::string digest_;  // empty until the first call of digest(); guarded by mutex_
 };
 
 }  // namespace ratoon

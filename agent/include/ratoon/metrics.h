@@ -1,14 +1,15 @@
-// Metrics: running sums of what a training reports, kept in its checkpoints: the mean over an epoch is the
-// same number, bit for bit, whether the run was interrupted in the middle of it or not.
+// Metrics: running sums of the values that a training run reports, kept in its checkpoints. The mean over an
+// epoch is bit-for-bit the same with and without an interruption in the middle.
 //
 //   ratoon::Metrics metrics;
 //   session.track("metrics", metrics);
 //   metrics.report("loss", loss.item<double>(), batch_size);
 //   if (is_epoch_over) { log(metrics.find("loss")->mean()); metrics.reset(); }
 //
-// Over ranks: merge the others' into a copy, in rank order, so that all come to the same bits. Each rank
-// reports what is its own. In a world of another size a new rank begins with nothing, and what a rank that is
-// gone has reported goes on with another one: merged they have the samples that they had.
+// To combine ranks, merge the metrics of the others into a copy, in rank order, so that all ranks get the
+// same bits. Each rank reports its own values. If the world's size changes, a new rank begins with empty
+// sums, and another rank takes over the sums of a rank that is gone: merged, they cover the same samples as
+// before.
 //
 // Thread contract: one thread at a time.
 #pragma once
@@ -24,7 +25,7 @@
 
 namespace ratoon {
 
-// What was reported under one name. Not a number stays in the sums and is left out of min and max.
+// The values that were reported under one name. NaN is added to the sums and left out of min and max.
 struct Metric {
   std::uint64_t reports = 0;
   std::uint64_t samples = 0;
@@ -33,24 +34,26 @@ struct Metric {
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
 
-  // Weighted by samples; not a number without any.
+  // The mean weighted by samples; NaN if there are no samples.
   [[nodiscard]] double mean() const { return weighted_sum / static_cast<double>(samples); }
 };
 
 class Metrics : public Stateful {
  public:
-  // A value that is the mean of so many samples. A name of 1 to 255 bytes of UTF-8, or std::invalid_argument.
+  // Reports the mean of `samples` samples. Throws std::invalid_argument unless the name is UTF-8 of 1 to 255
+  // bytes.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
-  [[nodiscard]] const Metric* find(std::string_view name) const;  // nullptr: nothing was reported
+  [[nodiscard]] const Metric* find(std::string_view name) const;  // nullptr: nothing was reported under this
+                                                                  // name
   [[nodiscard]] const std::map<std::string, Metric, std::less<>>& all() const { return metrics_; }
 
   void merge(const Metrics& other);
   void reset() { metrics_.clear(); }
 
-  // JSON, always the same text for the same bits.
+  // JSON; the same bits always give the same text.
   [[nodiscard]] std::string save_state() const override;
-  // Throws Failure if it is something else; then nothing is taken over.
+  // Throws Failure if the state is not one of Metrics, and then changes nothing.
   void load_state(std::string_view state) override;
   [[nodiscard]] bool adds_up_over_ranks() const override { return true; }
   void load_states(const std::vector<std::string>& states) override;

@@ -1,7 +1,8 @@
-// Numerics: what the bits of a result depend on beside the program, its data and its seeds. Each checkpoint
-// has them, a resume with others says so, and --deterministic pins them; its generators of random numbers
-// begin with --seed. The library that computes attaches itself: LibTorch's part of Ratoon does
-// (<ratoon/torch/track.h>). A program that computes with another one does it before train():
+// Numerics: the settings, beside the program, its data and its seeds, on which the bits of a result depend.
+// Each checkpoint contains them. A resume with other settings reports that. --deterministic pins them, and
+// --seed seeds the library's random number generators. The library that computes attaches itself: the
+// LibTorch part of Ratoon does so (<ratoon/torch/track.h>). A program that computes with another library
+// attaches it before train():
 //
 //   ratoon::attach_numerics(
 //       {.pin = [] { mine::set_deterministic(true); },
@@ -16,27 +17,29 @@
 
 namespace ratoon {
 
-// Texts are of 64 bytes at most; an empty one is not known.
+// Texts have at most 64 bytes; an empty text is an unknown value.
 struct Numerics {
-  std::string library{};         // and its version: "LibTorch 2.11.0"
-  std::string device{};          // the kind of it: "cpu", "cuda"
-  std::string cpu_capability{};  // the instructions that were chosen: "AVX2"
-  std::uint32_t threads = 0;     // that share one operation; 0: not known
+  std::string library{};         // name and version: "LibTorch 2.11.0"
+  std::string device{};          // the kind of device: "cpu", "cuda"
+  std::string cpu_capability{};  // the selected instruction set: "AVX2"
+  std::uint32_t threads = 0;     // threads that share one operation; 0: not known
   bool is_deterministic = false;
 
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
 
-// All are called on the thread that runs the training function.
+// All functions are called on the thread that runs the training function.
 struct NumericsHook {
-  std::function<void()> pin{};  // before that function is called first; throws a Failure where it cannot
+  std::function<void()> pin{};  // called once, before the first call of the training function; throws a
+                                // Failure if it cannot pin
   std::function<void(std::uint32_t count)> set_threads{};
-  // Each time before that function is called, on all ranks alike; empty: the library draws no numbers.
+  // Called before each call of the training function, with the same seed on all ranks; empty: the library
+  // draws no random numbers.
   std::function<void(std::uint64_t seed)> seed{};
   std::function<Numerics()> now{};
 };
 
-// The last one counts. Before train().
+// Call it before train(). If it is called several times, the last hook is used.
 void attach_numerics(NumericsHook hook);
 
 }  // namespace ratoon

@@ -1,11 +1,11 @@
-// Permutation: a shuffled order of 0 .. size-1 that is computed, not stored. Any place of it, forward or
-// back, costs the same few dozen nanoseconds and no memory, whether there are ten samples or ten billion.
+// Permutation: a shuffled order of 0 .. size-1 that is computed, not stored. Looking up any place, in either
+// direction, takes the same few dozen nanoseconds and no memory, for ten samples or ten billion.
 //
 //   const ratoon::Permutation order(60000, ratoon::permutation_key(17, "digits", 3));  // of epoch 3
 //   const std::uint64_t sample = order(12);           // the 13th sample of that epoch
 //   const std::uint64_t place = order.inverse(sample);  // 12
 //
-// The numbers are part of the on-disk contract: a run that is resumed, on any machine, sees the same order.
+// The numbers are part of the on-disk contract: a resumed run has the same order on any machine.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@
 
 namespace ratoon {
 
-// The key of one epoch of one source of samples. A hash of all three: seed + epoch would make the second
-// epoch of one seed the first of the next. `source` is a name or digest of the data.
+// The key of one epoch of one source of samples. It hashes all three values: with seed + epoch, the second
+// epoch of one seed would be the first epoch of the next. `source` is a name or digest of the data.
 [[nodiscard]] std::uint64_t permutation_key(std::uint64_t seed, std::string_view source, std::uint64_t epoch);
 
 class Permutation {
@@ -28,12 +28,13 @@ class Permutation {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  // Both take a number below size(), and throw std::out_of_range for any other.
+  // Both take a number below size() and throw std::out_of_range for any other.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t place) const;
   [[nodiscard]] std::uint64_t inverse(std::uint64_t value) const;
 
-  // The values at `place`, place + 1, ..., as many as there is room for; and each of some places turned into
-  // its value. The same numbers as one by one, several times as fast: they are computed side by side.
+  // fill() writes the values at `place`, place + 1, ... into all of `values`; map() replaces each place with
+  // its value. Both give the same numbers as single calls but are several times as fast, because they compute
+  // several at once.
   void fill(std::uint64_t place, std::span<std::uint64_t> values) const;
   void map(std::span<std::uint64_t> places) const;
 

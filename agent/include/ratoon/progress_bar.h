@@ -1,5 +1,6 @@
-// ProgressBar: how far a run is, on a terminal as a bar, elsewhere as plain lines that come ever more seldom.
-// A run that resumed in the middle begins in the middle: rate and time left follow from what was done since.
+// ProgressBar: the progress of a run, as a bar on a terminal, otherwise as plain lines at growing intervals.
+// For a run that resumed in the middle, the bar begins there, and the rate and the time left follow from the
+// work since then.
 //
 //   ratoon::ProgressBar bar({.title = "digits", .total = 90'000, .begin_at = resumed_at});
 //   for (std::uint64_t step = resumed_at; step < 90'000; ++step) {
@@ -8,7 +9,7 @@
 //   }
 //   bar.finish();
 //
-// Thread contract: one thread at a time. What cannot be written is left out: a bar never ends a run.
+// Thread contract: one thread at a time. Write errors are ignored: a bar never ends a run.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@
 namespace ratoon {
 
 struct ProgressBarOptions {
-  std::string title{};                // ASCII; what a terminal could take for a command becomes '?'
-  std::string unit = "step";          // of the position, as one says it of one
+  std::string title{};                // ASCII; characters that a terminal could take for a command become '?'
+  std::string unit = "step";          // the unit of the position, in the singular
   std::uint64_t total = 0;            // 0: not known
-  std::uint64_t begin_at = 0;         // the position from which this run goes on
+  std::uint64_t begin_at = 0;         // the position at which this run resumes
   int fd = 2;                         // not owned
-  std::optional<bool> is_terminal{};  // default: whether the descriptor is one
+  std::optional<bool> is_terminal{};  // default: whether the descriptor is a terminal
   bool is_ascii = false;              // for terminals without UTF-8
 };
 
@@ -39,16 +40,17 @@ class ProgressBar {
   void show_loss(double loss);
   // The newest position that would survive the loss of this machine.
   void show_durable(std::uint64_t position);
-  // Goes on from another position, after a loss or a rollback: rate and time count from now.
+  // Continues at another position, after a loss or a rollback; the rate and the time left are measured from
+  // now.
   void resume_at(std::uint64_t position);
-  // Takes the bar off the terminal, so that something else can be printed; the next update brings it back.
+  // Removes the bar from the terminal so that other output can be printed; the next update() draws it again.
   void clear();
-  // Draws the last state and ends the line. More calls do nothing.
+  // Draws the last state and ends the line. Further calls do nothing.
   void finish();
 
  private:
-  class Pen;
-  std::unique_ptr<Pen> pen_;
+  class Printer;
+  std::unique_ptr<Printer> printer_;
 };
 
 }  // namespace ratoon

@@ -1,12 +1,12 @@
 // session.track() for the random number engines of the standard library.
 //
 //   std::mt19937_64 noise;
-//   session.track("noise", noise);  // seeds it: of --seed, the name, and this rank; restored where there is
-//                                   // a checkpoint
+//   session.track("noise", noise);  // seeds it from --seed, the name and this rank, or restores it from a
+//                                   // checkpoint
 //
-// In the checkpoint it is one text, as the standard says that an engine is written. The same numbers come out
-// of engines everywhere; those of std::normal_distribution and the like differ between libraries, and have a
-// state of their own that is not saved: CounterRandom (<ratoon/counter_random.h>) needs neither.
+// The checkpoint has the engine as one text, in the form that the C++ standard defines. Engines give the same
+// numbers with every standard library. std::normal_distribution and the other distributions do not, and their
+// own state is not saved. CounterRandom (<ratoon/counter_random.h>) has neither problem.
 #pragma once
 
 #include <array>

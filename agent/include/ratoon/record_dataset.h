@@ -1,10 +1,10 @@
-// RecordDataset: one file of records of the same size, such as CIFAR-10's binary files, MNIST's or tokens by
-// the row. It is mapped, not read: opening costs the same for a gigabyte and a terabyte.
+// RecordDataset: one file of records of the same size, such as the binary files of CIFAR-10 and MNIST, or
+// rows of tokens. The file is mapped, not read: opening a terabyte takes no longer than opening a gigabyte.
 //
-// A file that was cut before it is opened is refused, unless the cut is between two records: then the digest
-// is another one, and no run goes on over it. A file that somebody cuts while it is mapped, or that its disk
-// cannot read, ends the process with SIGBUS, and no program can prevent that: write a new version under
-// another name and rename it; what is open stays whole.
+// A file that was truncated before it is opened is refused, unless it ends between two records: then its
+// digest differs, and no run resumes over it. If a mapped file is truncated, or if its disk cannot read it,
+// the process ends with SIGBUS, and no program can prevent that. Write a new version under another name and
+// rename it: an open data set keeps the old version.
 //
 //   using ratoon::ElementType;
 //   auto cifar = ratoon::RecordDataset::open("data/data_batch_1.bin",
@@ -28,18 +28,18 @@
 namespace ratoon {
 
 struct RecordOptions {
-  // The parts of a record, in their order, without gaps; each has a shape. A record is as long as all
-  // together.
+  // The fields of a record, in their order, without gaps; each has a shape. The record's length is the sum of
+  // theirs.
   std::vector<Column> columns{};
   std::uint64_t header_bytes = 0;  // before the first record
-  // A name of the content that its owner gives and answers for ("web 2026-03"): nothing is read to find the
-  // digest.
+  // A name of the content ("web 2026-03"). It replaces the computed digest, so the file is not read for it.
+  // The user must change the name when the content changes.
   std::string declared_digest{};
 };
 
 class RecordDataset final : public Dataset {
  public:
-  // Throws Failure if there is no such file or its length is no whole number of records,
+  // Throws Failure if the file does not exist or its length is not a whole number of records, and
   // std::invalid_argument if the options describe no record.
   RecordDataset(const std::filesystem::path& file, RecordOptions options);
   [[nodiscard]] static std::shared_ptr<RecordDataset> open(const std::filesystem::path& file,
@@ -48,12 +48,11 @@ class RecordDataset final : public Dataset {
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] std::span<const Column> columns() const override { return options_.columns; }
-  // Of the columns and every record, unless one was declared. The records are read once, when it is first
-  // asked for, and their hash is kept beside them as FILE.ratoon-digest where that can be written. Later
-  // starts take it from there, as long as the file has the length and the time of its last change that it
-  // had. (docs/train/data.md)
+  // A digest over the columns and every record, unless one was declared. The first call reads all records and
+  // stores their hash beside the file as FILE.ratoon-digest, if it can write there. Later starts use the
+  // stored hash while the file's length and modification time are unchanged (docs/train/data.md).
   [[nodiscard]] std::string digest() const override;
-  // The fields lie in the file's mapping: they live as long as the data set.
+  // The fields point into the file's mapping: they are valid while the data set exists.
   void read(std::uint64_t id, Sample& into) const override;
   void expect(std::span<const std::uint64_t> ids) const override;
 
@@ -66,7 +65,7 @@ class RecordDataset final : public Dataset {
   std::size_t record_bytes_ = 0;
   std::vector<std::size_t> column_bytes_;
   mutable std::mutex mutex_;
-  mutable std::string digest_;  // empty until it is asked for; guarded by mutex_
+  mutable std::string digest_;  // empty until the first call of digest(); guarded by mutex_
 };
 
 }  // namespace ratoon

@@ -1,7 +1,7 @@
-// Sample: one item of a data set, as named arrays. Its bytes usually lie where the data set has them (a
-// mapped file, memory); only what is decoded or changed is copied.
+// Sample: one item of a data set, as named arrays. Its bytes usually stay in the data set's memory (a mapped
+// file, an array); only decoded or changed fields are copied.
 //
-//   ratoon::Sample sample;  // one for many reads: it keeps its memory
+//   ratoon::Sample sample;  // reuse it for many reads: it keeps its memory
 //   dataset.read(17, sample);
 //   const ratoon::Field& label = sample.field(dataset.column("label"));
 //   std::int64_t digit = label.as<std::int64_t>();
@@ -25,14 +25,14 @@
 
 namespace ratoon {
 
-// An array: row by row, little-endian. A number alone has no dimensions. Bytes and text have one dimension,
-// their length.
+// An array, row-major and little-endian. A single number has no dimensions. Bytes and text have one
+// dimension, their length.
 struct Field {
   ElementType type = ElementType::kBytes;
   std::span<const std::uint64_t> shape{};
   std::span<const std::byte> bytes{};
 
-  // A number alone. Throws std::invalid_argument if the field is larger or smaller than a T.
+  // The field as a single number. Throws std::invalid_argument if the field's size is not that of T.
   template <class T>
   [[nodiscard]] T as() const {
     if (bytes.size() != sizeof(T)) {
@@ -63,25 +63,26 @@ class Sample {
 
   // ---- for data sets and augmentations
 
-  // Forgets every field, keeps the memory.
+  // Removes all fields and keeps the memory.
   void begin(std::uint64_t id);
-  // Another number for the same fields: what a part calls it differs from what the whole does.
+  // Sets another number for the same fields: a part and the whole number the same sample differently.
   void rename(std::uint64_t id) { id_ = id; }
-  // A field whose shape and bytes lie elsewhere, and stay there as long as what keep_alive() was given.
+  // Adds a field whose shape and bytes lie elsewhere and are valid as long as the owner given to
+  // keep_alive().
   void add(Field field) { fields_.push_back(field); }
   // The same with a shape that is copied, for data sets whose shapes vary.
   void add(ElementType type, std::span<const std::uint64_t> shape, std::span<const std::byte> bytes);
-  // A field whose bytes are the sample's own; the caller fills them.
+  // Adds a field whose bytes are in the sample's own memory; the caller fills them.
   std::span<std::byte> add(ElementType type, std::span<const std::uint64_t> shape);
-  // Puts another array in the place of a field, in the sample's own memory; the caller fills it. What the
-  // field held before stays readable until begin().
+  // Replaces a field with another array, in the sample's own memory; the caller fills it. The old bytes stay
+  // readable until begin().
   std::span<std::byte> replace(std::size_t column, ElementType type, std::span<const std::uint64_t> shape);
-  // Memory that is no field, until begin(): for what a field is decoded from.
+  // Memory that is not a field, valid until begin(): for data from which a field is decoded.
   [[nodiscard]] std::span<std::byte> scratch(std::size_t size) { return allocate(size); }
-  // Held until begin(): the file that the fields lie in.
+  // Keeps an owner alive until begin(), such as the file that the fields point into.
   void keep_alive(std::shared_ptr<const void> owner);
-  // Whoever waits long for bytes asks this, and gives up when it says so: the reader has no use for them any
-  // more.
+  // Check this token while waiting long for bytes, and give up when a stop is requested: the reader no longer
+  // needs them.
   [[nodiscard]] const std::stop_token& stop() const { return stop_; }
   void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
 

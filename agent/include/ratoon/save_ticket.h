@@ -1,14 +1,14 @@
-// SaveTicket: how far one save has come. Levels come in order, and each can be waited for.
+// SaveTicket: the progress of one save. Levels are reached in order, and a program can wait for each.
 //
 //   ratoon::SaveTicket best = session.save("the lowest loss so far");
 //   ...                                                                // a few steps on
 //   const auto stored = best.wait(ratoon::SaveLevel::kStored, std::chrono::seconds(30));
 //   if (!stored) std::cerr << stored.error().message() << "\n";
 //
-// The save is that of the step under way, or of the next one where the ranks agree once a step, which the
-// run's last step does not have: it begins when that step ends.
+// The save is made when the current step ends. If the ranks agree once a step, it is made when the next step
+// ends, or, in the last step of the run, when that step ends.
 //
-// Thread contract: any thread; copies are of one save.
+// Thread contract: any thread; copies refer to the same save.
 #pragma once
 
 #include <chrono>
@@ -21,15 +21,16 @@ namespace ratoon {
 enum class SaveLevel {
   kStaged,     // copied: the tensors may change, and the process may die if its slots outlive it
   kWritten,    // this rank's pack is on the disk
-  kCommitted,  // those of all ranks are, and the manifest: a start resumes from it
+  kCommitted,  // the packs of all ranks and the manifest are on the disk: a start resumes from it
   kStored,     // each of the run's stores has it, or a newer one
 };
 
 class SaveTicket {
  public:
-  SaveTicket() = default;  // of no save
+  SaveTicket() = default;  // refers to no save
 
-  // kTimeout if it takes longer, another error if it will never come. Zero only looks.
+  // Returns kTimeout if the level is not reached in time, or another error if it can never be reached. With 0
+  // it only checks.
   [[nodiscard]] Result<void> wait(SaveLevel level, std::chrono::nanoseconds at_most) const;
 
  protected:

@@ -1,5 +1,5 @@
-// When something is due, as a function of positions that are in the checkpoint: a run that was resumed in the
-// middle of an epoch does it at the same steps as one that was not.
+// Schedules as functions of positions that are in the checkpoint: a run that resumed in the middle of an
+// epoch acts at the same steps as an uninterrupted run.
 //
 //   const std::uint64_t before = stream.cursor();
 //   stream.advance();
@@ -11,18 +11,18 @@
 
 namespace ratoon {
 
-// count / parts of whatever is counted: {500} batches, {epoch_slots, 4} is a quarter of an epoch. A fraction,
-// since a rounded one would drift.
+// count / parts of the counted unit: {500} batches; {epoch_slots, 4} is a quarter of an epoch. It is a
+// fraction because a rounded value would drift.
 struct Period {
   std::uint64_t count = 1;
   std::uint64_t parts = 1;
 };
 
-// How many multiples of the period, above 0, are at `position` or before it: the number of times that it was
-// due. Throws std::invalid_argument if a part of the period is 0.
+// How many multiples of the period, above 0, are at or before `position`: the number of times that it was
+// due. Throws std::invalid_argument if count or parts is 0.
 [[nodiscard]] std::uint64_t times_due(std::uint64_t position, Period period);
 
-// Whether a multiple of the period is after `before` and not after `after`.
+// Whether a multiple of the period is after `before` and at or before `after`.
 [[nodiscard]] bool crossed(std::uint64_t before, std::uint64_t after, Period period);
 
 }  // namespace ratoon

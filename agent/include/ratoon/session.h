@@ -1,4 +1,4 @@
-// Session: one attempt of a run, as the training function sees it.
+// Session: one attempt of a run, as the training function uses it.
 //
 //   [](ratoon::Session& session) {
 //     std::int64_t sum = 0;
@@ -6,7 +6,8 @@
 //     for (std::uint64_t step : session.steps(1000)) sum += work(step);
 //   }
 //
-// All but check() and notify() is for the thread that runs the training function.
+// Use it on the thread that runs the training function. Only check() and notify() may be called from any
+// thread.
 #pragma once
 
 #include <array>
@@ -38,61 +39,63 @@ namespace ratoon {
 
 struct StreamOptions;  // <ratoon/stream.h>
 
-// Where the ranks of an attempt meet, for whoever brings a collective. The same listening socket serves every
-// attempt of a process, so what is stored there is named by the attempt.
+// The address at which the ranks of an attempt meet, for code that brings its own collectives. The same
+// listening socket serves every attempt of a process, so keys that are stored there must contain the attempt.
 struct Rendezvous {
-  std::string host{};  // rank 0's
+  std::string host{};  // the host of rank 0
   std::uint16_t port = 0;
-  int listening_fd = -1;   // on rank 0: bound to host:port and listening; dup() it, it stays the session's
+  int listening_fd = -1;   // on rank 0: bound to host:port and listening; the session owns it, use dup()
   std::string own_host{};  // the address under which other ranks reach this process
-  std::string secret{};    // of this attempt, which its ranks alone know; never to be logged
+  std::string secret{};    // a secret of this attempt, known only to its ranks; never log it
 };
 
-// How an object is saved and restored that is no Stateful: specialised for types of other libraries
-// (<ratoon/torch/track.h> does so for LibTorch) and for a program's own; <ratoon/state.h> has an example.
+// How to save and restore an object that is not a Stateful. Specialize it for types of other libraries
+// (<ratoon/torch/track.h> does so for LibTorch) and for your own types; <ratoon/state.h> has an example.
 //   static void check(T& object, const std::string& name);   called at once; may throw Failure
 //   static void save(T& object, StateWriter& out);
-//   static void load(T& object, StateReader& in);            says what it wants; may throw Failure
-//   static void seed(T& object, std::uint64_t seed);         called at once; for generators of random numbers
-//   static constexpr bool kIsWeights = true;                 where --load-from is to fill it; else left out
+//   static void load(T& object, StateReader& in);            requests its tensors; may throw Failure
+//   static void seed(T& object, std::uint64_t seed);         called at once; for random number generators
+//   static constexpr bool kIsWeights = true;                 --load-from fills it; leave it out otherwise
 template <class T>
 struct TrackAdapter;
 
-// kData: waits for samples, as DataLoader::next() says by itself. kCollective: waits for other ranks, as
-// average_gradients() says by itself. kValidation: after a step that was validated before a loss, it is made
-// again; it is no hang however long it takes.
+// kData: waits for samples; DataLoader::next() sets it. kCollective: waits for other ranks;
+// average_gradients() sets it. kValidation: its time never counts as a hang, however long it is. If a step
+// was validated and then lost, it is validated again.
 enum class Phase { kData, kValidation, kCollective };
 
-// How Session::average_gradients() takes the mean.
+// How Session::average_gradients() computes the mean.
 struct Averaging {
-  // How many this rank's gradients are the mean of, where ranks have unequal numbers: each counts by its own.
-  // Given on all ranks, or on none. A rank that has none in this step calls it, too, with 0.
+  // The number of samples behind this rank's gradients, if ranks have unequal numbers: each rank is weighted
+  // by its own number. Set it on all ranks or on none. A rank without samples in this step also calls
+  // average_gradients(), with 0.
   std::optional<std::uint64_t> samples{};
-  // What gives the gradients, once each: the last backward() of the step. They are averaged while it goes on.
+  // Computes each gradient once: the last backward() of the step. Gradients are averaged while it runs.
   std::function<void()> backward{};
-  // What is added up at once; all ranks give the same. Default: 25 MiB on an accelerator, 8 MiB on the CPU.
+  // How many bytes are summed at once; the same value on all ranks. Default: 25 MiB on an accelerator, 8 MiB
+  // on the CPU.
   std::optional<std::size_t> bucket_bytes{};
-  // Gradients in half precision are added up in it, on an accelerator: half the bytes for the wire, and sums
-  // with as few digits. Without it they are added up in single precision.
+  // On an accelerator: whether gradients of a half-precision type are also summed in that type. This halves
+  // the transferred bytes, and the sums have fewer digits. If false, they are summed in single precision.
   bool sum_in_half_precision = false;
-  // On an accelerator: whether to return before the means are complete there, so that the optimizer's kernels
-  // are queued behind them. A save waits for them; it and the next call find their errors.
+  // On an accelerator: whether to return before the means are complete, so that the optimizer's kernels are
+  // queued behind them. A save waits for the means. The save and the next call report their errors.
   bool return_early = false;
-  // Gradients on an accelerator are added up on the CPU all the same, which is slow: for ranks that share a
-  // device, which NCCL refuses.
+  // Whether to sum gradients of an accelerator on the CPU, which is slow. Needed if ranks share a device,
+  // which NCCL refuses.
   bool over_host = false;
 };
 
 class Session {
  public:
   class Engine;
-  class Attempts;
-  explicit Session(std::unique_ptr<Engine> engine);  // train() makes it
+  class AttemptLoop;
+  explicit Session(std::unique_ptr<Engine> engine);  // train() calls this
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // In place, for a loop that cannot become a function:
+  // A session without train(), for a loop that cannot become a function:
   //
   //   ratoon::Session session(ratoon::Options::from_environment(argc, argv));
   //   session.track("net", net);
@@ -104,30 +107,31 @@ class Session {
   //     }
   //   return session.complete();
   //
-  // Where train() would call its function again or return, this ends the process: with a sentence and the
-  // same exit code, 81 where a fresh start goes on. What is on the stack is not destroyed then.
+  // If train() would call its function again or return, this session ends the process: with a message and the
+  // same exit code, or 81 if a new start of the process can go on. Objects on the stack are not destroyed
+  // then.
   explicit Session(Result<Options> options);
-  // Restores what is tracked. The run is over where finish(), the end that is given here, or --max-duration
-  // says so, and the program's loop ends with it; without an end it ends its loop by itself.
+  // Restores the tracked objects. The run ends as finish(), the given end or --max-duration says, and the
+  // program's loop ends with it. Without an end, the program ends its loop by itself.
   void resume();
   void resume(Until until);
   [[nodiscard]] bool is_over() const;
-  // Counts, saves and commits, as the loop over steps() does after each step.
-  // Whether there is another one: a step after the run's end is refused.
+  // Ends a step: counts, saves and commits, as the loop over steps() does. Returns whether there is another
+  // step: a step after the run's end is refused.
   bool step_done();
-  // The run is done, all ranks after the same step: what is tracked is saved once more if it must be. Returns
-  // the exit code of the process. It is not done before the end that resume() or --max-duration gave, unless
-  // finish() said so: the process ends with 82 then. Nor is it where the process was told to leave, as by
-  // SIGTERM: what is tracked is saved, the process ends with 80, and the next start goes on. So a loop that
-  // is left early is left behind step_done(). A process that ends with exit code 0 without it, by return from
-  // main() or exit(), ends with 82.
+  // Completes the run; all ranks call it after the same step. Saves the tracked objects once more if needed,
+  // and returns the exit code of the process. If the end of resume() or --max-duration is not reached and
+  // finish() was not called, the process ends with 82. If the process was told to leave, for example by
+  // SIGTERM, it saves the tracked objects and ends with 80, and the next start goes on. So leave a loop early
+  // only after step_done(). A process that ends with exit code 0 without complete(), by returning from main()
+  // or by exit(), ends with 82.
   [[nodiscard]] int complete();
 
-  // Puts an object into every checkpoint of this run and restores it when steps() begins. It must outlive the
-  // loop. The same name twice is a configuration error.
+  // Adds an object to every checkpoint of this run and restores it when steps() begins. It must outlive the
+  // loop. Tracking the same name twice is a configuration error.
   void track(std::string name, Stateful& object);
 
-  // The same for a plain value.
+  // The same for a number.
   template <class T>
     requires(std::is_arithmetic_v<T>)
   void track(std::string name, T& value) {
@@ -136,7 +140,7 @@ class Session {
         [&value](StateReader& in) { in.number("", value); });
   }
 
-  // The same for what has a TrackAdapter.
+  // The same for a type with a TrackAdapter.
   template <class T>
     requires(requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
   void track(std::string name, T& object) {
@@ -151,30 +155,33 @@ class Session {
         [&object](StateReader& in) { TrackAdapter<T>::load(object, in); }, kind);
   }
 
-  // The mean of every gradient over all ranks, once a step; needs <ratoon/torch.h>, or another header with an
+  // Averages every gradient over all ranks, once a step. Needs <ratoon/torch.h>, or another header with an
   // average_gradients_of() for the type of the model.
   //   session.average_gradients(*net);                                            // after backward()
-  //   session.average_gradients(*net, {.backward = [&] { loss.backward(); }});    // beside it
+  //   session.average_gradients(*net, {.backward = [&] { loss.backward(); }});    // during it
   template <class Model>
   void average_gradients(Model& model, const Averaging& how = {}) {
     answer([&] { average_gradients_of(*this, model, how); });
   }
 
   class StepRange;
-  // All ranks leave the loop after the same step: the last checkpoint needs all of them.
-  // The steps that are left until `total` steps of the run are done: restores what is tracked, counts, saves
-  // and commits checkpoints, and throws Interrupted when the world changes. The run is complete where this
-  // loop ends by itself: a function that leaves it before, and returns, is called again where the world had
-  // changed or has left as it was told to; else its process ends with exit code 82. Names of what is tracked
-  // are those that the checkpoint has, or it is refused: a state that nobody takes would begin anew next to
-  // what goes on.
+  // Iterates over the remaining steps until `total` steps of the run are done. It restores the tracked
+  // objects, counts, saves and commits checkpoints, and throws Interrupted when the world changes. All ranks
+  // leave the loop after the same step, because the last checkpoint needs all of them.
+  //
+  // The run is complete when this loop ends by itself. If the function leaves the loop early and returns, it
+  // is called again if the world had changed, and the process exits as ordered if it was told to leave.
+  // Otherwise the process ends with exit code 82.
+  //
+  // The tracked names must be those in the checkpoint. Otherwise the checkpoint is refused, because an object
+  // without a saved state would start anew beside objects that resume.
   [[nodiscard]] StepRange steps(std::uint64_t total);
-  // The same until so much is done, counted from the run's beginning. --max-duration outweighs both.
+  // The same until this amount is done, counted from the run's beginning. --max-duration overrides both.
   [[nodiscard]] StepRange steps(Until until);
 
-  // What epochs and samples are counted of: a ratoon::Stream, or what has its cursor() and epoch_slots().
-  // With its batches() they are counted, too: gradients may be summed over several in a step. It must outlive
-  // the loop; called before steps().
+  // Sets the stream whose epochs and samples are counted: a ratoon::Stream, or a type with its cursor() and
+  // epoch_slots(). If it has batches(), they are counted too, for steps that accumulate gradients over
+  // several. It must outlive the loop. Call it before steps().
   template <class Counted>
     requires(requires(const Counted& stream) {
       { stream.cursor() } -> std::convertible_to<std::uint64_t>;
@@ -190,48 +197,47 @@ class Session {
                 std::move(batches));
   }
 
-  // `act` is called with the number of each epoch that ends, from 0, after the step that takes its last
-  // sample and before that step is saved: what it changes (means that begin anew, say) is in the checkpoint,
-  // and in the run's committed history it happens once an epoch, also where a batch belongs to two. Needs
-  // follow(); called before steps(). The time is that of a validation.
+  // Calls `act` with the number of each epoch that ends, from 0, after the step that takes its last sample
+  // and before that step is saved. So its changes (for example a reset of means) are in the checkpoint, and
+  // in the run's committed history it is called once per epoch, also if a batch spans two epochs. Needs
+  // follow(). Call it before steps(). Its time counts as validation.
   //   session.on_epoch_end([&](std::uint64_t epoch) {
   //     log(epoch, metrics.find("loss")->mean());
   //     metrics.reset();
   //   });
   void on_epoch_end(std::function<void(std::uint64_t epoch)> act);
 
-  // A number of the step under way, the mean of so many samples: for the history on the disk, /metrics and,
-  // where it is called "loss", the bar. Of what is reported before average_gradients() these show the mean
-  // over ranks, weighted by samples; of what comes after it, or in a step without it, rank 0's own (/metrics
-  // of another rank: that rank's). All of it belongs to the step in which it is reported. Finite or not, it
-  // never ends the run.
+  // Reports a value of the current step, the mean of `samples` samples, for the history on the disk and for
+  // /metrics. The progress bar shows the value named "loss". Values reported before average_gradients() are
+  // shown as the mean over ranks, weighted by samples. Values reported after it, or in a step without it, are
+  // rank 0's own (in /metrics of another rank: that rank's). All values belong to the step in which they are
+  // reported. A value that is not finite never ends the run.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
-  // The step under way is saved when it ends, beside what --save-every says. With a reason it is
-  // pinned: retention never lets it go, here and in the stores that get it, until `ratoon checkpoint unpin`
-  // does. One rank is enough, where all agree once a step; with several ranks that do not, it is a
-  // configuration error. Where the ranks agree, one alone as well, it is the end of the next step that is
-  // saved: in a world of any size, and whatever is lost between the two. The run's last step is saved for
-  // what is asked in it. What stores hold is known on rank 0.
+  // Saves the current step when it ends, in addition to --save-every. With a reason the checkpoint is pinned:
+  // retention never removes it, in the folder and in the stores that receive it, until `ratoon checkpoint
+  // unpin`. If all ranks agree once a step, one rank may call it alone; with several ranks that do not agree,
+  // it is a configuration error. If the ranks agree, even with one rank, the end of the next step is saved,
+  // in a world of any size and after any loss between the two steps. In the last step of the run, that step
+  // is saved. Rank 0 alone knows what the stores hold.
   //   if (loss < lowest) session.save("a loss of " + std::to_string(lowest = loss));
   SaveTicket save(const std::string& keep = "");
 
-  // The run is done before its time, say because the loss no longer falls. The step under way is the last
-  // one, or the next where the ranks agree once a step, as for save(): let the loop end by itself. That step
-  // is saved, and the run is complete. One rank is enough. Started again the run is complete at once, unless
-  // it has another end by then.
+  // Ends the run early, for example because the loss no longer falls. The current step is the last one, or
+  // the next step if the ranks agree once a step, as for save(). Let the loop end by itself: the last step is
+  // saved and the run is complete. One rank may call it alone. If the program is started again, the run is
+  // complete at once, unless it has another end by then.
   void finish(const std::string& reason);
 
-  // This process will be ended after so long, as somebody told the program: it saves at once, trains on,
-  // saves again as late as it can, and leaves with exit code 80. Told again it replaces what was told before.
-  // From any thread.
+  // Tells the session that this process will be ended after `left`. It saves at once, trains on, saves again
+  // as late as possible, and leaves with exit code 80. A second call replaces the first. May be called from
+  // any thread.
   //   watch_my_cloud([&session](auto left) { session.notify(left, "a spot reclaim"); });
   void notify(std::chrono::nanoseconds left, const std::string& why);
   void take_back_notice();
 
-  // What the time inside of the loop is spent for, where it is not the step itself: for the ledger of the run
-  // and for whoever looks at a process that takes long. Until the scope ends, or another one within it
-  // begins.
+  // Marks the purpose of time inside the loop that is not the step itself. The run's time accounting and the
+  // hang detection use it. The phase ends with the scope, or when an inner scope begins.
   //
   //   if (is_epoch_over) {
   //     const auto validates = session.in(ratoon::Phase::kValidation);
@@ -239,62 +245,65 @@ class Session {
   //   }
   class PhaseScope;
   [[nodiscard]] PhaseScope in(Phase phase);
-  // The step under way takes longer than others, and does not hang: its time counts anew from here. For work
-  // that is no validation; docs/train/hangs.md.
+  // The current step takes longer than others but does not hang: its time is measured anew from here. Use it
+  // for work other than validation; docs/train/hangs.md.
   void still_alive();
 
   [[nodiscard]] std::uint64_t attempt() const;
   [[nodiscard]] std::uint32_t rank() const;
   [[nodiscard]] std::uint32_t world_size() const;
-  // Among the processes of this machine, or of this pod: which device this process takes, and how many share
-  // the machine.
+  // The rank among the processes of this machine or pod, and their number. They select the device of this
+  // process.
   [[nodiscard]] std::uint32_t local_rank() const;
   [[nodiscard]] std::uint32_t local_size() const;
-  // Steps that are in the tracked state.
+  // The number of steps whose results are in the tracked state.
   [[nodiscard]] std::uint64_t steps_done() const;
 
-  // --seed. Generators of the library that computes begin with it each time that the training function is
-  // called, on all ranks alike.
+  // --seed. Before each call of the training function, the generators of the computing library are seeded
+  // with it, in the same way on all ranks.
   [[nodiscard]] std::uint64_t seed() const;
-  // What a generator of this name begins with on this rank: it follows from --seed, the name, the rank, and
-  // the step where the attempt begins. For what each rank draws by itself, once all have made the same
-  // weights:
+  // The seed for a generator of this name on this rank. It is derived from --seed, the name, the rank, and
+  // the step where the attempt begins. Use it for random numbers that differ between ranks, after all ranks
+  // have created the same weights:
   //   torch::manual_seed(session.seed_of("dropout"));
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
-  // The program's options of a stream, with --seed and --global-batch in their place where these are given:
-  // what the job says of its samples outweighs the program. A run that has begun with other ones is refused
-  // as Stream::load_state() says, unless the program accepts them.
+  // Returns the program's stream options with --seed and --global-batch in place of its values, if they are
+  // given: the job's values override the program's. If the run began with other values, the stream refuses to
+  // load as Stream::load_state() says, unless the program accepts them.
   //   ratoon::Stream stream(session.stream_options({.samples = 4096, .global_batch = 96, .seed = 17}));
   [[nodiscard]] StreamOptions stream_options(StreamOptions of_program) const;
 
-  // ---- for collectives; a training function that uses those of Ratoon never calls what follows.
+  // ---- for collectives; a training function that uses those of Ratoon never calls the functions below.
   //
-  //   const auto waits = session.in(ratoon::Phase::kCollective);                // who waits does not hang
-  //   while (!work.is_done_within(10ms)) session.check();                       // instead of waiting blindly
-  //   session.agree(reduced_with_or(session.wishes()));                         // once a step, on every rank
+  //   const auto waits = session.in(ratoon::Phase::kCollective);    // waiting here is not a hang
+  //   while (!work.is_done_within(10ms)) session.check();           // instead of waiting without an end
+  //   session.agree(reduced_with_or(session.requests()));           // once a step, on every rank
 
-  // A world of one process has no need to meet: port 0 and no descriptor.
+  // A world of one process has no rendezvous: port 0 and no descriptor.
   [[nodiscard]] Rendezvous rendezvous() const;
-  // Throws Interrupted when the world changed, and Failure when this process is to leave. From any thread.
+  // Throws Interrupted if the world changed, and Failure if this process must leave. May be called from any
+  // thread.
   void check() const;
-  // Bits of what this rank would like to happen on all ranks after the same step.
-  [[nodiscard]] std::uint32_t wishes() const;
-  // The bits that any rank wished for, the same on every rank; takes effect at the end of the current step.
-  // With one process wishes count by themselves. With more they count only in steps in which this is called.
-  void agree(std::uint32_t wishes_of_all);
-  // Numbers that come with the wishes, always as many: added up over all ranks they are means of what was
-  // reported. Leaving them out is allowed; then values are those of each rank.
+  // Bits of the actions that this rank requests on all ranks after the same step.
+  [[nodiscard]] std::uint32_t requests() const;
+  // Takes the bits that any rank requested, the same on every rank. They take effect at the end of the
+  // current step. With one process, its requests take effect without this call. With several, they take
+  // effect only in steps in which this is called.
+  void agree(std::uint32_t requests_of_all);
+  // Numbers to reduce together with the requests, always kNumbers of them. Summed over all ranks, they give
+  // the means of the reported values. They are optional: without them, each rank shows its own values.
   static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);
-  // Called on the training thread before what is tracked is read for a save: waits for what may still change
-  // it, or fail. May throw. All that are given are called in this order, until the attempt ends.
+  // Adds a function that is called on the training thread before the tracked objects are read for a save. It
+  // waits for operations that may still change them, or fails. It may throw. All functions are called in the
+  // order in which they were added, until the attempt ends.
   void before_saves(std::function<void()> check);
-  // The same, and only for saves that all ranks make in this step, so `check` may wait for the other ranks.
+  // The same, but only for saves that all ranks make in this step, so `check` may wait for the other ranks.
   // Not called for the save of complete(), which a rank may make alone.
   void before_saves_of_all(std::function<void()> check);
-  // The one T of this attempt, made when it is asked for first. It goes when the training function has
-  // returned or thrown, before the session does.
+  // Returns the only T of this attempt, and creates it at the first call. It is destroyed after the training
+  // function has returned or thrown, before the session is destroyed.
   template <class T, class... Arguments>
   T& part(Arguments&&... arguments) {
     auto& part = parts_[typeid(T)];
@@ -308,22 +317,23 @@ class Session {
   enum class Tracked { kState, kWeights, kSeeded };
   void track_state(std::string name, std::function<void(StateWriter&)> save,
                    std::function<void(StateReader&)> load, Tracked kind = Tracked::kState);
-  // What a generator begins with in every attempt: what is drawn before steps() is the same after a resume.
-  // There a rank goes on with its own state, and one that is new to the world with seed_of().
+  // The seed of a generator in every attempt, so that draws before steps() are the same after a resume. In
+  // steps() a rank continues with its own state, and a rank that is new to the world starts with seed_of().
   [[nodiscard]] std::uint64_t first_seed_of(std::string_view name) const;
   void follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots,
                    std::function<std::uint64_t()> batches);
-  // Calls it; what it throws ends the process where the session is in place.
+  // Calls `act`. If it throws in a session without train(), the process ends.
   void answer(const std::function<void()>& act) const;
   [[noreturn]] void leave_in_place() const;
-  // The training function returned: throws where the run is not at its end.
+  // Called when the training function returned: throws if the run is not at its end.
   void refuse_early_return() const;
 
-  std::unique_ptr<Attempts> attempts_;  // in place alone
-  bool is_complete_ = false;            // as complete() has it
+  std::unique_ptr<AttemptLoop> attempts_;  // only in a session without train()
+  bool is_complete_ = false;               // complete() was called
   const int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Engine> engine_;
-  mutable std::exception_ptr thrown_;  // by the newest step, of Ratoon's own: the function is to let it pass
+  mutable std::exception_ptr thrown_;  // thrown by Ratoon in the newest step; the training function must let
+                                       // it pass
   std::map<std::type_index, std::shared_ptr<void>> parts_;
 };
 
@@ -338,10 +348,11 @@ class Session::PhaseScope {
   PhaseScope(Session& session, Phase phase);
   Session& session_;
   const int outer_;
-  const int exceptions_;  // when it began: one that came meanwhile ends it unfinished
+  const int exceptions_;  // when the phase began: a later exception ends the phase unfinished
 };
 
-// Walks over step numbers: `*it` is the number of steps done before this one. Advancing ends the step.
+// Iterates over step numbers: `*it` is the number of steps done before this one. Incrementing it ends the
+// step.
 class StepIterator {
  public:
   using value_type = std::uint64_t;

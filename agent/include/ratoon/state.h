@@ -1,4 +1,4 @@
-// What a tracked object is in a checkpoint: tensors by name, written one by one and restored in place.
+// The state of a tracked object in a checkpoint: named tensors, written one by one and restored in place.
 //
 //   struct Table { std::vector<float> rows; std::int64_t version = 0; };
 //
@@ -17,14 +17,17 @@
 //     }
 //   };
 //
-// Tracked as "table", the file has "table.rows" and "table.version", which any reader of safetensors shows.
+// Tracked as "table", its tensors in the checkpoint file are "table.rows" and "table.version", which any
+// reader of safetensors shows.
 //
-// A tensor belongs to the rank that saved it: rank r of a world of another size restores that of rank r
-// modulo the old size, but for generators of random numbers, which begin anew there: StateReader::new_seed().
-// One whose name begins with kGeneratorPrefix is such a generator, and no weight though the object is one of
-// weights. One with a box is shared: every rank says which part of the
-// whole it has, and any world restores any parts of it. Parts have to cover the whole; the same part on
-// several ranks is the same bytes. A checkpoint of which a part is missing is not committed.
+// A tensor belongs to the rank that saved it. In a world of another size, rank r restores the tensor of rank
+// r modulo the old size. Random number generators are an exception: new ranks seed theirs
+// (StateReader::new_seed()). A tensor whose name begins with kGeneratorPrefix is a generator, and is not a
+// weight even in an object of weights.
+//
+// A tensor with a box is shared: every rank says which part of the whole it has, and any world restores any
+// parts. The parts must cover the whole. If several ranks save the same part, its bytes must be the same. A
+// checkpoint with a missing part is not committed.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +48,8 @@ namespace ratoon {
 
 inline constexpr std::string_view kGeneratorPrefix = "generator:";
 
-// The type of a C++ number in a checkpoint; whatever has none there, such as long double, is its bytes.
+// The type of a C++ number in a checkpoint. A type without an ElementType, such as long double, is stored as
+// bytes.
 template <class T>
   requires(std::is_arithmetic_v<T>)
 [[nodiscard]] constexpr ElementType stored_type_of() {
@@ -73,23 +77,23 @@ template <class T>
   return {};
 }
 
-// Takes what an object has. Names are UTF-8, each once; "" is the object itself, where it is a single tensor.
+// Receives the tensors of an object. Names are UTF-8 and unique; "" names an object that is a single tensor.
 class StateWriter {
  public:
   virtual ~StateWriter() = default;
 
-  // A view: the bytes are the object's memory, and are taken before the training function goes on.
+  // Adds a view: the bytes are the object's memory, and are copied before the training function goes on.
   void tensor(TensorView view) { tensor(std::move(view), nullptr); }
-  // The same for memory that only `owner` keeps.
+  // The same for memory that `owner` keeps alive.
   virtual void tensor(TensorView view, std::shared_ptr<const void> owner) = 0;
 
-  // Throws the Failure that says why the object cannot be saved: "tracked 'net': " and the sentence.
+  // Throws a Failure that says why the object cannot be saved: "tracked 'net': " and the reason.
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;
 
-  // For objects that change what others have, as an optimizer changes the parameters of a model: where the
-  // memory lies, on whatever device, of what is changed. What is changed and what no object writes would
-  // begin anew at each start: steps() refuses it, with `what` it is. What tensor() is given counts as
-  // written; lies_at() says it of memory whose contents were written from a copy, as of a GPU's.
+  // For objects that change memory of other objects, as an optimizer changes a model's parameters. changes()
+  // names such memory, on any device. Memory that is changed but that no object writes would start anew at
+  // each start: steps() refuses it and names it with `what`. Memory passed to tensor() counts as written.
+  // Call lies_at() for memory that was written from a copy, such as a GPU's.
   struct Memory {
     const void* begin = nullptr;
     std::uint64_t bytes = 0;
@@ -97,7 +101,7 @@ class StateWriter {
   virtual void lies_at(const Memory& /*memory*/) {}
   virtual void changes(const std::string& /*what*/, const Memory& /*memory*/) {}
 
-  // Bytes that are made for this: a text, or an encoding of something.
+  // Adds bytes that were made for the save, such as a text or an encoding.
   void bytes(std::string name, std::string bytes) {
     auto owner = std::make_shared<const std::string>(std::move(bytes));
     const auto view = std::as_bytes(std::span(*owner));
@@ -115,7 +119,7 @@ class StateWriter {
   }
 };
 
-// What of a tensor is wanted; with a box a part of the whole one.
+// A tensor to restore, or with a box a part of it.
 struct WantedTensor {
   std::string name{};
   ElementType type = ElementType::kUint8;
@@ -123,33 +127,34 @@ struct WantedTensor {
   std::optional<TensorBox> box{};
 };
 
-// Gives it back. An object says what it wants and where, for all at once: only when every tracked object has
-// done so, and all of it was found in the checkpoint in its form, is anything read. What is not there, or
-// there in another form, is a Failure with exit code 82 that names it, and nothing has changed. Where bytes
-// turn out to be damaged, places may be filled in part; train() then goes on from an older checkpoint.
+// Restores objects. Each object first requests its tensors and their destinations. Bytes are read only after
+// every tracked object has done so and all tensors were found with the requested type and shape. A missing
+// tensor, or one of another form, is a Failure with exit code 82 that names it, and nothing has changed. If
+// bytes turn out to be damaged, destinations may be partly filled; train() then restores an older checkpoint.
 class StateReader {
  public:
   virtual ~StateReader() = default;
 
   struct Form {
-    ElementType type = ElementType::kUint8;  // of bytes and text, too
+    ElementType type = ElementType::kUint8;  // kBytes and kText too
     TensorShape shape{};                     // of the whole tensor
   };
-  // None: there is no tensor of this name.
+  // Returns nothing if there is no tensor of this name.
   [[nodiscard]] virtual std::optional<Form> find(const std::string& name) = 0;
-  // Of this object's tensors that the rank has, in no order.
+  // The names of this object's tensors that this rank has, in no order.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  // Whether a model is taken out of its run, to be evaluated or to begin another run with: what only goes on
-  // with the run, such as a generator of random numbers, is not asked for, and may not be there.
+  // Whether a model is loaded outside its run, for evaluation or to start another run. State that belongs to
+  // the run, such as a random number generator, is then not requested and may be missing.
   [[nodiscard]] virtual bool is_for_weights_alone() const { return false; }
 
-  // What a generator of random numbers is seeded with, in place of what the checkpoint has of this name: this
-  // rank is new to the world, and that is another rank's. Nothing: the rank goes on with its own.
+  // The seed for a random number generator, if this rank is new to the world and the checkpoint has only
+  // another rank's state under this name. Nothing: the rank restores its own state.
   [[nodiscard]] virtual std::optional<std::uint64_t> new_seed(const std::string& /*name*/) const {
     return std::nullopt;
   }
 
-  // Fills `into`, as many bytes as type and shape say. They stay where they are until at_end() is called.
+  // Fills `into`, whose size must match the type and shape. The memory must stay valid until the at_end()
+  // functions are called.
   virtual void tensor(const WantedTensor& wanted, std::span<std::byte> into) = 0;
 
   template <class T>
@@ -159,24 +164,24 @@ class StateReader {
            std::as_writable_bytes(std::span(&value, 1)));
   }
 
-  // `take` is called with what bytes() of the writer was given, when all is read.
+  // `take` is called with the bytes that were passed to StateWriter::bytes(), after all tensors are read.
   virtual void bytes(const std::string& name, std::function<void(std::string)> take) = 0;
 
-  // The same for what adds up over ranks. `take` is called with the states that this rank takes over in a
-  // world of another size, in the order of their ranks: its own and those of ranks that are gone; none where
-  // it is new.
+  // The same for state that is summed over ranks. If the world's size changes, `take` is called with the
+  // states that this rank takes over, in the order of their ranks: its own and those of ranks that are gone;
+  // none if the rank is new.
   virtual void bytes_of_ranks(const std::string& name, std::function<void(std::vector<std::string>)> take) {
     bytes(name, [take = std::move(take)](std::string own) { take({std::move(own)}); });
   }
 
-  // `act` is called when all is read, in the order of these calls.
+  // `act` is called after all tensors are read, in the order of these calls.
   virtual void at_end(std::function<void()> act) = 0;
 
-  // `act` is called after those of at_end() of all objects: for a generator of random numbers, from which an
-  // object that restores itself may draw.
+  // `act` is called after the at_end() functions of all objects: for a random number generator, from which an
+  // object may draw while it restores itself.
   virtual void after_all(std::function<void()> act) { at_end(std::move(act)); }
 
-  // Throws the Failure that says that the checkpoint does not fit: "tracked 'net': " and the sentence.
+  // Throws a Failure that says that the checkpoint does not fit: "tracked 'net': " and the reason.
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Stateful: anything whose state goes into a checkpoint and comes back from it.
+// Stateful: an object whose state is saved in a checkpoint and restored from it.
 //
 //   class Reservoir : public ratoon::Stateful {
 //     std::string save_state() const override { return encode(samples_); }
@@ -18,25 +18,26 @@ class Stateful {
  public:
   virtual ~Stateful() = default;
 
-  // All that is needed to go on exactly from here, as bytes.
+  // Returns the full state as bytes, so that the object can continue exactly from here.
   [[nodiscard]] virtual std::string save_state() const = 0;
 
-  // Takes back what save_state() of the same version gave. Throws if it is something else.
+  // Restores a state from save_state() of the same version. Throws if the bytes are something else.
   virtual void load_state(std::string_view state) = 0;
 
-  // Whether ranks add it up, as they do Metrics: then load_states() is called in place of load_state().
+  // Whether the state is summed over ranks, as Metrics is: load_states() is then called instead of
+  // load_state().
   [[nodiscard]] virtual bool adds_up_over_ranks() const { return false; }
-  // Takes over what one or several ranks saved, or begins anew where there are none: in a world of another
-  // size each saved state goes to one rank, so that the sum over all ranks is what it was.
+  // Takes over the states of one or several ranks, or starts empty if there are none. In a world of another
+  // size each saved state goes to one rank, so the sum over all ranks does not change.
   virtual void load_states(const std::vector<std::string>& states) {
     for (const std::string& state : states) load_state(state);
   }
 
-  // Where the memory lies, on whatever device, whose contents save_state() gives: for a model whose
-  // parameters a tracked optimizer changes, which is refused where no tracked object has them.
+  // The memory, on any device, whose contents save_state() returns. A tracked optimizer is refused unless
+  // tracked objects contain the parameters that it changes; this reports them.
   [[nodiscard]] virtual std::vector<StateWriter::Memory> saved_memory() const { return {}; }
 
-  // Whether it says which samples come next: --load-parts state leaves that behind.
+  // Whether the state says which samples come next: --load-parts state does not load it.
   [[nodiscard]] virtual bool is_position() const { return false; }
 };
 

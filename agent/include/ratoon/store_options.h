@@ -1,13 +1,12 @@
-// StoreOptions: how data and checkpoints in a folder, on a web server or in an S3-compatible store are
-// reached.
+// StoreOptions: how to reach data and checkpoints in a folder, on a web server or in an S3-compatible store.
 //
 //   ratoon::StoreOptions store;
 //   store.endpoint = "https://minio.team-a:9000";
 //   store.region = "eu-central-1";
 //   store.attempts_max = 12;
 //
-// The defaults are right for AWS with credentials where boto3 looks for them. docs/train/remote_data.md says
-// where that is, and what each error means.
+// The defaults are right for AWS with credentials in the places where boto3 looks for them.
+// docs/train/remote_data.md lists the places and explains each error.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +17,24 @@ namespace ratoon {
 
 struct StoreOptions {
   // ---- s3:// only
-  // "https://host:port" of another S3-compatible server. Empty: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the
-  // profile's endpoint_url, S3_ENDPOINT_URL, else AWS in the region.
+  // "https://host:port" of another S3-compatible server. If empty, the first of: AWS_ENDPOINT_URL_S3,
+  // AWS_ENDPOINT_URL, the profile's endpoint_url, S3_ENDPOINT_URL, AWS in the region.
   std::string endpoint{};
-  // Empty: AWS_REGION, AWS_DEFAULT_REGION, the profile's region, else us-east-1; a bucket of AWS that is
-  // elsewhere says where.
+  // If empty, the first of: AWS_REGION, AWS_DEFAULT_REGION, the profile's region, us-east-1. For a bucket in
+  // another region of AWS, the server's answer names the region.
   std::string region{};
-  // Whether the bucket is the first part of the path (true) or of the host's name. Nothing: in the path for
-  // an endpoint of one's own and for buckets with a dot in their name.
+  // Whether the bucket is the first part of the path (true) or of the host's name (false). If not set: in the
+  // path for a custom endpoint and for buckets with a dot in their name.
   std::optional<bool> uses_path_style{};
-  // Of the shared files. Empty: AWS_PROFILE, else "default". A name given here means that keys in the
-  // environment are not looked at, as in boto3.
+  // The profile in the shared AWS files. Empty: AWS_PROFILE, else "default". If it is set, keys in the
+  // environment are ignored, as in boto3.
   std::string profile{};
   bool is_anonymous = false;  // requests are not signed: public buckets
 
   // ---- http(s):// and s3://
-  std::string ca_file{};           // PEM of the authorities to trust; empty: AWS_CA_BUNDLE, else the system's
+  std::string ca_file{};           // PEM of the CAs to trust; empty: AWS_CA_BUNDLE, else the system's
   double connect_seconds = 5;      // one connection
-  double silence_seconds = 30;     // between two bytes of the other side
+  double silence_seconds = 30;     // without a byte from the server
   double object_seconds = 300;     // one object, or one part of an upload: all attempts and pauses included
   std::uint32_t attempts_max = 8;  // of one request
 };

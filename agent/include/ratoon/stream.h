@@ -1,6 +1,6 @@
-// Stream: which samples each step of a run takes. One endless sequence of slots, the same for every number of
-// ranks: with one source, slot p is place p mod N of epoch p div N, and each epoch is an order of its own of
-// the N samples. A batch may reach over the end of an epoch; nothing is repeated, padded or dropped.
+// Stream: which samples each step of a run takes. It is one endless sequence of slots, the same for every
+// number of ranks. With one source, slot p is place p mod N of epoch p div N, and each epoch is its own order
+// of the N samples. A batch may span the end of an epoch. No sample is repeated, padded or dropped.
 //
 //   ratoon::Stream stream({.samples = 60000, .global_batch = 256, .seed = 17, .source = "digits"});
 //   session.track("stream", stream);
@@ -8,10 +8,10 @@
 //     for (const ratoon::Slot& slot : stream.take(session.rank(), session.world_size()))
 //       learn_from(images[slot.sample]);
 //
-// Any number may be changed on the way: the global batch, the weights of a mixture, or the cursor, to skip
-// what did harm. Changes are kept in the state, so that what any past step took can still be computed.
+// The global batch, the weights of a mixture and the cursor can change during a run, for example to skip
+// harmful samples. Changes are kept in the state, so the samples of any past step can still be computed.
 //
-// Thread contract: one thread; reader() serves others.
+// Thread contract: one thread; use reader() on others.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,12 @@ namespace data {
 class LoadedState;
 }  // namespace data
 
-// How much of a source was drawn, in whole numbers.
+// How many samples of a source were drawn.
 struct SourceAccount {
   std::uint64_t drawn = 0;    // samples that batches took
-  std::uint64_t skipped = 0;  // that were passed over
+  std::uint64_t skipped = 0;  // samples that were skipped
   std::uint64_t epochs = 0;   // drawn / samples, whole ones
-  std::uint64_t rest = 0;     // and samples of the next
+  std::uint64_t rest = 0;     // samples of the next epoch
 
   friend bool operator==(const SourceAccount&, const SourceAccount&) = default;
 };
@@ -54,25 +54,26 @@ struct AcceptedDifference {
 
 class Stream : public Stateful {
  public:
-  // Throws std::invalid_argument if the options make no stream; it says why.
+  // Throws std::invalid_argument that says why, if the options describe no stream.
   explicit Stream(StreamOptions options);
 
-  // This rank's share of the next batch, and advance(). Shares differ by one slot at most, so a mean over
-  // ranks weighs samples equally only where the world divides the batch; share_weight() tells what each
-  // counts.
+  // Returns this rank's share of the next batch, and calls advance(). Shares differ by one slot at most, so a
+  // mean over ranks weighs samples equally only if the world's size divides the batch. share_weight() gives
+  // the weight of each share.
   [[nodiscard]] std::vector<Slot> take(std::uint32_t rank, std::uint32_t world_size);
 
-  // The same in two: what the next batch is, and that so many batches were trained. What was fetched and not
-  // trained is never counted: only these two and take() move the cursor.
+  // The same in two calls: next_batch() returns the next batch, and advance() records that `batches` batches
+  // were trained. Batches that were fetched and not trained never count: only advance(), advance_to() and
+  // take() move the cursor.
   [[nodiscard]] SlotRange next_batch() const;
   void advance(std::uint64_t batches = 1);
-  // Throws std::invalid_argument where no batch begins, or behind the cursor.
+  // Throws std::invalid_argument if no batch begins at `slot`, or if it is before the cursor.
   void advance_to(std::uint64_t slot);
 
-  // The first slot that is not trained; after the last batch of an epoch, the first of the next one.
+  // The first slot that is not trained; after the last batch of an epoch, the first slot of the next one.
   [[nodiscard]] std::uint64_t cursor() const { return cursor_; }
   [[nodiscard]] std::uint64_t batches() const { return batches_; }  // so far
-  // Over the samples of all slots that batches took, in order. Equal digests mean the same samples.
+  // A digest over the samples of all slots that batches took, in order. Equal digests mean the same samples.
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
 
   [[nodiscard]] StreamReader reader() const {
@@ -84,38 +85,41 @@ class Stream : public Stateful {
     return reader_.slot_of(0, epoch, sample);
   }
   [[nodiscard]] std::uint64_t first_known_slot()
-      const;  // 0 unless another source, seed or order was accepted
+      const;  // above 0 only after another source, seed or order was accepted
 
-  // Changes of the plan, from the cursor on. A state keeps up to 1,024 of them; the next one throws Failure.
+  // The functions below change the plan from the cursor on. A state keeps up to 1,024 changes; the next one
+  // throws Failure.
   void change_global_batch(std::uint64_t global_batch);
   void change_weights(std::span<const double> weights);
   void skip_to(std::uint64_t slot);  // the slots before it are never taken
-  // A run that something else began: the next slot and the number of batches before it. Only for a stream
-  // that took nothing yet; what came before counts as drawn, but is not in the digest.
+  // Sets the position of a run that another program began: the next slot and the number of batches before it.
+  // Only for a stream that took nothing yet. Earlier samples count as drawn, but are not in the digest.
   void begin_at(std::uint64_t slot, std::uint64_t batches);
 
-  [[nodiscard]] std::uint64_t global_batch() const;           // now
-  [[nodiscard]] std::vector<std::uint32_t> weights() const;   // now; in 65,536ths, exactly
-  [[nodiscard]] std::vector<SourceAccount> accounts() const;  // a source each
+  [[nodiscard]] std::uint64_t global_batch() const;           // current value
+  [[nodiscard]] std::vector<std::uint32_t> weights() const;   // current values, in 65,536ths, exactly
+  [[nodiscard]] std::vector<SourceAccount> accounts() const;  // one for each source
 
-  // The epoch of the stream: as many slots as all sources have samples.
+  // The epoch of the stream: as many slots as all sources have samples together.
   [[nodiscard]] std::uint64_t epoch_slots() const;
   [[nodiscard]] std::uint64_t epoch() const { return cursor_ / epoch_slots(); }
   [[nodiscard]] std::uint64_t index_in_epoch() const { return cursor_ % epoch_slots(); }
-  // Of an epoch that begins with a batch; where batches carry over, the last one reaches into the next epoch.
+  // Batches of an epoch that begins with a batch; with EpochEnd::kCarry, the last one may reach into the next
+  // epoch.
   [[nodiscard]] std::uint64_t batches_per_epoch() const;
-  // How many batches there are from the first of the run until so many epochs are over.
+  // How many batches there are from the run's beginning until `epoch` epochs are over.
   [[nodiscard]] std::uint64_t batches_until_epoch(std::uint64_t epoch) const;
 
-  // JSON, always the same text for the same state.
+  // JSON; the same state always gives the same text.
   [[nodiscard]] std::string save_state() const override;
-  // Takes effect whatever was taken before. Throws Failure where the state is of other sources, another seed,
-  // order, batch or weights than the options say; the sentence has both values. Nothing is taken over then.
-  // A load that nothing comes of, while another stream over the same sources is trained with, is said on
-  // stderr when this stream ends.
+  // Restores the position; earlier calls of take() do not matter. Throws Failure if the state has other
+  // sources, another seed, order, batch or weights than the options; the message has both values, and the
+  // stream does not change. If a loaded stream is never used while another stream over the same sources is
+  // trained with, a warning on stderr says so when this stream is destroyed.
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
-  // Loads that follow may differ in this from the options. What was used is kept in the state.
+  // Later loads may differ from the options in these fields. Each difference that was accepted is kept in the
+  // state.
   void accept(const StreamOverride& differences) { accepted_ = differences; }
   [[nodiscard]] const std::vector<AcceptedDifference>& accepted() const { return differences_; }
 
@@ -135,7 +139,7 @@ class Stream : public Stateful {
   std::uint64_t digest_ = 0;
   StreamOverride accepted_;
   std::vector<AcceptedDifference> differences_;
-  mutable std::shared_ptr<data::LoadedState> loaded_;  // shared by copies, until one of them is used
+  mutable std::shared_ptr<data::LoadedState> loaded_;  // shared by copies until one of them is used
 };
 
 }  // namespace ratoon

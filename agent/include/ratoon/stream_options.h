@@ -1,4 +1,4 @@
-// What a stream of samples is made of.
+// The options of a stream of samples.
 //
 //   ratoon::StreamOptions one{.samples = 60000, .global_batch = 256, .seed = 17, .source = "digits"};
 //
@@ -18,59 +18,64 @@
 namespace ratoon {
 
 struct Source {
-  std::string name{};         // or a digest of the data, never a path: another name is another order
-  std::uint64_t samples = 0;  // absent: those of its shards
-  double weight = 1;          // of the draws, beside the other sources' weights; 0: never drawn
-  std::vector<std::uint64_t> shards{};  // samples of each, in the order of their numbers: for kBlocks
+  std::string name{};         // a name or a digest of the data, never a path: another name gives another
+                              // order
+  std::uint64_t samples = 0;  // 0: the sum of its shards
+  double weight = 1;          // of the draws, relative to the other sources' weights; 0: never drawn
+  std::vector<std::uint64_t> shards{};  // the samples of each shard, in order: for kBlocks
 };
 
 enum class SampleOrder {
-  kShuffled,  // any sample anywhere in its epoch ("feistel-1")
-  kBlocks,   // shards shuffled, and samples among `window_shards` shards at a time ("blocks-1"): few are open
-  kInOrder,  // as they are numbered ("in-order-1")
-  kTorch,    // as PyTorch's DistributedSampler has it (ratoon/torch_stream.h makes such options)
+  kShuffled,  // any sample at any place of its epoch ("feistel-1")
+  kBlocks,    // shards shuffled, and samples among `window_shards` shards at a time ("blocks-1"), so few are
+              // open
+  kInOrder,   // the order in which they are numbered ("in-order-1")
+  kTorch,     // the order of PyTorch's DistributedSampler (ratoon/torch_stream.h makes such options)
 };
 
-// What a run in Python was, whatever the world here: its batches are the slots of our steps, the part of its
-// rank r before that of rank r + 1.
+// The settings of a run in Python. They do not depend on the world size of the run that uses this stream. The
+// batches of the Python run are the slots of our steps; the share of its rank r comes before that of rank r
+// + 1.
 struct TorchOrder {
   std::uint32_t world_size = 1;
   std::uint64_t batch_size = 1;  // of each rank
   bool shuffle = true;
-  bool drop_last = false;  // of the sampler; of the loader it is EpochEnd::kDrop
+  bool drop_last = false;  // of the sampler; for the loader's drop_last use EpochEnd::kDrop
   bool repeat_epoch_0 = false;
   TorchRelease release = TorchRelease::kSince2_6;
   std::shared_ptr<IndexLists> lists{};
 };
 
-// Where batches end. It never changes which sample a slot holds.
+// Where batches end. It never changes the sample of a slot.
 enum class EpochEnd {
   kCarry,  // every batch is full; one may reach into the next epoch
   kShort,  // the last batch of an epoch ends with it
-  kDrop,   // the slots of an epoch that fill no batch are passed over
+  kDrop,   // slots at the end of an epoch that fill no batch are skipped
 };
 
 struct StreamOptions {
-  std::uint64_t samples = 0;       // of the one source; absent where `sources` are given
+  std::uint64_t samples = 0;       // of the single source; leave it 0 if `sources` is set
   std::uint64_t global_batch = 0;  // of all ranks together, per step
   std::uint64_t seed = 0;
   std::string source{};  // the name of the one source
   SampleOrder order = SampleOrder::kShuffled;
   std::uint64_t window_shards = 16;  // for kBlocks: a wider window shuffles better and holds more shards open
-  EpochEnd epoch_end = EpochEnd::kCarry;  // kShort and kDrop are for one source: those of a mixture end apart
+  EpochEnd epoch_end = EpochEnd::kCarry;  // kShort and kDrop need a single source: the epochs of a mixture's
+                                          // sources end at different slots
   std::vector<Source> sources{};          // instead of `samples` and `source`
   TorchOrder torch{};                     // for kTorch
 };
 
-// What of a loaded state may differ from the options (Stream::accept). Each use is kept in the state.
+// The differences between a loaded state and the options that are accepted (Stream::accept). Each difference
+// is kept in the state.
 struct StreamOverride {
-  bool global_batch = false;  // the options' one, from the cursor on
-  bool weights = false;       // likewise
-  // With any of these, the slots from the cursor on are those of the options, as if they had always been; the
-  // slots before it can no longer be computed.
+  bool global_batch = false;  // take the global batch of the options from the cursor on
+  bool weights = false;       // take the weights of the options from the cursor on
+  // With any of these, the slots from the cursor on are those of the options, as if they had always been set.
+  // Slots before the cursor can no longer be computed.
   bool sources = false;
   bool seed = false;
-  bool order = false;  // with its window and the end of epochs
+  bool order = false;  // also the window and the end of epochs
 };
 
 }  // namespace ratoon

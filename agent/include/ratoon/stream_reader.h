@@ -1,14 +1,14 @@
-// StreamReader: what any slot of a stream holds. A value that is cheap to copy, for threads that fetch ahead
-// of the cursor; it has no cursor of its own.
+// StreamReader: the content of any slot of a stream. It is cheap to copy, for threads that prefetch, and has
+// no cursor.
 //
 //   const ratoon::StreamReader reader = stream.reader();  // a copy for each thread
 //   const ratoon::SlotRange mine = ratoon::share_of(reader.batch(stream.batches() + 3), rank, world_size);
 //   std::vector<ratoon::Slot> slots(mine.size());
 //   reader.fill(mine.first, slots);
 //
-// Thread contract: one thread a copy. Copies share what never changes; each remembers the orders that it
-// computed last. A reader knows the plan as it was when it was taken: take another one after a change of plan
-// or a load.
+// Thread contract: one thread per copy. Copies share immutable data, and each caches the orders that it
+// computed last. A reader has the plan of the moment when it was created: create a new one after a change of
+// the plan or a load.
 #pragma once
 
 #include <cstdint>
@@ -37,45 +37,47 @@ struct Slot {
 
 struct SlotRange {
   std::uint64_t first = 0;
-  std::uint64_t last = 0;  // the first that is no longer in it
+  std::uint64_t last = 0;  // one past the last slot
 
   [[nodiscard]] std::uint64_t size() const { return last - first; }
   friend bool operator==(const SlotRange&, const SlotRange&) = default;
 };
 
-// The part of a batch that one rank takes. Parts differ by one slot at most, and no batch or world needs to
-// divide the other. Throws std::invalid_argument if there is no such rank.
+// The part of a batch that one rank takes. Parts differ by one slot at most; the world's size need not divide
+// the batch. Throws std::invalid_argument if the rank does not exist.
 [[nodiscard]] SlotRange share_of(SlotRange batch, std::uint32_t rank, std::uint32_t world_size);
 
-// What a rank's mean counts in the mean of the batch: its part of the slots. The weights of all ranks sum
-// to 1.
+// The weight of a rank's mean in the mean of the batch: its fraction of the slots. The weights of all ranks
+// sum to 1.
 [[nodiscard]] double share_weight(SlotRange batch, std::uint32_t rank, std::uint32_t world_size);
 
 class StreamReader {
  public:
-  // What a slot holds. Throws std::out_of_range for a slot that cannot be known (Stream::first_known_slot).
+  // The content of a slot. Throws std::out_of_range for a slot that can no longer be computed
+  // (Stream::first_known_slot).
   [[nodiscard]] Slot at(std::uint64_t number) const;
-  // Slots first, first + 1, ..., as many as there is room for: the same as one by one, several times as fast.
+  // Writes the slots first, first + 1, ... into all of `slots`. Gives the same as single calls, several times
+  // as fast.
   void fill(std::uint64_t first, std::span<Slot> slots) const;
-  // The slot that holds a sample in an epoch of its source, the first one if PyTorch's order has several;
-  // none where its weight became 0 before, or where that order leaves it out.
+  // The slot that holds a sample in an epoch of its source; the first one if PyTorch's order has several.
+  // Nothing if the source's weight became 0 before, or if that order leaves the sample out.
   [[nodiscard]] std::optional<std::uint64_t> slot_of(std::uint32_t source, std::uint64_t epoch,
                                                      std::uint64_t sample) const;
 
-  // The slots that batch 0, 1, 2, ... took or, by the plan as it is now, will take.
+  // The slots that batch `number` took or, with the current plan, will take.
   [[nodiscard]] SlotRange batch(std::uint64_t number) const;
-  // The batch that takes a slot; none if it is skipped.
+  // The batch that takes a slot; nothing if the slot is skipped.
   [[nodiscard]] std::optional<std::uint64_t> batch_with(std::uint64_t slot) const;
-  // How many batches it takes, from the first of the run on, until the cursor is at `slot` or beyond it.
+  // How many batches there are, from the run's beginning, until the cursor is at or after `slot`.
   [[nodiscard]] std::uint64_t batches_until(std::uint64_t slot) const;
 
-  // What its plan is made of.
+  // The sources, the seed and the epoch of the plan.
   [[nodiscard]] std::uint32_t sources() const;
   [[nodiscard]] const std::string& source_name(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t source_samples(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t seed() const;
   [[nodiscard]] std::uint64_t epoch_slots() const;
-  // Whether both were taken with no change of plan and no load between.
+  // Whether both were created without a change of the plan or a load between them.
   [[nodiscard]] bool is_same_plan(const StreamReader& other) const { return plan_ == other.plan_; }
 
  private:
@@ -95,7 +97,7 @@ class StreamReader {
   void fill_mixture(std::uint64_t first, std::span<Slot> slots) const;
 
   std::shared_ptr<const data::Plan> plan_;
-  mutable std::vector<Known> orders_;  // of the epochs that were asked for last
+  mutable std::vector<Known> orders_;  // of the epochs that were used last
   mutable std::shared_ptr<const data::MixtureBlock> block_;
 };
 

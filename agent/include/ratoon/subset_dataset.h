@@ -1,4 +1,4 @@
-// SubsetDataset: some samples of another data set, numbered anew.
+// SubsetDataset: some samples of another data set, with new numbers.
 //
 //   auto train = ratoon::SubsetDataset::of(all, {{0, 50000}});
 //   auto validation = ratoon::SubsetDataset::of(all, {{50000, all->size()}});
@@ -27,31 +27,31 @@ struct IdRange {
 
 class SubsetDataset final : public Dataset {
  public:
-  // The samples of all ranges, one range after the other; a sample may be in several. Costs 16 bytes a range.
-  // Throws std::invalid_argument if a range ends before it begins, or after the data set.
+  // The samples of all ranges, one range after the other; a sample may be in several. It needs 16 bytes per
+  // range. Throws std::invalid_argument if a range ends before it begins, or after the end of the data set.
   SubsetDataset(std::shared_ptr<const Dataset> all, std::span<const IdRange> ranges);
   [[nodiscard]] static std::shared_ptr<SubsetDataset> of(std::shared_ptr<const Dataset> all,
                                                          const std::vector<IdRange>& ranges);
-  // In this order. Neighbours become ranges.
+  // The samples in this order. Consecutive ids are merged into ranges.
   [[nodiscard]] static std::shared_ptr<SubsetDataset> of_ids(std::shared_ptr<const Dataset> all,
                                                              const std::vector<std::uint64_t>& ids);
 
-  // What a sample of this one is called in the whole.
+  // Returns the sample's id in the whole data set.
   [[nodiscard]] std::uint64_t id_in_all(std::uint64_t id) const;
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] std::span<const Column> columns() const override { return all_->columns(); }
-  // Of the whole's digest and the ranges.
+  // A digest over the whole data set's digest and the ranges.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
-  // Those of the whole, cut at the ends of the ranges.
+  // The shards of the whole data set, cut at the ends of the ranges.
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
   void expect(std::span<const std::uint64_t> ids) const override;
   void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
  private:
   struct Range {
-    std::uint64_t first_id;  // here
+    std::uint64_t first_id;  // id in this data set
     std::uint64_t first_in_all;
   };
 

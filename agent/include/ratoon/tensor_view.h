@@ -1,4 +1,4 @@
-// TensorView: a tensor that lies in memory, as checkpoints see it: a name, a type, a shape, the bytes.
+// TensorView: a tensor in memory, as checkpoints describe it: a name, a type, a shape, the bytes.
 //
 //   std::vector<float> weights(6);
 //   const ratoon::TensorView view{.name = "layer.weight",
@@ -6,8 +6,8 @@
 //                                 .shape = {2, 3},
 //                                 .bytes = std::as_bytes(std::span(weights))};
 //
-// The bytes are row-major and little-endian, and there are exactly as many as type and shape say. Whoever
-// hands out a view keeps the bytes alive and unchanged as long as the function that takes it says.
+// The bytes are row-major and little-endian; their number follows from the type and the shape. The code that
+// creates a view must keep the bytes alive and unchanged for as long as the function that takes it requires.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ namespace ratoon {
 
 using TensorShape = std::vector<std::uint64_t>;  // {}: one number, no dimension
 
-// Where a view lies in the tensor that it is a part of.
+// The position of a view in the tensor that it is a part of.
 struct TensorBox {
-  TensorShape begin{};  // of the part's first element; as many numbers as `whole_shape`
+  TensorShape begin{};  // the index of the part's first element; as many numbers as `whole_shape`
   TensorShape whole_shape{};
 
   friend bool operator==(const TensorBox&, const TensorBox&) = default;

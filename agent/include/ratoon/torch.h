@@ -1,4 +1,5 @@
-// All that a LibTorch trainer needs of Ratoon; torch/torch.h, or less of it, is the program's to include.
+// All headers that a LibTorch trainer needs from Ratoon. The program includes torch/torch.h, or parts of it,
+// itself.
 //
 //   #include <torch/torch.h>
 //   #include <ratoon/torch.h>

@@ -1,6 +1,5 @@
-// PyTorch's samplers in the order in which PyTorch runs them, with a position that can be saved: for runs
-// that began in Python, or are compared with one. A run that begins here is better off with Stream
-// (docs/train/orders.md).
+// PyTorch's samplers in PyTorch's own order, with a position that can be saved: for runs that began in Python
+// or are compared with one. For a run that begins here, prefer Stream (docs/train/orders.md).
 //
 //   ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed = 17});
 //   session.track("sampler", sampler);
@@ -9,11 +8,11 @@
 //     while (sampler.remaining() > 0) {
 //       const auto batch = sampler.fetch(32);
 //       train_on(batch);
-//       sampler.advance(batch.size());  // what was fetched and not trained is fetched again after a resume
+//       sampler.advance(batch.size());  // samples that were not trained are fetched again after a resume
 //     }
 //   }
 //
-// Thread contract: one thread a sampler.
+// Thread contract: one thread per sampler.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +27,11 @@
 
 namespace ratoon {
 
-// How far a run is in the list of an epoch that its ranks share.
+// The position of a run in the list of an epoch, which its ranks share.
 struct ListPosition {
   std::uint64_t epoch = 0;
-  std::uint64_t consumed = 0;  // entries of the list that all ranks together have trained; all of them: done
+  std::uint64_t consumed = 0;  // entries of the list that all ranks together have trained; the list's size:
+                               // the epoch is done
 
   friend bool operator==(const ListPosition&, const ListPosition&) = default;
 };
@@ -43,46 +43,48 @@ struct DistributedSamplerOptions {
   std::uint64_t seed = 0;
   bool shuffle = true;
   bool drop_last = false;
-  bool repeat_epoch_0 =
-      false;  // every epoch in the order of epoch 0, as some releases of cycling_utils have it
+  bool repeat_epoch_0 = false;  // every epoch uses the order of epoch 0, as in some releases of cycling_utils
   TorchRelease release = TorchRelease::kSince2_6;
-  std::string list_folder = {};  // keeps lists as files too, for a quick start; it exists
+  std::string list_folder = {};  // an existing folder that keeps lists as files too, for a quick start
 };
 
-// torch.utils.data.DistributedSampler: rank r takes the entries r, r + W, r + 2 W, ... of the epoch's list,
-// which is filled up from its own front until all ranks have as many, or cut with drop_last.
+// torch.utils.data.DistributedSampler: rank r takes the entries r, r + W, r + 2 W, ... of the epoch's list.
+// The list is padded from its own front until all ranks have the same number of entries, or truncated with
+// drop_last.
 class DistributedSampler : public Stateful {
  public:
-  // Throws std::invalid_argument where the options make no sampler.
+  // Throws std::invalid_argument if the options describe no sampler.
   explicit DistributedSampler(DistributedSamplerOptions options);
 
   [[nodiscard]] const DistributedSamplerOptions& options() const { return options_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  // Goes to the front of that epoch. The epoch at hand is left as it is, wherever it stands.
+  // Goes to the front of that epoch. If it is the current epoch, the position does not change.
   void set_epoch(std::uint64_t epoch);
 
-  // Of this rank in this epoch and world: Python's len(sampler), and the sample at a place. Where the epoch
-  // began in another world, what it left over after whole rounds of this one does not count.
+  // size() is Python's len(sampler), and at() returns the sample at a place; both for this rank, this epoch
+  // and this world. If the epoch began in another world, the entries left over after whole rounds of this
+  // world do not count.
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const;
 
-  // Of those, how many are trained, and how many are not.
+  // How many of these samples are trained, and how many are not.
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::uint64_t remaining() const { return size() - progress_; }
 
   // The next samples, at most `count`; fewer at the end of the epoch.
   [[nodiscard]] std::vector<std::uint64_t> fetch(std::uint64_t count);
-  // That many more are trained. Throws std::invalid_argument if the epoch has fewer left.
+  // Marks `samples` more as trained. Throws std::invalid_argument if the epoch has fewer left.
   void advance(std::uint64_t samples);
-  // Fetches again what is not trained.
+  // Fetches the samples that are not trained again.
   void rewind() { fetched_ = progress_; }
 
-  // Where all ranks stand, and going there; a place of import (ratoon/torch_positions.h) or of another world.
+  // The position of all ranks, and a move to one: for an import (ratoon/torch_positions.h) or another world.
   [[nodiscard]] ListPosition position() const;
   void seek(ListPosition position);
 
-  // Of the whole world, not of the rank: any rank of any world can load it. In another world the rest of the
-  // epoch is shared out anew. load_state throws Failure where the state is of other data, seed or order.
+  // The state is the whole world's: any rank of any world can load it. In another world the rest of the epoch
+  // is distributed over its ranks. load_state throws Failure if the state is of other data, another seed or
+  // another order.
   [[nodiscard]] std::string save_state() const override;
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
@@ -92,59 +94,60 @@ class DistributedSampler : public Stateful {
 
   DistributedSamplerOptions options_;
   std::uint64_t epoch_ = 0;
-  std::uint64_t start_ = 0;     // entries of the list that no round of this world has: less than a round
+  std::uint64_t start_ = 0;     // entries of the list that no round of this world contains: less than a round
   std::uint64_t progress_ = 0;  // rounds that are trained
   std::uint64_t fetched_ = 0;
-  mutable std::optional<std::pair<std::uint64_t, IndexList>> list_;  // of the seed that was asked for last
+  mutable std::optional<std::pair<std::uint64_t, IndexList>> list_;  // the list, with the seed for which it
+                                                                     // was made
 };
 
-// Which package's RandomSampler it is. They differ in when they draw.
+// The package of a RandomSampler. The packages differ in when they draw.
 enum class SamplerFlavour { kTorch, kTorchdata };
 
-// What iterates the sampler. Loaders draw a number for their workers from the same generator when an epoch
-// begins.
+// The loader that iterates the sampler. Loaders draw a number for their workers from the same generator when
+// an epoch begins.
 enum class Loader {
   kNone,               // the program itself
   kInProcess,          // DataLoader or StatefulDataLoader with num_workers = 0
-  kWorkers,            // with more
-  kPersistentWorkers,  // and persistent_workers = True: only the first epoch begins with a draw
+  kWorkers,            // with num_workers above 0
+  kPersistentWorkers,  // also with persistent_workers = True: only the first epoch begins with a draw
 };
 
 struct RandomSamplerOptions {
   std::uint64_t samples = 0;
   bool replacement = false;
-  std::uint64_t num_samples = 0;  // an epoch; 0: as many as there are
+  std::uint64_t num_samples = 0;  // per epoch; 0: as many as the data set has
   SamplerFlavour flavour = SamplerFlavour::kTorch;
-  // RandomSampler(data) without generator=: each epoch draws a seed from the generator, which then stands for
-  // the default one, that of torch.manual_seed().
+  // RandomSampler(data) without generator=: each epoch draws a seed from the generator, which stands for the
+  // default generator, that of torch.manual_seed().
   bool seeds_each_epoch = false;
   Loader loader = Loader::kNone;
   TorchRelease release = TorchRelease::kSince2_6;
 };
 
-// RandomSampler of torch.utils.data, or of torchdata.stateful_dataloader, over epochs: one generator goes
-// through all of them.
+// RandomSampler of torch.utils.data or torchdata.stateful_dataloader. One generator serves all epochs.
 class RandomSampler : public Stateful {
  public:
-  // Throws std::invalid_argument where the options make no sampler.
+  // Throws std::invalid_argument if the options describe no sampler.
   RandomSampler(RandomSamplerOptions options, const TorchGenerator& generator);
 
   [[nodiscard]] const RandomSamplerOptions& options() const { return options_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  // Iterates anew: the generator goes on from where this epoch leaves it, however much of it was fetched.
+  // Starts the next epoch. The generator continues as it is at the end of this epoch, even if only a part of
+  // it was fetched.
   void begin_next_epoch();
 
   [[nodiscard]] std::uint64_t size() const { return options_.num_samples; }
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::uint64_t remaining() const { return size() - progress_; }
 
-  // As those of DistributedSampler.
+  // These work as those of DistributedSampler.
   [[nodiscard]] std::vector<std::uint64_t> fetch(std::uint64_t count);
   void advance(std::uint64_t samples);
   void rewind();
 
-  // Where the epoch at hand began, and going to a place in such an epoch. (torchdata's loader with workers
-  // has drawn before that, for nothing.)
+  // The generator at the beginning of the current epoch, and a move to a place in an epoch with such a
+  // generator. (torchdata's loader with workers has made an unused draw before.)
   [[nodiscard]] const TorchGenerator& generator() const { return generator_; }
   void seek(const TorchGenerator& generator, std::uint64_t progress);
 
@@ -153,7 +156,7 @@ class RandomSampler : public Stateful {
   [[nodiscard]] bool is_position() const override { return true; }
 
  private:
-  // What fetch() reads: the generator inside the epoch, and the permutation that it made last.
+  // The state of fetch(): the generator inside the epoch, and the newest permutation.
   struct Reader {
     TorchGenerator generator;
     IndexList permutation;
@@ -172,10 +175,10 @@ class RandomSampler : public Stateful {
   TorchGenerator generator_;
   std::uint64_t epoch_ = 0;
   std::uint64_t progress_ = 0;
-  std::optional<Reader> reader_;  // none: at progress_
+  std::optional<Reader> reader_;  // nothing: fetch() continues at progress_
 };
 
-// BatchSampler: the places [first, second) of each batch, of a sampler that has `samples` left.
+// BatchSampler: the places [first, second) of each batch, for a sampler with `samples` samples left.
 class BatchRanges {
  public:
   BatchRanges(std::uint64_t samples, std::uint64_t batch_size, bool drop_last);

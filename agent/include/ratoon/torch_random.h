@@ -1,11 +1,11 @@
 // TorchGenerator and torch_randperm: the random numbers and permutations that PyTorch makes on the CPU, bit
-// for bit and without LibTorch, so that a run that began in Python goes on in the same order.
+// for bit and without LibTorch. With them, a run that began in Python continues in the same order.
 //
 //   ratoon::TorchGenerator generator(17);  // torch.Generator().manual_seed(17)
 //   const ratoon::IndexList order = ratoon::torch_randperm(60000, generator);
 //   load(order[0]);
 //
-// docs/reference/torch_order.md has the rules; tests/unit/agent/data/golden has what PyTorch itself gave.
+// docs/reference/torch_order.md has the rules; tests/unit/agent/data/golden has PyTorch's own results.
 #pragma once
 
 #include <array>
@@ -17,38 +17,38 @@
 
 namespace ratoon {
 
-// PyTorch 2.6 changed randperm for sizes of 214,748,364 and more; smaller ones are the same in all releases.
+// PyTorch 2.6 changed randperm for sizes from 214,748,364; smaller sizes give the same in all releases.
 enum class TorchRelease { kBefore2_6, kSince2_6 };
 
-// "torch-legacy" and "torch-2.6+", as states say it.
+// "torch-legacy" and "torch-2.6+", the names in states.
 [[nodiscard]] std::string_view name_of(TorchRelease release);
 
-// torch.Generator on the CPU: MT19937, of whose 64-bit seed only the low 32 bits count.
+// torch.Generator on the CPU: MT19937, which uses only the low 32 bits of its 64-bit seed.
 class TorchGenerator {
  public:
   static constexpr std::uint64_t kSeedOfNewGenerators = 67280421310721;
   static constexpr std::size_t kStateBytes = 5056;
 
-  // A negative seed of Python's is the same number modulo 2^64: static_cast<std::uint64_t>(-5).
+  // Pass a negative seed of Python modulo 2^64: static_cast<std::uint64_t>(-5).
   explicit TorchGenerator(std::uint64_t seed = kSeedOfNewGenerators);
 
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
 
-  // The next number, and the next two as one, the high half first.
+  // random() returns the next number. random64() combines the next two, the high half first.
   std::uint32_t random();
   std::uint64_t random64();
-  // What torch.empty((), dtype=torch.int64).random_() draws where Python needs a seed of its own: 63 bits.
+  // The number that torch.empty((), dtype=torch.int64).random_() draws when Python needs a seed: 63 bits.
   std::uint64_t draw_seed();
   void fill(std::span<std::uint32_t> numbers);
   void discard(std::uint64_t numbers);
 
-  // The bytes of get_state(). What set_state() took from others (normal numbers that were drawn as a pair) is
-  // not kept: no sampler draws them.
+  // The bytes of get_state(). Cached normal numbers in a state from PyTorch are not kept, because no sampler
+  // draws them.
   [[nodiscard]] std::string state() const;
-  // Throws Failure where the bytes are no such state.
+  // Throws Failure if the bytes are not such a state.
   [[nodiscard]] static TorchGenerator from_state(std::string_view bytes);
 
-  // Whether they will give the same numbers.
+  // Whether both will give the same numbers.
   friend bool operator==(const TorchGenerator& one, const TorchGenerator& other);
 
  private:
@@ -58,21 +58,21 @@ class TorchGenerator {
 
   std::uint64_t seed_;
   std::array<std::uint32_t, kWords> words_{};
-  std::uint32_t used_ = kWords;  // of words_; all of them: the next number makes new ones
-  bool is_fresh_ = true;         // no number was taken yet; get_state() tells it apart
+  std::uint32_t used_ = kWords;  // of words_; kWords: the next number makes new ones
+  bool is_fresh_ = true;         // no number was drawn yet; get_state() has a different form then
 };
 
-// A list of numbers in 4 bytes each where all are below 2^32, else in 8. Copies share the numbers, which
+// A list of numbers, of 4 bytes each if all are below 2^32, otherwise of 8. Copies share the numbers, which
 // never change.
 class IndexList {
  public:
-  // Keeps the numbers alive, and looks at those that come from a file before they are used.
+  // Keeps the numbers alive, and checks those that were read from a file before they are used.
   class Owner {
    public:
     virtual ~Owner() = default;
-    // Throws Failure where the number at this place is not the one that was written.
+    // Throws Failure if the number at this place is not the one that was written.
     virtual void check(std::uint64_t place) const = 0;
-    // Where in a permutation a number stands; any thread. Throws as check does.
+    // The place of a number in a permutation; any thread. Throws as check() does.
     [[nodiscard]] virtual std::uint64_t place_of(std::uint64_t number) const = 0;
   };
 
@@ -82,7 +82,7 @@ class IndexList {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::uint64_t bytes() const { return size_ * (wide_ != nullptr ? 8 : 4); }
-  // The same for lists that share their numbers.
+  // Equal for lists that share their numbers.
   [[nodiscard]] const void* identity() const { return owner_.get(); }
 
   // `place` is below size().
@@ -92,7 +92,7 @@ class IndexList {
   }
 
   // The place that holds this number, which is below size(). The first call makes a table of all places, as
-  // large as the list; lists that share their numbers share it.
+  // large as the list; lists that share their numbers share the table.
   [[nodiscard]] std::uint64_t place_of(std::uint64_t number) const { return owner_->place_of(number); }
 
  private:
@@ -103,11 +103,11 @@ class IndexList {
   bool needs_checks_ = false;
 };
 
-// torch.randperm(size, generator=generator); the generator moves on as theirs does.
+// torch.randperm(size, generator=generator). The generator advances as PyTorch's does.
 [[nodiscard]] IndexList torch_randperm(std::uint64_t size, TorchGenerator& generator,
                                        TorchRelease release = TorchRelease::kSince2_6);
 
-// Where lists come from that are too large to be made twice. Thread contract: any thread.
+// Provides lists that are too large to be made twice. Thread contract: any thread.
 class IndexLists {
  public:
   virtual ~IndexLists() = default;
@@ -115,8 +115,8 @@ class IndexLists {
   [[nodiscard]] virtual IndexList randperm(std::uint64_t size, std::uint64_t seed, TorchRelease release) = 0;
 };
 
-// Lists that are kept: one of a kind in this process while it is in use and, in a folder, which must exist,
-// as a file that the processes of a machine share and that a restarted one maps at once.
+// Lists that are kept: one copy of each in this process while it is in use. If `folder` is given, which must
+// exist, each list is also a file, which the processes of a machine share and a restarted one maps at once.
 [[nodiscard]] std::shared_ptr<IndexLists> kept_lists(const std::string& folder = {});
 
 }  // namespace ratoon

@@ -22,21 +22,21 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Of one try to connect. The kernel asks ever more rarely without an answer, after 1, 3 and 7 s: once the
-// way is made, or there is a place in a queue that strangers fill, a new try gets through sooner.
+// The limits of one attempt to connect. The kernel repeats an unanswered request only after 1, 3 and 7 s.
+// Once the network path exists, or a full accept queue has room, a new attempt gets through sooner.
 constexpr milliseconds kTryMin(500);
 constexpr milliseconds kTryMax = std::chrono::seconds(5);
-constexpr milliseconds kLook(20);  // how often we ask whether the attempt was given up
-constexpr int kLooksMax = 16;      // from one try to the next
-constexpr auto kTellAgain = std::chrono::minutes(1);
+constexpr milliseconds kLook(20);  // the interval of checks whether the attempt was abandoned
+constexpr int kLooksMax = 16;      // between two attempts to connect
+constexpr auto kReportInterval = std::chrono::minutes(1);
 
-// Another try would end the same way.
+// Another attempt to connect would end the same way.
 bool is_final(ErrorKind kind) {
   return kind == ErrorKind::kCancelled || kind == ErrorKind::kConflict || kind == ErrorKind::kInvalid ||
          kind == ErrorKind::kCorrupted;
 }
 
-// The kernel may pick the port that we knock at as our own, when nobody listens there.
+// If no socket listens at the port, the kernel may choose the same port as our own.
 bool is_connected_to_itself(int fd) {
   SocketAddress here;
   SocketAddress there;
@@ -61,7 +61,7 @@ Result<std::vector<std::string>> Client::ask(Op op, std::vector<std::string> wor
   asked_ = steady_clock::now();
   tell_at_ = asked_ + plan_.tell_after;
   if (!fd_.is_open()) {
-    no_way_ = "there was no answer yet";
+    connect_error_ = "there was no answer yet";
     if (auto connected = connect(deadline); !connected) return connected.error();
   }
   auto reply = ask_frame(request, deadline);
@@ -86,8 +86,8 @@ Result<Frame> Client::ask_frame(const Frame& request, Deadline deadline) {
   return reply;
 }
 
-// Rank 0 listened before its address was told; but the way to it may be made just now. It hangs up on a rank
-// that waits for it to begin, when many connect at once.
+// Rank 0 listened before its address was published, but the network path may not exist yet. If many ranks
+// connect at once, rank 0 may close the connection of a rank that waits for the attempt to begin.
 Result<void> Client::connect(Deadline deadline) {
   const auto address = read_ip(plan_.host, plan_.port);
   if (!address) {
@@ -102,13 +102,13 @@ Result<void> Client::connect(Deadline deadline) {
     if (fd) {
       fd_ = std::move(*fd);
       proven = prove(deadline);
-      no_way_.clear();
+      connect_error_.clear();
       if (proven) return {};
       fd_.reset();
     }
-    no_way_ = proven.error().message();
+    connect_error_ = proven.error().message();
     if (is_final(proven.error().kind()) || steady_clock::now() >= deadline) return proven;
-    // Nothing tells when the next try may succeed.
+    // No event signals when the next attempt may succeed, so it pauses.
     for (int i = 0; i < looks; ++i)
       if (auto paused = wait_for(-1, 0, deadline); !paused && is_final(paused.error().kind())) return paused;
   }
@@ -178,7 +178,7 @@ Result<Frame> Client::exchange(const Frame& request, Deadline deadline) {
     if (size > 0) {
       in.append(chunk.data(), static_cast<std::size_t>(size));
     } else if (size == 0) {
-      return Error(ErrorKind::kUnavailable, "asking " + place() + ": it hung up");
+      return Error(ErrorKind::kUnavailable, "asking " + place() + ": rank 0 closed the connection");
     } else if (errno == EAGAIN) {
       if (auto ready = wait_for(fd_.get(), POLLIN, deadline); !ready) return ready.error();
     } else if (errno != EINTR) {
@@ -190,14 +190,14 @@ Result<Frame> Client::exchange(const Frame& request, Deadline deadline) {
 void Client::tell_of_wait() {
   const auto now = steady_clock::now();
   if (now < tell_at_) return;
-  tell_at_ = now + kTellAgain;
+  tell_at_ = now + kReportInterval;
   const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - asked_).count();
   const std::string rank =
       "rank " + std::to_string(plan_.rank) + " has waited for " + std::to_string(waited) + " s ";
   const std::string sentence =
-      no_way_.empty()
-          ? rank + "for ranks that have not come to " + place() + "; it goes on waiting"
-          : rank + "for " + place() + ", and tries again: " + no_way_ +
+      connect_error_.empty()
+          ? rank + "for ranks that have not connected to " + place() + "; it goes on waiting"
+          : rank + "for " + place() + ", and tries again: " + connect_error_ +
                 "; where that address is the wrong one, set " + names::env::kPodIp + " for each process";
   if (plan_.tell) return plan_.tell(sentence);
   const SystemClock clock;
@@ -208,11 +208,11 @@ Result<void> Client::wait_for(int fd, short events, Deadline deadline) {
   for (;;) {
     tell_of_wait();
     if (*plan_.is_given_up)
-      return Error(ErrorKind::kCancelled, "the meeting at " + place() + " was given up");
+      return Error(ErrorKind::kCancelled, "the rendezvous at " + place() + " was cancelled");
     const auto left = std::chrono::ceil<milliseconds>(
         std::min<steady_clock::duration>(deadline - steady_clock::now(), kLook));
     if (left <= milliseconds::zero()) {
-      return Error(ErrorKind::kTimeout, "waiting for " + place() + ": the time for it is over");
+      return Error(ErrorKind::kTimeout, "waiting for " + place() + ": the deadline passed");
     }
     pollfd ready{fd, events, 0};
     if (::poll(&ready, 1, static_cast<int>(left.count())) > 0) return {};

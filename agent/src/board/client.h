@@ -1,6 +1,6 @@
-// Client: a rank's line to the board of its attempt. Both sides prove that they have the attempt's secret
-// before anything is asked. Every call ends when its deadline has passed or soon after the attempt was given
-// up. For one thread at a time.
+// Client: a rank's connection to the board of its attempt. Both sides prove that they have the attempt's
+// secret before the first request. Every call ends when its deadline has passed, or soon after the attempt
+// was abandoned. For one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,8 @@ class Client {
     std::uint32_t rank = 0;
     std::string secret;  // of the attempt
     std::shared_ptr<const std::atomic<bool>> is_given_up;
-    // Once an ask() waits for so long, and every minute from then on: for whom it waits. Empty: it is logged.
+    // Receives a message when an ask() has waited for `tell_after`, and then every minute: it says for whom
+    // the rank waits. Empty: the message is logged.
     std::function<void(const std::string& sentence)> tell{};
     std::chrono::milliseconds tell_after = std::chrono::seconds(10);
   };
@@ -40,31 +41,31 @@ class Client {
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
 
-  // The words of the answer. kCancelled: given up; kTimeout: the deadline passed; kConflict: a newer attempt
-  // has begun; kInvalid: the board refused; kUnavailable: rank 0 hung up; kCorrupted: no board is there, or
-  // one that does not have the secret.
-  // Whether an op that timed out had its effect is not known.
+  // Returns the words of the answer. Errors: kCancelled: the attempt was abandoned; kTimeout: the deadline
+  // passed; kConflict: a newer attempt has begun; kInvalid: the board refused; kUnavailable: rank 0 closed
+  // the connection; kCorrupted: the peer is no board, or does not have the secret. It is not known whether an
+  // op that timed out took effect.
   [[nodiscard]] Result<std::vector<std::string>> ask(Op op, std::vector<std::string> words,
                                                      Deadline deadline);
 
  private:
   [[nodiscard]] Result<void> connect(Deadline deadline);
-  // On a connection that was made just now.
+  // Call it on a new connection.
   [[nodiscard]] Result<void> prove(Deadline deadline);
   [[nodiscard]] Result<UniqueFd> try_to_connect(const SocketAddress& address, Deadline deadline);
-  // What the board says, unless that is an error.
+  // Returns the board's answer, unless it is an error.
   [[nodiscard]] Result<Frame> ask_frame(const Frame& request, Deadline deadline);
   [[nodiscard]] Result<Frame> exchange(const Frame& request, Deadline deadline);
-  // Until `fd` has one of `events`, or -1: for one look.
+  // Waits until `fd` is ready for one of `events`. With fd -1 it pauses once.
   [[nodiscard]] Result<void> wait_for(int fd, short events, Deadline deadline);
   void tell_of_wait();
   [[nodiscard]] std::string place() const;
 
   const Plan plan_;
   UniqueFd fd_;
-  Deadline tell_at_{};  // of the ask() under way
-  Deadline asked_{};    // when it began
-  std::string no_way_;  // why the last try to connect failed; empty: there is a connection
+  Deadline tell_at_{};         // of the current ask()
+  Deadline asked_{};           // when the current ask() began
+  std::string connect_error_;  // why the last attempt to connect failed; empty: there is a connection
 };
 
 }  // namespace ratoon::board

@@ -19,11 +19,11 @@ namespace {
 constexpr std::size_t kConnectionsMin = 16384;
 constexpr std::size_t kConnectionsOfRank = 4;  // a rank has one or two, and as many of the attempt before
 constexpr std::size_t kHeldMax = std::size_t{256} << 20;
-// After accept() found no descriptor or memory left, which the next look would find again at once.
+// The pause after accept() found no free descriptor or memory: an immediate retry would fail again.
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 
-// Answers are small and waited for. A peer whose machine died says nothing any more: ask it now and then, or
-// its descriptor stays with us.
+// Answers are small, and ranks wait for them. A peer whose machine died sends nothing: keepalive probes
+// detect it, so its descriptor is freed.
 void prepare(int fd) {
   const auto set = [fd](int level, int name, int value) {
     static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
@@ -35,7 +35,7 @@ void prepare(int fd) {
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
-// Empty where the system has no random numbers: then nothing can be proven.
+// Empty if the system has no random numbers: then no connection can be proven.
 std::string draw_nonce() {
   return draw_secret(kNonceBytes).value_or(std::string());
 }
@@ -53,17 +53,17 @@ std::size_t open_files_for(std::uint32_t world_size, std::size_t own_files) {
 void Connections::begin(const Opening& opening) {
   if (opening.attempt <= opening_.attempt) return;
   opening_ = opening;
-  send(notes_.begin(opening_.attempt));
-  std::vector<std::uint64_t> unproven;
+  send(entries_.begin(opening_.attempt));
+  std::vector<std::uint64_t> unauthenticated;
   for (const auto& [id, connection] : connections_)
-    if (unproven_.contains(id)) unproven.push_back(id);
-  for (const std::uint64_t id : unproven)
+    if (unauthenticated_.contains(id)) unauthenticated.push_back(id);
+  for (const std::uint64_t id : unauthenticated)
     carry_out(id, connections_.at(id).handshake.begin(opening_, draw_nonce()));
 }
 
 void Connections::accept_all() {
   const Timestamp now = clock_.now();
-  while (unproven_.may_accept(now)) {
+  while (unauthenticated_.may_accept(now)) {
     SocketAddress peer;
     peer.size = sizeof peer.bytes;
     UniqueFd fd(::accept4(listening_, peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -73,18 +73,20 @@ void Connections::accept_all() {
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EAGAIN) return;
-    tell_refused(system_error(errno, "taking the connection of a rank").message());
+    report_refused(system_error(errno, "accepting a connection of a rank").message());
     paused_until_ = now + kAcceptPause;
     break;
   }
   stop_accepting();
 }
 
-// Ranks that cannot connect wait without a word, and so does rank 0.
-void Connections::tell_refused(const std::string& why) {
-  if (!tell_ || std::exchange(is_refusal_told_, true)) return;
-  tell_("the board where the ranks meet refuses connections of ranks, which wait for it; it has " +
-        std::to_string(connections_.size()) + ": " + why);
+// Ranks that cannot connect wait silently, and so does rank 0.
+void Connections::report_refused(const std::string& why) {
+  if (!tell_ || std::exchange(is_refusal_reported_, true)) return;
+  tell_(
+      "the board where the ranks meet refuses further connections, and the refused ranks wait; open "
+      "connections: " +
+      std::to_string(connections_.size()) + "; reason: " + why);
 }
 
 void Connections::stop_accepting() {
@@ -94,63 +96,65 @@ void Connections::stop_accepting() {
 
 void Connections::add(UniqueFd fd, const std::string& from) {
   const std::uint64_t id = ++last_id_;
-  if (const auto leaving = unproven_.add(id, clock_.now(), from)) hang_up(*leaving);
+  if (const auto leaving = unauthenticated_.add(id, clock_.now(), from)) disconnect_client(*leaving);
   prepare(fd.get());
   epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
   if (connections_.size() >= connections_for(opening_.world_size)) {
-    tell_refused("a world of " + std::to_string(opening_.world_size) + " needs no more");
+    report_refused("a world of " + std::to_string(opening_.world_size) +
+                   " ranks needs no further connections");
   } else if (::epoll_ctl(events_, EPOLL_CTL_ADD, fd.get(), &event) == 0) {
     connections_[id].fd = std::move(fd);
     return;
   }
-  unproven_.remove(id);
+  unauthenticated_.remove(id);
 }
 
 std::optional<Timestamp> Connections::keep_time() {
   const Timestamp now = clock_.now();
-  for (const std::uint64_t id : unproven_.find_overdue(now)) hang_up(id);
-  if (!is_accepting_ && paused_until_ <= now && unproven_.may_accept(now)) {
+  for (const std::uint64_t id : unauthenticated_.find_overdue(now)) disconnect_client(id);
+  if (!is_accepting_ && paused_until_ <= now && unauthenticated_.may_accept(now)) {
     is_accepting_ = true;
     watch(listening_, kListening, EPOLLIN);
   }
-  const auto overdue = unproven_.next_overdue();
+  const auto overdue = unauthenticated_.next_overdue();
   if (is_accepting_) return overdue;
-  const Timestamp accepts_at = std::max(paused_until_, unproven_.may_accept_at(now));
+  const Timestamp accepts_at = std::max(paused_until_, unauthenticated_.may_accept_at(now));
   return overdue ? std::min(*overdue, accepts_at) : accepts_at;
 }
 
 void Connections::go_on(std::uint64_t id) {
   const auto found = connections_.find(id);
-  if (found == connections_.end()) return;  // hung up on since epoll spoke of it
-  if (!found->second.out.empty() && !flush(id, found->second)) return hang_up(id);
+  if (found == connections_.end()) return;  // closed after epoll reported it
+  if (!found->second.out.empty() && !flush(id, found->second)) return disconnect_client(id);
   read_from(id, found->second);
 }
 
 void Connections::read_from(std::uint64_t id, Connection& connection) {
-  const bool is_unproven = unproven_.contains(id);
+  const bool is_unproven = unauthenticated_.contains(id);
   const std::size_t limit = is_unproven ? kHandshakeFrame : chunk_.size();
   const auto size = ::recv(connection.fd.get(), chunk_.data(), limit, 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (size <= 0 || !unproven_.note_read(id)) return hang_up(id);
-  // One request at a time: a reader that does not wait for the answer would make us keep many.
-  if (notes_.is_waiting(id) || !connection.out.empty()) return hang_up(id);
+  if (size <= 0 || !unauthenticated_.note_read(id)) return disconnect_client(id);
+  // One request at a time: a client that does not wait for the answer would make the server store many.
+  if (entries_.is_waiting(id) || !connection.out.empty()) return disconnect_client(id);
   connection.in.append(chunk_.data(), static_cast<std::size_t>(size));
-  if (!count(connection)) return hang_up(id);
+  if (!count(connection)) return disconnect_client(id);
   auto decoded = decode(connection.in, is_unproven ? kHandshakeFrame : kFrameMax);
-  if (!decoded) return hang_up(id);
+  if (!decoded) return disconnect_client(id);
   if (!*decoded) return;
-  if ((*decoded)->size != connection.in.size()) return hang_up(id);
+  if ((*decoded)->size != connection.in.size()) return disconnect_client(id);
   connection.in = {};
   static_cast<void>(count(connection));
   hear(id, connection, std::move((*decoded)->frame));
 }
 
 void Connections::hear(std::uint64_t id, Connection& connection, Frame frame) {
-  if (unproven_.contains(id)) return carry_out(id, connection.handshake.hear(frame, opening_, draw_nonce()));
-  // What was proven is that it is of this attempt, and of no other.
+  if (unauthenticated_.contains(id))
+    return carry_out(id, connection.handshake.hear(frame, opening_, draw_nonce()));
+  // The proof is for this attempt and no other.
   const Hello& hello = connection.handshake.hello();
-  if (frame.attempt != hello.attempt) return hang_up(id);
-  send(notes_.take(id, hello.rank, std::move(frame)));
+  if (frame.attempt != hello.attempt) return disconnect_client(id);
+  send(entries_.take(id, hello.rank, std::move(frame)));
 }
 
 void Connections::carry_out(std::uint64_t id, Handshake::Step step) {
@@ -158,28 +162,28 @@ void Connections::carry_out(std::uint64_t id, Handshake::Step step) {
   if (connection.handshake.stage() == Handshake::Stage::kProven && !prove(id, connection)) {
     step = {.answer = make_frame(Status::kRefused, opening_.attempt,
                                  {"rank " + std::to_string(connection.handshake.hello().rank) + " has " +
-                                  std::to_string(kOfOneRankMax) + " connections already"}),
+                                  std::to_string(kConnectionsOfRankMax) + " connections already"}),
             .hangs_up = true};
   }
   if (step.answer) connection.out = encode(*step.answer);
-  if (!flush(id, connection) || step.hangs_up) hang_up(id);
+  if (!flush(id, connection) || step.hangs_up) disconnect_client(id);
 }
 
 bool Connections::prove(std::uint64_t id, const Connection& connection) {
   const Hello& hello = connection.handshake.hello();
   std::size_t& of_rank = proven_[{hello.attempt, hello.rank}];
-  if (of_rank == kOfOneRankMax) return false;
+  if (of_rank == kConnectionsOfRankMax) return false;
   ++of_rank;
-  unproven_.prove(id);
+  unauthenticated_.prove(id);
   return true;
 }
 
-void Connections::send(Notes::Answers answers) {
-  for (Notes::Answer& answer : answers) {
+void Connections::send(KeyValueStore::Answers answers) {
+  for (KeyValueStore::Answer& answer : answers) {
     const auto found = connections_.find(answer.to);
     if (found == connections_.end()) continue;
     found->second.out = encode(answer.frame);
-    if (!flush(answer.to, found->second)) hang_up(answer.to);
+    if (!flush(answer.to, found->second)) disconnect_client(answer.to);
   }
 }
 
@@ -201,7 +205,7 @@ bool Connections::flush(std::uint64_t id, Connection& connection) {
   return count(connection);
 }
 
-// False: all of them together would take too much, and this one is the last straw.
+// Returns false if all connections together hold too much; this one is then closed.
 bool Connections::count(Connection& connection) {
   held_ -= connection.held;
   connection.held = connection.in.size() + connection.out.size();
@@ -209,17 +213,17 @@ bool Connections::count(Connection& connection) {
   return held_ <= kHeldMax;
 }
 
-void Connections::hang_up(std::uint64_t id) {
-  notes_.forget(id);
+void Connections::disconnect_client(std::uint64_t id) {
+  entries_.forget(id);
   const auto found = connections_.find(id);
-  if (found->second.handshake.stage() == Handshake::Stage::kProven && !unproven_.contains(id)) {
+  if (found->second.handshake.stage() == Handshake::Stage::kProven && !unauthenticated_.contains(id)) {
     const Hello& hello = found->second.handshake.hello();
     const auto of_rank = proven_.find({hello.attempt, hello.rank});
     if (--of_rank->second == 0) proven_.erase(of_rank);
   }
-  unproven_.remove(id);
+  unauthenticated_.remove(id);
   held_ -= found->second.held;
-  // Closing alone does neither where a process that the program forked has the socket too.
+  // Closing does not end the connection if a forked process has the socket too.
   const int fd = found->second.fd.get();
   static_cast<void>(::epoll_ctl(events_, EPOLL_CTL_DEL, fd, nullptr));
   static_cast<void>(::shutdown(fd, SHUT_RDWR));

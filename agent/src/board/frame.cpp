@@ -14,7 +14,7 @@ void put(std::string& to, T number) {
   for (std::size_t i = 0; i < sizeof(T); ++i) to.push_back(static_cast<char>(number >> 8 * i & 0xff));
 }
 
-// `bytes` holds it.
+// `bytes` must hold the number.
 template <std::unsigned_integral T>
 T take(std::string_view& bytes) {
   T number = 0;
@@ -57,7 +57,7 @@ std::string encode(const Frame& frame) {
 }
 
 Result<std::optional<Decoded>> decode(std::string_view bytes, std::size_t frame_max) {
-  // Looked at before the rest has come: a stranger may never send as much as a head.
+  // Checked before the rest arrives: an unknown client may never send a complete head.
   if (!kMagic.starts_with(bytes.substr(0, kMagic.size()))) {
     return broken("must begin with '" + std::string(kMagic) + "', found other bytes: its sender is no rank");
   }

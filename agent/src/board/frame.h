@@ -1,4 +1,5 @@
-// How ranks talk to the board: one frame asks, one frame answers. All numbers are little-endian.
+// The protocol between ranks and the board: one frame is a request, one frame is its answer. All numbers are
+// little-endian.
 //
 //   4 bytes "RTB1" | u32 size of the rest | u8 kind | u64 attempt | for each word: u32 size, its bytes
 #pragma once
@@ -17,21 +18,22 @@
 namespace ratoon::board {
 
 inline constexpr std::size_t kFrameMax = std::size_t{16} << 20;  // with its head
-inline constexpr std::size_t kWordsMax = std::size_t{1} << 16;   // an empty word costs more memory than bytes
+inline constexpr std::size_t kWordsMax = std::size_t{1} << 16;   // an empty word needs more memory than bytes
+                                                                 // in the frame
 
-// What a rank asks, with its words. No number is of an op and of a status, so that a socket that was
-// connected to itself is found out.
+// The requests of a rank and their words. No number is used for both an op and a status, so a socket that is
+// connected to itself is detected.
 enum class Op : std::uint8_t {
   kSet = 1,     // key, value
   kGet = 2,     // keys; answered with their values once all are there
   kWait = 3,    // keys; answered with nothing once all are there
   kCheck = 4,   // keys; answered with "1" if all are there, else "0"
-  kAdd = 5,     // key, number; answered with the sum, and the value is that in decimal
-  kAppend = 6,  // key, what to put behind its value
+  kAdd = 5,     // key, number; answered with the sum, which is stored in decimal
+  kAppend = 6,  // key, text to append to its value
   kErase = 7,   // key; answered with "1" if it was there, else "0"
   kCount = 8,   // answered with the number of keys
   kMark = 9,    // value; the key is mark_key() of the rank that asks
-  // What comes before all of these, as handshake.h says.
+  // These come before all others, as handshake.h says.
   kHello = 16,  // rank, nonce; answered with kChallenge
   kProve = 17,  // proof; answered with nothing
 };
@@ -39,11 +41,11 @@ enum class Op : std::uint8_t {
 enum class Status : std::uint8_t {
   kDone = 128,
   kOver = 129,       // a newer attempt has begun; its number is the word
-  kRefused = 130,    // why is the word
+  kRefused = 130,    // the word is the reason
   kChallenge = 131,  // nonce, proof
 };
 
-// Where the mark of a rank stands: no other op than kMark changes it.
+// The prefix of the keys of marks: only kMark changes them.
 inline constexpr std::string_view kMarkPrefix = "mark ";
 [[nodiscard]] std::string mark_key(std::uint32_t rank);
 
@@ -62,20 +64,21 @@ struct Frame {
   return {static_cast<std::uint8_t>(status), attempt, std::move(words)};
 }
 
-// The bytes that encode() makes.
+// size_of() is the size of encode()'s result.
 [[nodiscard]] std::size_t size_of(const Frame& frame);
 [[nodiscard]] std::string encode(const Frame& frame);
 
 struct Decoded {
   Frame frame;
-  std::size_t size = 0;  // bytes that it took
+  std::size_t size = 0;  // of its bytes
 };
 
-// The first frame of `bytes`; nothing as long as more bytes may make it one of at most `frame_max` bytes.
+// Decodes the first frame of `bytes`. Returns nothing while more bytes may complete a frame of at most
+// `frame_max` bytes.
 [[nodiscard]] Result<std::optional<Decoded>> decode(std::string_view bytes,
                                                     std::size_t frame_max = kFrameMax);
 
-// A whole number in decimal, without anything else.
+// Reads a whole number in decimal; other text is refused.
 template <class Number>
 [[nodiscard]] std::optional<Number> read_number(std::string_view text) {
   Number number = 0;

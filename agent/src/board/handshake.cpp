@@ -7,7 +7,7 @@
 namespace ratoon::board {
 namespace {
 
-Frame tell_over(const Hello& hello, const Opening& now) {
+Frame make_over_answer(const Hello& hello, const Opening& now) {
   return make_frame(Status::kOver, hello.attempt, {std::to_string(now.attempt)});
 }
 
@@ -28,7 +28,7 @@ std::optional<Hello> read_hello(const Frame& frame) {
   return Hello{.attempt = frame.attempt, .rank = *rank, .nonce = frame.words[1]};
 }
 
-// As a frame, whose words cannot run into each other.
+// The proof is over a frame, whose words are delimited.
 std::string proof_of(Side side, const std::string& secret, const Hello& hello,
                      const std::string& board_nonce) {
   const Frame proven{.kind = static_cast<std::uint8_t>(side),
@@ -42,7 +42,7 @@ Handshake::Step Handshake::hear(const Frame& frame, const Opening& now, const st
   auto hello = read_hello(frame);
   if (stage_ != Stage::kSilent || !hello) return {.hangs_up = true};
   hello_ = *std::move(hello);
-  if (hello_.attempt < now.attempt) return {.answer = tell_over(hello_, now), .hangs_up = true};
+  if (hello_.attempt < now.attempt) return {.answer = make_over_answer(hello_, now), .hangs_up = true};
   if (hello_.attempt == now.attempt) return challenge(now, nonce);
   stage_ = Stage::kEarly;
   return {};
@@ -52,7 +52,7 @@ Handshake::Step Handshake::begin(const Opening& now, const std::string& nonce) {
   const bool is_of_another = hello_.attempt != now.attempt;
   if (stage_ == Stage::kSilent || stage_ == Stage::kProven) return {};
   if (stage_ == Stage::kEarly && !is_of_another) return challenge(now, nonce);
-  if (hello_.attempt < now.attempt) return {.answer = tell_over(hello_, now), .hangs_up = true};
+  if (hello_.attempt < now.attempt) return {.answer = make_over_answer(hello_, now), .hangs_up = true};
   return {};
 }
 
@@ -60,8 +60,8 @@ Handshake::Step Handshake::challenge(const Opening& now, const std::string& nonc
   if (now.secret.size() < kSecretMin || nonce.empty()) return {.hangs_up = true};
   if (hello_.rank >= now.world_size) {
     return refuse_hello(hello_, "the world has " + std::to_string(now.world_size) +
-                                    " ranks, and one that says it is rank " + std::to_string(hello_.rank) +
-                                    " asks");
+                                    " ranks, and a client says that it is rank " +
+                                    std::to_string(hello_.rank) + ": ranks begin at 0");
   }
   stage_ = Stage::kChallenged;
   nonce_ = nonce;
@@ -70,14 +70,14 @@ Handshake::Step Handshake::challenge(const Opening& now, const std::string& nonc
 }
 
 Handshake::Step Handshake::judge(const Frame& frame, const Opening& now) {
-  if (hello_.attempt != now.attempt) return {.answer = tell_over(hello_, now), .hangs_up = true};
+  if (hello_.attempt != now.attempt) return {.answer = make_over_answer(hello_, now), .hangs_up = true};
   const bool is_proof = frame.kind == static_cast<std::uint8_t>(Op::kProve) &&
                         frame.attempt == hello_.attempt && frame.words.size() == 1;
   if (!is_proof || !is_same_secret(frame.words[0], proof_of(Side::kRank, now.secret, hello_, nonce_))) {
     return refuse_hello(hello_, "the proof of rank " + std::to_string(hello_.rank) +
                                     " is not made with the secret of attempt " +
                                     std::to_string(hello_.attempt) +
-                                    ": only its members are told the secret");
+                                    ": only members of the attempt know the secret");
   }
   stage_ = Stage::kProven;
   return {.answer = make_frame(Status::kDone, hello_.attempt, {})};

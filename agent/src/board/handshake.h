@@ -1,13 +1,13 @@
-// How a rank and the board prove to each other that they have the attempt's secret, before anything else is
-// asked:
+// The handshake in which a rank and the board prove to each other that they have the attempt's secret, before
+// any other request:
 //
-//   rank:  kHello      the attempt, its rank, a nonce that it has drawn
-//   board: kChallenge  a nonce that it has drawn, its proof
+//   rank:  kHello      the attempt, its rank, a random nonce
+//   board: kChallenge  a random nonce, its proof
 //   rank:  kProve      its proof
 //   board: kDone
 //
-// A proof is the HMAC, by the secret, of who proves, the attempt, the rank and both nonces: what was heard on
-// another connection proves nothing here, and one side's proof is not the other's. Pure.
+// A proof is the HMAC, with the secret, of the side, the attempt, the rank and both nonces. So a proof from
+// another connection is not valid here, and one side's proof is not valid for the other side. No I/O.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@
 
 namespace ratoon::board {
 
-inline constexpr std::size_t kNonceBytes = 16;       // drawn; twice as many digits
-inline constexpr std::size_t kSecretMin = 32;        // a shorter one proves nothing
-inline constexpr std::size_t kHandshakeFrame = 512;  // at most, with its head
+inline constexpr std::size_t kNonceBytes = 16;       // random bytes; twice as many hexadecimal digits
+inline constexpr std::size_t kSecretMin = 32;        // shorter secrets are refused
+inline constexpr std::size_t kHandshakeFrame = 512;  // the maximum size of a frame, with its head
 
-// An attempt as rank 0 keeps the board for it.
+// The attempt that the board serves.
 struct Opening {
-  std::uint64_t attempt = 0;  // 0: none has begun
+  std::uint64_t attempt = 0;  // 0: no attempt has begun
   std::uint32_t world_size = 0;
   std::string secret;
 };
@@ -43,13 +43,13 @@ enum class Side : std::uint8_t { kRank, kBoard };
 [[nodiscard]] std::string proof_of(Side side, const std::string& secret, const Hello& hello,
                                    const std::string& board_nonce);
 
-// The board's side, of one connection.
+// The board's side of one connection.
 class Handshake {
  public:
   enum class Stage : std::uint8_t {
-    kSilent,      // nothing was said yet
-    kEarly,       // it is of an attempt that is still to begin
-    kChallenged,  // the proof is awaited
+    kSilent,      // no frame was received
+    kEarly,       // the client belongs to an attempt that has not begun
+    kChallenged,  // the board waits for the proof
     kProven,
   };
   struct Step {
@@ -57,9 +57,9 @@ class Handshake {
     bool hangs_up = false;  // after the answer
   };
 
-  // `nonce` is drawn for this call.
+  // `nonce` must be new in each call.
   [[nodiscard]] Step hear(const Frame& frame, const Opening& now, const std::string& nonce);
-  // Another attempt has begun.
+  // Call it when another attempt has begun.
   [[nodiscard]] Step begin(const Opening& now, const std::string& nonce);
 
   [[nodiscard]] Stage stage() const { return stage_; }

@@ -1,5 +1,5 @@
-// A socket's address from a numeric one. Names are not resolved, in neither direction: a resolver that does
-// not answer, as the cluster's may when a node is lost, takes seconds.
+// Converts a numeric address to a socket's address. Names are not resolved in either direction: a resolver
+// that does not answer, such as the cluster's when a node is lost, takes seconds.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct SocketAddress {
   [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
   [[nodiscard]] std::uint16_t port() const;
-  // Bytes that tell peers apart: all of an IPv4 address, also of one that is mapped, and the /64 of an IPv6
-  // one, of which a machine may have any address.
+  // The bytes that identify a peer's network: all of an IPv4 address, also of a mapped one, and the /64
+  // prefix of an IPv6 address, because a machine may use any address in it.
   [[nodiscard]] std::string network() const;
 };
 
-// Of IPv4 or IPv6, the latter without brackets; nothing for anything else.
+// Reads an IPv4 or IPv6 address, the latter without brackets; returns nothing for other text.
 [[nodiscard]] std::optional<SocketAddress> read_ip(const std::string& text, std::uint16_t port);
 
 }  // namespace ratoon::board

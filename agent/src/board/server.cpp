@@ -19,7 +19,7 @@
 namespace ratoon::board {
 namespace {
 
-// For epoll: until `then`, and not a moment less.
+// The timeout for epoll: rounded up, so that it does not wake before `then`.
 int millis_until(const std::optional<Timestamp>& then, Timestamp now) {
   if (!then) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*then - now);
@@ -32,9 +32,9 @@ Result<void> watch(int events, int fd, std::uint64_t id) {
   return system_error(errno, "watching a socket of the board where the ranks meet");
 }
 
-constexpr std::size_t kOwnFiles = 1024;  // of the program, beside the connections of ranks
+constexpr std::size_t kOwnFiles = 1024;  // of the program, in addition to the connections of ranks
 
-// Many systems give a process 1,024 open files and let it have more when it asks.
+// Many systems give a process 1,024 open files, and more if it asks.
 void allow_open_files(std::size_t files) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= files) return;
@@ -65,7 +65,7 @@ Server::Server(UniqueFd listening, UniqueFd wakeup, UniqueFd events, Tell tell)
       wakeup_(std::move(wakeup)),
       events_(std::move(events)),
       tell_(std::move(tell)) {
-  // The program's signals are for its own threads.
+  // Signals are for the program's own threads.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -96,7 +96,7 @@ Opening Server::newest() {
 
 void Server::wake() const {
   const std::uint64_t one = 1;
-  // It can only fail on a full counter, which wakes too.
+  // It can only fail if the counter is full, which also wakes the thread.
   [[maybe_unused]] const auto written = ::write(wakeup_.get(), &one, sizeof one);
 }
 

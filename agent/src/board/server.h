@@ -1,7 +1,9 @@
-// Server: the board where the ranks of an attempt leave notes for each other, kept by rank 0 on a thread of
-// its own. A connection is first to prove that it has the attempt's secret; until then it can do nothing but
-// that, and what all such connections take of memory, descriptors and time is bounded. What it holds for the
-// ranks is bounded, too, each rank's and all of it, and a connection that breaks the protocol is hung up on.
+// board/: The board: a small key-value store that rank 0 serves to the ranks of its attempt.
+//
+// Server: the board on which the ranks of an attempt store values for each other. Rank 0 runs it on its own
+// thread. A connection must first prove that it has the attempt's secret; until then it can do nothing else,
+// and the memory, descriptors and time of all such connections are bounded. The memory for values is bounded
+// too, per rank and in total. A connection that breaks the protocol is closed.
 #pragma once
 
 #include <atomic>
@@ -21,16 +23,16 @@ namespace ratoon::board {
 
 class Server {
  public:
-  // `listening_fd` stays the caller's, who must not accept on it meanwhile; it becomes non-blocking. `tell`
-  // is given a sentence, once, by the server's thread, when connections are refused.
+  // The caller keeps `listening_fd` and must not accept on it; it becomes non-blocking. The server's thread
+  // passes one message to `tell` when connections are refused for the first time.
   using Tell = std::function<void(const std::string& sentence)>;
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(int listening_fd, Tell tell = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // What belongs to older attempts is dropped soon, and refused from then on. This process may have as many
-  // files open as the world needs, within the hard limit. From any thread.
+  // Starts an attempt. Values of older attempts are removed soon, and their requests are refused. Raises this
+  // process's limit of open files as the world needs, up to the hard limit. May be called from any thread.
   void begin(const Opening& opening);
 
  private:

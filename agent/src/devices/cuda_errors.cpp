@@ -6,9 +6,9 @@
 namespace ratoon::devices {
 namespace {
 
-// What the runtime's header says about each is the source of its class: those of kKernelFault and most of
-// kUnclear "leave the process in an inconsistent state", in its words. A contained error (226) comes from the
-// hardware or from a peer's memory that is gone.
+// The classes follow the comments in the runtime's header. It says that the errors of kKernelFault and most
+// of kUnclear "leave the process in an inconsistent state". A contained error (226) comes from the hardware
+// or from the memory of a peer that has ended.
 constexpr auto kCudaErrorRows = std::to_array<CudaErrorRow>({
     {0, "cudaSuccess", CudaErrorClass::kNone},
     {1, "cudaErrorInvalidValue", CudaErrorClass::kMistake},

@@ -15,12 +15,12 @@ using enum FaultAction;
 
 constexpr int kProgramExitCode = 1;
 
-// ncclResult_t of NCCL 2.28, by number.
+// The names of ncclResult_t of NCCL 2.28, by number.
 constexpr std::array<const char*, 8> kNcclNames = {
     "ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
     "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
 
-// A reason to leave the machine, whatever the error says; empty: none.
+// Returns a reason to leave the machine, independent of the error; empty: there is none.
 std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   if (facts.fatal_xid) {
     const std::string_view words = describe_xid(*facts.fatal_xid);
@@ -35,8 +35,8 @@ std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   return {};
 }
 
-// What a device or a communicator that does not answer turns a decision into.
-FaultOpinion with_answers(FaultOpinion opinion, AbortResult abort, ProbeResult probe) {
+// Replaces a restart in the process by a new process if the device or a communicator does not respond.
+FaultOpinion apply_probe_results(FaultOpinion opinion, AbortResult abort, ProbeResult probe) {
   if (opinion.action != kRestartInProcess) return opinion;
   const char* why = nullptr;
   if (abort == AbortResult::kOverdue)
@@ -47,7 +47,7 @@ FaultOpinion with_answers(FaultOpinion opinion, AbortResult abort, ProbeResult p
     why = "the device did not finish its work in time";
   if (why != nullptr) {
     opinion.action = kStartAgain;
-    opinion.why = std::string(why) + ". A fresh process goes on";
+    opinion.why = std::string(why) + ". A fresh process continues";
   }
   return opinion;
 }
@@ -69,15 +69,15 @@ std::optional<int> code_for(FaultAction action, AbortResult abort) {
   return kProgramExitCode;
 }
 
-const char* name_of(FaultPlace where) {
+const char* name_of(FaultOrigin where) {
   switch (where) {
-    case FaultPlace::kProgram:
+    case FaultOrigin::kProgram:
       return "in the program's own code";
-    case FaultPlace::kCollective:
+    case FaultOrigin::kCollective:
       return "in a collective";
-    case FaultPlace::kStart:
+    case FaultOrigin::kStart:
       return "at the start";
-    case FaultPlace::kSave:
+    case FaultOrigin::kSave:
       break;
   }
   return "in a save";
@@ -105,20 +105,20 @@ std::string describe(const DeviceFault& what) {
 
 }  // namespace
 
-std::string describe(const DeviceFault& what, FaultPlace where) {
+std::string describe(const DeviceFault& what, FaultOrigin where) {
   return describe(what) + " " + name_of(where);
 }
 
-FaultDecision decide_after_fault(const DeviceFault& what, FaultPlace where, AbortResult abort,
+FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
                                  ProbeResult probe, const DeviceFacts& facts) {
   FaultOpinion opinion = opinion_on(what, where, probe, facts.has_lost_peer);
-  // A device that fails again after the work was cleared away is what a memory row could explain.
+  // If the device fails again after the work was cleared, a bad memory row may be the cause.
   const bool may_be_hardware = opinion.may_be_hardware || probe != ProbeResult::kClean;
   if (const std::string evidence = hardware_evidence(facts, may_be_hardware); !evidence.empty()) {
     opinion.action = kLeaveNode;
-    opinion.why = evidence + ". Another machine goes on; have this device tested";
+    opinion.why = evidence + ". Training continues on another machine; have this device tested";
   } else {
-    opinion = with_answers(std::move(opinion), abort, probe);
+    opinion = apply_probe_results(std::move(opinion), abort, probe);
   }
   return {.action = opinion.action,
           .exit_code = code_for(opinion.action, abort),

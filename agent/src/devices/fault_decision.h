@@ -1,5 +1,5 @@
-// What to do after an error of a device or of a collective: a pure rule, so that each case is a row of a
-// test.
+// The decision after an error of a device or of a collective. It is a pure rule, so that a test can list each
+// case as a row.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace ratoon::devices {
 
-// What went wrong.
+// The kind of error.
 enum class FaultKind {
-  kNone,      // nothing: a world that was given up for another reason, or only the facts about the device
+  kNone,      // no error: the world ended for another reason, or only the device's facts count
   kCuda,      // a call of the CUDA runtime, with its cudaError_t
-  kNccl,      // a call of NCCL, or what a communicator says, with its ncclResult_t
+  kNccl,      // a call of NCCL or the state of a communicator, with its ncclResult_t
   kPeerLost,  // a collective did not end because a peer left it
-  kMemory,    // an allocator found no room on the device
+  kMemory,    // an allocator found no free memory on the device
 };
 
 struct DeviceFault {
@@ -26,67 +26,69 @@ struct DeviceFault {
   friend bool operator==(const DeviceFault&, const DeviceFault&) = default;
 };
 
-enum class FaultPlace {
-  kProgram,     // between our calls
-  kCollective,  // in ours
-  kStart,       // while we set up the device, communicators or buckets, before the first step
-  kSave,        // while we copy the state to a checkpoint
+enum class FaultOrigin {
+  kProgram,     // in the program's code, between calls of Ratoon
+  kCollective,  // in a collective of Ratoon
+  kStart,       // while Ratoon sets up device, communicators or buckets, before the first step
+  kSave,        // while Ratoon copies the state to a checkpoint
 };
 
-// What became of the communicators.
+// The result of aborting the communicators.
 enum class AbortResult { kNotNeeded, kDone, kOverdue };
 
-// What a small kernel said, run after the abort and the end of all work on the device.
+// The result of a small kernel, run after the abort and after all work on the device has ended.
 enum class ProbeResult {
   kClean,
-  kSticky,   // an error again
-  kOverdue,  // it did not end, or the work before it did not
+  kSticky,   // it failed again
+  kOverdue,  // it, or the work before it, did not end in time
 };
 
-// What is known of the device since the attempt began.
+// The facts about the device since the attempt began.
 struct DeviceFacts {
   std::optional<std::uint64_t> fatal_xid{};
   bool has_uncorrectable_error = false;  // ECC; the volatile count grew
   bool has_remap_failed = false;         // a bad row of memory could not be replaced
-  // A bad row of memory waits for a reset. Programs that do not use it go on, so that this is no reason to
-  // leave by itself.
+  // A bad row of memory waits for a reset. Programs that do not use the row still work, so this alone is no
+  // reason to leave the machine.
   bool is_remap_pending = false;
   // Fewer devices than the attempt began with, or than the platform gave this machine.
   bool is_device_missing = false;
-  // A peer of this world ended before the error: kernels that read its memory fail then, without fault.
+  // A peer of this world ended before the error. Kernels that read its memory then fail although the device
+  // works.
   bool has_lost_peer = false;
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };
 
 enum class FaultAction {
-  kRestartInProcess,  // join again with this process
-  kStartAgain,        // a fresh process on this machine: 81, or 86 after an abort that is overdue
-  kLeaveNode,         // a fresh process on another machine: 85
-  kProgramError,      // the program's own exception goes on: 1
-  kConfiguration,     // the same start would fail again on every machine: 82
+  kRestartInProcess,  // rejoin with this process
+  kStartAgain,        // end; a new process on this machine: exit code 81, or 86 after an overdue abort
+  kLeaveNode,         // end; a new process on another machine: exit code 85
+  kProgramError,      // the program's own exception ends it: exit code 1
+  kConfiguration,     // end; the same start would fail on every machine: exit code 82
 };
 
 struct FaultDecision {
   FaultAction action = FaultAction::kRestartInProcess;
-  std::optional<int> exit_code{};  // none where the process goes on
-  // The device does not answer this process any more, or a thread is stuck in it: end with _exit() once the
-  // last words are written. A destructor that calls the device would throw or block.
+  std::optional<int> exit_code{};  // none if the process continues
+  // The device does not respond to this process, or a thread is blocked in a call of it. After writing its
+  // last log lines the process must end with _exit(), since a destructor that calls the device would throw or
+  // block.
   bool skips_destructors = false;
-  std::string sentence{};  // for a person
+  std::string sentence{};  // the explanation for people
 };
 
-// Facts about broken hardware win over what the error itself says. ExitCode::kConfiguration, which ends a job
-// for good, is never given for what broken hardware can cause: only at the start, for a program, libraries
-// and driver that do not fit, and with every device present.
+// Facts about broken hardware have precedence over the error itself. ExitCode::kConfiguration, which ends a
+// job permanently, is never returned for a failure that broken hardware can cause. It is returned only at the
+// start, if the program, the libraries and the driver do not fit each other and every device is present.
 //
-// No room on the device is the program's error: the same step asks for as much again, a restart in process
-// keeps the allocator's fragments, and maxRestarts bounds the fresh processes. At the start it is not: the
-// former process of this machine may not have given its memory back yet.
-[[nodiscard]] FaultDecision decide_after_fault(const DeviceFault& what, FaultPlace where, AbortResult abort,
+// Exhausted device memory is the program's error: the same step needs as much again, a restart in the process
+// keeps the allocator's fragments, and maxRestarts limits the number of new processes. At the start it is not
+// the program's error, since the previous process on this machine may not have released its memory yet.
+[[nodiscard]] FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
                                                ProbeResult probe, const DeviceFacts& facts);
 
-// "CUDA error 700 (cudaErrorIllegalAddress) in a collective".
-[[nodiscard]] std::string describe(const DeviceFault& what, FaultPlace where);
+// Returns "CUDA error 700 (cudaErrorIllegalAddress) in a collective".
+[[nodiscard]] std::string describe(const DeviceFault& what, FaultOrigin where);
 
 }  // namespace ratoon::devices

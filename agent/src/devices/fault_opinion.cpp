@@ -17,16 +17,16 @@ constexpr int kNcclInvalidUsage = 5;
 constexpr int kNcclRemoteError = 6;
 constexpr int kNcclInProgress = 7;
 
-FaultOpinion of_memory(FaultPlace where) {
-  if (where == FaultPlace::kStart) {
+FaultOpinion of_memory(FaultOrigin where) {
+  if (where == FaultOrigin::kStart) {
     return {
         kStartAgain,
         "the device has no room while Ratoon starts: the memory of an earlier process may not be given "
         "back yet. A fresh process tries again; if it stays so, look for other processes with nvidia-smi"};
   }
-  return {
-      kProgramError,
-      "the device has no room for what the program asks for. Use a smaller batch, or accumulate gradients"};
+  return {kProgramError,
+          "the device has no room for the memory that the program requests. Use a smaller batch, or "
+          "accumulate gradients"};
 }
 
 FaultOpinion of_kernel_fault(bool has_lost_peer) {
@@ -55,28 +55,29 @@ FaultOpinion of_unclear() {
       .is_sticky = true};
 }
 
-FaultOpinion of_missing_fit(FaultPlace where, const char* at_the_start) {
-  if (where == FaultPlace::kStart) return {kConfiguration, at_the_start};
+FaultOpinion of_missing_fit(FaultOrigin where, const char* at_the_start) {
+  if (where == FaultOrigin::kStart) return {kConfiguration, at_the_start};
   return {kProgramError, "the program asked for something that this device, driver or build does not have"};
 }
 
-FaultOpinion of_unavailable(FaultPlace where, ProbeResult probe) {
-  if (where == FaultPlace::kProgram && probe == ProbeResult::kClean)
+FaultOpinion of_unavailable(FaultOrigin where, ProbeResult probe) {
+  if (where == FaultOrigin::kProgram && probe == ProbeResult::kClean)
     return {kProgramError, "a call of the program was refused, and the device works"};
   return {.action = kLeaveNode,
           .why =
-              "the device or its driver cannot be used on this machine. Another machine goes on; look at "
+              "the device or its driver cannot be used on this machine. Training continues on another "
+              "machine; look at "
               "nvidia-smi and the kernel log here",
           .may_be_hardware = true};
 }
 
-FaultOpinion of_cuda(int code, FaultPlace where, ProbeResult probe, bool has_lost_peer) {
+FaultOpinion of_cuda(int code, FaultOrigin where, ProbeResult probe, bool has_lost_peer) {
   constexpr int kNoDevice = 100;
   switch (class_of_cuda_error(code)) {
     case CudaErrorClass::kNone:
       return {kRestartInProcess, "the device reports no error"};
     case CudaErrorClass::kMistake:
-      // A call can be refused because the device broke before it.
+      // A call can fail because the device broke earlier.
       if (probe == ProbeResult::kSticky) return of_unclear();
       return {kProgramError, "the call is not allowed there, or its arguments are wrong; the device works"};
     case CudaErrorClass::kMemory:
@@ -86,10 +87,12 @@ FaultOpinion of_cuda(int code, FaultPlace where, ProbeResult probe, bool has_los
     case CudaErrorClass::kUnclear:
       return of_unclear();
     case CudaErrorClass::kHardware:
-      return {.action = kLeaveNode,
-              .why = "the device or its link failed. Another machine goes on; have this device tested",
-              .may_be_hardware = true,
-              .is_sticky = true};
+      return {
+          .action = kLeaveNode,
+          .why =
+              "the device or its link failed. Training continues on another machine; have this device tested",
+          .may_be_hardware = true,
+          .is_sticky = true};
     case CudaErrorClass::kUnavailable:
       return of_unavailable(where, probe);
     case CudaErrorClass::kServer:
@@ -107,9 +110,9 @@ FaultOpinion of_cuda(int code, FaultPlace where, ProbeResult probe, bool has_los
     case CudaErrorClass::kInvalidDevice:
       break;
   }
-  if (code == kNoDevice && where != FaultPlace::kStart)
+  if (code == kNoDevice && where != FaultOrigin::kStart)
     return {.action = kLeaveNode,
-            .why = "all devices of this machine are gone. Another machine goes on",
+            .why = "all devices of this machine are gone. Training continues on another machine",
             .may_be_hardware = true,
             .is_sticky = true};
   return of_missing_fit(where,
@@ -121,22 +124,24 @@ FaultOpinion of_peer() {
   return {kRestartInProcess, "a peer left the world; this process and its device are sound"};
 }
 
-FaultOpinion of_nccl(int code, FaultPlace where, bool has_lost_peer) {
+FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
   switch (code) {
     case kNcclInvalidArgument:
     case kNcclInvalidUsage:
       return {kProgramError,
-              "NCCL refuses how it is used; set NCCL_DEBUG=WARN to see why. More processes than devices is a "
+              "NCCL refuses a call or its arguments; set NCCL_DEBUG=WARN to see why. More processes than "
+              "devices is a "
               "usual cause"};
     case kNcclRemoteError:
       return of_peer();
     case kNcclInternalError:
-      return {.action = kStartAgain, .why = "NCCL failed inside. A fresh process has none of its state"};
+      return {.action = kStartAgain,
+              .why = "NCCL had an internal error. A fresh process starts without its state"};
     case kNcclUnhandledCudaError:
     case kNcclSystemError:
-      // Without a lost peer the same start fails again and again: the operator counts fresh starts without a
-      // step, and nothing counts attempts within a process.
-      if (where == FaultPlace::kStart && !has_lost_peer)
+      // Without a lost peer the same start fails repeatedly. The operator counts new processes that make no
+      // step, but nothing counts attempts within a process.
+      if (where == FaultOrigin::kStart && !has_lost_peer)
         return {
             .action = kStartAgain,
             .why =
@@ -153,7 +158,7 @@ FaultOpinion of_nccl(int code, FaultPlace where, bool has_lost_peer) {
 
 }  // namespace
 
-FaultOpinion opinion_on(const DeviceFault& what, FaultPlace where, ProbeResult probe, bool has_lost_peer) {
+FaultOpinion opinion_on(const DeviceFault& what, FaultOrigin where, ProbeResult probe, bool has_lost_peer) {
   switch (what.kind) {
     case FaultKind::kNone:
       return {kRestartInProcess, "the device reports no error"};

@@ -1,4 +1,4 @@
-// What an error by itself asks for, before anything else is known.
+// The action for an error alone, before other facts are known.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace ratoon::devices {
 
-// What the error alone asks for, with a device that answers and no fact against it; and why.
+// The action for the error alone, if the device responds and no fact contradicts it, and the reason.
 struct FaultOpinion {
   FaultAction action;
   std::string why;
-  bool may_be_hardware = false;  // a memory row that waits for its reset makes it the device's fault
+  bool may_be_hardware = false;  // a memory row that waits for a reset may be the cause
   bool is_sticky = false;
 };
 
-[[nodiscard]] FaultOpinion opinion_on(const DeviceFault& what, FaultPlace where, ProbeResult probe,
+[[nodiscard]] FaultOpinion opinion_on(const DeviceFault& what, FaultOrigin where, ProbeResult probe,
                                       bool has_lost_peer);
 
 }  // namespace ratoon::devices

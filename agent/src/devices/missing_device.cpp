@@ -28,7 +28,7 @@ std::uint32_t count_in(const std::optional<std::string>& visible) {
   return static_cast<std::uint32_t>(split(*visible, ',').size());
 }
 
-// CUDA ends its list at the first entry that names no device.
+// CUDA ignores all entries from the first one that names no device.
 std::uint32_t limit_of(const std::string& cuda_visible_devices, std::uint32_t given) {
   std::uint32_t count = 0;
   for (const std::string& entry : split(cuda_visible_devices, ',')) {
@@ -67,23 +67,22 @@ std::optional<NoDevice> find_missing_device(const DeviceRequest& request, const 
   if (!request.is_supported) {
     return NoDevice{.sentence = "the program asks for \"" + request.name +
                                 "\", and the LibTorch that it links has no support for devices of the kind " +
-                                request.kind + ": look at what `ldd` says of the program, or say cpu"};
+                                request.kind + ": check the output of `ldd` for the program, or choose cpu"};
   }
   const std::uint32_t to_see = request.kind == "cuda" ? devices_to_see(given) : 0;
   if (request.seen < to_see) {
-    return NoDevice{
-        .exit_code = ExitCode::kDeviceUnusable,
-        .sentence =
-            what_is_asked(request) + ", and this process sees " + std::to_string(request.seen) +
-            " devices of the " + std::to_string(to_see) +
-            " that this machine was given: a device or its driver failed. Another machine goes on; look "
-            "at nvidia-smi and the kernel log here"};
+    return NoDevice{.exit_code = ExitCode::kDeviceUnusable,
+                    .sentence = what_is_asked(request) + ", and this process sees " +
+                                std::to_string(request.seen) + " devices of the " + std::to_string(to_see) +
+                                " that this machine was given: a device or its driver failed. Training "
+                                "continues on another machine; look "
+                                "at nvidia-smi and the kernel log here"};
   }
   if (request.seen == 0) {
     return NoDevice{.sentence = "the program asks for \"" + request.name + "\", and no device of the kind " +
                                 request.kind +
                                 " was given to this process: ask for GPUs in the pod, look at "
-                                "CUDA_VISIBLE_DEVICES and whether the driver is installed, or say cpu"};
+                                "CUDA_VISIBLE_DEVICES and whether the driver is installed, or choose cpu"};
   }
   return NoDevice{.sentence = what_is_asked(request) + ", and this process sees " +
                               std::to_string(request.seen) + " of the kind " + request.kind +

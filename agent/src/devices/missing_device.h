@@ -1,5 +1,5 @@
-// Why a program that asks for a device does not get it: a device of this machine broke, or the same start
-// would fail on every machine. Pure.
+// Explains why a program does not get a device: a device of this machine is broken, or the same start would
+// fail on every machine. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace ratoon::devices {
 
-// What the platform gave this process, as files and variables say.
+// The devices that the platform gave this process, according to files and variables.
 struct GivenDevices {
   std::uint32_t files = 0;      // /dev/nvidia0, /dev/nvidia1, ...
   std::uint32_t of_driver = 0;  // entries of /proc/driver/nvidia/gpus
-  // Nothing where the variable is not set.
+  // Nothing if the variable is not set.
   std::optional<std::string> nvidia_visible_devices{};
   std::optional<std::string> cuda_visible_devices{};
 };
@@ -36,16 +36,16 @@ struct NoDevice {
   std::string sentence{};
 };
 
-// How many devices a sound machine shows this process; 0 where no device was given. A process sees one part
-// of a device that is divided (MIG), however many there are. NVIDIA_VISIBLE_DEVICES=all is no evidence:
-// images bring it along, also to machines without a device.
+// How many devices this process sees on a working machine; 0 if it was given none. Of a divided device (MIG)
+// a process sees one part only. NVIDIA_VISIBLE_DEVICES=all is no evidence, since images set it even on
+// machines without a device.
 [[nodiscard]] std::uint32_t devices_to_see(const GivenDevices& given);
 
-// Nothing where the device is there.
+// Returns nothing if the device is present.
 [[nodiscard]] std::optional<NoDevice> find_missing_device(const DeviceRequest& request,
                                                           const GivenDevices& given);
 
-// Whether the name of a file in /dev is that of a device: "nvidia0", and not "nvidiactl".
+// Whether the name of a file in /dev is that of a device: "nvidia0", but not "nvidiactl".
 [[nodiscard]] bool is_device_file(std::string_view name);
 
 }  // namespace ratoon::devices

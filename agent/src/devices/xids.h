@@ -1,4 +1,4 @@
-// Xid events: what the NVIDIA driver reports about a device, as NVIDIA's Xid catalogue explains them.
+// Xid events: the NVIDIA driver's reports about a device, explained by NVIDIA's Xid catalogue.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace ratoon::devices {
 
-// Whether the device needs a reset, its machine a restart or a technician: nothing that this process or the
-// next one on the same machine can do. Events that a program's own kernel can cause are none of these.
+// Whether the device needs a reset, or its machine a restart or a technician, so that no process on this
+// machine can use the device. Events that a program's own kernel can cause are not fatal.
 [[nodiscard]] bool is_fatal_xid(std::uint64_t xid);
 
-// "the GPU has fallen off the bus"; empty where no sentence is known.
+// Returns "the GPU has fallen off the bus", or an empty text if the event is unknown.
 [[nodiscard]] std::string_view describe_xid(std::uint64_t xid);
 
 }  // namespace ratoon::devices

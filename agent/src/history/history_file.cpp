@@ -6,14 +6,16 @@
 #include <utility>
 
 #include "agent/src/checkpoint/disk/durable.h"
-#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/format/file_names.h"
 
 namespace ratoon::history {
 
 using checkpoint::Disk;
 
-Result<HistoryFile> HistoryFile::begin(Disk& disk, Attempt attempt, const std::optional<Place>& after) {
-  if (auto made = checkpoint::make_folders(disk, checkpoint::kHistory, checkpoint::Lasts::kPowerCuts); !made)
+Result<HistoryFile> HistoryFile::begin(Disk& disk, Attempt attempt,
+                                       const std::optional<HistoryPosition>& after) {
+  if (auto made = checkpoint::make_folders(disk, checkpoint::kHistory, checkpoint::Durability::kPowerCuts);
+      !made)
     return made.error();
   auto file = disk.create(checkpoint::history_path(attempt));
   if (!file) return file.error();
@@ -24,7 +26,7 @@ Result<HistoryFile> HistoryFile::begin(Disk& disk, Attempt attempt, const std::o
 
 void HistoryFile::append(const Row& row) {
   std::string line = encode(row);
-  // A reader refuses longer lines, and what follows a line that it refuses.
+  // A reader refuses longer lines, and everything after a line that it refuses.
   const bool is_too_much = line.size() > kLineBytesMax || pending_.size() + line.size() > kPendingBytesMax;
   if (is_too_much || given_up_) {
     ++rows_lost_;
@@ -36,19 +38,19 @@ void HistoryFile::append(const Row& row) {
 Result<void> HistoryFile::flush() {
   if (given_up_) return *given_up_;
   if (pending_.empty()) return {};
-  // A write that failed may have left a part; the next one lies over it.
+  // A failed write may have left a part. The next write overwrites it.
   if (auto wrote = file_->write(written_, std::as_bytes(std::span(pending_))); !wrote) return wrote;
   written_ += pending_.size();
   pending_.clear();
   return {};
 }
 
-Result<Place> HistoryFile::sync() {
+Result<HistoryPosition> HistoryFile::sync() {
   if (auto flushed = flush(); !flushed) return flushed.error();
-  const Place place{.attempt = attempt_, .bytes = written_};
+  const HistoryPosition place{.attempt = attempt_, .bytes = written_};
   if (durable_ == place) return place;
   auto synced = file_->sync();
-  // The name, once.
+  // The folder entry has to be synced once.
   if (synced && !durable_) synced = disk_->sync_folder(checkpoint::kHistory);
   if (!synced) {
     given_up_ = synced.error().with_context("the history of attempt " + std::to_string(attempt_.value()) +
@@ -70,7 +72,7 @@ Result<std::vector<Attempt>> list_attempts(const Disk& disk) {
   return attempts;
 }
 
-bool went_on_from_a_checkpoint(const Disk& disk) {
+bool resumed_from_checkpoint(const Disk& disk) {
   constexpr std::uint64_t kFirstLineMax = 4096;
   const auto attempts = list_attempts(disk);
   return attempts && std::ranges::any_of(*attempts, [&](Attempt attempt) {

@@ -1,5 +1,5 @@
-// The file to which one attempt writes its history; by rank 0 alone. Rows are gathered and written when
-// asked: no step waits for a disk. What cannot be written is kept for the next time, up to a bound; a history
+// The file to which rank 0 of one attempt writes its history. Rows are gathered, and written only on request:
+// no step waits for a disk. Rows that cannot be written are kept for the next flush, up to a bound. A history
 // never ends a run.
 //
 //   auto file = HistoryFile::begin(disk, attempt, place_in_the_manifest);
@@ -27,20 +27,21 @@ class HistoryFile {
   static constexpr std::size_t kPendingBytesMax = 4U << 20;
   static constexpr std::uint64_t kFileBytesMax = 1ULL << 40;
 
-  // A new file; `after` is of the manifest from which the attempt resumes. The disk outlives it.
+  // Creates a new file. `after` is from the manifest from which the attempt resumes. `disk` must outlive the
+  // result.
   [[nodiscard]] static Result<HistoryFile> begin(checkpoint::Disk& disk, Attempt attempt,
-                                                 const std::optional<Place>& after);
+                                                 const std::optional<HistoryPosition>& after);
 
   void append(const Row& row);
   [[nodiscard]] Result<void> flush();
-  // What flush() wrote; sync() makes it last.
-  [[nodiscard]] Place written() const { return {.attempt = attempt_, .bytes = written_}; }
-  // Flushes, and says up to where all of it survives a power cut. After a failed sync the file is given up:
-  // it is not known which bytes it lost, and every later call says so.
-  [[nodiscard]] Result<Place> sync();
+  // The bytes that flush() wrote. sync() makes them durable.
+  [[nodiscard]] HistoryPosition written() const { return {.attempt = attempt_, .bytes = written_}; }
+  // Flushes, and returns the position up to which everything survives a power cut. After a failed sync the
+  // file is given up: it is not known which bytes it lost, and every later call returns that error.
+  [[nodiscard]] Result<HistoryPosition> sync();
 
-  // What the last sync() said; before the first one, nothing counts.
-  [[nodiscard]] const std::optional<Place>& durable() const { return durable_; }
+  // The result of the last successful sync(); nullopt before the first one.
+  [[nodiscard]] const std::optional<HistoryPosition>& durable() const { return durable_; }
   [[nodiscard]] std::uint64_t rows_lost() const { return rows_lost_; }
 
  private:
@@ -52,16 +53,16 @@ class HistoryFile {
   std::unique_ptr<checkpoint::WriteFile> file_;
   std::string pending_;        // not written yet
   std::uint64_t written_ = 0;  // bytes of the file
-  std::optional<Place> durable_;
+  std::optional<HistoryPosition> durable_;
   std::optional<Error> given_up_;  // why
   std::uint64_t rows_lost_ = 0;
 };
 
-// The attempts that left a file, and the file of one.
+// The attempts that left a history file.
 [[nodiscard]] Result<std::vector<Attempt>> list_attempts(const checkpoint::Disk& disk);
-// Whether one of them went on from a checkpoint, by the first line of its file. A file that cannot be read
-// says nothing.
-[[nodiscard]] bool went_on_from_a_checkpoint(const checkpoint::Disk& disk);
+// Whether one of them resumed from a checkpoint, according to the first line of its file. A file that cannot
+// be read does not count.
+[[nodiscard]] bool resumed_from_checkpoint(const checkpoint::Disk& disk);
 [[nodiscard]] Result<std::string> read_file(const checkpoint::Disk& disk, Attempt attempt);
 
 }  // namespace ratoon::history

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/format/file_names.h"
 
 namespace ratoon::history {
 namespace {
@@ -21,10 +21,10 @@ std::optional<std::string_view> first_line(std::string_view text) {
 
 struct Segment {
   Beginning beginning;
-  std::string text;  // what counts of the file
+  std::string text;  // the part of the file that counts
 };
 
-Result<Segment> read_segment(const Place& end, const ReadFile& read) {
+Result<Segment> read_segment(const HistoryPosition& end, const ReadFile& read) {
   auto text = read(end.attempt);
   if (!text) return text.error();
   if (text->size() < end.bytes) {
@@ -70,15 +70,15 @@ std::uint64_t sound_bytes(std::string_view file) {
   return sound;
 }
 
-Result<void> join(const Place& end, const ReadFile& read, const Visit& visit) {
-  // Which parts there are is known from the newest to the oldest; first lines are read twice, so that no more
-  // than one file is held at a time.
-  std::vector<Place> places = {end};
+Result<void> join(const HistoryPosition& end, const ReadFile& read, const Visit& visit) {
+  // The places are found from the newest to the oldest. First lines are read twice, so that only one file is
+  // held in memory at a time.
+  std::vector<HistoryPosition> places = {end};
   while (true) {
     const auto segment = read_segment(places.back(), read);
     if (!segment) return segment.error();
     if (!segment->beginning.after) break;
-    places.push_back(*segment->beginning.after);  // of an older attempt: this ends
+    places.push_back(*segment->beginning.after);  // always of an older attempt, so the loop ends
   }
   for (auto place = places.rbegin(); place != places.rend(); ++place) {
     const auto segment = read_segment(*place, read);
@@ -88,15 +88,15 @@ Result<void> join(const Place& end, const ReadFile& read, const Visit& visit) {
   return {};
 }
 
-Result<std::optional<Place>> newest_place(std::vector<Attempt> attempts, const ReadFile& read) {
+Result<std::optional<HistoryPosition>> newest_position(std::vector<Attempt> attempts, const ReadFile& read) {
   std::sort(attempts.begin(), attempts.end(), std::greater<>());
   for (const Attempt attempt : attempts) {
     const auto text = read(attempt);
     if (!text) return text.error();
     if (const std::uint64_t bytes = sound_bytes(*text); bytes > 0)
-      return std::optional(Place{.attempt = attempt, .bytes = bytes});
+      return std::optional(HistoryPosition{.attempt = attempt, .bytes = bytes});
   }
-  return std::optional<Place>();
+  return std::optional<HistoryPosition>();
 }
 
 }  // namespace ratoon::history

@@ -1,7 +1,7 @@
-// The history of a run, put together from the files of its attempts. Each is written by one attempt alone and
-// never cut, so a zombie of an older attempt can spoil none but its own. Which part of each counts, the next
-// one's first line says: steps that were made after the checkpoint from which the run went on are left out,
-// and so nothing is missing and nothing comes twice.
+// The history of a run, joined from the files of its attempts. Each file is written by one attempt alone and
+// never cut, so a zombie of an older attempt can spoil only its own file. The first line of the next
+// attempt's file says which part of a file counts. Steps that were made after the checkpoint from which the
+// run resumed are left out. So no step is missing, and none appears twice.
 #pragma once
 
 #include <functional>
@@ -15,19 +15,20 @@
 
 namespace ratoon::history {
 
-// The bytes of an attempt's file.
+// Returns the bytes of an attempt's file.
 using ReadFile = std::function<Result<std::string>(Attempt)>;
 using Visit = std::function<void(Attempt, const Row&)>;
 
-// How much of a file that may end anywhere is whole lines that can be read. A kill leaves half a line, a
-// power cut may leave zeros or anything after what was synced; from there on nothing counts.
+// How many bytes of a file are whole, readable lines. A kill leaves half a line, and a power cut may leave
+// zeros or anything else after the synced part. From there on nothing counts.
 [[nodiscard]] std::uint64_t sound_bytes(std::string_view file);
 
-// Every row up to `end`, in order. An error if bytes that a manifest vouched for are not there.
-[[nodiscard]] Result<void> join(const Place& end, const ReadFile& read, const Visit& visit);
+// Visits every row up to `end`, in order. Returns an error if bytes that a manifest records are missing.
+[[nodiscard]] Result<void> join(const HistoryPosition& end, const ReadFile& read, const Visit& visit);
 
-// The place where the newest of these attempts stands now, vouched for or not; attempts that left no sound
-// first line left nothing. nullopt: there is no history.
-[[nodiscard]] Result<std::optional<Place>> newest_place(std::vector<Attempt> attempts, const ReadFile& read);
+// The current end of the newest of these attempts, whether a manifest records it or not. An attempt without a
+// sound first line counts as empty. nullopt: there is no history.
+[[nodiscard]] Result<std::optional<HistoryPosition>> newest_position(std::vector<Attempt> attempts,
+                                                                     const ReadFile& read);
 
 }  // namespace ratoon::history

@@ -5,14 +5,14 @@
 #include <span>
 #include <string>
 
-#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/format/file_names.h"
 #include "agent/src/history/history_file.h"
 
 namespace ratoon::history {
 namespace {
 
 constexpr std::uint64_t kFirstPiece = 64U << 10;
-constexpr std::uint64_t kLastPiece = 64U << 20;  // rows that somebody needs come each minute at least
+constexpr std::uint64_t kLastPiece = 64U << 20;  // wanted rows come at least once a minute
 
 Result<std::optional<Row>> find_in_file(const checkpoint::Disk& disk, Attempt attempt,
                                         std::string_view kind) {
@@ -38,7 +38,7 @@ std::optional<Row> last_row_in(std::string_view end_of_file, std::string_view ki
     const std::string_view before = end_of_file.substr(0, newline);
     const auto begin = before.rfind('\n');
     const std::string_view line = begin == std::string_view::npos ? before : before.substr(begin + 1);
-    // Most lines are of another kind, and need not be read to know it.
+    // Most lines are of another kind, and are not parsed.
     if (line.find(kind) != std::string_view::npos) {
       if (auto row = decode_row(line); row && row->kind == kind) return *std::move(row);
     }

@@ -1,5 +1,5 @@
-// The newest row of a kind that any attempt left, whether a manifest vouches for it or not. Files are read
-// from their end: a history may be long, and a start does not wait for it.
+// The newest row of a kind that any attempt left, whether a manifest records it or not. Files are read from
+// their end: a history may be long, and a start does not wait for it.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@ struct LastRow {
   Row row;
 };
 
-// Of the newest attempt that left one.
+// The row of the newest attempt that has one.
 [[nodiscard]] Result<std::optional<LastRow>> find_last_row(const checkpoint::Disk& disk,
                                                            std::string_view kind);
 
-// In the end of a file, which may begin and end anywhere: a power cut leaves half lines and zeros.
+// Searches the end of a file. It may begin and end anywhere: a power cut leaves half lines and zeros.
 [[nodiscard]] std::optional<Row> last_row_in(std::string_view end_of_file, std::string_view kind);
 
 }  // namespace ratoon::history

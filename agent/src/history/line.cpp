@@ -62,8 +62,8 @@ Result<Beginning> decode_beginning(std::string_view line) {
   Beginning beginning{.attempt = Attempt(f.whole("attempt", kCountMax)), .after = std::nullopt};
   if (f.find("after") != nullptr) {
     Fields after = f.object("after");
-    beginning.after = Place{.attempt = Attempt(after.whole("attempt", kCountMax)),
-                            .bytes = after.whole("bytes", kCountMax)};
+    beginning.after = HistoryPosition{.attempt = Attempt(after.whole("attempt", kCountMax)),
+                                      .bytes = after.whole("bytes", kCountMax)};
     if (beginning.after->attempt >= beginning.attempt)
       f.complain("after", "the place of an older attempt than " + std::to_string(beginning.attempt.value()));
   }

@@ -14,28 +14,28 @@
 
 namespace ratoon::history {
 
-// So many bytes of that attempt's file, and of those before it what its first line says. A manifest keeps
-// one.
-struct Place {
+// The first `bytes` bytes of that attempt's file, preceded by the position that its first line names. A
+// manifest keeps one.
+struct HistoryPosition {
   Attempt attempt{0};
   std::uint64_t bytes = 0;
 
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const HistoryPosition&, const HistoryPosition&) = default;
 };
 
 // The first line of an attempt's file.
 struct Beginning {
   Attempt attempt{0};
-  std::optional<Place> after;  // where it goes on from; nullopt: with it the history begins
+  std::optional<HistoryPosition> after;  // nullopt: the history begins with this file
 
   friend bool operator==(const Beginning&, const Beginning&) = default;
 };
 
 // Any other line.
 struct Row {
-  std::string kind;  // "step", "validation", "save", "ledger": what the values are of
+  std::string kind;  // "step", "validation", "save", "ledger": what the values describe
   std::uint64_t step = 0;
-  WallTime at;  // milliseconds are kept
+  WallTime at;  // kept with milliseconds
   std::map<std::string, double> values{};
 
   friend bool operator==(const Row&, const Row&) = default;
@@ -43,8 +43,8 @@ struct Row {
 
 inline constexpr std::size_t kLineBytesMax = 1U << 20;
 
-// With the newline that ends them. Numbers come back bit for bit; "NaN", "Infinity" and "-Infinity" are
-// texts, for which JSON has no numbers.
+// With the newline at the end. Numbers are read back bit for bit. "NaN", "Infinity" and "-Infinity" are
+// strings, since JSON has no numbers for them.
 [[nodiscard]] std::string encode(const Beginning& beginning);
 [[nodiscard]] std::string encode(const Row& row);
 // Without the newline.

@@ -5,17 +5,17 @@
 
 #include "agent/src/data/sets/columns.h"
 #include "agent/src/mds/folders.h"
-#include "agent/src/mds/format/decode.h"
 #include "agent/src/mds/format/digest.h"
 #include "agent/src/mds/format/shard.h"
-#include "agent/src/mds/shard_reader.h"
+#include "agent/src/mds/format/values/decode.h"
+#include "agent/src/mds/shards/shard_reader.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon {
 namespace {
 
 [[noreturn]] void refuse(const Error& error) {
-  // What is wrong with an index or an option stays so; a file that cannot be read now may be there on another
+  // An error in an index or an option is permanent. A file that cannot be read now may be readable on another
   // node or at another time.
   const bool is_for_good = error.kind() == ErrorKind::kInvalid;
   throw Failure(static_cast<int>(is_for_good ? ExitCode::kConfiguration : ExitCode::kStorage),
@@ -49,7 +49,8 @@ std::shared_ptr<MdsDataset> MdsDataset::open(const std::string& uri, const MdsOp
 
 std::shared_ptr<MdsDataset> MdsDataset::open(const std::vector<std::string>& uris,
                                              const MdsOptions& options) {
-  if (uris.empty()) throw std::invalid_argument("MdsDataset::open: there is no folder");
+  if (uris.empty())
+    throw std::invalid_argument("MdsDataset::open: the list of folders is empty; name at least one");
   if (options.fetch_threads == 0) throw std::invalid_argument("MdsOptions::fetch_threads must be 1 or more");
   auto folders = taken(mds::open_folders(uris, options));
   return std::make_shared<MdsDataset>(std::make_unique<Parts>(std::move(folders)));
@@ -87,8 +88,8 @@ void MdsDataset::expect_no_more(std::span<const std::uint64_t> ids) const {
 
 void MdsDataset::read(std::uint64_t id, Sample& into) const {
   data::check_id(id, size());
-  const mds::ShardTable::Place place = parts_->reader.table().find(id);
-  into.begin(id);  // first of all: the shard that it held may have to make room for the one that is wanted
+  const mds::ShardTable::SamplePosition place = parts_->reader.table().find(id);
+  into.begin(id);  // first: the sample's old shard may have to be closed to open the next one
   mds::ShardBytes shard = taken(parts_->reader.open(place.shard, into.stop()));
   const auto decoded =
       mds::decode_sample(parts_->columns(), mds::sample_bytes(shard.bytes, place.sample), into);

@@ -6,15 +6,15 @@
 
 #include <sys/resource.h>
 
-#include "agent/src/mds/local_source.h"
-#include "agent/src/mds/remote_source.h"
+#include "agent/src/mds/shards/local_source.h"
+#include "agent/src/mds/shards/remote_source.h"
 
 namespace ratoon::mds {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Sources as they are opened; the cache is made for the first that needs it.
+// Opens the sources. The cache is created for the first source that needs it.
 class Sources {
  public:
   explicit Sources(const MdsOptions& options)
@@ -44,7 +44,7 @@ class Sources {
     return std::unique_ptr<ShardSource>(std::move(source));
   }
 
-  // Once the index is known: whether shards will be evicted, and what follows from that.
+  // Called when the index is known: decides whether shards will be evicted, and sets the limits that follow.
   Result<void> fit(Folders& folders) {
     const std::uint64_t bytes_max = options_.cache_bytes_max;
     if (cache_ == nullptr || bytes_max == 0) return {};
@@ -56,12 +56,12 @@ class Sources {
     }
     if (largest > bytes_max / 2) return too_small(folders, largest);
     if (all <= bytes_max / 2) return {};
-    // Open files are not evicted. Several processes share the cache: each holds only a part of it open.
+    // Open files are not evicted. Several processes share the cache, so each keeps only a part of it open.
     for (RemoteSource* source : remote_) source->hold_files();
     folders.limits.held_bytes_max = bytes_max / 16;
     folders.ahead_max.cache_bytes = bytes_max / 4;
     folders.cache = cache_;
-    // What is fetched ahead must leave room for what is read now.
+    // Shards that are fetched ahead must leave room for those that are being read.
     folders.fetch_threads = std::min<std::uint64_t>(folders.fetch_threads, bytes_max / 4 / largest);
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) == 0)
@@ -73,11 +73,11 @@ class Sources {
   [[nodiscard]] Error too_small(const Folders& folders, std::uint64_t largest) const {
     const auto& shard = *std::find_if(folders.index.shards.begin(), folders.index.shards.end(),
                                       [&](const ShardInfo& one) { return one.raw.size_bytes == largest; });
-    return {ErrorKind::kInvalid, "the cache " + options_.cache_folder.string() + " may hold " +
-                                     std::to_string(options_.cache_bytes_max) +
-                                     " bytes, and the largest shard, " +
-                                     folders.sources[shard.source]->shown(shard) + ", has " +
-                                     std::to_string(largest) + ": let it hold twice that at least"};
+    return {ErrorKind::kInvalid,
+            "the cache " + options_.cache_folder.string() + " may hold " +
+                std::to_string(options_.cache_bytes_max) + " bytes, and the largest shard, " +
+                folders.sources[shard.source]->shown(shard) + ", has " + std::to_string(largest) +
+                ": set cache_bytes_max to twice that at least"};
   }
 
   const MdsOptions& options_;

@@ -1,5 +1,5 @@
-// What MdsDataset::open() is given, opened: the index of all folders together, and where their shards come
-// from.
+// The opened arguments of MdsDataset::open(): the merged index of all folders, and the sources of their
+// shards.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 #include <ratoon/mds_dataset.h>
 #include <ratoon/result.h>
 
-#include "agent/src/mds/open_shards.h"
-#include "agent/src/mds/shard_source.h"
+#include "agent/src/mds/shards/open_shards.h"
+#include "agent/src/mds/shards/shard_source.h"
 #include "agent/src/objects/cache/object_cache.h"
 
 namespace ratoon::mds {
@@ -19,10 +19,10 @@ struct Folders {
   Index index;
   std::vector<std::unique_ptr<ShardSource>> sources;  // by ShardInfo::source
   OpenShards::Limits limits;
-  // Of the nearest shards that are opened before anybody asks: what there is room for without giving up
-  // others that are needed before them.
+  // Limits the nearest shards that are opened ahead: they must fit without closing shards that are needed
+  // earlier.
   ShardCost ahead_max;
-  std::shared_ptr<objects::ObjectCache> cache;  // of all sources; none where nothing is evicted
+  std::shared_ptr<objects::ObjectCache> cache;  // of all sources; null if nothing is evicted
   std::size_t fetch_threads = 0;
 };
 

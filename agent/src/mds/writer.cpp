@@ -9,10 +9,10 @@
 
 #include "agent/src/mds/format/columns.h"
 #include "agent/src/mds/format/compression.h"
-#include "agent/src/mds/format/encode.h"
 #include "agent/src/mds/format/hash.h"
 #include "agent/src/mds/format/python_text.h"
 #include "agent/src/mds/format/shard_builder.h"
+#include "agent/src/mds/format/values/encode.h"
 #include "base/contract/exit_code.h"
 #include "base/core/durable_folder.h"
 #include "base/core/utf8.h"
@@ -33,7 +33,7 @@ void stored(const Result<void>& result) {
   if (!result) throw Failure(static_cast<int>(ExitCode::kStorage), result.error().message());
 }
 
-// In the order of the names' code points, which is that of UTF-8's bytes.
+// Sorts columns by code points, which is the order of their UTF-8 bytes.
 mds::Columns make_columns(std::vector<std::pair<std::string, std::string>> given) {
   if (given.empty()) throw std::invalid_argument("MdsWriter: there are no columns");
   std::sort(given.begin(), given.end());
@@ -56,11 +56,11 @@ mds::Columns make_columns(std::vector<std::pair<std::string, std::string>> given
 mds::Compression make_compression(const std::string& name) {
   if (name.empty()) return {};
   const mds::Compression compression = checked(mds::parse_compression(name));
-  checked(mds::compress(compression, ""));  // can it be written at all?
+  checked(mds::compress(compression, ""));  // fails now if the compression cannot be written
   return compression;
 }
 
-// What Streaming calls the config: in each shard, and in the index behind what each shard has of its own.
+// Streaming's "config": it is part of each shard and of each shard's entry in the index.
 json make_config(const mds::Columns& columns, const MdsWriterOptions& options) {
   json names = json::array(), encodings = json::array(), sizes = json::array();
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -111,9 +111,9 @@ struct MdsWriter::Parts {
   const json config;
   mds::ShardBuilder builder;
   json shards = json::array();
-  std::vector<const MdsValue*> values;  // of the sample that is written, in the order of the columns
+  std::vector<const MdsValue*> values;  // of the current sample, in the order of the columns
   std::string sample, body;
-  bool is_over = false;  // finished, or failed in a way that leaves a shard out
+  bool is_over = false;  // finished, or failed so that a shard is missing
 };
 
 std::size_t MdsWriter::Parts::find(std::string_view name) const {
@@ -123,7 +123,7 @@ std::size_t MdsWriter::Parts::find(std::string_view name) const {
   throw std::invalid_argument("MdsWriter: there is no column '" + std::string(name) + "'");
 }
 
-// Into `sample`: sizes of the columns that vary, then all bytes.
+// Encodes a sample into `sample`: the sizes of columns of variable size, then all bytes.
 void MdsWriter::Parts::encode(std::span<const Value> given) {
   values.assign(columns.size(), nullptr);
   for (const Value& value : given) {

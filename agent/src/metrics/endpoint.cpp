@@ -18,9 +18,10 @@ class HttpEndpoint final : public Endpoint {
 
 http::Response answer(const http::ServerRequest& request, const MemberOptions& member, const Meters& meters) {
   if (request.path != names::route::kMetrics) {
-    return {.status = 404, .body = "there is " + std::string(names::route::kMetrics) + " here\n"};
+    return {.status = 404,
+            .body = "not found; request " + std::string(names::route::kMetrics) + " instead\n"};
   }
-  if (request.method != "GET") return {.status = 405, .headers = {{"Allow", "GET"}}, .body = "GET it\n"};
+  if (request.method != "GET") return {.status = 405, .headers = {{"Allow", "GET"}}, .body = "use GET\n"};
   return {.status = 200,
           .headers = {{"Content-Type", std::string(kContentType)}},
           .body = expose(meters, member, SystemClock().now())};

@@ -1,5 +1,5 @@
-// Endpoint: /metrics of one process over HTTP. Nothing is opened unless it is asked for, and what goes wrong
-// here is a warning: training does not depend on being watched.
+// Endpoint: /metrics of one process over HTTP. It is opened only if a port is set. A failure here is a
+// warning, since training does not depend on monitoring.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ class Endpoint {
   [[nodiscard]] virtual std::uint16_t port() const = 0;
 };
 
-// The port that is asked for; 0: none. In a pod the default is names::port::kAgentMetrics. Each process of a
-// pod has the port of its own that follows from its local rank.
+// The port to open; 0: none. In a pod the default is names::port::kAgentMetrics. Each process of a pod uses
+// this port plus its local rank.
 [[nodiscard]] std::uint32_t port_of(const MemberOptions& member);
 
-// Null if no port is asked for, or with a warning if it cannot be had. The meters outlive it.
+// Returns null if no port is set, or, after a warning, if the port cannot be opened. The meters must outlive
+// the endpoint.
 [[nodiscard]] std::unique_ptr<Endpoint> open_endpoint(const MemberOptions& member, const Meters& meters,
                                                       const Logger& logger);
 

@@ -1,4 +1,4 @@
-// For builds without base/http.
+// The implementation for builds without base/http.
 #include "agent/src/metrics/endpoint.h"
 
 namespace ratoon::metrics {

@@ -16,7 +16,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// Families are made anew for each scrape: a registry would want a lock with every step.
+// Builds the families for each scrape: a registry would need a lock in every step.
 class Page {
  public:
   explicit Page(const MemberOptions& member) {
@@ -37,7 +37,7 @@ class Page {
     one_.counter.value = value;
     add(name, help, MetricType::Counter);
   }
-  // A series for each value of a label; none without.
+  // Adds a series for each value of a label. Without values the family is omitted.
   void by_label(std::string_view name, const char* help, MetricType type, std::string_view label,
                 const std::vector<std::pair<std::string_view, double>>& values) {
     MetricFamily family{.name = std::string(name), .help = help, .type = type, .metric = {}};
@@ -49,7 +49,7 @@ class Page {
     }
     if (!family.metric.empty()) families_.push_back(std::move(family));
   }
-  // A series for each store; none without.
+  // Adds a series for each store. Without stores the family is omitted.
   template <class Value>
   void of_stores(std::string_view name, const char* help, MetricType type, const Meters& meters,
                  Value value) {
@@ -101,7 +101,7 @@ void add_progress(const Meters& meters, Page& page) {
   namespace metric = names::metric;
   page.gauge(metric::kProgress, "How much of the run is done, from 0 to 1.", meters.progress);
   page.gauge(metric::kSamples, "Samples that are in the weights.", static_cast<double>(meters.samples));
-  page.counter(metric::kReplayedSamples, "Samples that were lost with steps, by this process.",
+  page.counter(metric::kReplayedSamples, "Samples of lost steps that had to be repeated, by this process.",
                static_cast<double>(meters.replayed_samples));
   const auto all = meters.values.all();
   std::vector<std::pair<std::string_view, double>> values(all.begin(), all.end());
@@ -127,8 +127,8 @@ void add_time(const Meters& meters, Page& page) {
                 {{"world_changed", static_cast<double>(meters.rejoins.world_changed)},
                  {"handed_over", static_cast<double>(meters.rejoins.handed_over)},
                  {"checkpoint_unreadable", static_cast<double>(meters.rejoins.checkpoint_unreadable)}});
-  page.by_label(metric::kLastRecovery, "Time of each phase of the last way back to training.",
-                MetricType::Gauge, label::kPhase,
+  page.by_label(metric::kLastRecovery, "Time of each phase of the last recovery.", MetricType::Gauge,
+                label::kPhase,
                 {{"join", of_nanoseconds(meters.last_recovery.join)},
                  {"load", of_nanoseconds(meters.last_recovery.load)},
                  {"first_step", of_nanoseconds(meters.last_recovery.first_step)}});
@@ -142,7 +142,8 @@ void add_ages(const Meters& meters, Timestamp now, Page& page) {
   std::vector<std::pair<std::string_view, double>> ages;
   for (const StoreMeters& store : meters.stores)
     if (const auto age = store.durable_since.age(now)) ages.emplace_back(store.uri, seconds(*age));
-  page.by_label(metric::kStoreDurableAge, "The same of a store.", MetricType::Gauge,
+  page.by_label(metric::kStoreDurableAge,
+                "Time since a checkpoint was last known to be committed in a store.", MetricType::Gauge,
                 names::metric_label::kStore, ages);
 }
 
@@ -152,7 +153,7 @@ std::string expose(const Meters& meters, const MemberOptions& member, Timestamp 
   namespace metric = names::metric;
   Page page(member);
   page.gauge(metric::kAttempt, "Attempt that this process is in.", static_cast<double>(meters.attempt));
-  page.gauge(metric::kWorldSize, "Processes that train together in it.",
+  page.gauge(metric::kWorldSize, "Processes that train together in this attempt.",
              static_cast<double>(meters.world_size));
   page.gauge(metric::kStep, "Optimizer steps that are in the weights.", static_cast<double>(meters.step));
   page.gauge(metric::kDurableStep, "Step of the newest checkpoint known to be committed.",
@@ -162,14 +163,13 @@ std::string expose(const Meters& meters, const MemberOptions& member, Timestamp 
   add_ages(meters, now, page);
   page.of_stores(metric::kStoreDurableStep, "Step of the newest checkpoint known to be committed in a store.",
                  MetricType::Gauge, meters, [](const StoreMeters& s) { return s.durable_step.load(); });
-  page.of_stores(metric::kMissedCopies,
-                 "Tries to bring a checkpoint to a store that failed, in this process.", MetricType::Counter,
-                 meters, [](const StoreMeters& s) { return s.missed_copies.load(); });
-  page.counter(metric::kReplayedSteps, "Steps that were lost and had to be made again, by this process.",
+  page.of_stores(metric::kMissedCopies, "Failed attempts to copy a checkpoint to a store, in this process.",
+                 MetricType::Counter, meters, [](const StoreMeters& s) { return s.missed_copies.load(); });
+  page.counter(metric::kReplayedSteps, "Steps that were lost and had to be repeated, by this process.",
                static_cast<double>(meters.replayed_steps));
   page.counter(metric::kMissedSaves, "Saves that failed, in this process.",
                static_cast<double>(meters.missed_saves));
-  page.counter(metric::kStaleSaves, "Saves of which no byte was new although steps had been made.",
+  page.counter(metric::kStaleSaves, "Saves without a new byte although steps had been made.",
                static_cast<double>(meters.stale_saves));
   page.counter(metric::kSaveStallSeconds, "Time that training stood still for saving.",
                seconds(meters.save_stall.total()));

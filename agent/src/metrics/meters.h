@@ -1,5 +1,5 @@
-// Meters: the numbers that a process shows about its training. Written by the training thread, read by
-// whoever scrapes: atomics alone, so that neither ever waits for the other.
+// Meters: the numbers that a process publishes about its training. The training thread writes them and the
+// thread that serves a scrape reads them. They are atomics, so that neither waits for the other.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class Stopwatch {
 // How long steps took, counted in buckets.
 class StepTimes {
  public:
-  // Upper bounds in seconds; what is longer than the last one has a bucket of its own.
+  // Upper bounds in seconds. Longer steps are counted in an additional last bucket.
   static constexpr std::array<double, 15> kBounds = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
                                                      1,     2.5,   5,    10,    30,   60,  300};
 
@@ -52,7 +52,7 @@ class StepTimes {
   Stopwatch sum_;
 };
 
-// When something happened last; before it did there is no age.
+// The time of the last occurrence of an event. Before the first one there is no age.
 class Since {
  public:
   void set(Timestamp at) { nanoseconds_.store(at.since_boot.count(), std::memory_order_relaxed); }
@@ -67,24 +67,24 @@ class Since {
   std::atomic<Duration::rep> nanoseconds_{0};
 };
 
-// How long the way back to training took the last time, as this process saw it.
+// How long each phase of the last recovery took, as this process measured it.
 struct LastRecovery {
   std::atomic<Duration::rep> join{0};
   std::atomic<Duration::rep> load{0};
   std::atomic<Duration::rep> first_step{0};
 };
 
-// Why attempts of this process ended and it joined again.
+// How often attempts of this process ended in a rejoin, by cause.
 struct Rejoins {
   std::atomic<std::uint64_t> world_changed{0};
   std::atomic<std::uint64_t> handed_over{0};
   std::atomic<std::uint64_t> checkpoint_unreadable{0};
 };
 
-// Seconds by part, as they stand when it is asked; set before anybody looks, and called from any thread.
+// Returns the current seconds by part. It is set before the first scrape, and called from any thread.
 using ReadLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
 
-// How far the copies in one store are.
+// The progress of the copies in one store.
 struct StoreMeters {
   explicit StoreMeters(std::string where) : uri(std::move(where)) {}
   const std::string uri;
@@ -101,7 +101,7 @@ struct Meters {
   std::atomic<std::uint64_t> replayed_steps{0};
   std::atomic<std::uint64_t> missed_saves{0};
   std::atomic<std::uint64_t> stale_saves{0};
-  std::deque<StoreMeters> stores;  // all of them are there before anybody looks
+  std::deque<StoreMeters> stores;  // complete before the first scrape
   Since durable_since;
   std::atomic<double> progress{0};  // 0 to 1
   std::atomic<std::uint64_t> samples{0};
@@ -110,7 +110,7 @@ struct Meters {
   Rejoins rejoins;
   LastRecovery last_recovery;
   ReadLedger ledger;      // of this process
-  ReadLedger run_ledger;  // of the run: empty but on rank 0
+  ReadLedger run_ledger;  // of the run: empty except on rank 0
   Stopwatch save_stall;
   StepTimes step_times;
 };

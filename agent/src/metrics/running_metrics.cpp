@@ -30,7 +30,7 @@ bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= kNameBytesMax && is_utf8(std::as_bytes(std::span(name)));
 }
 
-// Decimal digits would bring most numbers back, and lose which not-a-number it was.
+// Decimal digits would restore most numbers, but not the payload of a NaN.
 std::string bits_of(double value) {
   return to_hex(std::bit_cast<std::uint64_t>(value));
 }
@@ -87,7 +87,7 @@ void Metrics::report(std::string_view name, double value, std::uint64_t samples)
   ++metric.reports;
   metric.samples += samples;
   metric.sum += value;
-  // The mean of no samples may be no number, and times 0 it stays that.
+  // The mean of no samples may be NaN, and NaN times 0 is NaN.
   if (samples > 0) metric.weighted_sum += value * static_cast<double>(samples);
   metric.min = std::fmin(metric.min, value);
   metric.max = std::fmax(metric.max, value);

@@ -1,7 +1,7 @@
-// The newest of each number that a training reports. Few enough of them are kept that a program which makes
-// up names does not drown whoever scrapes.
+// The newest value of each number that a training reports. The number of names is limited, so that a program
+// that generates names does not flood the metrics system.
 //
-// Thread contract: any; one lock, held for one number.
+// Thread contract: any thread; one lock, held for one number.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace ratoon::metrics {
 
 class Values {
  public:
-  static constexpr std::size_t kNamesMax = 32;  // the first that come
+  static constexpr std::size_t kNamesMax = 32;  // later names are ignored
 
   void set(std::string_view name, double value) {
     const std::lock_guard lock(mutex_);

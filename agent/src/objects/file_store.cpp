@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kReadPieceBytes = 1024 * 1024;
 
-Error cancelled(const std::string& uri) {
-  return {ErrorKind::kCancelled, "reading " + uri + " was cancelled"};
+Error cancelled(const std::string& work) {
+  return {ErrorKind::kCancelled, work + " was cancelled"};
 }
 
 struct OpenObject {
@@ -33,7 +33,7 @@ struct OpenObject {
 };
 
 Result<OpenObject> open_object(const fs::path& path, std::string_view key, const std::string& uri) {
-  // O_NONBLOCK: a pipe under an object's name must not hold us up.
+  // O_NONBLOCK: opening a pipe must not wait for its other end.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.is_open()) return system_error(errno, "opening " + uri);
   struct stat facts{};
@@ -49,7 +49,7 @@ Result<ByteRange> range_within(const std::optional<ByteRange>& range, std::uint6
   if (range->begin >= range->end || range->begin >= size) {
     return Error(ErrorKind::kInvalid, "the bytes from " + std::to_string(range->begin) + " up to " +
                                           std::to_string(range->end) + " of " + uri +
-                                          " were asked for, and it has " + std::to_string(size));
+                                          " were requested, and it has " + std::to_string(size));
   }
   return ByteRange{range->begin, std::min(range->end, size)};
 }
@@ -58,7 +58,7 @@ Result<void> copy(int fd, ByteRange range, ObjectSink& sink, const std::stop_tok
                   const std::string& uri) {
   std::string piece(std::min<std::uint64_t>(kReadPieceBytes, range.end - range.begin), '\0');
   for (std::uint64_t at = range.begin; at < range.end;) {
-    if (stop.stop_requested()) return cancelled(uri);
+    if (stop.stop_requested()) return cancelled("reading " + uri);
     const std::size_t wanted = std::min<std::uint64_t>(piece.size(), range.end - at);
     const ssize_t count = ::pread(fd, piece.data(), wanted, static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
@@ -74,7 +74,7 @@ Result<void> copy(int fd, ByteRange range, ObjectSink& sink, const std::stop_tok
   return {};
 }
 
-// A writer that was killed leaves one of these behind; it was never an object.
+// A writer that was killed leaves such a file behind. It was never an object.
 bool is_temporary(const std::string& name) {
   return !name_behind_temporary(name).empty();
 }
@@ -121,12 +121,12 @@ Result<std::uint64_t> FileStore::abort_stale_uploads(std::string_view prefix, Du
 
 Result<ObjectPage> FileStore::list(std::string_view prefix, std::string_view, std::stop_token stop) {
   if (auto checked = check_prefix(prefix, uri_); !checked) return checked.error();
-  // The last folder that the prefix names whole holds all that begins with it.
+  // The last folder that the prefix names in full contains all matching objects.
   const std::size_t slash = prefix.rfind('/');
   const fs::path top = slash == std::string_view::npos ? folder_ : folder_ / prefix.substr(0, slash);
   ObjectPage page;
   const auto note = [&](const fs::directory_entry& entry) -> Result<void> {
-    if (stop.stop_requested()) return cancelled(uri_);
+    if (stop.stop_requested()) return cancelled("listing " + uri_);
     std::error_code vanished;
     if (!entry.is_regular_file(vanished) || is_temporary(entry.path().filename().string())) return {};
     const std::string key = entry.path().lexically_relative(folder_).generic_string();
@@ -147,8 +147,8 @@ Result<void> FileStore::remove(std::string_view key, std::stop_token) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return system_error(errno, "removing " + join_uri(uri_, key));
   }
-  // A store has no folders: those that this key named go with their last object. One that is not empty stays,
-  // with all that it lies in.
+  // A store has no folders, so the folders of this key are removed with their last object. The first folder
+  // that is not empty stays, and so do its parents.
   for (std::size_t end = key.rfind('/'); end != std::string_view::npos; end = key.rfind('/', end - 1))
     if (::rmdir((folder_ / key.substr(0, end)).c_str()) != 0) break;
   return {};

@@ -1,5 +1,5 @@
-// FileStore: a folder as a store. Writing is atomic and durable; reading follows links, since a folder of
-// data is its owner's to arrange.
+// FileStore: a folder as a store. Writing is atomic and durable. Reading follows links, since the owner of
+// the folder decides how it is arranged.
 #pragma once
 
 #include <filesystem>
@@ -25,7 +25,7 @@ class FileStore final : public ObjectStore {
                                               const UploadOptions& options = {}) override;
   [[nodiscard]] Result<std::uint64_t> abort_stale_uploads(std::string_view prefix, Duration older_than,
                                                           std::stop_token stop = {}) override;
-  // Everything on one page.
+  // Returns all objects on one page.
   [[nodiscard]] Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                         std::stop_token stop = {}) override;
   [[nodiscard]] Result<void> remove(std::string_view key, std::stop_token stop = {}) override;

@@ -24,13 +24,14 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kUploadPieceBytes = 1024 * 1024;
 constexpr unsigned kTimeFileMode = 0600;
-constexpr int kFoldersMax = 1000;  // each one that vanished means that another object went
+constexpr int kFoldersMax = 1000;  // a folder that vanishes each time means that another object was removed
 
 Error upload_cancelled(const std::string& what) {
   return {ErrorKind::kCancelled, what + " was cancelled"};
 }
 
-// A full disk is known before the first byte. File systems that cannot say so find it out on the way.
+// Finds a full disk before the first byte is written. On a file system without fallocate, a later write
+// fails.
 Result<void> reserve(int fd, std::uint64_t size, const std::string& uri) {
   if (size == 0 || ::fallocate(fd, 0, 0, static_cast<off_t>(size)) == 0) return {};
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
@@ -48,9 +49,9 @@ Result<void> write_piece(int fd, std::string_view piece, std::uint64_t at, const
   return {};
 }
 
-// All of the source, with its CRC32C.
-Result<std::uint32_t> pour(ObjectSource& source, int fd, const UploadOptions& options,
-                           const std::string& uri) {
+// Copies all of the source to the file and returns its CRC32C.
+Result<std::uint32_t> copy_source(ObjectSource& source, int fd, const UploadOptions& options,
+                                  const std::string& uri) {
   const std::uint64_t size = source.size_bytes();
   if (auto reserved = reserve(fd, size, uri); !reserved) return reserved.error();
   std::string piece(std::min<std::uint64_t>(kUploadPieceBytes, size), '\0');
@@ -71,9 +72,9 @@ Duration since_epoch(const timespec& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// By the clock that gives the files in this folder their times: a file server has one of its own. A file is
-// made there for it, with the name of an upload, which the next call removes where this process is killed.
-// Nothing where none can be made; then nothing can be removed, either.
+// Reads the clock that stamps the files in this folder, since a file server has its own. It creates a file
+// there under a temporary name, which a later call removes if this process is killed. Returns nothing if no
+// file can be created; then none can be removed either.
 std::optional<Duration> time_in(const fs::path& folder) {
   const auto file = create_temporary_file(folder / "time", kTimeFileMode);
   if (!file) return std::nullopt;
@@ -106,7 +107,7 @@ Result<UploadedObject> upload_file(const fs::path& path, ObjectSource& source, c
                                    const std::string& uri) {
   UploadedObject uploaded{.size_bytes = source.size_bytes()};
   const auto fill = [&](int fd) -> Result<void> {
-    const auto crc = pour(source, fd, options, uri);
+    const auto crc = copy_source(source, fd, options, uri);
     if (!crc) return crc.error();
     uploaded.crc32c = *crc;
     return {};
@@ -123,9 +124,9 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
   const std::size_t slash = prefix.rfind('/');
   const fs::path top = slash == std::string_view::npos ? folder : folder / prefix.substr(0, slash);
   std::uint64_t count = 0;
-  std::optional<Duration> now;  // asked for with the first file that may be removed
+  std::optional<Duration> now;  // read for the first file that may be removed
   const auto remove = [&](const fs::directory_entry& entry) -> Result<void> {
-    if (stop.stop_requested()) return upload_cancelled("tidying " + uri);
+    if (stop.stop_requested()) return upload_cancelled("removing stale uploads from " + uri);
     const fs::path& path = entry.path();
     const std::string name = path.filename().string();
     const std::string_view meant = name_behind_temporary(name);
@@ -141,8 +142,9 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
       return system_error(errno, "removing " + path.string());
     return {};
   };
-  // What links lead to is another's.
-  if (auto walked = walk_folder(top, Links::kLeftAlone, "tidying " + uri, remove); !walked)
+  // Links are not followed: their targets may be used by other programs.
+  if (auto walked = walk_folder(top, Links::kLeftAlone, "removing stale uploads from " + uri, remove);
+      !walked)
     return walked.error();
   return count;
 }

@@ -1,4 +1,4 @@
-// Objects that become files, streamed, and what is left of them where their writer was killed.
+// Uploads of objects to files, and the removal of temporary files that killed writers left.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace ratoon::objects {
 
-// Makes missing folders for a file and calls `write`, which makes it; again where the folder is gone by then,
-// since another process took its last object away.
+// Creates the missing folders of a file and calls `write`, which creates the file. Repeats both if the folder
+// has vanished, because another process removed its last object.
 [[nodiscard]] Result<void> write_into_folder(const std::filesystem::path& path,
                                              const std::function<Result<void>()>& write);
 
-// `uri` names the object in messages. Missing folders are made.
+// Creates missing folders. `uri` names the object in messages.
 [[nodiscard]] Result<UploadedObject> upload_file(const std::filesystem::path& path, ObjectSource& source,
                                                  const UploadOptions& options, const std::string& uri);
 
-// Of files in the folder whose names in it begin with `prefix`. How many there were.
+// Removes temporary files in the folder whose names below it begin with `prefix`. Returns how many.
 [[nodiscard]] Result<std::uint64_t> remove_temporary_files(const std::filesystem::path& folder,
                                                            std::string_view prefix, Duration older_than,
                                                            const std::string& uri,

@@ -1,4 +1,4 @@
-// What lies below a folder, while others make and remove files and folders there.
+// Walks the entries below a folder while other processes create and remove files and folders there.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,10 @@
 
 namespace ratoon::objects {
 
-enum class Links { kFollowed, kLeftAlone };  // to folders
+enum class Links { kFollowed, kLeftAlone };  // how links to folders are treated
 
-// Calls `visit` for each entry that is no folder, in no order; an error that it returns ends the walk. A
-// folder that is gone by the time it is looked into was empty: nothing of it is missed.
+// Calls `visit` for each entry that is not a folder, in no particular order. An error that `visit` returns
+// ends the walk. A folder that is removed before the walk opens it counts as empty.
 [[nodiscard]] Result<void> walk_folder(
     const std::filesystem::path& top, Links links, const std::string& doing,
     const std::function<Result<void>(const std::filesystem::directory_entry&)>& visit);

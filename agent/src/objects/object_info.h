@@ -1,4 +1,4 @@
-// What is known of an object without its bytes.
+// Facts about an object that are known without reading its bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@ namespace ratoon::objects {
 
 struct ObjectInfo {
   std::string key;
-  std::uint64_t size_bytes = 0;  // of the whole object, also where a part of it was asked for
-  std::string etag;              // of this version of it, as the store says it; empty where it says none
+  std::uint64_t size_bytes = 0;  // of the whole object, even when only a part was requested
+  std::string etag;              // the version of the object as the store reports it; may be empty
 
   friend bool operator==(const ObjectInfo&, const ObjectInfo&) = default;
 };
 
-// [begin, end). One that reaches over the object's end gives what there is; one that begins there is an
-// error.
+// The bytes [begin, end). A range that reaches over the object's end returns the bytes up to that end. A
+// range that begins at or behind the end is an error.
 struct ByteRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
 
 struct ObjectPage {
-  std::vector<ObjectInfo> objects;  // in the order of their keys' bytes; etags may be empty
-  std::string next;                 // hand it in for the next page; empty: this was the last one
+  std::vector<ObjectInfo> objects;  // in the order of their keys' bytes; ETags may be empty
+  std::string next;                 // pass it to list() for the next page; empty: this was the last page
 };
 
 }  // namespace ratoon::objects

@@ -11,7 +11,7 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
-// A name from an index file may be anything: it is shown without what would break the line.
+// Replaces control characters, since a name from an index file may contain any bytes.
 std::string shown(std::string_view key) {
   std::string text(key.substr(0, 200));
   std::replace_if(text.begin(), text.end(), is_control, '?');
@@ -31,9 +31,9 @@ Result<void> check(std::string_view key, std::string_view store_uri, bool is_pre
   for (std::size_t start = 0; start <= key.size();) {
     const std::size_t end = std::min(key.find('/', start), key.size());
     const std::string_view part = key.substr(start, end - start);
-    const bool is_open = is_prefix && end == key.size();  // a prefix may stop short of anything
+    const bool is_open = is_prefix && end == key.size();  // a prefix may end anywhere, also inside a part
     if (part.empty() && !is_open) return bad(key, store_uri, "has an empty part");
-    if ((part == "." || part == "..") && !is_open) return bad(key, store_uri, "would lead elsewhere");
+    if ((part == "." || part == "..") && !is_open) return bad(key, store_uri, "would lead out of the store");
     start = end + 1;
   }
   return {};

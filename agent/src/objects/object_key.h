@@ -8,14 +8,14 @@
 
 namespace ratoon::objects {
 
-// Parts separated by single '/', none of them empty, "." or ".."; at most 1,024 bytes, as S3 has it; no
-// control characters.
+// Accepts parts that are separated by a single '/', none of them empty, "." or "..". A key has at most 1,024
+// bytes, which is S3's limit, and no control characters.
 [[nodiscard]] Result<void> check_key(std::string_view key, std::string_view store_uri);
 
-// The same for what keys begin with: empty, or a key that may end in the middle of a part.
+// Applies the same rules to a prefix of keys: it may be empty or end in the middle of a part.
 [[nodiscard]] Result<void> check_prefix(std::string_view prefix, std::string_view store_uri);
 
-// "s3://bucket/digits" and "train/index.json" make "s3://bucket/digits/train/index.json".
+// Joins "s3://bucket/digits" and "train/index.json" to "s3://bucket/digits/train/index.json".
 [[nodiscard]] std::string join_uri(std::string_view store_uri, std::string_view key);
 
 }  // namespace ratoon::objects

@@ -1,12 +1,14 @@
-// ObjectStore: objects with names in a folder, on a web server or in an S3-compatible store. An object is
-// whole or it is not there; its name is its key, parts of it separated by '/'.
+// objects/: Object stores by URI, and the store that is a folder.
+//
+// ObjectStore: named objects in a folder, on a web server or in an S3-compatible store. An object is either
+// whole or absent. Its name is its key, whose parts are separated by '/'.
 //
 //   auto store = open_store("s3://bucket/digits", {});
 //   if (!store) return store.error();
 //   MemorySink index;
 //   if (auto got = (*store)->get("train/index.json", index); !got) return got.error();
 //
-// Thread contract: any thread, any number at once. What a call takes may be ended through its stop_token.
+// Thread contract: any thread, any number of calls at once. A stop_token ends a call that takes one.
 #pragma once
 
 #include <cstdint>
@@ -28,23 +30,23 @@
 
 namespace ratoon::objects {
 
-// Takes an object's bytes, in the thread of the call. An error returned here ends the call with that error.
+// Receives an object's bytes, in the calling thread. An error that it returns ends the call with that error.
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
-  // Before the first byte, and again where all that was written does not count: a download that was cut is
-  // continued where the store can promise that it is the same object, else it begins anew.
+  // Called before the first byte, and again when the bytes written so far are discarded. A download that was
+  // interrupted is resumed if the store can promise that the object is the same; otherwise it starts over.
   [[nodiscard]] virtual Result<void> begin(const ObjectInfo& object) = 0;
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
 };
 
-// Gives an object's bytes by ranges, to several threads at once. Some ranges are asked for more than once,
-// and have the same bytes each time.
+// Supplies an object's bytes by ranges, to several threads at once. A range may be requested more than once
+// and must have the same bytes each time.
 class ObjectSource {
  public:
   virtual ~ObjectSource() = default;
   [[nodiscard]] virtual std::uint64_t size_bytes() const = 0;
-  // Fills all of `into` with the bytes from `offset` on. Never asked for more than there is.
+  // Fills all of `into` with the bytes from `offset` on. The range is always within size_bytes().
   [[nodiscard]] virtual Result<void> read(std::uint64_t offset, std::span<char> into) = 0;
 };
 
@@ -54,80 +56,83 @@ struct GetOptions {
 };
 
 struct PutOptions {
-  bool replaces = true;  // false: an object of that name is ErrorKind::kAlreadyExists, decided by the store
+  bool replaces = true;  // false: if the object exists, the store refuses with ErrorKind::kAlreadyExists
   std::stop_token stop{};
 };
 
 struct UploadOptions {
   bool replaces = true;  // false: as in PutOptions
-  // Of all the bytes. A source that gives others is kCorrupted, and nothing is stored.
+  // The checksum of all bytes. If the source supplies other bytes, the call fails with kCorrupted and nothing
+  // is stored.
   std::optional<std::uint32_t> crc32c{};
-  // An object of S3 that is larger goes in parts of that size; in larger ones where the store would get too
-  // many, and never in smaller ones than it takes (5 MiB). The call's memory is threads * part_bytes.
+  // S3 receives a larger object in parts of this size. The parts are larger if there would be too many of
+  // them, and never smaller than S3's minimum (5 MiB). A call uses threads * part_bytes of memory.
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
   std::uint32_t threads = 4;
-  // How much is stored so far, from any thread, one call at a time. It falls back where all begins anew.
+  // Receives the number of bytes stored so far, from any thread, one call at a time. The number falls when
+  // the upload starts over.
   std::function<void(std::uint64_t stored_bytes)> progress{};
   std::stop_token stop{};
 };
 
 struct UploadedObject {
   std::uint64_t size_bytes = 0;
-  std::uint32_t crc32c = 0;  // of all its bytes; compared with what the store computed, where it does
+  std::uint32_t crc32c = 0;  // of all its bytes; compared with the store's own checksum if it reports one
 
   friend bool operator==(const UploadedObject&, const UploadedObject&) = default;
 };
 
-// Errors name the object's URI, what was found and what to do. kNotFound: no such object;
-// kPermissionDenied: credentials are missing, wrong or not enough; kUnavailable and kTimeout: attempts or
-// time are used up, with the last reason; kInvalid: this cannot work, as where there is no such bucket;
-// kCorrupted: the store broke its word.
+// Errors name the object's URI, the cause and the next step. kNotFound: no such object; kPermissionDenied:
+// credentials are missing, wrong or insufficient; kUnavailable and kTimeout: attempts or time are used up,
+// with the last failure; kInvalid: the call cannot succeed, for example because the bucket does not exist;
+// kCorrupted: the store violated its contract.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  // "s3://bucket/digits" or "file:///data/digits", without what may be secret in it.
+  // The store's URI without secrets: "s3://bucket/digits" or "file:///data/digits".
   [[nodiscard]] virtual const std::string& uri() const = 0;
 
   [[nodiscard]] virtual Result<ObjectInfo> get(std::string_view key, ObjectSink& sink,
                                                const GetOptions& options = {}) = 0;
   [[nodiscard]] virtual Result<ObjectInfo> head(std::string_view key, std::stop_token stop = {}) = 0;
 
-  // Small objects: all of it in one request. Repeated until it is known to be there; one that is only to be
-  // created and was created by a request whose reply was lost counts as created.
+  // Writes a small object in one request. The request is repeated until the store confirms the object. If an
+  // object may only be created, and a request whose reply was lost created it, the call succeeds.
   [[nodiscard]] virtual Result<void> put(std::string_view key, std::string_view bytes,
                                          const PutOptions& options = {}) = 0;
 
-  // Objects of any size, streamed. The name shows the old object or all of the new one at any moment. After
-  // an error nothing of it stays but what abort_stale_uploads() removes; after kTimeout, kUnavailable and
-  // kCancelled the object may be there all the same, whole.
+  // Streams an object of any size. At any moment the name shows either the old object or the whole new one.
+  // After an error only data remains that abort_stale_uploads() removes. After kTimeout, kUnavailable and
+  // kCancelled the whole object may nevertheless be stored.
   [[nodiscard]] virtual Result<UploadedObject> upload(std::string_view key, ObjectSource& source,
                                                       const UploadOptions& options = {}) = 0;
 
-  // Removes what uploads to keys that begin with `prefix` left when their process was killed, if they began
-  // (in a folder: last wrote) that long ago. An upload that is still under way is lost as well: `older_than`
-  // is longer than any takes. How many there were.
+  // Removes the remains of uploads to keys that begin with `prefix` if they began (in a folder: were last
+  // written) at least `older_than` ago. This also aborts uploads that are still running, so `older_than` must
+  // exceed the duration of any upload. Returns how many were removed.
   [[nodiscard]] virtual Result<std::uint64_t> abort_stale_uploads(std::string_view prefix,
                                                                   Duration older_than,
                                                                   std::stop_token stop = {}) = 0;
 
-  // Objects whose keys begin with `prefix`, from the page that `next` of the page before named.
+  // Lists objects whose keys begin with `prefix`. `page` is empty, or `next` of the previous page.
   [[nodiscard]] virtual Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                                 std::stop_token stop = {}) = 0;
 
-  // An object that is not there counts as removed.
+  // Succeeds if there is no such object.
   [[nodiscard]] virtual Result<void> remove(std::string_view key, std::stop_token stop = {}) = 0;
 
-  // Where the object is a file of this machine, so that nobody need copy it. Nothing for other stores.
+  // The object's path if it is a file of this machine, so that no copy is needed. Other stores return
+  // nothing.
   [[nodiscard]] virtual std::optional<std::filesystem::path> local_path(std::string_view key) const;
 };
 
-// "/data/digits" or "file:///data/digits" (folders; a relative path is one of the working folder),
-// "http://host/digits" and https (read only: no put, list or remove), "s3://bucket/digits".
+// Accepts "/data/digits" or "file:///data/digits" (folders; a relative path starts at the working folder),
+// "http://host/digits" and https (read only: no put, list or remove), and "s3://bucket/digits".
 [[nodiscard]] Result<std::shared_ptr<ObjectStore>> open_store(std::string_view uri,
                                                               const StoreOptions& options);
 
-// Every object of a prefix; for prefixes whose listing fits into memory.
+// Lists all objects below a prefix. The whole list must fit into memory.
 [[nodiscard]] Result<std::vector<ObjectInfo>> list_all(ObjectStore& store, std::string_view prefix,
                                                        const std::stop_token& stop = {});
 

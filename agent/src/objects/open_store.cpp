@@ -11,7 +11,7 @@ Result<std::shared_ptr<ObjectStore>> open_store(std::string_view text, const Sto
   if (!uri) return uri.error();
   if (uri->scheme != StoreScheme::kFile) return open_remote_store(*uri, options);
   std::error_code code;
-  const auto folder = std::filesystem::absolute(uri->path, code);  // the program may change its folder
+  const auto folder = std::filesystem::absolute(uri->path, code);  // the working folder may change later
   if (code) return system_error(code.value(), "finding the folder " + uri->path);
   return std::shared_ptr<ObjectStore>(std::make_shared<FileStore>(folder, uri->shown));
 }

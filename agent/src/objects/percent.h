@@ -1,4 +1,4 @@
-// Names in URLs: %XX for every byte but letters, digits and "-._~". Pure.
+// Percent encoding of names in URLs: %XX for every byte except letters, digits and "-._~". Pure.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace ratoon::objects {
 
 [[nodiscard]] std::string percent_encode(std::string_view text, bool keeps_slashes);
 
-// Nothing where a '%' is no escape, or stands for a zero byte.
+// Returns nothing if a '%' does not begin an escape, or if an escape stands for a zero byte.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
 }  // namespace ratoon::objects

@@ -7,10 +7,11 @@
 namespace ratoon::objects {
 namespace {
 
-// Its store says of which object.
+// The store adds the object's name to this error.
 Error too_long(std::uint64_t bytes_max) {
-  return {ErrorKind::kCorrupted, "it is longer than the " + std::to_string(bytes_max) +
-                                     " bytes that were expected; check it, or what describes it"};
+  return {ErrorKind::kCorrupted,
+          "it is longer than the " + std::to_string(bytes_max) +
+              " bytes that were expected; check the object, or the index that states its size"};
 }
 
 }  // namespace

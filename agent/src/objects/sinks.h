@@ -1,4 +1,4 @@
-// Where an object's bytes go: into memory, or into a file from its beginning.
+// Sinks for an object's bytes: memory, or a file from its beginning.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace ratoon::objects {
 
 class MemorySink final : public ObjectSink {
  public:
-  // A longer object, or part of one, is an error: what others store must not fill our memory.
+  // More bytes than this are an error, so that a stored object cannot exhaust this process's memory.
   explicit MemorySink(std::uint64_t bytes_max = std::uint64_t{1} << 30) : bytes_max_(bytes_max) {}
 
   [[nodiscard]] Result<void> begin(const ObjectInfo& object) override;
@@ -25,10 +25,10 @@ class MemorySink final : public ObjectSink {
   std::string bytes_;
 };
 
-// The file is its owner's: it is neither closed nor synced here. Bytes behind those that were written stay.
+// Neither closes nor syncs the file; its owner does. Bytes behind the written ones stay.
 class FileSink final : public ObjectSink {
  public:
-  // `shown` names the file in messages. More than `bytes_max` is an error.
+  // `shown` names the file in messages. More bytes than `bytes_max` are an error.
   FileSink(int fd, std::string shown, std::uint64_t bytes_max)
       : fd_(fd), shown_(std::move(shown)), bytes_max_(bytes_max) {}
 

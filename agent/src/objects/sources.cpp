@@ -8,8 +8,6 @@
 #include "base/core/hex.h"
 
 namespace ratoon::objects {
-namespace {}  // namespace
-
 Result<void> MemorySource::read(std::uint64_t offset, std::span<char> into) {
   const std::string_view wanted = bytes_.substr(offset, into.size());
   std::copy(wanted.begin(), wanted.end(), into.begin());

@@ -1,4 +1,4 @@
-// Where an object's bytes come from: memory, or a file from its beginning.
+// Sources of an object's bytes: memory, or a file from its beginning.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace ratoon::objects {
 
 class MemorySource final : public ObjectSource {
  public:
-  // The bytes are their owner's.
+  // Refers to the bytes: their owner must keep them.
   explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
 
   [[nodiscard]] std::uint64_t size_bytes() const override { return bytes_.size(); }
@@ -22,7 +22,8 @@ class MemorySource final : public ObjectSource {
   const std::string_view bytes_;
 };
 
-// The file is its owner's. One that became shorter than `size_bytes` is kCorrupted.
+// Reads the file but does not close it. If the file became shorter than `size_bytes`, read() returns
+// kCorrupted.
 class FileSource final : public ObjectSource {
  public:
   // `shown` names the file in messages.
@@ -38,7 +39,7 @@ class FileSource final : public ObjectSource {
   const std::uint64_t size_bytes_;
 };
 
-// What there is to say where a source's bytes have another checksum than their owner knows.
+// Returns an error if the checksum of a source's bytes differs from the expected one.
 [[nodiscard]] Result<void> check_source(std::optional<std::uint32_t> expected_crc32c, std::uint32_t crc32c,
                                         std::string_view uri);
 

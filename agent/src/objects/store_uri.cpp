@@ -22,7 +22,7 @@ std::string_view without_slashes_at_end(std::string_view path) {
   return path;
 }
 
-// S3's rules for names of buckets that are reached by a host's name, and the older, wider ones.
+// Accepts S3's rules for buckets in host names, and the older, wider rules.
 bool is_bucket(std::string_view name) {
   return name.size() >= 3 && name.size() <= 255 && name.front() != '.' &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -59,7 +59,7 @@ Result<StoreUri> parse_http(std::string_view text) {
   const std::size_t question = std::min(text.find('?'), text.size());
   const std::string_view plain = text.substr(0, question);
   const std::size_t host = plain.find("//") + 2;
-  if (plain.find('@') != std::string_view::npos) {
+  if (plain.substr(host, plain.find('/', host) - host).find('@') != std::string_view::npos) {
     return bad(std::string(plain.substr(0, host)) + "...", "has a user or password in it, which is not used");
   }
   if (plain.size() == host) return bad(plain, "does not name a host");
@@ -69,7 +69,8 @@ Result<StoreUri> parse_http(std::string_view text) {
   return uri;
 }
 
-// What keeps a text that begins as an address from being one: a folder of such a name is rarely meant.
+// Returns the characters that a text lacks to be a URI, or nothing. It begins like one, so it is rarely meant
+// as a folder.
 std::string find_lacking(std::string_view text) {
   const std::size_t end = std::min(text.find_first_of(":/"), text.size());
   std::string scheme(text.substr(0, end));

@@ -1,4 +1,4 @@
-// What a user names a store by, taken apart.
+// The parts of a URI by which a user names a store.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct StoreUri {
   std::string path;  // kFile: the folder; kS3: the prefix, without '/' at its ends; kHttp: the URL up to '?'
   std::string bucket;  // kS3
   std::string query;   // kHttp: after '?'; it may hold a secret
-  std::string shown;   // for messages and as the name of the store: without secrets
+  std::string shown;   // for messages and as the store's name, without secrets
 
   friend bool operator==(const StoreUri&, const StoreUri&) = default;
 };

@@ -1,5 +1,5 @@
-// SaveSpeeds: what the last saves and steps took, as plan_drain() wants to know it; and next_in_drain(), what
-// its plan means for the step that ends. Pure.
+// SaveSpeeds: how long the last saves and steps took, as input for plan_drain(). next_in_drain(): what to do
+// after the step that just ended, according to the plan. Pure.
 //
 //   speeds.note_step(took);  speeds.note_save(stall);  speeds.note_commit(until_it_was_durable);
 //   const auto next = next_in_drain(speeds.facts(left, has_saved), can_be_replaced);
@@ -14,8 +14,8 @@
 
 namespace ratoon::preemption {
 
-// The longest of the last few.
-class LongestOfLate {
+// The longest of the last eight durations.
+class RecentMaximum {
  public:
   void note(Duration took) { last_[next_++ % last_.size()] = took; }
   [[nodiscard]] Duration longest() const;
@@ -30,32 +30,31 @@ class SaveSpeeds {
   void set_state_bytes(std::uint64_t bytes) { state_bytes_ = bytes; }
   void note_step(Duration took) { steps_.note(took); }
   void note_save(Duration stall) { stalls_.note(stall); }
-  // From when the save was asked for, the commit of all ranks included.
+  // Counts from the request for the save until the commit of all ranks.
   void note_commit(Duration until_durable) { writes_.note(until_durable); }
   void set_staged(bool is_staged) { is_staged_ = is_staged; }
 
   [[nodiscard]] DrainFacts facts(Duration left, bool has_saved) const;
   [[nodiscard]] Duration longest_commit() const { return writes_.longest(); }
-  // Of a save, from when it is asked for to its commit. Where none was measured, on a slow disk.
+  // The time from the request for a save until its commit. Assumes a slow disk while none was measured.
   [[nodiscard]] Duration until_durable() const;
 
  private:
   std::uint64_t state_bytes_ = 0;
-  LongestOfLate steps_;
-  LongestOfLate stalls_;
-  LongestOfLate writes_;
+  RecentMaximum steps_;
+  RecentMaximum stalls_;
+  RecentMaximum writes_;
   bool is_staged_ = false;
 };
 
 enum class DrainStep {
   kTrainOn,
   kSave,          // and train on
-  kSaveAndLeave,  // it is the last that fits, and nobody will come in our place
+  kSaveAndLeave,  // it is the last save that fits, and no replacement will come
   kLeave,         // the margin has begun
 };
 
-// `can_be_replaced`: somebody may join in our place before the end; then training goes on also after the last
-// save.
+// `can_be_replaced`: a replacement may join before the deadline. Training then continues after the last save.
 [[nodiscard]] DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced);
 
 }  // namespace ratoon::preemption

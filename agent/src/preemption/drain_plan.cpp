@@ -11,13 +11,13 @@ Duration time_of(std::uint64_t bytes, double measured, double assumed) {
   return from_seconds(static_cast<double>(bytes) / (is_measured ? measured : assumed));
 }
 
-// What a save takes from when it is asked for to its commit.
+// How long a flush and a full save take, from the request to the commit.
 struct Needs {
   Duration flush{0};
   Duration full{0};
 };
 
-// Sums of what may be days each, far from what a Duration holds.
+// Bounds each summand, so that sums stay far below what a Duration holds.
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
 
 Needs needs_of(const DrainFacts& facts, double pessimism) {
@@ -49,7 +49,7 @@ DrainPlan plan_drain(const DrainFacts& facts) {
     return begin + takes;
   };
   const bool is_staged = facts.staged_bytes > 0;
-  // A full save is newer than what is staged: where only one of them fits, it is that.
+  // A full save is newer than the staged copy. If only one of them fits, it is the full save.
   const bool fits_full = usable > Duration(0) && needs.full <= usable;
   const bool flushes = is_staged && needs.flush + (fits_full ? needs.full : Duration(0)) <= usable;
   Duration busy{0};
@@ -61,7 +61,7 @@ DrainPlan plan_drain(const DrainFacts& facts) {
     return plan;
   }
   if (!facts.has_saved) busy = add(DrainAct::kFullSave, busy, needs.full);
-  // Once more, with the steps that are made meanwhile.
+  // Save once more, with the steps that are made meanwhile.
   const Duration last = usable - needs.full;
   const bool brings_steps = facts.has_saved || last > busy;
   if (brings_steps) add(DrainAct::kFullSave, last, needs.full);

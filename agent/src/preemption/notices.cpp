@@ -25,7 +25,7 @@ Result<std::int64_t> parse_whole(std::string_view text, std::int64_t max, const 
 Result<Notice> read_time_limit(std::string_view text, Timestamp began) {
   const auto limit = parse_amount(text);
   if (limit && limit->unit == CountedIn::kTime) {
-    // parse_amount() reads no time that a Duration cannot hold.
+    // parse_amount() refuses times that a Duration cannot hold.
     const Duration allowed(static_cast<Duration::rep>(limit->period.count));
     if (allowed <= kTimeLimitMax)
       return Notice{

@@ -1,5 +1,5 @@
-// Notices: news that this process will be ended, from whom, and when. Several may hold at once, any may be
-// taken back; the first to come true decides.
+// Notices: announcements that this process will be ended, by which source and when. Several may hold at once,
+// and any may be withdrawn. The earliest deadline decides.
 #pragma once
 
 #include <map>
@@ -18,28 +18,28 @@ struct Notice {
   Timestamp deadline;
   bool is_sudden = true;      // false: known since the process began, no reason to save at once
   std::string why{};          // for people: "SIGTERM", "the time limit of 4h"
-  Duration margin = kMargin;  // so long before it the process leaves
+  Duration margin = kMargin;  // the process leaves this long before the deadline
 
   friend bool operator==(const Notice&, const Notice&) = default;
 };
 
 class Notices {
  public:
-  // News of the same source replaces what it said before. Returns whether the first deadline is now nearer.
+  // A notice replaces the earlier one of the same source. Returns whether the first deadline is now nearer.
   bool give(std::string_view source, Notice notice);
-  // Returns whether there was one. A signal cannot be taken back; an order can.
+  // Returns whether there was a notice. A signal cannot be withdrawn; an order can.
   bool retract(std::string_view source);
 
-  [[nodiscard]] const Notice* find(std::string_view source) const;  // nullptr: it says nothing
-  [[nodiscard]] const Notice* first() const;                        // nullptr: nobody said anything
+  [[nodiscard]] const Notice* find(std::string_view source) const;  // nullptr: no notice of this source
+  [[nodiscard]] const Notice* first() const;                        // nullptr: there is no notice
   [[nodiscard]] std::optional<Duration> left(Timestamp now) const;
 
  private:
   std::map<std::string, Notice, std::less<>> notices_;
 };
 
-// What a process can know of its end when it begins; texts are as the environment or a flag has them, nullopt
-// where nobody set them.
+// The deadlines that a process can know when it begins. Texts are as the environment or the flag has them;
+// nullopt: not set.
 struct KnownEnds {
   std::optional<std::string_view> slurm_job_end_time;  // SLURM_JOB_END_TIME: seconds since 1970
   std::optional<std::string_view> time_limit;          // --time-limit: "4h", from when the process began
@@ -49,7 +49,7 @@ struct KnownEnds {
 };
 [[nodiscard]] Result<Notices> read_known_ends(const KnownEnds& ends);
 
-// Of a pod's terminationGracePeriodSeconds, or Slurm's KillWait: whole seconds, up to a day.
+// Parses a pod's terminationGracePeriodSeconds or Slurm's KillWait: whole seconds, up to a day.
 [[nodiscard]] Result<Duration> parse_grace_seconds(std::string_view text);
 
 }  // namespace ratoon::preemption

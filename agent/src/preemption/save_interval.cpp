@@ -6,10 +6,10 @@
 namespace ratoon::preemption {
 namespace {
 
-// As if so much had been seen before the run began.
+// The assumption before any observation: the run counts as if it had already seen this much.
 constexpr double kSecondsSeenBefore = 4.0 * 3600;
 constexpr double kLossesSeenBefore = 1;
-// A write that takes a little longer than the last one did holds up nothing.
+// Slack, so that a write that takes a little longer than the last one delays no save.
 constexpr double kWriteSlack = 1.25;
 
 double positive_seconds(Duration d) {
@@ -25,7 +25,8 @@ Duration save_interval(const SaveCosts& costs, const IntervalBounds& bounds) {
   const double lost_time = between_losses + positive_seconds(costs.recovery);
   const double best = stall + std::sqrt(stall * stall + 2 * stall * lost_time);
   const double shortest = std::max(seconds(bounds.min), kWriteSlack * positive_seconds(costs.write));
-  // A write that outlasts the upper bound outweighs it: two at once would help nobody.
+  // A write that takes longer than the upper bound outweighs it: two writes at once would slow each other
+  // down.
   return from_seconds(std::max(shortest, std::min(best, seconds(bounds.max))));
 }
 

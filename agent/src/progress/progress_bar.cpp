@@ -28,8 +28,8 @@ std::size_t columns_of(int fd) {
   return is_known ? size.ws_col : kUsualColumns;
 }
 
-// A terminal that is slow, closed or gone loses a picture, and there will be another.
-void write_what_goes(int fd, std::string_view text) {
+// If a terminal is slow, closed or gone, this drawing is lost, and another one follows.
+void write_or_drop(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -40,9 +40,9 @@ void write_what_goes(int fd, std::string_view text) {
 
 }  // namespace
 
-class ProgressBar::Pen {
+class ProgressBar::Printer {
  public:
-  explicit Pen(ProgressBarOptions options)
+  explicit Printer(ProgressBarOptions options)
       : fd_(options.fd),
         is_terminal_(options.is_terminal.value_or(::isatty(options.fd) == 1)),
         glyphs_(options.is_ascii ? progress::Glyphs::kAscii : progress::Glyphs::kUtf8),
@@ -72,13 +72,13 @@ class ProgressBar::Pen {
   void finish() {
     if (is_finished_) return;
     draw(clock_.now());
-    if (is_terminal_) write_what_goes(fd_, "\n");
+    if (is_terminal_) write_or_drop(fd_, "\n");
     is_finished_ = true;
   }
 
   void clear() {
     if (!is_terminal_ || is_finished_) return;
-    write_what_goes(fd_, std::string(kToLineBegin) + std::string(kEraseRest));
+    write_or_drop(fd_, std::string(kToLineBegin) + std::string(kEraseRest));
     next_ = Timestamp{};
   }
 
@@ -87,12 +87,12 @@ class ProgressBar::Pen {
  private:
   void draw(Timestamp now) {
     state_.elapsed = now - began_;
-    if (!is_terminal_) return write_what_goes(fd_, progress::render_line(state_) + "\n");
-    // In one write, over what is there: nothing flickers. The last column stays free, or terminals would
-    // wrap.
+    if (!is_terminal_) return write_or_drop(fd_, progress::render_line(state_) + "\n");
+    // One write over the old text avoids flicker. The last column stays free, since terminals would wrap
+    // otherwise.
     const std::size_t columns = columns_of(fd_) - 1;
-    write_what_goes(fd_, std::string(kToLineBegin) + progress::render_bar(state_, columns, glyphs_) +
-                             std::string(kEraseRest));
+    write_or_drop(fd_, std::string(kToLineBegin) + progress::render_bar(state_, columns, glyphs_) +
+                           std::string(kEraseRest));
   }
 
   const SystemClock clock_;
@@ -101,32 +101,33 @@ class ProgressBar::Pen {
   const progress::Glyphs glyphs_;
   progress::BarState state_;
   Timestamp began_;
-  Timestamp next_;  // nothing is drawn before
+  Timestamp next_;  // nothing is drawn before this time
   Duration pause_{0};
   bool is_finished_ = false;
 };
 
-ProgressBar::ProgressBar(ProgressBarOptions options) : pen_(std::make_unique<Pen>(std::move(options))) {}
+ProgressBar::ProgressBar(ProgressBarOptions options)
+    : printer_(std::make_unique<Printer>(std::move(options))) {}
 ProgressBar::~ProgressBar() {
   finish();
 }
 void ProgressBar::update(std::uint64_t position) {
-  pen_->update(position);
+  printer_->update(position);
 }
 void ProgressBar::show_loss(double loss) {
-  pen_->state().loss = loss;
+  printer_->state().loss = loss;
 }
 void ProgressBar::show_durable(std::uint64_t position) {
-  pen_->state().durable = position;
+  printer_->state().durable = position;
 }
 void ProgressBar::resume_at(std::uint64_t position) {
-  pen_->resume_at(position);
+  printer_->resume_at(position);
 }
 void ProgressBar::clear() {
-  pen_->clear();
+  printer_->clear();
 }
 void ProgressBar::finish() {
-  pen_->finish();
+  printer_->finish();
 }
 
 }  // namespace ratoon

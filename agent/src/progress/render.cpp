@@ -10,7 +10,7 @@ namespace ratoon::progress {
 namespace {
 
 constexpr std::size_t kBarColumnsMin = 10;
-constexpr std::size_t kBarColumnsMax = 60;  // longer ones say no more
+constexpr std::size_t kBarColumnsMax = 60;  // a longer bar shows nothing else
 constexpr std::string_view kBetween = "  ";
 constexpr std::uint64_t kEighths = 8;
 constexpr auto kTerminalPause = std::chrono::milliseconds(100);
@@ -46,14 +46,14 @@ std::string text_of_place(const BarState& state) {
   return state.total == 0 ? position : position + "/" + std::to_string(state.total);
 }
 
-// As wide at every position, so that nothing moves.
+// The text has the same width at every position, so that nothing moves.
 std::string steady_text_of_place(const BarState& state) {
   const std::size_t digits = std::to_string(state.total).size();
   const std::size_t used = std::to_string(state.position).size();
   return std::string(digits - std::min(used, digits), ' ') + text_of_place(state);
 }
 
-// Of `whole`, what corresponds to the position; all of it only at the end.
+// The part of `whole` that corresponds to the position; all of it only at the end.
 std::uint64_t share_of(const BarState& state, std::uint64_t whole) {
   if (state.position >= state.total) return whole;
   return static_cast<std::uint64_t>(Wide{whole} * state.position / state.total);
@@ -77,14 +77,14 @@ std::string draw_ascii(std::uint64_t full, std::size_t columns) {
   return "[" + bar + "]";
 }
 
-// `columns` with its two ends.
+// `columns` includes the two ends of the bar.
 std::string draw(const BarState& state, std::size_t columns, Glyphs glyphs) {
   const std::size_t inner = columns - 2;
   if (glyphs == Glyphs::kAscii) return draw_ascii(share_of(state, inner), inner);
   return draw_utf8(share_of(state, inner * kEighths), inner);
 }
 
-// Parts of a line from left to right, and which is left out first: the highest rank.
+// A part of a line. Parts are listed from left to right; the part with the highest rank is left out first.
 struct Item {
   std::string text;  // ASCII; empty: the bar itself
   int rank = 0;
@@ -112,7 +112,7 @@ bool is_bar(const Item& item) {
   return item.text.empty();
 }
 
-// What the items take, kBetween two; the bar counts as its smallest.
+// The columns that the items take, with kBetween between two of them. The bar counts with its smallest width.
 std::size_t columns_of(const std::vector<Item>& items) {
   std::size_t columns = items.empty() ? 0 : kBetween.size() * (items.size() - 1);
   for (const Item& item : items) columns += is_bar(item) ? kBarColumnsMin : item.text.size();

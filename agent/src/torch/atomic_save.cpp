@@ -14,7 +14,7 @@
 namespace ratoon::torch {
 namespace {
 
-// As LibTorch's archives take it: so many bytes were taken.
+// The writer interface of LibTorch's archives: returns how many bytes were accepted.
 using Writer = std::function<std::size_t(const void* bytes, std::size_t count)>;
 
 std::span<const std::byte> bytes_at(const void* bytes, std::size_t count) {
@@ -24,8 +24,8 @@ std::span<const std::byte> bytes_at(const void* bytes, std::size_t count) {
 void save(const std::filesystem::path& path, const std::function<void(const Writer&)>& write) {
   const auto body = [&](const AppendBytes& append) -> Result<void> {
     std::optional<Error> refused;
-    // What comes after a refusal is taken and goes nowhere: where bytes are not taken, LibTorch's writer of
-    // zip files throws in its destructor, which ends the process.
+    // After an error, further bytes are accepted and discarded. If the writer refused them, LibTorch's zip
+    // writer would throw in its destructor, which ends the process.
     const Writer writer = [&](const void* bytes, std::size_t count) -> std::size_t {
       if (refused) return count;
       if (auto appended = append(bytes_at(bytes, count)); !appended) refused = appended.error();

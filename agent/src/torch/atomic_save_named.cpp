@@ -7,7 +7,7 @@
 
 #include "agent/src/checkpoint/interop/append_sink.h"
 #include "agent/src/checkpoint/interop/pt_writer.h"
-#include "agent/src/checkpoint/pack/types.h"
+#include "agent/src/checkpoint/pack/header/types.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon::torch {
@@ -19,7 +19,7 @@ Result<checkpoint::TensorSource> source_of(const std::string& name, const at::Te
   const auto type = checkpoint::element_type_named(bytes->dtype);
   if (!type)
     return Error(ErrorKind::kInvalid, "tensor \"" + name + "\" is of type " + std::string(bytes->dtype) +
-                                          ", which is not written");
+                                          ", which a .pt file of Ratoon does not support");
   return checkpoint::TensorSource{
       .name = name,
       .type = *type,

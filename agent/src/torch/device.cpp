@@ -11,7 +11,7 @@
 #include <ratoon/torch/device.h>
 
 #include "agent/src/devices/missing_device.h"
-#include "agent/src/session/fail.h"
+#include "agent/src/session/shutdown/fail.h"
 
 namespace ratoon::torch {
 namespace {
@@ -33,7 +33,7 @@ std::uint32_t count_of(at::DeviceType type) {
   return static_cast<std::uint32_t>(c10::impl::VirtualGuardImpl(type).deviceCount());
 }
 
-// Nothing where the folder cannot be read.
+// Returns 0 if the folder cannot be read.
 template <class Counts>
 std::uint32_t count_in(const std::filesystem::path& folder, const Counts& counts) {
   std::error_code code;
@@ -63,7 +63,7 @@ at::Device device_for(const Session& session, const std::string& name) {
   if (device.is_cpu()) return device;
   const std::uint32_t count = count_of(device.type());
   const auto given = given_devices();
-  // Where one of several is left, it is the one of the first process alone.
+  // If only one of several devices is visible, it is the first process's device.
   const bool has_its_own = count == 1 && devices::devices_to_see(given) <= 1;
   const std::uint32_t index = device.has_index() ? static_cast<std::uint32_t>(device.index())
                               : has_its_own      ? 0

@@ -6,7 +6,7 @@
 #include <c10/util/Exception.h>
 
 #include "agent/src/devices/fault_decision.h"
-#include "agent/src/session/last_words.h"
+#include "agent/src/session/shutdown/exit_report.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon {
@@ -22,23 +22,23 @@ std::optional<devices::DeviceFault> fault_of(const std::exception& error) {
   return std::nullopt;
 }
 
-// The training function has thrown, so this process cannot go on, whatever the device could.
+// The training function has thrown, so this process cannot go on, in any state of the device.
 std::optional<session::ErrorMeaning> explain(const std::exception& error) {
   const auto fault = fault_of(error);
   if (!fault) return std::nullopt;
   const auto decision =
-      devices::decide_after_fault(*fault, devices::FaultPlace::kProgram, devices::AbortResult::kNotNeeded,
+      devices::decide_after_fault(*fault, devices::FaultOrigin::kProgram, devices::AbortResult::kNotNeeded,
                                   devices::ProbeResult::kClean, devices::DeviceFacts());
   return session::ErrorMeaning{
       .exit_code = decision.exit_code.value_or(static_cast<int>(ExitCode::kStartAgain)),
       .sentence = decision.sentence,
-      .tears_nothing_down = decision.skips_destructors};
+      .must_skip_teardown = decision.skips_destructors};
 }
 
 }  // namespace
 
 void attach_device_errors() {
-  session::explain_errors_with(explain);
+  session::set_error_explainer(explain);
 }
 
 }  // namespace ratoon

@@ -1,14 +1,15 @@
-// What LibTorch throws when an accelerator fails, told apart from a program that is wrong.
+// Distinguishes the errors that LibTorch throws when an accelerator fails from errors of the program.
 #pragma once
 
 namespace ratoon {
 
-// Nothing is known there but the error. CUDA counts the devices of a process once, when it starts; the files
-// of a device stay where it fell off its bus; and the kernel's log, which has the Xid events, is closed to
-// most containers. A kernel that would probe a broken device may never end, and this process ends anyway. So
-// the error alone decides, and device_for() of the next process finds out whether a device is gone.
+// The error alone decides, because nothing else about the device is known at that point. CUDA counts the
+// devices of a process once, when it starts. The files of a device remain after it fell off its bus. The
+// kernel's log with the Xid events is not readable in most containers. A kernel that probes a broken device
+// may never end, and this process ends anyway. device_for() of the next process detects whether a device is
+// gone.
 //
-// From now on such errors are explained where a process ends with one.
+// After this call, such errors are explained when a process ends with one.
 void attach_device_errors();
 
 }  // namespace ratoon

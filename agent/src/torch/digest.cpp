@@ -13,8 +13,8 @@
 namespace ratoon {
 namespace {
 
-// Each part is preceded by its length, so that no two lists of tensors make the same stream of bytes.
-class Feed {
+// Each part is preceded by its length, so different lists of tensors never give the same bytes.
+class DigestStream {
  public:
   void number(std::uint64_t value) { stream_.update(std::as_bytes(std::span(&value, 1))); }
   void bytes(std::span<const std::byte> data) {
@@ -41,10 +41,10 @@ Result<std::string> digest(std::span<const NamedTensor> tensors) {
                  "two tensors are named \"" + (*twin)->name + "\"; a digest needs one each");
   }
 
-  Feed feed;
+  DigestStream feed;
   feed.number(ordered.size());
   for (const auto* named : ordered) {
-    // One at a time: the copies of a model on a GPU need the host memory of its largest tensor only.
+    // One tensor at a time: for a model on a GPU, this needs host memory for its largest tensor only.
     const auto tensor = bytes_of_copy(named->name, named->tensor);
     if (!tensor) return tensor.error().with_context("digest");
     feed.text(tensor->name);

@@ -23,11 +23,12 @@
 namespace ratoon::torch {
 namespace {
 
-[[noreturn]] void refuse_turn(const std::string& sentence) {
+[[noreturn]] void refuse_call(const std::string& sentence) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), "LossScaler: " + sentence);
 }
 
-// The values of a gradient, of which a sparse one in half precision may have several for a place.
+// The values of a gradient. A sparse gradient in half precision is coalesced first, because it may have
+// several values for one place.
 at::Tensor values_of(const at::Tensor& parameter) {
   at::Tensor& gradient = parameter.mutable_grad();
   if (!gradient.is_sparse()) return gradient;
@@ -35,7 +36,8 @@ at::Tensor values_of(const at::Tensor& parameter) {
   return gradient._values();
 }
 
-// Whether all gradients were finite. None: there is no gradient. The host waits for each device once.
+// Returns whether all gradients were finite, or nothing if there is no gradient. The host waits for each
+// device once.
 std::optional<bool> unscale_gradients(::torch::optim::Optimizer& optimizer, float scale) {
   const c10::AutoGradMode no_grad(false);
   const auto inverse = static_cast<float>(1 / static_cast<double>(scale));
@@ -77,11 +79,11 @@ at::Tensor LossScaler::scale(const at::Tensor& loss) const {
 void LossScaler::unscale(::torch::optim::Optimizer& optimizer) {
   Turn& turn = turns_[&optimizer];
   if (turn.stage == Stage::kUnscaled)
-    refuse_turn(
+    refuse_call(
         "unscale() was called twice for an optimizer: call it once a step, and update() at the end "
         "of each step, of one that is left out, too");
   if (turn.stage == Stage::kStepped)
-    refuse_turn("unscale() was called after step(): call it before, and update() at the end of each step");
+    refuse_call("unscale() was called after step(): call it before, and update() at the end of each step");
   turn.is_finite = unscale_gradients(optimizer, scale_);
   turn.stage = Stage::kUnscaled;
 }
@@ -89,12 +91,12 @@ void LossScaler::unscale(::torch::optim::Optimizer& optimizer) {
 bool LossScaler::step(::torch::optim::Optimizer& optimizer) {
   Turn& turn = turns_[&optimizer];
   if (turn.stage == Stage::kStepped)
-    refuse_turn(
+    refuse_call(
         "step() was called twice for an optimizer: call update() at the end of each step, once for "
         "all optimizers");
   if (turn.stage == Stage::kReady) unscale(optimizer);
   if (!turn.is_finite)
-    refuse_turn(
+    refuse_call(
         "step() was called for an optimizer none of whose parameters has a gradient: call "
         "backward() before, or leave its step out");
   if (*turn.is_finite) optimizer.step();
@@ -107,7 +109,7 @@ void LossScaler::update() {
   for (const auto& [optimizer, turn] : turns_)
     if (turn.is_finite) is_finite = is_finite.value_or(true) && *turn.is_finite;
   if (!is_finite)
-    refuse_turn(
+    refuse_call(
         "update() was called in a step in which no gradient was unscaled: call step() or unscale() "
         "before it, or leave it out with them");
   if (!*is_finite) {

@@ -32,19 +32,19 @@ bool has_avx2() {
 #endif
 }
 
-// What the user says of these wins.
-void set_unless_said(const char* name, const char* value) {
+// A value that the user has set is kept.
+void set_if_unset(const char* name, const char* value) {
   ::setenv(name, value, 0);
 }
 
-// The widest that machines of different age share. The library chooses when it computes first, and keeps to
-// it.
+// AVX2 is the widest instruction set that machines of different age share. LibTorch chooses one at its first
+// computation and keeps it.
 void pin_cpu_instructions() {
   const bool is_said = std::getenv(kCapability) != nullptr;
-  set_unless_said(kCapability, has_avx2() ? "avx2" : "default");
+  set_if_unset(kCapability, has_avx2() ? "avx2" : "default");
   if (!has_avx2()) return;
-  set_unless_said("MKL_CBWR", "AVX2");
-  set_unless_said("ONEDNN_MAX_CPU_ISA", "AVX2");
+  set_if_unset("MKL_CBWR", "AVX2");
+  set_if_unset("ONEDNN_MAX_CPU_ISA", "AVX2");
   const std::string chosen = at::get_cpu_capability();
   if (is_said || chosen == "AVX2") return;
   throw Failure(static_cast<int>(ExitCode::kConfiguration),
@@ -55,7 +55,7 @@ void pin_cpu_instructions() {
 
 void pin() {
   pin_cpu_instructions();
-  set_unless_said("CUBLAS_WORKSPACE_CONFIG", ":4096:8");
+  set_if_unset("CUBLAS_WORKSPACE_CONFIG", ":4096:8");
   at::Context& context = at::globalContext();
   context.setDeterministicAlgorithms(true, /*warn_only=*/false);
   context.setDeterministicCuDNN(true);

@@ -1,11 +1,11 @@
-// Where the weights are: the kind of device that the numerics in a checkpoint name.
+// The device of the weights: the numerics in a checkpoint contain its kind.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace ratoon {
 
-// Of a module that is saved or loaded; the last one counts.
+// Call it for a module that is saved or loaded; the last call counts.
 void note_device_of(const at::Tensor& weights);
 
 }  // namespace ratoon

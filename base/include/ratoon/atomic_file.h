@@ -3,7 +3,7 @@
 //   auto saved = ratoon::save_file_atomically("out/metrics.json", std::as_bytes(std::span(text)));
 //   if (!saved) std::cerr << saved.error().message() << '\n';
 //
-// What does not lie in memory at once is appended piece by piece:
+// Bytes that are not all in memory are appended piece by piece:
 //
 //   auto saved = ratoon::save_file_atomically("out/table.bin", [&](const ratoon::AppendBytes& append) {
 //     for (const auto& row : rows)
@@ -24,11 +24,11 @@ namespace ratoon {
 
 struct AtomicFileOptions {
   bool replaces = true;  // false: an existing file is ErrorKind::kAlreadyExists, decided atomically
-  unsigned mode = 0666;  // less what the umask takes
+  unsigned mode = 0666;  // minus the umask
 };
 
 // Writes a temporary file beside `path`, syncs it, renames it and syncs the folder, which must exist. When it
-// returns success, the bytes survive a power cut. On failure the old file stands and no temporary file is
+// returns success, the bytes survive a power cut. On failure the old file stays and no temporary file is
 // left.
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path,
                                                 std::span<const std::byte> bytes,
@@ -36,16 +36,16 @@ struct AtomicFileOptions {
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, std::string_view text,
                                                 AtomicFileOptions options = {});
 
-// The bytes follow those of the calls before. An error of it is to be returned by who called it.
+// Appends the bytes after those of the calls before. The caller must return its error.
 using AppendBytes = std::function<Result<void>(std::span<const std::byte>)>;
 using WriteFileBody = std::function<Result<void>(const AppendBytes& append)>;
 
-// The same of bytes that `write` appends. Its error is the call's, and the old file stands.
+// The same for bytes that `write` appends. The call returns its error, and then the old file stays.
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, const WriteFileBody& write,
                                                 AtomicFileOptions options = {});
 
-// Removes what killed writers of this very path left beside it. Files of living ones, which hold a lock on
-// them, stay; so does everything on file systems without flock().
+// Removes the temporary files that killed writers of this path left beside it. Files of living writers, which
+// hold a lock on them, stay. On file systems without flock() all files stay.
 void sweep_temporary_files(const std::filesystem::path& path);
 
 }  // namespace ratoon

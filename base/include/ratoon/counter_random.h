@@ -5,9 +5,8 @@
 //   const bool is_flipped = random.unit_double() < 0.5;
 //
 // There is no state to save: the same (seed, purpose, stream, substream) gives the same numbers on any rank,
-// thread or machine, and after any restart. What is drawn here decides which samples a run sees, so the
-// numbers are part of the on-disk contract: the golden values in tests/unit/core/philox_test.cpp never
-// change.
+// thread or machine, and after any restart. These numbers decide which samples a run sees, so the numbers are
+// part of the on-disk contract: the golden values in tests/unit/core/philox_test.cpp never change.
 #pragma once
 
 #include <array>
@@ -47,8 +46,7 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   return x ^ (x >> 31);
 }
 
-// Takes one more word into a hash. Tuples are chained, never added: seed + epoch would make neighbours
-// collide.
+// Adds one more word to a hash. Tuples are chained, never added: seed + epoch would make neighbours collide.
 [[nodiscard]] constexpr std::uint64_t mix_into(std::uint64_t hash, std::uint64_t word) {
   return splitmix64(hash ^ word);
 }
@@ -77,7 +75,7 @@ class CounterRandom {
                           std::uint32_t substream = 0)
       : key_(split(hash64(seed, purpose))), stream_(split(stream)), substream_(substream) {}
 
-  // Where hash64(seed, purpose), or any other key, is known already.
+  // For callers that know hash64(seed, purpose) already, or have another key.
   [[nodiscard]] static constexpr CounterRandom with_key(std::uint64_t key, std::uint64_t stream,
                                                         std::uint32_t substream) {
     CounterRandom random;
@@ -88,7 +86,7 @@ class CounterRandom {
   }
 
   constexpr std::uint32_t next_u32() {
-    if (position_ >= kLength) std::abort();  // repeating the stream in silence would be worse
+    if (position_ >= kLength) std::abort();  // repeating the stream silently would be worse
     if (position_ % 4 == 0 || !is_block_current_) {
       block_ =
           philox4x32(key_, {stream_[0], stream_[1], substream_, static_cast<std::uint32_t>(position_ / 4)});
@@ -118,7 +116,7 @@ class CounterRandom {
   // Uniform in [0, 1), a multiple of 2^-53.
   constexpr double unit_double() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
 
-  // Words taken so far, and going straight to any of them.
+  // The number of words taken so far, and a jump to any of them.
   [[nodiscard]] constexpr std::uint64_t position() const { return position_; }
   constexpr void seek(std::uint64_t position) {
     position_ = position;

@@ -17,13 +17,14 @@
 
 namespace ratoon {
 
-// What a caller may do about an error. New kinds go at the end: the numbers appear in metrics.
+// Kinds of errors, by what a caller can do about them. New kinds are added at the end: the numbers appear in
+// metrics.
 enum class ErrorKind {
   kInvalid,           // the input is wrong; repeating it cannot help
   kNotFound,          // the named thing does not exist
-  kAlreadyExists,     // someone else made it first
-  kConflict,          // the world changed since it was read; read again
-  kPermissionDenied,  // the other side knows who we are and says no
+  kAlreadyExists,     // another process made it first
+  kConflict,          // it has changed since it was read; read again
+  kPermissionDenied,  // the other side has identified us and refuses
   kUnavailable,       // may work later
   kTimeout,           // a deadline passed; the effect is unknown
   kCancelled,         // we asked it to stop
@@ -42,10 +43,10 @@ class [[nodiscard]] Error {
   [[nodiscard]] ErrorKind kind() const { return kind_; }
   [[nodiscard]] const std::string& message() const { return message_; }
 
-  // The same error, its message preceded by what was being done: "reading job.yaml: ...".
+  // The same error with the action before its message: "reading job.yaml: ...".
   [[nodiscard]] Error with_context(std::string_view doing) const;
 
-  // Whether the same call can succeed later without anyone changing the input.
+  // Whether the same call can succeed later with the same input.
   [[nodiscard]] bool is_retryable() const;
 
   friend bool operator==(const Error&, const Error&) = default;
@@ -88,7 +89,7 @@ class [[nodiscard]] Result {
     return has_value() ? value() : static_cast<T>(std::forward<U>(fallback));
   }
 
-  // Calls `next` with the value, or passes the error on. `next` returns a Result.
+  // Calls `next` with the value, or returns the error. `next` returns a Result.
   template <class F>
   [[nodiscard]] auto and_then(F&& next) && -> std::invoke_result_t<F, T&&> {
     if (!has_value()) return error();

@@ -46,7 +46,7 @@ inline ServerOptions unhurried() {
   options.body_deadline = kNever;
   options.idle_deadline = kNever;
   options.write_deadline = kNever;
-  options.stranger_deadline = kNever;
+  options.unauthenticated_deadline = kNever;
   return options;
 }
 

@@ -16,8 +16,8 @@
 #include <ratoon/torch.h>
 
 #include "agent/src/torch/collectives/averager.h"
-#include "agent/src/torch/collectives/device_collectives.h"
-#include "agent/src/torch/collectives/nccl_collective.h"
+#include "agent/src/torch/collectives/nccl/device_collectives.h"
+#include "agent/src/torch/collectives/nccl/nccl_collective.h"
 #include "tests/gpu/probe/gpu.h"
 #include "tests/gpu/probe/rows.h"
 #include "tests/gpu/probe/stages.h"
@@ -98,7 +98,7 @@ void measure(Rows& rows, Session& session, int layers) {
   ::torch::optim::SGD optimizer(net.parameters(), ::torch::optim::SGDOptions(1e-6));
   const auto x = at::randn({kBatch, kWidth}, at::TensorOptions(gpu()));
   auto bare = make_nccl_collective(
-      {.device = gpu(), .rank = 0, .world_size = 1, .share_from_first = [](auto) {}, .look = [] {}});
+      {.device = gpu(), .rank = 0, .world_size = 1, .broadcast_from_first = [](auto) {}, .look = [] {}});
   const auto backward = [&](const at::Tensor& loss) { loss.backward(); };
   const auto average = [&](const at::Tensor& loss, Averaging how) {
     how.backward = [&] { backward(loss); };

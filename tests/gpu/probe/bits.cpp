@@ -5,7 +5,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 
-#include "agent/src/torch/collectives/gradient_buckets.h"
+#include "agent/src/torch/collectives/gradients/gradient_buckets.h"
 #include "tests/gpu/probe/gpu.h"
 #include "tests/gpu/probe/rows.h"
 #include "tests/gpu/probe/stages.h"

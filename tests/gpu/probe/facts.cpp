@@ -5,7 +5,7 @@
 
 #include <ratoon/torch/nccl.h>
 
-#include "agent/src/torch/collectives/device_collectives.h"
+#include "agent/src/torch/collectives/nccl/device_collectives.h"
 #include "tests/gpu/probe/gpu.h"
 #include "tests/gpu/probe/rows.h"
 #include "tests/gpu/probe/stages.h"

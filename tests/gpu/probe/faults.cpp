@@ -7,7 +7,7 @@
 #include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
 
-#include "agent/src/torch/collectives/nccl_collective.h"
+#include "agent/src/torch/collectives/nccl/nccl_collective.h"
 #include "tests/gpu/probe/gpu.h"
 #include "tests/gpu/probe/rows.h"
 #include "tests/gpu/probe/stages.h"
@@ -35,7 +35,7 @@ nlohmann::ordered_json facts_of(const std::exception_ptr& error) {
 
 std::unique_ptr<Collective> connect() {
   return make_nccl_collective(
-      {.device = gpu(), .rank = 0, .world_size = 1, .share_from_first = [](auto) {}, .look = [] {}});
+      {.device = gpu(), .rank = 0, .world_size = 1, .broadcast_from_first = [](auto) {}, .look = [] {}});
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/randn.h>
 
-#include "agent/src/torch/collectives/nccl_collective.h"
+#include "agent/src/torch/collectives/nccl/nccl_collective.h"
 #include "tests/gpu/probe/gpu.h"
 #include "tests/gpu/probe/rows.h"
 #include "tests/gpu/probe/stages.h"
@@ -41,7 +41,7 @@ int restart() {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto began = Clock::now();
     auto collective = make_nccl_collective(
-        {.device = gpu(), .rank = 0, .world_size = 1, .share_from_first = [](auto) {}, .look = [] {}});
+        {.device = gpu(), .rank = 0, .world_size = 1, .broadcast_from_first = [](auto) {}, .look = [] {}});
     collective->begin_sum(numbers);
     collective->queue_wait();
     collective->wait([] {});

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "agent/src/checkpoint/file_names.h"
-#include "agent/src/checkpoint/manifest.h"
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/checkpoint/format/manifest.h"
 
 namespace ratoon::checkpoint::checkpoint_property_test {
 namespace {
@@ -51,7 +51,7 @@ RC_GTEST_PROP(ManifestName, IsParsedOnlyIfItIsOurOwn, ()) {
   const std::string name = manifest_path(id).substr(10);
   const bool is_counted = id.attempt.value() <= kAttemptMax && id.step.value() <= kNumberMax;
   RC_ASSERT(parse_manifest_name(name) == (is_counted ? std::optional(id) : std::nullopt));
-  RC_ASSERT(is_beyond_counting(name) != is_counted);
+  RC_ASSERT(has_number_above_limit(name) != is_counted);
   const std::string other = mutated(name);
   if (const auto parsed = parse_manifest_name(other)) RC_ASSERT(manifest_path(*parsed).substr(10) == other);
 }

@@ -9,8 +9,8 @@
 
 #include <ratoon/counter_random.h>
 
-#include "agent/src/session/control_word.h"
-#include "agent/src/session/drain.h"
+#include "agent/src/session/engine/control_word.h"
+#include "agent/src/session/shutdown/drain.h"
 
 namespace ratoon::session::drain_within_property_test {
 namespace {
@@ -54,7 +54,7 @@ class Rank {
   Rank(const Machine& machine, Duration notice, bool can_be_replaced, double of_measured)
       : machine_(machine),
         of_measured_(of_measured),
-        drain_({.grace = notice, .can_be_replaced = can_be_replaced, .told_by_signals = [this] {
+        drain_({.grace = notice, .can_be_replaced = can_be_replaced, .signal_counts = [this] {
                   return signals_;
                 }}) {
     drain_.begin_attempt(machine.state_bytes);
@@ -69,12 +69,12 @@ class Rank {
     while (!left) {
       now_ = now_ + machine_.step * (30 + static_cast<int>(chance_.next_u64() % 71)) / 100;
       look();
-      const std::uint32_t wishes = drain_.wishes({}, now_);
+      const std::uint32_t requests = drain_.requests({}, now_);
       if (!heard) heard = now_;
-      if ((wishes & (control::kSave | control::kStop)) != 0) save();
-      const bool is_stopped = (wishes & control::kStop) != 0;
+      if ((requests & (control::kSave | control::kStop)) != 0) save();
+      const bool is_stopped = (requests & control::kStop) != 0;
       if (is_stopped) now_ = std::max(now_, saves.back().durable);
-      if (is_stopped || (wishes & control::kGo) != 0 || drain_.must_go(now_, true)) left = now_;
+      if (is_stopped || (requests & control::kGo) != 0 || drain_.must_exit(now_, true)) left = now_;
     }
   }
 
@@ -107,7 +107,7 @@ class Rank {
   const Machine machine_;
   const double of_measured_;
   CounterRandom chance_{*gen::arbitrary<std::uint64_t>(), "steps", 0, 0};
-  ToldBySignals signals_;
+  SignalCounts signals_;
   Timestamp now_ = kNews;
   bool is_writing_ = false;
   Timestamp written_{};

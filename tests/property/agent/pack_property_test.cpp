@@ -85,29 +85,29 @@ Checkpoint any_checkpoint(bool boxes_all = false) {
 }
 
 // Some boxes of some tensors, and their bytes as they should be.
-struct Wish {
+struct Selection {
   std::vector<TensorSpec> specs;
   std::vector<std::string> expected;
 };
 
-Wish any_wish(const Checkpoint& checkpoint) {
-  Wish wish;
+Selection any_selection(const Checkpoint& checkpoint) {
+  Selection selection;
   for (const auto& tensor : checkpoint.tensors) {
     for (const Box& box : any_boxes(tensor, number_between(1, 4))) {
       if (number_between(0, 2) == 0) continue;
-      wish.specs.push_back({tensor.name, tensor.type, box.shape, TensorBox{box.begin, tensor.shape}});
-      if (box.shape == tensor.shape && number_between(0, 1) == 0) wish.specs.back().box = std::nullopt;
-      wish.expected.push_back(test::bytes_of_box(tensor, box.begin, box.shape));
+      selection.specs.push_back({tensor.name, tensor.type, box.shape, TensorBox{box.begin, tensor.shape}});
+      if (box.shape == tensor.shape && number_between(0, 1) == 0) selection.specs.back().box = std::nullopt;
+      selection.expected.push_back(test::bytes_of_box(tensor, box.begin, box.shape));
     }
   }
-  return wish;
+  return selection;
 }
 
-std::vector<std::string> load(const Checkpoint& checkpoint, const Wish& wish) {
+std::vector<std::string> load(const Checkpoint& checkpoint, const Selection& selection) {
   const PartIndex index = test::index_of(checkpoint.packs).value();
-  const ReadPlan plan = plan_reads(index, wish.specs, number_between<std::uint32_t>(0, 9)).value();
+  const ReadPlan plan = plan_reads(index, selection.specs, number_between<std::uint32_t>(0, 9)).value();
   std::vector<std::string> found;
-  for (const auto& expected : wish.expected) found.emplace_back(expected.size(), '?');
+  for (const auto& expected : selection.expected) found.emplace_back(expected.size(), '?');
   std::vector<std::span<std::byte>> destinations;
   for (auto& bytes : found) destinations.push_back(std::as_writable_bytes(std::span(bytes)));
   RC_ASSERT(test::carry_out(plan, checkpoint.packs, destinations).has_value());
@@ -179,8 +179,8 @@ RC_GTEST_PROP(Pack2, AnyWorldReadsWhatAnyOtherWrote, ()) {
   const Checkpoint checkpoint = any_checkpoint();
   const PartIndex index = test::index_of(checkpoint.packs).value();
   RC_ASSERT(check_cover(index).has_value());
-  const Wish wish = any_wish(checkpoint);
-  RC_ASSERT(load(checkpoint, wish) == wish.expected);
+  const Selection selection = any_selection(checkpoint);
+  RC_ASSERT(load(checkpoint, selection) == selection.expected);
 }
 
 // The same from a disk, in pieces of any length and by any number of threads: nothing is read that the plan
@@ -188,19 +188,19 @@ RC_GTEST_PROP(Pack2, AnyWorldReadsWhatAnyOtherWrote, ()) {
 // through.
 RC_GTEST_PROP(Pack2, AnyWorldReadsItFromADisk, ()) {
   const Checkpoint checkpoint = any_checkpoint(true);
-  const Wish wish = any_wish(checkpoint);
+  const Selection selection = any_selection(checkpoint);
   const auto disk = std::make_shared<test::PacksDisk>(checkpoint.packs);
   const ReadOptions options{.threads = number_between<std::size_t>(1, 3),
                             .bytes_at_once = number_between<std::uint64_t>(1, 200'000)};
   const Rank rank(number_between<std::uint32_t>(0, 9));
   auto reader = CheckpointReader::open(disk, disk->names(), rank, options).value();
   std::vector<std::string> found;
-  for (const auto& bytes : wish.expected) found.emplace_back(bytes.size(), '?');
+  for (const auto& bytes : selection.expected) found.emplace_back(bytes.size(), '?');
   std::vector<std::span<std::byte>> places;
   for (auto& bytes : found) places.push_back(std::as_writable_bytes(std::span(bytes)));
-  const auto amount = reader.load(wish.specs, places);
+  const auto amount = reader.load(selection.specs, places);
   RC_ASSERT(amount.has_value());
-  RC_ASSERT(found == wish.expected);
+  RC_ASSERT(found == selection.expected);
   // Past the page cache a piece is read from the beginning of the page where it begins.
   RC_ASSERT(disk->data_bytes_read() >= amount->bytes_read);
   RC_ASSERT(disk->data_bytes_read() <= amount->bytes_read + disk->reads().size() * kDirectAlignment);
@@ -212,19 +212,19 @@ RC_GTEST_PROP(Pack2, AnyWorldReadsItFromADisk, ()) {
   RC_PRE(read.begin != 0);
   auto& pack = *std::ranges::find(packs, read.path, &test::PackFile::name);
   pack.bytes[number_between(read.begin, read.end - 1)] ^= 16;
-  const auto again = reader.load(wish.specs, places);
+  const auto again = reader.load(selection.specs, places);
   const bool is_noticed = !again && again.error().kind() == ErrorKind::kCorrupted;
-  RC_ASSERT(is_noticed || (again.has_value() && found == wish.expected));
+  RC_ASSERT(is_noticed || (again.has_value() && found == selection.expected));
 }
 
 // Extents lie apart and in order, are not too long, and each wanted byte is vouched for.
 RC_GTEST_PROP(Pack2, EveryCopiedByteIsVouchedFor, ()) {
   Checkpoint checkpoint = any_checkpoint();
-  const Wish wish = any_wish(checkpoint);
+  const Selection selection = any_selection(checkpoint);
   const PartIndex index = test::index_of(checkpoint.packs).value();
-  const ReadPlan plan = plan_reads(index, wish.specs, 0).value();
+  const ReadPlan plan = plan_reads(index, selection.specs, 0).value();
   std::vector<std::string> found;
-  for (const auto& expected : wish.expected) found.emplace_back(expected.size(), '?');
+  for (const auto& expected : selection.expected) found.emplace_back(expected.size(), '?');
   std::vector<std::span<std::byte>> destinations;
   for (auto& bytes : found) destinations.push_back(std::as_writable_bytes(std::span(bytes)));
   for (const auto& reads : plan.packs) {

@@ -5,7 +5,7 @@
 #include <ratoon/every.h>
 #include <ratoon/until.h>
 
-#include "agent/src/session/ledger.h"
+#include "agent/src/session/telemetry/ledger.h"
 
 namespace ratoon::session_property_test {
 namespace {

@@ -25,7 +25,8 @@ set_tests_properties(nightly.checkpoint_kill_test PROPERTIES ENVIRONMENT RATOON_
 ratoon_test(property/agent/crash/checkpoint_power_test
   LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 foreach(type ext4 xfs)
-  add_test(NAME nightly.checkpoint_power_test_${type} COMMAND checkpoint_power_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  add_test(NAME nightly.checkpoint_power_test_${type} COMMAND checkpoint_power_test WORKING_DIRECTORY
+  ${PROJECT_SOURCE_DIR})
   ratoon_test_properties(nightly.checkpoint_power_test_${type} nightly 3600)
   set_tests_properties(nightly.checkpoint_power_test_${type} PROPERTIES
     ENVIRONMENT "RATOON_CUTS=1000;RATOON_FILE_SYSTEM=${type}")
@@ -43,7 +44,7 @@ ratoon_test(property/agent/data_property_test LIBS ratoon::agent rapidcheck)
 ratoon_test(property/agent/drain_property_test LIBS ratoon::agent rapidcheck)
 ratoon_test(property/agent/drain_within_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/session_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
-ratoon_test(property/agent/wishes_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
+ratoon_test(property/agent/program_requests_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/resume_trials_test LIBS ratoon::agent LABELS long)
 add_test(NAME nightly.resume_trials_test COMMAND resume_trials_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 ratoon_test_properties(nightly.resume_trials_test nightly 3600)

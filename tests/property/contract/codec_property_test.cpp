@@ -87,7 +87,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   join.address = any_text() + ":" + std::to_string(1 + any_number(65534));
   for (std::uint32_t i = any_number(4); i > 0; --i) join.inventory.push_back(any_entry());
   if (*gen::arbitrary<bool>())
-    join.rollback = RollbackWish{.resume_from = Step(any_count()), .skip = any_count()};
+    join.rollback = RollbackRequest{.resume_from = Step(any_count()), .skip = any_count()};
   join.threads = any_number(contract::kThreadsMax);
   assert_survives(join);
 

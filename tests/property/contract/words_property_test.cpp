@@ -105,7 +105,7 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   join.inventory.assign(many, longest_entry());
   join.left_attempt = Attempt(contract::kAttemptMax);
   join.left_step = Step(contract::kCountMax);
-  join.rollback = RollbackWish{.resume_from = Step(contract::kCountMax), .skip = contract::kSkipMax};
+  join.rollback = RollbackRequest{.resume_from = Step(contract::kCountMax), .skip = contract::kSkipMax};
   RC_ASSERT(heard(join).inventory.size() == std::min(many, contract::kInventoryMax));
 
   Beat beat{.process = join.process, .attempt = join.left_attempt, .sequence = contract::kCountMax};

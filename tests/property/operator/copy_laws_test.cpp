@@ -13,7 +13,7 @@
 #include <malloc.h>
 
 #include "base/contract/names.h"
-#include "operator/runtime/store_sinks.h"
+#include "operator/runtime/jobs/job_cache_sinks.h"
 #include "tests/property/operator/environment.h"
 #include "tests/property/operator/simulated_api_server.h"
 #include "tests/support/crash/effort.h"
@@ -22,8 +22,8 @@ namespace ratoon::sim::copy_laws_test {
 namespace {
 
 using nlohmann::json;
+using runtime::JobCache;
 using runtime::Reflector;
-using runtime::Store;
 
 constexpr int kJobs = 3;
 constexpr int kNodes = 3;
@@ -68,7 +68,7 @@ json pod(const json& owner, std::uint64_t index, const std::string& uid) {
 }
 
 // What a decision would see of all jobs; beats of nodes change it without news.
-std::map<JobKey, std::string> views_of(const Store& store) {
+std::map<JobKey, std::string> views_of(const JobCache& store) {
   std::map<JobKey, std::string> views;
   for (std::uint64_t number = 0; number < kJobs; ++number) {
     const auto view = store.view(job_key(number));
@@ -280,7 +280,7 @@ class CopyStory {
     constexpr int kSteps = 4;  // a watch that was being refused, a list, a watch
     for (int turn = 0; turn < kSteps; ++turn)
       for (Reflector* reflector : {&nodes_, &pods_, &jobs_}) step(*reflector);
-    Store truth({});
+    JobCache truth({});
     fill<runtime::NodeSink>(truth, kNodeKind);
     fill<runtime::PodSink>(truth, kPodKind);
     fill<runtime::JobSink>(truth, kJobKind);
@@ -289,19 +289,19 @@ class CopyStory {
     const auto broken = std::ranges::count_if(server_.objects(kJobKind), [](const auto& item) {
       return item.second["spec"]["numNodes"].is_string();
     });
-    EXPECT_EQ(std::ssize(store_.broken_jobs()), broken);
+    EXPECT_EQ(std::ssize(store_.unreadable_jobs()), broken);
     for (const Reflector* reflector : {&nodes_, &pods_, &jobs_})
       EXPECT_FALSE(reflector->behind_since()) << reflector->resource() << " is behind";
   }
   template <class Sink>
-  void fill(Store& store, const char* kind) {
+  void fill(JobCache& store, const char* kind) {
     Sink sink(store);
     sink.begin_list();
     for (const auto& [key, object] : server_.objects(kind)) sink.list_object(object);
     sink.end_list("1000000000");
   }
 
-  Reflector reflector(runtime::ObjectSink& sink, const kube::Resource& resource) {
+  Reflector reflector(runtime::KubeObjectSink& sink, const kube::Resource& resource) {
     return {client_,
             sink,
             clock_,
@@ -315,7 +315,7 @@ class CopyStory {
   runtime::ApiClient client_;
   std::vector<json> answers_on_their_way_;
   std::set<JobKey> told_;
-  Store store_{[this](const JobKey& key, runtime::Urgency) { told_.insert(key); }};
+  JobCache store_{[this](const JobKey& key, runtime::Urgency) { told_.insert(key); }};
   runtime::NodeSink node_sink_{store_};
   runtime::PodSink pod_sink_{store_};
   runtime::JobSink job_sink_{store_};

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/core/unique_fd.h"
-#include "operator/runtime/elector.h"
+#include "operator/runtime/leader/elector.h"
 #include "tests/property/operator/dice.h"
 #include "tests/property/operator/environment.h"
 #include "tests/support/crash/effort.h"
@@ -37,7 +37,7 @@ struct Answer {
 // The record at the server, which refuses a write that names another version than its own.
 class LeaseServer {
  public:
-  Answer answer(const kube::Request& request) {
+  Answer answer(const kube::ApiRequest& request) {
     if (request.method == "POST") {
       if (lease_) return refuse(ErrorKind::kAlreadyExists);
       return store(json::parse(request.body));
@@ -60,7 +60,9 @@ class LeaseServer {
     ++version_;
   }
   // Its sender waits for it no longer, and may be gone.
-  void answer_later(Duration arrives, const kube::Request& request) { late_.emplace_back(arrives, request); }
+  void answer_later(Duration arrives, const kube::ApiRequest& request) {
+    late_.emplace_back(arrives, request);
+  }
   void answer_late(Duration now) {
     std::erase_if(late_, [&](const auto& late) {
       if (late.first > now) return false;
@@ -85,26 +87,27 @@ class LeaseServer {
 
   std::optional<json> lease_;
   int version_ = 0;
-  std::vector<std::pair<Duration, kube::Request>> late_;
+  std::vector<std::pair<Duration, kube::ApiRequest>> late_;
 };
 
 // A machine's own, that began at another time and runs a little faster or slower than the story's.
 class OwnClock final : public Clock {
  public:
-  OwnClock(Duration skew, double pace) : skew_(skew), pace_(pace) {}
+  OwnClock(Duration skew, double pace) : skew_(skew), progress_rate_(pace) {}
   [[nodiscard]] Timestamp now() const override {
-    return {skew_ + std::chrono::duration_cast<Duration>(story_ * pace_)};
+    return {skew_ + std::chrono::duration_cast<Duration>(story_ * progress_rate_)};
   }
   [[nodiscard]] WallTime wall_now() const override { return {now().since_boot}; }
   void set(Duration story) { story_ = story; }
   // As long in the story as on this clock.
   [[nodiscard]] Duration of_story(Duration own) const {
-    return std::chrono::duration_cast<Duration>(static_cast<double>(own.count()) / pace_ * Duration(1));
+    return std::chrono::duration_cast<Duration>(static_cast<double>(own.count()) / progress_rate_ *
+                                                Duration(1));
   }
 
  private:
   Duration skew_;
-  double pace_;
+  double progress_rate_;
   Duration story_{0};
 };
 
@@ -147,7 +150,7 @@ class Process {
 
  private:
   struct Call {
-    kube::Request request;
+    kube::ApiRequest request;
     Duration arrives{0};
     bool is_lost = false;
     bool comes_back = false;
@@ -157,7 +160,7 @@ class Process {
 
   [[nodiscard]] Duration draw_delay() { return milliseconds(dice_.below(dice_.percent(10) ? 3000 : 100)); }
 
-  void send(const kube::Request& request, Duration patience) {
+  void send(const kube::ApiRequest& request, Duration patience) {
     const Duration gives_up = now_ + clock_.of_story(patience);
     call_ = Call{.request = request, .arrives = now_ + draw_delay(), .is_lost = dice_.percent(5)};
     const Duration answered = call_->arrives + draw_delay();

@@ -217,12 +217,12 @@ void Laws::check_status(const api::TrainingJobStatus& before, const api::Trainin
 
 // Each moment is in one part, whatever happens in it.
 void Laws::check_ledger(const Observation& seen, const api::TrainingJobStatus& after) {
-  const auto whole = [&](const api::Ledger& ledger) {
+  const auto whole = [&](const api::JobLedger& ledger) {
     double sum = std::accumulate(ledger.seconds.begin(), ledger.seconds.end(), 0.0);
     if (ledger.since) sum += seconds(seen.wall_now.since_epoch - ledger.since->since_epoch);
     return sum;
   };
-  const api::Ledger& before = seen.job.status.ledger;
+  const api::JobLedger& before = seen.job.status.ledger;
   if (before.since) {
     EXPECT_NEAR(whole(after.ledger), whole(before), 0.002);
   }
@@ -296,8 +296,8 @@ void Laws::check_counting(const Observation& seen, const Decision& decision) con
     EXPECT_GE(std::max(after.incarnation, after.successor), std::max(before.incarnation, before.successor))
         << "a name is used once";
     if (after.incarnation == before.incarnation) continue;
-    // In part, at least: as was stored, or as the door hears now.
-    const bool was_done = before.is_completed || before.done != 0 ||
+    // In part, at least: as was stored, as it says now, or, as a whole, by the record that its pod left.
+    const bool was_done = before.is_completed || before.done != 0 || world_.has_been_done(before) ||
                           std::ranges::any_of(seen.processes, [&](const auto& process) {
                             return process.is_completed && process.identity.member_uid == before.uid;
                           });

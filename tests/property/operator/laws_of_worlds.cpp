@@ -29,10 +29,10 @@ std::optional<WallTime> granted_until(const Observation& seen, const api::Member
 bool is_listened_to(const Observation& seen, const api::Pod& pod) {
   const auto desired = members_of(seen.job);
   const auto named = incarnations_of(desired);
-  const bool is_named = std::ranges::any_of(named, [&](const auto& member) {
+  const bool is_in_roster = std::ranges::any_of(named, [&](const auto& member) {
     return pod.name == name_of(member) && (member.uid.empty() || member.uid == pod.uid);
   });
-  if (pod.has_ended() || !is_named) return false;
+  if (pod.has_ended() || !is_in_roster) return false;
   if (!pod.is_deleting) return true;
   return std::ranges::any_of(desired, [&](const auto& member) {
     return member.uid == pod.uid && granted_until(seen, member).has_value();

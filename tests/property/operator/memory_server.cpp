@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "operator/kube/lenient.h"
-#include "operator/kube/pod_codec.h"
+#include "operator/kube/lenient_json.h"
+#include "operator/kube/pods/pod_codec.h"
 #include "tests/property/operator/server_behind.h"
 
 namespace ratoon::sim {

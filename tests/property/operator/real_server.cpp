@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "operator/kube/lenient.h"
+#include "operator/kube/lenient_json.h"
 #include "operator/kube/metadata.h"
-#include "operator/kube/pod_codec.h"
-#include "operator/runtime/kubeconfig.h"
+#include "operator/kube/pods/pod_codec.h"
+#include "operator/runtime/api_server/kubeconfig.h"
 #include "tests/property/operator/server_behind.h"
 #include "tests/property/operator/watched_kind.h"
 
@@ -20,7 +20,7 @@ constexpr const char* kFinalizer = "ratoon.test/held";
 constexpr const char* kNamespace = "default";
 constexpr const char* kMergePatch = "application/merge-patch+json";
 
-kube::Target target_of(const std::string& kind, const json& meta) {
+kube::ObjectReference target_of(const std::string& kind, const json& meta) {
   return {.resource = resource_of(kind),
           .name_space = kind == "nodes" ? "" : kNamespace,
           .name = meta["name"].get<std::string>()};
@@ -32,7 +32,7 @@ bool is_deleting(const json& object) {
 
 class RealServer final : public ServerBehind {
  public:
-  RealServer(kube::Access access, SimulatedApiServer& front, const Clock& clock, bool holds_pods)
+  RealServer(kube::ApiServerAccess access, SimulatedApiServer& front, const Clock& clock, bool holds_pods)
       : access_(std::move(access)),
         front_(front),
         clock_(clock),
@@ -105,7 +105,7 @@ class RealServer final : public ServerBehind {
       for (const auto& item : list["items"]) let_go(kind, item["metadata"]);
     }
     const std::string events = "/apis/events.k8s.io/v1/namespaces/" + std::string(kNamespace) + "/events";
-    must(client_.call(kube::Request{.method = "DELETE", .target = events}, {}));
+    must(client_.call(kube::ApiRequest{.method = "DELETE", .target = events}, {}));
   }
 
   [[nodiscard]] const json* find(const std::string& kind, const std::string& key) {
@@ -114,7 +114,7 @@ class RealServer final : public ServerBehind {
     return found == objects.end() ? nullptr : &found->second;
   }
 
-  json patch(const kube::Target& target, const json& change) {
+  json patch(const kube::ObjectReference& target, const json& change) {
     return must(client_.call(kube::merge_patch(target, change), {}));
   }
 
@@ -171,7 +171,7 @@ class RealServer final : public ServerBehind {
 
   json write(const char* method, const std::string& path, const char* type, const json& body) {
     return must(client_.call(
-        kube::Request{.method = method, .target = path, .content_type = type, .body = body.dump()}, {}));
+        kube::ApiRequest{.method = method, .target = path, .content_type = type, .body = body.dump()}, {}));
   }
 
   void end(const std::string& kind, const json& meta, std::uint32_t grace_seconds) {
@@ -254,7 +254,7 @@ class RealServer final : public ServerBehind {
                    event.object);
   }
 
-  const kube::Access access_;
+  const kube::ApiServerAccess access_;
   SimulatedApiServer& front_;
   const Clock& clock_;
   const bool holds_pods_;

@@ -83,7 +83,7 @@ bool is_of_platform(const Lost& lost) {
   return lost.pod->has_ended() && (lost.pod->is_evicted || !lost.pod->rejection.empty() || is_reset);
 }
 
-bool is_of(const api::Pod& pod, const api::MemberStatus& member) {
+bool is_process_of(const api::Pod& pod, const api::MemberStatus& member) {
   return pod.role == member.role && pod.index == member.index &&
          (pod.incarnation == member.incarnation ||
           (!member.is_completed && member.successor != 0 && pod.incarnation == member.successor));
@@ -200,7 +200,7 @@ std::set<std::string> pods_to_go(const core::Observation& seen, const api::Train
   for (const auto& pod : seen.pods) {
     if (pod.is_deleting) continue;
     const auto whose = std::find_if(status.members.begin(), status.members.end(),
-                                    [&](const auto& member) { return is_of(pod, member); });
+                                    [&](const auto& member) { return is_process_of(pod, member); });
     const bool is_members = whose != status.members.end();
     const bool ends_by_itself =
         is_members && whose->is_completed && status.phase == api::JobPhase::kSucceeded;

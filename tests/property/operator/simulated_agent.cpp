@@ -133,9 +133,9 @@ void World::commit(Agent& agent) {
     if (agent.assignment.rank == Rank(0) && is_whole && !storage_.holds(id))
       storage_.commit(id, nodes_in(id.first), now_, now_ + moves_.ticks("copied-after", 2, 20));
     if (!storage_.holds(id)) return;
-    const bool is_taken_back = std::ranges::any_of(
+    const bool is_reported_damaged = std::ranges::any_of(
         agent.damaged, [&](const auto& bad) { return Lineage(bad.attempt, bad.step) == id; });
-    if (!is_taken_back) agent.committed = storage_.entry_of(id);
+    if (!is_reported_damaged) agent.committed = storage_.entry_of(id);
     agent.save_took = now_ - agent.uncommitted.begin()->second.began;
     agent.uncommitted.erase(agent.uncommitted.begin());
   }
@@ -179,7 +179,7 @@ void World::ask(Agent& agent) {
   agent.asked->left_step = Step(agent.left_step);
   agent.asked->has_met = agent.has_met;
   if (scenario_.rolls_back) {
-    agent.asked->rollback = RollbackWish{.resume_from = Step(scenario_.former_step), .skip = 0};
+    agent.asked->rollback = RollbackRequest{.resume_from = Step(scenario_.former_step), .skip = 0};
     // Until the first world has written down what is given up, each passes over it by itself.
     for (auto& entry : found) {
       const bool is_others =
@@ -225,14 +225,17 @@ void World::join(Agent& agent) {
     const auto is_good = [](const InventoryEntry& entry) { return entry.is_complete; };
     if (!found.empty() && std::ranges::none_of(found, is_good)) return leave(agent, 83);
   }
-  if (const auto refusal = door_.refuse_join(agent.identity))
+  if (const auto refusal = member_server_.refuse_join(agent.identity))
     return leave(agent, refusal->kind == "superseded" ? 81 : 80);
-  door_.hear_join(*agent.asked, now_);
+  member_server_.record_join(*agent.asked, now_);
   heard_[agent.identity.start] = *agent.asked;
   waits_.emplace(agent.pod_uid, agent.identity.local_rank);
-  const auto assignment = door_.take_seat(agent.identity);
-  if (!assignment && door_.take_wish_for_list(agent.identity)) return agent.asked.reset();
-  if (assignment) waits_.erase({agent.pod_uid, agent.identity.local_rank});
+  const auto assignment = member_server_.take_seat(agent.identity);
+  if (!assignment && member_server_.take_list_request(agent.identity)) return agent.asked.reset();
+  if (assignment) {
+    waits_.erase({agent.pod_uid, agent.identity.local_rank});
+    heard_of_worlds_[assignment->attempt].moved_at = now_;
+  }
   if (!assignment || moves_.percent("loses-seat", agent.pod_uid, 5))
     return;  // or the reply is lost: it asks again
   sit_down(agent, *assignment);
@@ -315,11 +318,9 @@ void World::beat(Agent& agent) {
   if (moves_.percent("beat-again", agent.pod_uid, 4))
     late_beats_.emplace_back(now_ + moves_.ticks("beat-after", 0, 80), beat);
   if (!is_reachable(agent)) return;
-  if (door_.refuse(agent.identity)) return leave(agent, 81);
-  has_news_ |= door_.hear_beat(beat, now_);
-  const auto [heard, is_first] = steps_heard_.try_emplace(beat.attempt, std::pair(beat.step.value(), now_));
-  if (!is_first && heard->second.first < beat.step.value()) heard->second = {beat.step.value(), now_};
-  obey(agent, door_.orders(agent.identity, wall_now()));
+  if (member_server_.refuse(agent.identity)) return leave(agent, 81);
+  hear_beat(beat);
+  obey(agent, member_server_.orders(agent.identity, wall_now()));
 }
 
 void World::complete(Agent& agent) {
@@ -336,11 +337,12 @@ void World::complete(Agent& agent) {
     if (may_give_up && moves_.percent("gives-up", agent.pod_uid, 5)) leave(agent, 81);
     return;
   }
-  if (door_.refuse(agent.identity)) return leave(agent, 81);
+  if (member_server_.refuse(agent.identity)) return leave(agent, 81);
   has_news_ = true;
-  door_.hear_completed(test::completed(agent.identity, agent.assignment.attempt.value(), agent.step), now_);
+  member_server_.record_completed(
+      test::completed(agent.identity, agent.assignment.attempt.value(), agent.step), now_);
   if (!agent.said_done_at) agent.said_done_at = now_;
-  const bool is_recorded = door_.is_recorded_as_done(agent.identity);
+  const bool is_recorded = member_server_.is_recorded_as_completed(agent.identity);
   if (!is_recorded && now_ - *agent.said_done_at < kPollHold) return;  // the answer is held back
   if (moves_.percent("loses-reply", agent.pod_uid, 10)) return;        // it says so again
   if (is_recorded) acknowledged_.emplace(agent.pod_uid, agent.identity.local_rank);

@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "operator/kube/node_codec.h"
-#include "operator/kube/pod_codec.h"
+#include "operator/kube/pods/node_codec.h"
+#include "operator/kube/pods/pod_codec.h"
 #include "tests/property/operator/documents.h"
 
 namespace ratoon::sim {
@@ -150,7 +150,9 @@ void SimulatedCluster::advance(bool is_chaos) {
     return true;
   });
   show();
+  is_writing_late_ = true;
   for (const auto& late : due) static_cast<void>(write(late.request));
+  is_writing_late_ = false;
   if (is_chaos && !is_calm_) change_by_others();
   show();
   if (!is_calm_ && moves_.percent("server-forgets", 10))

@@ -20,7 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/http/transport.h"
-#include "operator/runtime/fence.h"
+#include "operator/runtime/leader/fence.h"
 #include "tests/property/operator/server_behind.h"
 #include "tests/property/operator/simulated_world.h"
 
@@ -153,6 +153,7 @@ class SimulatedCluster {
   bool is_chaos_ = true;
   std::map<std::string, Timestamp> held_until_;  // by kind: its watches say nothing until then
   std::vector<LateWrite> late_;
+  bool is_writing_late_ = false;
   std::uint64_t notes_ = 0;
   std::string broken_;
   Timestamp failed_at_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "operator/runtime/patience.h"
+#include "operator/runtime/jobs/status_debounce.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::sim {
@@ -203,7 +203,7 @@ void GroupWorld::forget_roster() {
 
 // As late as the operator may.
 void GroupWorld::store(const api::TrainingJobStatus& decided, bool is_chaos) {
-  const auto patience = runtime::patience_with(job_.spec, job_.status, decided);
+  const auto patience = runtime::status_debounce_for(job_.spec, job_.status, decided);
   if (is_chaos && patience.has_news) {
     if (!news_since_) news_since_ = now_;
     if (now_ < runtime::due(patience, status_stored_, *news_since_)) {

@@ -10,6 +10,8 @@ namespace {
 
 // Nobody fences a program: the operator waits for it until its pod should be long gone.
 constexpr Duration kWaitedFor = std::chrono::seconds(30);
+// A pod whose creation reached the server late may run until the operator, which may be away, has seen it.
+constexpr Duration kUnseenFor = std::chrono::seconds(120);
 
 const api::GroupSeat& seat_of(const api::Pod& pod) {
   return *pod.group_seat;
@@ -24,6 +26,11 @@ const std::string& meeting_of(const api::Pod& pod) {
 bool World::is_given_up(const Agent& program) const {
   const auto& pod = pods_.at(program.pod_uid).pod;
   return pod.is_deleting && pod.ends_at && pod.ends_at->since_epoch + kWaitedFor <= wall_now().since_epoch;
+}
+
+bool World::is_unseen(const Agent& program) const {
+  const auto late = came_late_.find(program.pod_uid);
+  return late != came_late_.end() && now_ - late->second < kUnseenFor;
 }
 
 bool World::is_awake(const std::vector<Agent*>& group) const {
@@ -61,7 +68,10 @@ void World::let_programs_work() {
     const bool is_whole = ranks.size() == seat_of(pods_.at(group.front()->pod_uid).pod).world_size;
     if (is_whole && is_awake(group)) met_.insert(meeting);
     if (!met_.contains(meeting)) continue;
-    if (!std::ranges::all_of(group, [&](const Agent* program) { return is_given_up(*program); })) ++at_work;
+    const auto is_excused = [&](const Agent* program) {
+      return is_given_up(*program) || is_unseen(*program);
+    };
+    if (!std::ranges::all_of(group, is_excused)) ++at_work;
     work(group, is_whole);
   }
   if (at_work > 1) broken_seat_ = "two groups run at once";

@@ -167,7 +167,7 @@ void World::give_notice() {
 // Its process ends. What agents said and were told is forgotten, and the recovery that it watched.
 void World::lose_operator() {
   ++operators_lost_;
-  door_ = coordinator::Door();
+  member_server_ = coordinator::JobSession();
   waits_.clear();
   recovery_.reset();
   late_beats_.clear();
@@ -178,7 +178,7 @@ void World::lose_operator() {
         moves_.percent("for-long", 10) ? moves_.ticks("away-for", 60, 160) : moves_.ticks("away-for", 0, 30);
   down_until_ = now_ + away;
   behind_until_ = now_;  // who comes next lists everything first
-  steps_heard_.clear();
+  heard_of_worlds_.clear();
   // One that is later than the others counts as lost.
   const bool has_late_ways = scenario_.has_losses && scenario_.policies.has_late_ways;
   for (auto& agent : agents_)

@@ -77,9 +77,16 @@ void World::suspend(bool is_suspended) {
   ++job_.meta.generation;
 }
 
-std::optional<Timestamp> World::step_heard_at(Attempt attempt) const {
-  const auto heard = steps_heard_.find(attempt);
-  return heard == steps_heard_.end() ? std::nullopt : std::optional(heard->second.second);
+std::optional<Timestamp> World::move_heard_at(Attempt attempt) const {
+  const auto heard = heard_of_worlds_.find(attempt);
+  return heard == heard_of_worlds_.end() ? std::nullopt : std::optional(heard->second.moved_at);
+}
+
+void World::hear_beat(const Beat& beat) {
+  has_news_ |= member_server_.record_beat(beat, now_);
+  const std::uint64_t step = beat.step.value();
+  const auto [heard, is_first] = heard_of_worlds_.try_emplace(beat.attempt, Heard{step, now_});
+  if (!is_first && heard->second.step < step) heard->second = {.step = step, .moved_at = now_};
 }
 
 std::vector<api::Pod> World::pods() const {
@@ -91,8 +98,8 @@ std::vector<api::Pod> World::pods() const {
 core::Observation World::observe() const {
   core::Observation seen{.job = job_,
                          .pods = {},
-                         .processes = door_.processes(),
-                         .world = door_.announcement().world,
+                         .processes = member_server_.processes(),
+                         .world = member_server_.announcement().world,
                          .nodes = {},
                          .wall_now = wall_now(),
                          .recovery = recovery_,
@@ -119,10 +126,10 @@ core::Observation World::observe_after(const core::Observation& seen, const core
       for (auto& pod : after.pods) pod.is_deleting = pod.is_deleting || pod.uid == remove->uid;
     }
   }
-  coordinator::Door door = door_;
-  door.announce(decision.announcement);
-  after.processes = door.processes();
-  after.world = door.announcement().world;
+  coordinator::JobSession job_session = member_server_;
+  job_session.announce(decision.announcement);
+  after.processes = job_session.processes();
+  after.world = job_session.announcement().world;
   return after;
 }
 
@@ -182,9 +189,18 @@ bool World::wait_alone_in(const std::string& pod_uid) const {
 }
 
 bool World::is_end_at_hand() const {
+  const auto is_last = [&](const Lineage& id) { return id.second.value() == scenario_.total_steps; };
+  // A newer attempt that began before the end goes first, damaged or not: an attempt that was cut off may
+  // have committed the end after it was replaced.
+  const auto is_superseded = [&](const Lineage& id) {
+    return std::ranges::any_of(storage_.all(), [&](const auto& other) {
+      const bool is_offered = !other.second.is_given_up && !other.second.is_removed;
+      return other.first.first > id.first && !is_last(other.first) && is_offered;
+    });
+  };
   return std::ranges::any_of(storage_.all(), [&](const auto& item) {
-    const bool is_last = item.first.second.value() == scenario_.total_steps;
-    return is_last && item.second.is_sound() && item.second.is_shared;
+    const auto& [id, saved] = item;
+    return is_last(id) && saved.is_sound() && saved.is_shared && !is_superseded(id);
   });
 }
 
@@ -205,7 +221,9 @@ bool World::is_any_checkpoint_offered() const {
 
 void World::announce(const api::Announcement& announcement) {
   if (!is_open_) listening_since_ = now_;  // before that, nobody was let in
-  door_.announce(announcement);
+  member_server_.announce(announcement);
+  if (!announcement.world.empty())
+    heard_of_worlds_.try_emplace(announcement.attempt, Heard{.step = 0, .moved_at = now_});
   is_open_ = true;
 }
 
@@ -223,7 +241,7 @@ void World::advance(bool is_chaos) {
     let_programs_work();
   std::erase_if(late_beats_, [&](const auto& late) {
     if (late.first > now_ || !is_open_) return false;
-    if (!door_.refuse(late.second.process)) has_news_ |= door_.hear_beat(late.second, now_);
+    if (!member_server_.refuse(late.second.process)) hear_beat(late.second);
     return true;
   });
   follow_watch();

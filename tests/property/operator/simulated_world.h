@@ -2,7 +2,7 @@
 // pods start late, die, hang in Terminating; nodes get notice, lose it again, die with all their pods and
 // nobody says so, come back; agents train, fall silent, hang, come back when they were replaced; the operator
 // stops after any prefix of a decision, or at any other moment, and forgets all but the status; its copy of
-// pods and nodes falls behind, but for its own writes. The coordinator's Door is the real one.
+// pods and nodes falls behind, but for its own writes. The coordinator's JobSession is the real one.
 //
 // Not simulated: the API server's refusals (a status that is read is the newest one, since a write that
 // builds on another is refused).
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "operator/coordinator/door.h"
+#include "operator/coordinator/job_session.h"
 #include "operator/core/decision.h"
 #include "operator/core/observation.h"
 #include "tests/property/operator/moves.h"
@@ -118,6 +118,8 @@ class World {
   // asked to, what the operator's door hears and is told, and the end of that operator.
   // With the UID that it names, or one of the world's own.
   void create_pod(const core::CreatePod& action);
+  // Its creation reached the server long after it was asked for.
+  void note_late(const std::string& pod_uid) { came_late_[pod_uid] = now_; }
   void delete_pod(const std::string& uid, bool is_chaos, Duration grace = std::chrono::seconds(1));
   void delete_job();
   void set_job_uid(const std::string& uid) { job_.meta.uid = uid; }
@@ -128,7 +130,7 @@ class World {
   void follow_nodes(World& leader);
   [[nodiscard]] std::uint64_t operators_lost() const { return operators_lost_; }
   [[nodiscard]] std::uint64_t pods_rejected() const { return pods_rejected_; }
-  [[nodiscard]] const coordinator::Door& door() const { return door_; }
+  [[nodiscard]] const coordinator::JobSession& job_session() const { return member_server_; }
   [[nodiscard]] Timestamp listening_since() const { return is_open_ ? listening_since_ : now_; }
   [[nodiscard]] const std::map<std::string, SimNode>& nodes() const { return nodes_; }
   // Whether agents said what may change a decision since somebody last asked.
@@ -150,8 +152,9 @@ class World {
     return {now_.since_boot + kWallAtBoot.since_epoch + wall_ahead_};
   }
   [[nodiscard]] Duration wall_ahead() const { return wall_ahead_; }
-  // When the operator that is there now first heard of the newest step of that attempt.
-  [[nodiscard]] std::optional<Timestamp> step_heard_at(Attempt attempt) const;
+  // When the operator that is there now last learned that the world of that attempt moved: when it formed it,
+  // gave a process its seat, or first heard of the newest step. None: it knows nothing of it.
+  [[nodiscard]] std::optional<Timestamp> move_heard_at(Attempt attempt) const;
   [[nodiscard]] bool is_operator_down() const { return now_ < down_until_; }
   [[nodiscard]] const api::TrainingJob& job() const { return job_; }
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
@@ -196,6 +199,7 @@ class World {
   [[nodiscard]] const Moves& moves() const { return moves_; }
 
  private:
+  void hear_beat(const Beat& beat);
   // simulated_trouble.cpp
   void make_trouble();
   void trouble_for(Agent& agent);
@@ -237,6 +241,7 @@ class World {
   void take_signals();
   void trouble_for_program(Agent& program);
   [[nodiscard]] bool is_given_up(const Agent& program) const;
+  [[nodiscard]] bool is_unseen(const Agent& program) const;
   [[nodiscard]] bool is_awake(const std::vector<Agent*>& group) const;
   // simulated_agent.cpp
   void let_agents_act();
@@ -290,12 +295,16 @@ class World {
   std::set<std::pair<std::string, std::uint32_t>> acknowledged_;  // was told that it is recorded
   std::map<std::string, ResumePoint> records_;  // by pod: with which checkpoint its first process was done
   std::vector<std::pair<Timestamp, Beat>> late_beats_;
-  coordinator::Door door_;
+  coordinator::JobSession member_server_;
   std::optional<core::RecoveryWatch> recovery_;
   bool is_open_ = false;  // whether the operator that runs now has announced something
   Timestamp down_until_;
-  Duration wall_ahead_{0};                                              // of the steady clock, by jumps
-  std::map<Attempt, std::pair<std::uint64_t, Timestamp>> steps_heard_;  // by the operator that is there now
+  Duration wall_ahead_{0};  // of the steady clock, by jumps
+  struct Heard {
+    std::uint64_t step = 0;  // the newest
+    Timestamp moved_at;
+  };
+  std::map<Attempt, Heard> heard_of_worlds_;  // by the operator that is there now
   std::uint64_t operators_lost_ = 0;
   std::uint64_t pods_rejected_ = 0;
   bool has_news_ = false;
@@ -304,6 +313,7 @@ class World {
   std::uint64_t starts_ = 0;
   std::uint64_t made_nodes_ = 0;
   bool wants_node_ = false;                         // of the world whose nodes it has
+  std::map<std::string, Timestamp> came_late_;      // pods, by UID
   std::set<std::pair<Attempt, std::string>> hung_;  // worlds and pods in which somebody did
   bool is_job_gone_ = false;
   std::uint64_t repeated_steps_ = 0;

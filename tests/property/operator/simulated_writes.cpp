@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/contract/names.h"
-#include "operator/kube/lenient.h"
-#include "operator/kube/pod_codec.h"
+#include "operator/kube/lenient_json.h"
+#include "operator/kube/pods/pod_codec.h"
 #include "tests/property/operator/documents.h"
 #include "tests/property/operator/laws.h"
 #include "tests/property/operator/simulated_cluster.h"
@@ -68,6 +68,7 @@ http::Response SimulatedCluster::create_pod(const http::Request& request, json b
   made->pod.group_seat = group_seat_in(body);
   const auto avoided = std::exchange(made->pod.avoided_nodes, {});
   world.create_pod({.pod = made->pod, .avoid_nodes = avoided});
+  if (is_writing_late_) world.note_late(made->pod.uid);
   for (const auto& pod : world.pods())
     if (pod.uid == made->pod.uid) job->shown[pod.uid] = pod;
   if (!world.is_job_gone()) return reply;

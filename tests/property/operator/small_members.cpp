@@ -18,14 +18,14 @@ ProcessIdentity identity_of(const Body& body) {
 void SmallWorld::start(SmallJob& job, Body& body) const {
   body.pod.phase = api::PodPhase::kRunning;
   body.stage = Stage::kJoins;
-  if (job.is_open && !job.door.refuse(identity_of(body))) join(job, body);
+  if (job.is_open && !job.job_session.refuse(identity_of(body))) join(job, body);
 }
 
 void SmallWorld::join(SmallJob& job, Body& body) const {
   JoinRequest request = test::join_request(identity_of(body), body.attempt.value());
   for (const auto& [attempt, step] : job.checkpoints)
     request.inventory.push_back(test::checkpoint(attempt.value(), step.value()));
-  job.door.hear_join(request, now_);
+  job.job_session.record_join(request, now_);
   body.has_asked = true;
   job.is_news = true;
 }
@@ -33,12 +33,12 @@ void SmallWorld::join(SmallJob& job, Body& body) const {
 // Those that wait with a list of checkpoints that is too old, at once.
 void SmallWorld::look_again(SmallJob& job) const {
   for (Body& body : job.bodies)
-    if (body.stage == Stage::kJoins && body.has_asked && job.door.take_wish_for_list(identity_of(body)))
+    if (body.stage == Stage::kJoins && body.has_asked && job.job_session.take_list_request(identity_of(body)))
       join(job, body);
 }
 
 void SmallWorld::sit(SmallJob& job, Body& body) {
-  const auto assignment = job.door.take_seat(identity_of(body));
+  const auto assignment = job.job_session.take_seat(identity_of(body));
   body.stage = Stage::kTrains;
   body.attempt = assignment->attempt;
   body.step = assignment->resume ? assignment->resume->step.value() : 0;
@@ -57,16 +57,17 @@ void SmallWorld::beat(SmallJob& job, Body& body) const {
     committed = test::checkpoint(newest.first.value(), newest.second.value());
   }
   const std::uint64_t attempt = body.stage == Stage::kTrains ? body.attempt.value() : 0;
-  job.is_news |=
-      job.door.hear_beat(test::beat(identity_of(body), attempt, body.step, ++body.said, committed), now_);
+  job.is_news |= job.job_session.record_beat(
+      test::beat(identity_of(body), attempt, body.step, ++body.said, committed), now_);
   body.has_asked = true;
 }
 
 // What it is told, or an operator that does not know it yet.
 void SmallWorld::obey(SmallJob& job, Body& body) const {
-  if (job.door.refuse(identity_of(body))) return leave(job, body, 81);
-  if (job.door.announcement().stop) return leave(job, body, 80);
-  if (body.stage == Stage::kTrains && job.door.announcement().attempt <= body.attempt) return beat(job, body);
+  if (job.job_session.refuse(identity_of(body))) return leave(job, body, 81);
+  if (job.job_session.announcement().stop) return leave(job, body, 80);
+  if (body.stage == Stage::kTrains && job.job_session.announcement().attempt <= body.attempt)
+    return beat(job, body);
   body.stage = Stage::kJoins;
   join(job, body);
 }
@@ -78,13 +79,14 @@ void SmallWorld::step(SmallJob& job, Attempt attempt) const {
   job.checkpoints.emplace(attempt, Step(reached));
   for (Body& body : job.bodies)
     if (job.is_open && body.stage == Stage::kTrains && body.attempt == attempt &&
-        !job.door.refuse(identity_of(body)))
+        !job.job_session.refuse(identity_of(body)))
       beat(job, body);
 }
 
 void SmallWorld::end(SmallJob& job, Body& body) const {
-  if (job.is_open && !job.door.refuse(identity_of(body))) {
-    job.door.hear_completed(test::completed(identity_of(body), body.attempt.value(), body.step), now_);
+  if (job.is_open && !job.job_session.refuse(identity_of(body))) {
+    job.job_session.record_completed(test::completed(identity_of(body), body.attempt.value(), body.step),
+                                     now_);
     job.is_news = true;
   }
   body.pod.is_completed = true;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "operator/core/members/roster.h"
 #include "operator/core/reconcile.h"
-#include "operator/core/roster.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::sim {
@@ -66,8 +66,8 @@ bool SmallWorld::is_first_over() const {
 core::Observation SmallWorld::observe(const SmallJob& job) const {
   core::Observation seen{.job = job.job,
                          .pods = job.copy,
-                         .processes = job.door.processes(),
-                         .world = job.door.announcement().world,
+                         .processes = job.job_session.processes(),
+                         .world = job.job_session.announcement().world,
                          .nodes = {},
                          .wall_now = wall_now(),
                          .recovery = {},
@@ -114,15 +114,15 @@ void SmallWorld::add_events(std::size_t number, std::vector<Event>& events) cons
       if (body.step >= steps_) events.push_back({Kind::kEnd, number, i});
     }
     if (!job.is_open || (body.stage != Stage::kTrains && body.stage != Stage::kJoins)) continue;
-    const auto& told = job.door.announcement();
+    const auto& told = job.job_session.announcement();
     const auto who = identity_of(body);
     const bool may_sit = body.stage == Stage::kJoins && body.has_asked && [&] {
-      auto door = job.door;
-      return door.take_seat(who).has_value();
+      auto job_session = job.job_session;
+      return job_session.take_seat(who).has_value();
     }();
     const bool is_told = body.stage == Stage::kTrains && told.attempt > body.attempt;
     if (may_sit) events.push_back({Kind::kSit, number, i});
-    if (is_told || !body.has_asked || told.stop || job.door.refuse(who))
+    if (is_told || !body.has_asked || told.stop || job.job_session.refuse(who))
       events.push_back({Kind::kObey, number, i});
   }
 }
@@ -277,7 +277,7 @@ void SmallWorld::fail(const Event& event) {
 void SmallWorld::end_operator() {
   for (std::size_t number = 0; number < count_; ++number) {
     SmallJob& job = change(number);
-    job.door = {};
+    job.job_session = {};
     job.is_open = false;
     job.is_copy_held = false;
     for (Body& body : job.bodies) body.has_asked = false;
@@ -334,7 +334,7 @@ void SmallWorld::look(SmallJob& job, std::size_t prefix) {
   if (prefix == 0) return;
   if (!job.is_open) job.opened = now_;
   job.is_open = true;
-  job.door.announce(decision.announcement);
+  job.job_session.announce(decision.announcement);
   look_again(job);
 }
 
@@ -353,7 +353,7 @@ void SmallWorld::check(const SmallJob& job, const core::Decision& decision) {
   for (const auto& seat : decision.announcement.world) {
     if (!places.insert(seat.process.index).second) complain("two sit for one");
     const bool sits = std::ranges::any_of(
-        after.members, [&](const auto& member) { return core::is_of(seat.process, member); });
+        after.members, [&](const auto& member) { return core::is_process_of(seat.process, member); });
     if (!sits) complain("a superseded process has a seat");
     const auto& resume = seat.assignment.resume;
     const auto from = resume ? std::pair(resume->attempt, resume->step) : std::pair(Attempt(0), Step(0));
@@ -391,7 +391,7 @@ void SmallWorld::pass_time(Timestamp until) {
     if (!job.is_open) continue;
     for (Body& body : job.bodies) {
       const bool lives = body.stage == Stage::kJoins || body.stage == Stage::kTrains;
-      if (lives && !is_dead(body) && !job.door.refuse(identity_of(body))) beat(job, body);
+      if (lives && !is_dead(body) && !job.job_session.refuse(identity_of(body))) beat(job, body);
     }
   }
 }

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "operator/coordinator/door.h"
+#include "operator/coordinator/job_session.h"
 #include "operator/core/decision.h"
 #include "operator/core/observation.h"
 
@@ -46,7 +46,7 @@ struct SmallJob {
   std::vector<Body> bodies;
   std::vector<api::Pod> copy;
   bool is_copy_held = false;
-  coordinator::Door door;
+  coordinator::JobSession job_session;
   bool is_open = false;
   Timestamp opened;
   bool is_news = true;

@@ -64,16 +64,16 @@ void add(const api::TrainingJobStatus& status, WallTime now, Print& print) {
   }
 }
 
-void add(const coordinator::Door& door, Timestamp now, Print& print) {
-  print.add(door.processes().size());
-  for (const auto& facts : door.processes()) {
+void add(const coordinator::JobSession& job_session, Timestamp now, Print& print) {
+  print.add(job_session.processes().size());
+  for (const auto& facts : job_session.processes()) {
     print.add(facts.identity.member_uid);
     print.add_duration(now - facts.last_heard);
     print.add((facts.waiting ? 2U : 0U) + (facts.is_completed ? 1U : 0U));
     if (facts.waiting) print.add(facts.waiting->left_attempt.value() * 64 + facts.waiting->inventory.size());
     if (facts.beat) print.add(facts.beat->attempt.value() * 64 + facts.beat->step.value());
   }
-  const auto& told = door.announcement();
+  const auto& told = job_session.announcement();
   print.add(told.attempt.value() * 4 + (told.stop ? 2 : 0) + (told.hand_over ? 1 : 0));
   for (const auto& seat : told.world) print.add(seat.process.member_uid);
   for (const auto& current : told.current) print.add(current.index * 64 + current.incarnation);
@@ -99,7 +99,7 @@ std::uint64_t SmallWorld::fingerprint() const {
     print.add(job.copy.size() * 8 + (job.is_copy_held ? 4 : 0) + (job.is_open ? 2 : 0) +
               (job.is_news ? 1 : 0));
     for (const auto& pod : job.copy) add(pod, print);
-    add(job.door, now_, print);
+    add(job.job_session, now_, print);
     print.add_duration(job.is_open ? now_ - job.opened : Duration(-1));
     print.add_duration(job.wake_at ? std::max(Duration(0), *job.wake_at - now_) : Duration(-1));
     for (const auto& [attempt, step] : job.checkpoints) print.add(attempt.value() * 64 + step.value());

@@ -9,9 +9,9 @@
 #include <string>
 #include <thread>
 
-#include "operator/kube/lenient.h"
+#include "operator/kube/lenient_json.h"
 #include "operator/kube/watch_decoder.h"
-#include "operator/runtime/api_client.h"
+#include "operator/runtime/api_server/api_client.h"
 
 namespace ratoon::sim {
 

@@ -16,7 +16,7 @@
 
 #include "operator/core/reconcile.h"
 #include "operator/runtime/controller.h"
-#include "operator/runtime/patience.h"
+#include "operator/runtime/jobs/status_debounce.h"
 #include "tests/property/operator/simulated_cluster.h"
 
 namespace ratoon::sim {
@@ -29,9 +29,9 @@ inline constexpr int kLooksMax = 40;                             // of one tick
 inline constexpr Duration kPauseMax = std::chrono::seconds(15);  // after a write that failed
 
 // The door of the operator that leads is the world's; whoever else believes to have one speaks to nobody.
-class RoomsOf final : public coordinator::Rooms {
+class RegistryOf final : public coordinator::JobRegistry {
  public:
-  RoomsOf(SimulatedCluster& cluster, const Caller& caller) : cluster_(cluster), caller_(caller) {}
+  RegistryOf(SimulatedCluster& cluster, const Caller& caller) : cluster_(cluster), caller_(caller) {}
 
   void announce(const JobKey& key, const api::Announcement& announcement) override {
     if (leads()) cluster_.announce(key, announcement);
@@ -40,11 +40,11 @@ class RoomsOf final : public coordinator::Rooms {
   void forget_processes(const JobKey&) override {}
   std::vector<api::ProcessFacts> processes(const JobKey& key) const override {
     auto& heard = heard_[key];
-    heard = leads() ? cluster_.world_of(key).door().processes() : std::vector<api::ProcessFacts>();
+    heard = leads() ? cluster_.world_of(key).job_session().processes() : std::vector<api::ProcessFacts>();
     return heard;
   }
   std::vector<api::Seat> world(const JobKey& key) const override {
-    return leads() ? cluster_.world_of(key).door().announcement().world : std::vector<api::Seat>();
+    return leads() ? cluster_.world_of(key).job_session().announcement().world : std::vector<api::Seat>();
   }
   Timestamp listening_since(const JobKey& key) const override {
     return listening_since_[key] =
@@ -72,7 +72,7 @@ class RoomsOf final : public coordinator::Rooms {
 // One process.
 class Operator {
  public:
-  Operator(SimulatedCluster& cluster, std::uint64_t seed) : served_(cluster), rooms_(cluster, caller_) {
+  Operator(SimulatedCluster& cluster, std::uint64_t seed) : served_(cluster), registry_(cluster, caller_) {
     caller_.fence.open_until(Timestamp{Duration::max()});
     runtime::ClusterOptions options;
     options.on_news = [this](const JobKey& key, runtime::Urgency urgency) { queue_.add_now(key, urgency); };
@@ -83,7 +83,7 @@ class Operator {
     options.transport = cluster.connect(caller_);
     cluster_ =
         std::move(*runtime::Cluster::attach({.server = "http://api"}, cluster.clock(), std::move(options)));
-    controller_.emplace(cluster.clock(), logger_, queue_, *cluster_, rooms_, metrics_);
+    controller_.emplace(cluster.clock(), logger_, queue_, *cluster_, registry_, metrics_);
   }
 
   void lose_lease() { caller_.fence.close(); }
@@ -117,18 +117,18 @@ class Operator {
 
   void check_due(const JobKey& key) {
     if (served_.world_of(key).is_job_gone()) return;  // its copy hears of it with the next watch
-    const auto* heard = rooms_.heard(key);
+    const auto* heard = registry_.heard(key);
     if (!leads() || heard == nullptr || served_.clock().now() - served_.failed_at() < kPauseMax) return;
     const auto view = cluster_->view(key);
     if (!view) return;
     const core::Observation seen{.job = view->job,
                                  .pods = view->pods,
                                  .processes = *heard,
-                                 .world = rooms_.world(key),
+                                 .world = registry_.world(key),
                                  .nodes = view->nodes,
                                  .wall_now = served_.clock().wall_now(),
                                  .recovery = {},
-                                 .listening_since = rooms_.heard_since(key)};
+                                 .listening_since = registry_.heard_since(key)};
     const auto decision = core::reconcile(seen, served_.clock().now());
     std::string what;
     bool is_due = false;
@@ -145,7 +145,7 @@ class Operator {
   bool is_to_be_written(const api::TrainingJob& job, const core::Decision& decision, Patient& known) const {
     const auto& status = job.status;
     // Who a group's pods are and the next commit may be told a little later, counted from when that stood.
-    const auto patience = runtime::patience_with(job.spec, status, decision.status);
+    const auto patience = runtime::status_debounce_for(job.spec, status, decision.status);
     const Duration pause = std::max(patience.from_now, patience.after_the_last_write);
     const Timestamp now = served_.clock().now();
     if (!known.is_patient || status != known.last_stored) known.until = now + pause * 2;
@@ -159,7 +159,7 @@ class Operator {
 
   SimulatedCluster& served_;
   Caller caller_;
-  RoomsOf rooms_;
+  RegistryOf registry_;
   const Logger logger_{served_.clock(), {.min_level = LogLevel::kError}};
   runtime::WorkQueue queue_{served_.clock()};
   runtime::OperatorMetrics metrics_;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/commit/run_store.h"
 #include "tests/support/crash/model_disk.h"
 
 namespace ratoon::test {

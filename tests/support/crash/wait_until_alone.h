@@ -10,7 +10,7 @@ namespace ratoon::test {
 template <class T>
 void wait_until_alone(const std::shared_ptr<T>& held) {
   while (held.use_count() > 1) std::this_thread::yield();
-  // Looking at the count orders nothing; counting does.
+  // InventoryPolling at the count orders nothing; counting does.
   std::shared_ptr<T>(held).reset();
 }
 

@@ -95,13 +95,13 @@ class Connecting {
   bool accept_from_rank(std::uint32_t first) {
     std::list<Caller> callers;
     for (std::uint32_t missing = plan_.size - first; missing > 0;) {
-      std::vector<pollfd> wishes{{.fd = signal_.fd(), .events = POLLIN, .revents = 0},
-                                 {.fd = listener_.socket.get(), .events = POLLIN, .revents = 0}};
+      std::vector<pollfd> requests{{.fd = signal_.fd(), .events = POLLIN, .revents = 0},
+                                   {.fd = listener_.socket.get(), .events = POLLIN, .revents = 0}};
       for (const Caller& caller : callers)
-        wishes.push_back({.fd = caller.socket.get(), .events = POLLIN, .revents = 0});
-      if (::poll(wishes.data(), wishes.size(), -1) < 0) continue;
-      if (wishes[0].revents != 0) return fail(Outcome::kAborted, "the communicator was aborted");
-      if (wishes[1].revents != 0)
+        requests.push_back({.fd = caller.socket.get(), .events = POLLIN, .revents = 0});
+      if (::poll(requests.data(), requests.size(), -1) < 0) continue;
+      if (requests[0].revents != 0) return fail(Outcome::kAborted, "the communicator was aborted");
+      if (requests[1].revents != 0)
         if (UniqueFd socket = accept_from(listener_); socket.is_open())
           callers.push_back({.socket = std::move(socket)});
       for (auto caller = callers.begin(); caller != callers.end();) {

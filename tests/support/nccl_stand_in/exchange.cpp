@@ -59,13 +59,13 @@ Exchanged exchange(std::vector<Lane> lanes, const AbortSignal& signal, EarlyEnd 
       if (!move_bytes(lanes[at])) return {Outcome::kLost, at};
     if (std::all_of(lanes.begin(), lanes.end(), is_complete)) return {};
 
-    std::vector<pollfd> wishes{{.fd = signal.fd(), .events = POLLIN, .revents = 0}};
-    for (const Lane& lane : lanes) wishes.push_back(wish_of(lane, early_end));
-    if (::poll(wishes.data(), wishes.size(), -1) < 0) continue;
-    if (wishes[0].revents != 0) return {Outcome::kAborted};
+    std::vector<pollfd> requests{{.fd = signal.fd(), .events = POLLIN, .revents = 0}};
+    for (const Lane& lane : lanes) requests.push_back(wish_of(lane, early_end));
+    if (::poll(requests.data(), requests.size(), -1) < 0) continue;
+    if (requests[0].revents != 0) return {Outcome::kAborted};
     // A rank that sent all that we await, and is gone, may not have sent the others theirs.
     for (std::size_t at = 0; at < lanes.size(); ++at) {
-      const auto events = static_cast<unsigned>(wishes[at + 1].revents);
+      const auto events = static_cast<unsigned>(requests[at + 1].revents);
       if (is_complete(lanes[at]) && (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0)
         return {Outcome::kLost, at};
     }

@@ -54,13 +54,13 @@ UniqueFd connect_on_loopback(std::uint16_t port, const AbortSignal& signal) {
   const sockaddr_in address = loopback_address(port);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (errno != EINPROGRESS) return {};
-    std::array<pollfd, 2> wishes{pollfd{.fd = signal.fd(), .events = POLLIN, .revents = 0},
-                                 pollfd{.fd = socket.get(), .events = POLLOUT, .revents = 0}};
-    while (::poll(wishes.data(), wishes.size(), -1) < 0 && errno == EINTR) {
+    std::array<pollfd, 2> requests{pollfd{.fd = signal.fd(), .events = POLLIN, .revents = 0},
+                                   pollfd{.fd = socket.get(), .events = POLLOUT, .revents = 0}};
+    while (::poll(requests.data(), requests.size(), -1) < 0 && errno == EINTR) {
     }
     int error = 0;
     socklen_t size = sizeof error;
-    if (wishes[0].revents != 0 || ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 ||
+    if (requests[0].revents != 0 || ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 ||
         error != 0)
       return {};
   }

@@ -1,4 +1,4 @@
-#include "cli/job_file.h"
+#include "cli/job/job_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

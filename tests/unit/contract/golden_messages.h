@@ -51,7 +51,7 @@ inline JoinRequest golden_join_after_a_world() {
 
 inline JoinRequest golden_join_with_rollback() {
   JoinRequest join = golden_join();
-  join.rollback = RollbackWish{.resume_from = Step(1200), .skip = 200'000};
+  join.rollback = RollbackRequest{.resume_from = Step(1200), .skip = 200'000};
   return join;
 }
 

@@ -68,7 +68,7 @@ TEST(RollbackDispute, NamesTheFirstRankThatWasToldOtherwise) {
   for (std::uint32_t rank = 0; rank < 3; ++rank) joiners.push_back(test::join_request(test::process(rank)));
   EXPECT_EQ(find_rollback_dispute({}), "");
   EXPECT_EQ(find_rollback_dispute(joiners), "") << "none was told anything";
-  const RollbackWish wish{.resume_from = Step(12000), .skip = 200};
+  const RollbackRequest wish{.resume_from = Step(12000), .skip = 200};
   for (auto& joiner : joiners) joiner.rollback = wish;
   EXPECT_EQ(find_rollback_dispute(joiners), "");
   joiners[2].rollback.reset();

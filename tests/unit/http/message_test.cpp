@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/http/reply_text.h"
+#include "base/http/server/reply_text.h"
 #include "base/http/syntax.h"
 
 namespace ratoon::http::message_test {

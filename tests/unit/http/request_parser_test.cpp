@@ -1,4 +1,4 @@
-#include "base/http/request_parser.h"
+#include "base/http/server/request_parser.h"
 
 #include <gtest/gtest.h>
 

@@ -1,49 +1,49 @@
 # Without HTTP there is no operator.
 if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/operator_core_test
-    SOURCES core/backoff_test.cpp core/begin_anew_test.cpp core/classify_test.cpp core/conditions_test.cpp
-            core/deadlines_test.cpp core/duration_test.cpp core/elastic_test.cpp core/end_policies_test.cpp
-            core/gang_test.cpp core/group_start_test.cpp core/group_test.cpp core/hang_test.cpp
-            core/last_failure_test.cpp core/ledger_test.cpp
-            core/noted_checkpoint_test.cpp core/notice_test.cpp core/pitfalls_test.cpp core/progress_test.cpp
-            core/outside_words_test.cpp core/providers_words_test.cpp core/reconcile_test.cpp
-            core/recovery_test.cpp core/repeated_fault_test.cpp
-            core/restart_rules_test.cpp core/roster_test.cpp core/shared_claim_test.cpp core/sick_nodes_test.cpp
-            core/silence_test.cpp core/suspects_test.cpp core/suspend_test.cpp
+    SOURCES core/backoff_test.cpp core/fresh_start_test.cpp core/classify_test.cpp core/conditions_test.cpp
+            core/deadlines_test.cpp core/time_limit_test.cpp core/elastic_test.cpp core/end_policies_test.cpp
+            core/gang_test.cpp core/agentless_group_start_test.cpp core/agentless_group_test.cpp core/hang_test.cpp
+            core/last_failure_test.cpp core/ledger_test.cpp core/noted_checkpoint_test.cpp core/notice_test.cpp
+            core/pitfalls_test.cpp core/progress_test.cpp core/external_cause_test.cpp core/providers_words_test.cpp
+            core/reconcile_test.cpp core/recovery_test.cpp core/repeated_fault_test.cpp core/restart_rules_test.cpp
+            core/roster_test.cpp core/shared_volume_claim_test.cpp core/sick_nodes_test.cpp core/silence_test.cpp
+            core/suspect_nodes_test.cpp core/suspend_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test
     SOURCES api/policies_test.cpp api/trainer_environment_test.cpp api/training_amount_test.cpp api/variables_test.cpp
             training_job_test.cpp
     LIBS ratoon::operator_api ratoon::agent)
   ratoon_test(unit/operator/coordinator_test
-    SOURCES coordinator/coordinator_fairness_test.cpp coordinator/coordinator_test.cpp coordinator/door_test.cpp
+    SOURCES coordinator/coordinator_fairness_test.cpp coordinator/coordinator_test.cpp
+            coordinator/job_session_test.cpp
     LIBS http_test_support ratoon::operator_coordinator LABELS threads)
   ratoon_test(unit/operator/operator_kube_test
-    SOURCES kube/access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp kube/credential_plugin_test.cpp
-            kube/election_test.cpp kube/member_pod_test.cpp kube/kubelets_words_test.cpp kube/pruning_test.cpp
-            kube/request_test.cpp kube/watch_decoder_test.cpp
+    SOURCES kube/api_server_access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp
+            kube/credential_plugin_test.cpp kube/election_test.cpp kube/member_pod_test.cpp
+            kube/kubelets_words_test.cpp kube/pruning_test.cpp kube/request_test.cpp kube/watch_decoder_test.cpp
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test
-    SOURCES runtime/broken_job_test.cpp runtime/controller_test.cpp runtime/door_certificate_test.cpp
-            runtime/door_separation_test.cpp runtime/elector_test.cpp runtime/event_filter_test.cpp
-            runtime/fence_test.cpp runtime/health_port_test.cpp runtime/member_check_test.cpp runtime/metrics_page_test.cpp
-            runtime/open_files_test.cpp runtime/operator_config_test.cpp runtime/operator_metrics_test.cpp
-            runtime/patience_test.cpp runtime/plugin_credentials_test.cpp runtime/porch_test.cpp
-            runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp runtime/store_test.cpp
-            runtime/token_reviewer_test.cpp runtime/trusting_transport_test.cpp runtime/whereabouts_test.cpp
-            runtime/work_queue_test.cpp
+    SOURCES runtime/broken_job_test.cpp runtime/controller_test.cpp runtime/serving_certificate_test.cpp
+            runtime/admission_separation_test.cpp runtime/elector_test.cpp runtime/event_filter_test.cpp
+            runtime/fence_test.cpp runtime/health_port_test.cpp runtime/member_check_test.cpp
+            runtime/metrics_page_test.cpp runtime/open_files_test.cpp runtime/operator_config_test.cpp
+            runtime/operator_metrics_test.cpp runtime/status_debounce_test.cpp runtime/plugin_credentials_test.cpp
+            runtime/admission_queue_test.cpp runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp
+            runtime/job_cache_test.cpp runtime/token_reviewer_test.cpp runtime/ca_reloading_transport_test.cpp
+            runtime/discovery_test.cpp runtime/work_queue_test.cpp
     LIBS certificate_support http_test_support ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_threads_test
     SOURCES runtime/api_server_in_memory.cpp runtime/operator_threads_test.cpp
     LIBS ratoon::operator_runtime ratoon::agent LABELS threads)
   ratoon_test(unit/operator/operator_local_test
-    SOURCES local/beginning_test.cpp local/cgroups_test.cpp local/cluster_words_test.cpp
+    SOURCES local/run_start_test.cpp local/cgroups_test.cpp local/cluster_only_fields_test.cpp
             local/control_socket_test.cpp local/find_program_test.cpp local/kernel_cgroups_test.cpp
-            local/last_lines_test.cpp
-            local/loss_schedule_test.cpp local/machine_test.cpp local/member_plan_test.cpp
-            local/node_pool_test.cpp local/process_group_test.cpp local/room_test.cpp
-            local/run_book_test.cpp local/run_events_test.cpp local/run_exit_test.cpp local/run_folder_test.cpp
-            local/run_news_test.cpp local/saves_place_test.cpp local/staging_folder_test.cpp local/status_file_test.cpp
-            local/wakeup_test.cpp
+            local/last_lines_test.cpp local/loss_schedule_test.cpp local/local_cluster_test.cpp
+            local/member_plan_test.cpp local/node_pool_test.cpp local/process_group_test.cpp
+            local/machine_capacity_test.cpp local/run_journal_test.cpp local/run_events_test.cpp
+            local/run_exit_test.cpp local/run_folder_test.cpp local/run_console_test.cpp
+            local/save_location_test.cpp local/staging_folder_test.cpp local/status_file_test.cpp
+            local/runner_wakeup_test.cpp
     LIBS ratoon::operator_local)
 endif()

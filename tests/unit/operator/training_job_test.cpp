@@ -224,15 +224,15 @@ TrainingJobStatus full_status() {
                         .since = WallTime{std::chrono::seconds(11)},
                         .observed_generation = 4},
                        {.type = "Recovering", .since = WallTime{std::chrono::seconds(12)}}};
-  status.last_failure = Failure{.member = "digits-worker-0-i1",
-                                .node = "n",
-                                .time = WallTime{std::chrono::seconds(13)},
-                                .attempt = Attempt(2),
-                                .reason = "crashed with signal 11",
-                                .exit_code = 139,
-                                .signal = 11,
-                                .exception = "e",
-                                .last_lines = "l"};
+  status.last_failure = MemberFailure{.member = "digits-worker-0-i1",
+                                      .node = "n",
+                                      .time = WallTime{std::chrono::seconds(13)},
+                                      .attempt = Attempt(2),
+                                      .reason = "crashed with signal 11",
+                                      .exit_code = 139,
+                                      .signal = 11,
+                                      .exception = "e",
+                                      .last_lines = "l"};
   status.failed_nodes = {{.name = "n", .failures = 2, .time = WallTime{std::chrono::seconds(15)}}};
   status.ledger = {.seconds = {1.5, 2.25, 3, 4, 5, 6.001},
                    .part = LedgerPart::kHung,

@@ -28,32 +28,33 @@ namespace ratoon::torch {
 
 [[nodiscard]] at::ScalarType scalar_type_of(ElementType type);
 
-// A column whose rows are all of one shape: [rows, shape of a row...]. Nothing is copied: the tensor keeps
-// the batch, and a change of one is a change of the other. Throws std::logic_error where rows differ.
+// A column whose rows have the same shape: [rows, shape of a row...]. Nothing is copied: the tensor keeps the
+// batch alive and shares its memory. Throws std::logic_error if the rows differ in shape.
 [[nodiscard]] at::Tensor tensor(const Batch& batch, std::string_view column);
 
-// A tensor a row, likewise; for rows that differ in shape.
+// One tensor per row, also without a copy; for rows that differ in shape.
 [[nodiscard]] std::vector<at::Tensor> tensors(const Batch& batch, std::string_view column);
 
-// The samples of slots, for index_select() of what the program itself holds on the CPU. Of a stream of
-// several sources see the next one: throws Failure with exit code 82 where a slot is not of source 0.
+// The samples of slots, for index_select() on tensors that the program holds on the CPU. For a stream of
+// several sources use the overload below: this one throws Failure with exit code 82 if a slot is not of
+// source 0.
 //
 //   const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
 //   train_on(images.index_select(0, index));
 [[nodiscard]] at::Tensor index(std::span<const Slot> slots);
-// The same of a stream of several sources, whose samples lie one source after the other, as in a
+// The same for a stream of several sources, whose samples are stored one source after the other, as in a
 // ConcatDataset.
 //
 //   const auto index = ratoon::torch::index(slots, stream.reader());
 [[nodiscard]] at::Tensor index(std::span<const Slot> slots, const StreamReader& reader);
 
-// For LoaderOptions::allocate: memory that a GPU copies from by itself. Nothing without CUDA, which means
-// ordinary memory.
+// For LoaderOptions::allocate: pinned memory, which a GPU copies from without the CPU. Returns an empty
+// function without CUDA, which selects ordinary memory.
 [[nodiscard]] std::function<std::shared_ptr<std::byte>(std::size_t bytes)> pinned_memory();
 
-// Columns as tensors on a device. From pinned memory the caller does not wait for a copy: work on the
-// device's current stream comes after it. The batch is kept until its copies are done, so that the loader
-// cannot use its memory again before.
+// Columns as tensors on a device. A copy from pinned memory does not block the caller: work on the device's
+// current stream is ordered after it. The batch is kept until its copies are done, so that the loader does
+// not reuse its memory earlier.
 //
 // Thread contract: one thread.
 class ToDevice {
@@ -63,7 +64,7 @@ class ToDevice {
   ToDevice(const ToDevice&) = delete;
   ToDevice& operator=(const ToDevice&) = delete;
 
-  // As tensor() does; on the CPU that is all.
+  // Works as tensor(); on the CPU nothing is copied.
   [[nodiscard]] at::Tensor operator()(const Batch& batch, std::string_view column) const;
 
  private:
@@ -81,16 +82,16 @@ class ToDevice {
 //     ratoon::torch::replace(sample, 0, image + 0.1 * torch::randn(image.sizes(), generator));
 //   }
 
-// A field as it lies, for as long as the sample has it. It may lie in a file that nobody may write to: change
-// only what was copied.
+// A view of a field, valid while the sample has the field. The memory may be a read-only file: change only a
+// copy.
 [[nodiscard]] at::Tensor tensor(const Field& field);
 
-// Puts a copy of a CPU tensor in the place of a field. Throws std::invalid_argument for an element type that
-// ElementType has no name for.
+// Replaces a field with a copy of a CPU tensor. Throws std::invalid_argument if the tensor's type has no
+// ElementType.
 void replace(Sample& sample, std::size_t column, const at::Tensor& tensor);
 
-// A generator for LibTorch's random functions on the CPU that follows from the sample's own numbers. All its
-// state is drawn from them; a seed of LibTorch's has 32 bits, too few to tell apart the samples of a run.
+// A generator for LibTorch's random functions on the CPU, derived from the sample's random numbers. Its whole
+// state is drawn from them: a LibTorch seed has 32 bits, too few to distinguish the samples of a run.
 [[nodiscard]] at::Generator generator(SampleRandom& random);
 
 }  // namespace ratoon::torch

@@ -1,15 +1,15 @@
-// Batches of a torch::data dataset, which stays as it is, in the order of a Stream: for a loop of one's own
-// or of a Session, where StreamSampler is for LibTorch's loader.
+// Batches of an unchanged torch::data dataset in the order of a Stream, for your own loop or a Session. For
+// LibTorch's own loader use StreamSampler.
 //
 //   auto dataset = torch::data::datasets::MNIST(folder).map(torch::data::transforms::Stack<>());
 //   auto batches = ratoon::torch::batches(dataset, stream, {.rank = r, .world_size = w, .workers = 4});
 //   for (auto& batch : batches) {  // the rest of the epoch; next() goes on over epochs
 //     train_on(batch->data, batch->target);
-//     batches.advance(batch);  // only now does it count: what was fetched and not trained comes again
+//     batches.advance(batch);  // only now it counts: a batch that was not trained is returned again
 //   }
 //
-// What the dataset throws comes out where its batch would have come, and that batch is tried again next time.
-// Any change of the stream takes effect with the next batch.
+// If the dataset throws, the call that would return its batch throws, and the next call tries that batch
+// again. Any change of the stream takes effect with the next batch.
 //
 // Thread contract: one thread. Each worker has a copy of the dataset.
 #pragma once
@@ -34,18 +34,18 @@ namespace ratoon::torch {
 struct BatchesOptions {
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
-  std::size_t workers = 0;  // threads that fetch ahead; 0: the caller's own thread fetches
-  std::size_t ahead = 2;    // batches that each of them fetches ahead
+  std::size_t workers = 0;  // threads that prefetch; 0: the caller's thread fetches
+  std::size_t ahead = 2;    // batches that each of them prefetches
 };
 
-// What the dataset gave for the rank's share of a batch, and where in the run that is.
+// The dataset's value for the rank's share of a batch, and the batch's position in the run.
 template <class Value>
 struct DatasetBatch {
   Value value;
   std::uint64_t index = 0;  // batches that the run took before it
   std::uint64_t epoch = 0;
   std::uint64_t index_in_epoch = 0;
-  SlotRange range{};  // of all ranks
+  SlotRange range{};  // the slots of all ranks
   SlotRange share{};
 
   Value& operator*() { return value; }
@@ -56,14 +56,14 @@ struct DatasetBatch {
 
 namespace detail {
 
-// One batch after the other, without an end: how LibTorch's loader asks.
+// Yields one batch after the other without an end, through the interface of LibTorch's loader.
 class AheadSampler : public ::torch::data::samplers::Sampler<> {
  public:
   AheadSampler(StreamReader reader, std::uint64_t batch, std::uint32_t rank, std::uint32_t world_size)
       : reader_(std::move(reader)), batch_(batch), rank_(rank), world_size_(world_size) {}
 
   void reset(std::optional<std::size_t> = std::nullopt) override {}
-  // Nothing where the share is empty, which that loader cannot ask for.
+  // Returns nothing if the share is empty, because that loader cannot ask for an empty batch.
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
   void save(::torch::serialize::OutputArchive&) const override {}
   void load(::torch::serialize::InputArchive&) override {}
@@ -75,12 +75,12 @@ class AheadSampler : public ::torch::data::samplers::Sampler<> {
   std::uint32_t world_size_;
 };
 
-// Which batch comes next: the one after the last, or where the stream was taken meanwhile.
+// The next batch: the one after the last, or the stream's position if the stream was moved.
 class BatchCursor {
  public:
   BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size);
 
-  // Whether the stream moved by something else than trained batches. If so, goes to where it is.
+  // Whether the stream was moved other than by trained batches. If so, continues at its position.
   [[nodiscard]] bool was_moved();
   void go_to_first_untrained() { next_ = stream_->batches(); }
   void step() { ++next_; }
@@ -102,7 +102,7 @@ class BatchCursor {
   std::uint32_t rank_;
   std::uint32_t world_size_;
   StreamReader reader_;
-  std::uint64_t trained_;  // when it was looked at last
+  std::uint64_t trained_;  // the stream's batches at the last check
   std::uint64_t next_;
 };
 
@@ -116,7 +116,8 @@ class DatasetBatches {
  public:
   using Batch = DatasetBatch<typename Dataset::BatchType>;
 
-  // The stream outlives it. Throws std::invalid_argument where the dataset has another number of samples.
+  // The stream must outlive this object. Throws std::invalid_argument if the dataset's number of samples
+  // differs from the stream's.
   DatasetBatches(Dataset dataset, Stream& stream, BatchesOptions options)
       : dataset_(std::move(dataset)), options_(options), cursor_(stream, options.rank, options.world_size) {
     const std::optional<std::size_t> size = dataset_.size();
@@ -127,7 +128,7 @@ class DatasetBatches {
       throw std::invalid_argument("workers that fetch no batch ahead fetch none: .ahead is 0");
   }
 
-  // The batch after the last one, whichever epoch it is in.
+  // Returns the batch after the last one, in any epoch.
   [[nodiscard]] Batch next() {
     if (cursor_.was_moved()) stop();
     if (cursor_.share().size() == 0)
@@ -145,11 +146,11 @@ class DatasetBatches {
     return batch;
   }
 
-  // It was trained: moves the stream on by it. Batches are trained in the order in which they were handed
-  // out, each once; throws std::invalid_argument for any other.
+  // Marks the batch as trained and advances the stream by it. Batches are trained in the order in which they
+  // were returned, each once. Throws std::invalid_argument for any other batch.
   void advance(const Batch& batch) { cursor_.train(batch.index); }
 
-  // From the first batch that is not trained to the end of its epoch.
+  // Iterates from the first batch that is not trained to the end of its epoch.
   class Iterator {
    public:
     using value_type = Batch;
@@ -176,7 +177,7 @@ class DatasetBatches {
   }
   [[nodiscard]] std::default_sentinel_t end() const { return {}; }
 
-  // The next next() begins again with the first batch that is not trained.
+  // The next call of next() returns the first batch that is not trained.
   void rewind() {
     const std::uint64_t before = cursor_.next();
     const bool was_moved = cursor_.was_moved();
@@ -216,7 +217,7 @@ class DatasetBatches {
     return next();
   }
 
-  // LibTorch's loader cannot begin anew before its end.
+  // LibTorch's loader cannot restart before its end, so it is destroyed.
   void stop() {
     at_.reset();
     loader_.reset();

@@ -1,4 +1,4 @@
-// Which accelerator a process of several on a machine trains on.
+// Selects the accelerator of a process, on a machine with several processes.
 //
 //   const at::Device device = ratoon::torch::device_for(session, "cuda");
 //   Net net;
@@ -13,10 +13,11 @@
 
 namespace ratoon::torch {
 
-// "cpu", "cuda", "cuda:1" or another kind that LibTorch knows. Without a number it is the one of this
-// process's local rank, or the only one that this process sees, as where the launcher gave each its own.
-// Throws Failure where there is none for this process: with exit code 85, so that another machine goes on,
-// where this machine was given more NVIDIA devices than the process sees; else with 82.
+// `name` is "cpu", "cuda", "cuda:1" or another device kind that LibTorch knows. Without a number it selects
+// the device of this process's local rank, or the only device that this process sees, if the launcher gave
+// each process its own. Throws Failure if there is no device for this process: with exit code 85, so that
+// another machine goes on, if this machine was given more NVIDIA devices than the process sees; otherwise
+// with 82.
 [[nodiscard]] at::Device device_for(const Session& session, const std::string& name);
 
 }  // namespace ratoon::torch

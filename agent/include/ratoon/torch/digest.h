@@ -3,9 +3,9 @@
 //   const auto mine = ratoon::digest(*net);
 //   if (mine && *mine != digest_of_rank_0) ...  // start weights differ
 //
-// XXH3-128 over (name, element type, shape, bytes) of every tensor in the order of names. Equal digests mean
-// equal names, types, shapes and values, bit for bit (-0.0 is not 0.0), whatever the device, the strides or
-// the order of registration. It tells accidents apart, and is no defence against somebody who wants a
+// XXH3-128 over (name, element type, shape, bytes) of every tensor, in the order of names. Equal digests mean
+// equal names, types, shapes and values, bit for bit (-0.0 is not 0.0), on any device and with any strides or
+// order of registration. It detects accidental differences. It does not protect against a deliberate
 // collision.
 #pragma once
 
@@ -27,10 +27,10 @@ struct NamedTensor {
   at::Tensor tensor{};
 };
 
-// 32 hexadecimal digits. Two tensors of one name are an error.
+// 32 hexadecimal digits. Returns an error if two tensors have the same name.
 [[nodiscard]] Result<std::string> digest(std::span<const NamedTensor> tensors);
 
-// Over all parameters and buffers of the module and its submodules; not over members that are no tensors.
+// Over all parameters and buffers of the module and its submodules. Other members are not covered.
 [[nodiscard]] Result<std::string> digest(const ::torch::nn::Module& module);
 
 }  // namespace ratoon

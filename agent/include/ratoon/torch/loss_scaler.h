@@ -1,4 +1,5 @@
-// LossScaler: makes gradients in half precision large enough to be numbers, as PyTorch's GradScaler does.
+// LossScaler: scales the loss so that gradients in half precision do not underflow, as PyTorch's GradScaler
+// does.
 //
 //   ratoon::torch::LossScaler scaler;
 //   session.track("scaler", scaler);
@@ -6,19 +7,19 @@
 //     optimizer.zero_grad();
 //     scaler.scale(loss_of(batch)).backward();
 //     session.average_gradients(*net);
-//     scaler.unscale(optimizer);  // only where gradients are looked at before the step
+//     scaler.unscale(optimizer);  // only if gradients are read before the step
 //     torch::nn::utils::clip_grad_norm_(net->parameters(), 1.0);
 //     scaler.step(optimizer);
 //     scaler.update();
 //   }
 //
-// A step whose gradients are not all finite is left out, and the scale gets smaller; after many good ones it
-// gets larger. Averaged gradients are the same on all ranks, so all leave out the same steps. The session
-// counts such a step like any other: its samples were taken.
+// A step whose gradients are not all finite is skipped, and the scale decreases. After `growth_interval` good
+// steps it increases. Averaged gradients are the same on all ranks, so all ranks skip the same steps. The
+// session counts a skipped step as any other, because its samples were taken.
 //
-// Of several optimizers each is unscaled and stepped by itself, and one update() is for all of them. A
-// parameter that an optimizer has twice (tied weights) is unscaled once. Gradients in half precision, which
-// GradScaler refuses, are taken.
+// With several optimizers, unscale and step each of them, then call update() once. A parameter that an
+// optimizer has twice (tied weights) is unscaled once. Gradients in half precision, which GradScaler refuses,
+// are supported.
 //
 // Throws Failure with exit code 82 where GradScaler raises: unscale() or step() twice without an update()
 // between them, unscale() after step(), step() without any gradient, update() without an unscale() or step().
@@ -39,23 +40,25 @@ class Optimizer;
 namespace ratoon::torch {
 
 struct LossScalerOptions {
-  double first = 65536;                  // a power of two, as the factors should be: then nothing is rounded
-  double growth = 2;                     // over 1
-  double backoff = 0.5;                  // under 1
-  std::uint64_t growth_interval = 2000;  // good steps, at least one
+  double first = 65536;                  // the first scale; use powers of two here and for the factors: they
+                                         // round nothing
+  double growth = 2;                     // the factor after good steps, above 1
+  double backoff = 0.5;                  // the factor after a skipped step, below 1
+  std::uint64_t growth_interval = 2000;  // good steps before the scale grows, at least one
 };
 
 class LossScaler {
  public:
-  // Throws std::invalid_argument if an option is not as its comment says.
+  // Throws std::invalid_argument if an option is outside the range in its comment.
   explicit LossScaler(LossScalerOptions options = {});
 
   [[nodiscard]] at::Tensor scale(const at::Tensor& loss) const;
-  // The optimizer's gradients as they would be without a scale; once a step, after they were averaged.
+  // Divides the optimizer's gradients by the scale; once a step, after they were averaged.
   void unscale(::torch::optim::Optimizer& optimizer);
-  // Does that if it was not done, and takes the optimizer's step. False: it was left out.
+  // Unscales if unscale() was not called, and takes the optimizer's step. Returns false if the step was
+  // skipped.
   bool step(::torch::optim::Optimizer& optimizer);
-  // Ends a step: the next one's scale.
+  // Ends a step and sets the scale of the next one.
   void update();
 
   [[nodiscard]] double current() const { return scale_; }
@@ -65,11 +68,11 @@ class LossScaler {
   enum class Stage { kReady, kUnscaled, kStepped };
   struct Turn {
     Stage stage = Stage::kReady;
-    std::optional<bool> is_finite{};  // none: it had no gradient
+    std::optional<bool> is_finite{};  // nothing: the optimizer had no gradient
   };
 
   LossScalerOptions options_;
-  float scale_;                                             // as GradScaler has it
+  float scale_;                                             // a float, as in GradScaler
   std::uint64_t good_steps_ = 0;                            // since the scale changed
   std::map<const ::torch::optim::Optimizer*, Turn> turns_;  // since the last update()
 };

@@ -1,4 +1,4 @@
-// Which NCCL this program was compiled against and which one it runs with. Needs no GPU.
+// The NCCL version that this program was compiled against and the version that it runs with. Needs no GPU.
 //
 //   const auto versions = ratoon::nccl_versions();
 //   if (!versions) return versions.error();
@@ -25,7 +25,7 @@ struct NcclVersions {
   NcclVersion loaded{};
 };
 
-// From NCCL's own number: 22809 is 2.28.9, and 2708 (until 2.8) is 2.7.8.
+// Decodes NCCL's version number: 22809 is 2.28.9, and 2708 (the form until 2.8) is 2.7.8.
 [[nodiscard]] NcclVersion nccl_version_from_code(int code);
 
 // "2.28.9"
@@ -34,8 +34,8 @@ struct NcclVersions {
 // Asks the loaded library.
 [[nodiscard]] Result<NcclVersions> nccl_versions();
 
-// NCCL keeps its interface within a major version and only adds to it: an older library than the one compiled
-// against may lack what we call.
+// NCCL only adds functions within a major version: a library that is older than the compiled version may lack
+// functions that we call.
 [[nodiscard]] Result<void> check_nccl(const NcclVersions& versions);
 
 }  // namespace ratoon

@@ -1,17 +1,18 @@
-// LibTorch's numerics: brought by <ratoon/torch/track.h>, they attach themselves before main(), so that
-// checkpoints have them and --deterministic pins them:
+// LibTorch's numerics. <ratoon/torch/track.h> includes this header, which attaches them before main(), so
+// that checkpoints contain them and --deterministic pins them:
 //
 //   ./trainer --deterministic --save-folder checkpoints --run-name first
 //
-// Pinned are: deterministic algorithms (an operation that has none throws), as many threads as the run began
-// with, and AVX2 where the processor has it. ATEN_CPU_CAPABILITY, MKL_CBWR, ONEDNN_MAX_CPU_ISA and
-// CUBLAS_WORKSPACE_CONFIG are set for that, where they are not set already. LibTorch looks at the first when
-// it computes first: tensors that are made before train() need it in the environment of the process.
+// It pins deterministic algorithms (an operation that has none throws), the number of threads with which the
+// run began, and AVX2 if the processor has it. For that it sets ATEN_CPU_CAPABILITY, MKL_CBWR,
+// ONEDNN_MAX_CPU_ISA and CUBLAS_WORKSPACE_CONFIG, unless they are set already. LibTorch reads the first
+// variable at its first computation: if the program creates tensors before train(), set the variable in the
+// environment of the process.
 #pragma once
 
 namespace ratoon {
 
-bool attach_torch_numerics();  // true, for the line below
+bool attach_torch_numerics();  // returns true, for the line below
 
 inline const bool torch_numerics_are_attached = attach_torch_numerics();
 

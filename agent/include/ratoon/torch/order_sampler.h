@@ -1,17 +1,17 @@
-// OrderSampler: one of PyTorch's own orders (ratoon/torch_order.h), bit for bit, under LibTorch's data
-// loader; LibTorch's samplers have other orders than those of Python.
+// OrderSampler: one of PyTorch's own orders (ratoon/torch_order.h), bit for bit, for LibTorch's data loader.
+// The samplers of LibTorch itself have other orders than Python's.
 //
 //   ratoon::DistributedSampler order({.samples = 60000, .world_size = 8, .rank = rank, .seed = 17});
 //   auto loader = torch::data::make_data_loader(dataset, ratoon::torch::OrderSampler(order), 32);
 //   for (std::uint64_t epoch = order.epoch(); epoch < 90; ++epoch) {
 //     order.set_epoch(epoch);
-//     for (auto& batch : *loader) {  // what is left of the epoch
+//     for (auto& batch : *loader) {  // the rest of the epoch
 //       train_on(batch);
 //       order.advance(batch.data.size(0));  // samples; what the loader fetched ahead does not count
 //     }
 //   }
 //
-// Thread contract: the thread that iterates. The order outlives the loader, and is what to save and load.
+// Thread contract: the thread that iterates. The order must outlive the loader; save and load the order.
 #pragma once
 
 #include <cstddef>
@@ -28,19 +28,19 @@ namespace ratoon::torch {
 
 namespace detail {
 
-// One text in an archive, as what torch::save(sampler, ...) writes.
+// Write and read a state as one text in an archive, for torch::save(sampler, ...) and torch::load.
 void write_state(::torch::serialize::OutputArchive& archive, const std::string& state);
 [[nodiscard]] std::string read_state(::torch::serialize::InputArchive& archive);
 
 }  // namespace detail
 
-// Of a DistributedSampler or a RandomSampler.
+// `Order` is a DistributedSampler or a RandomSampler.
 template <class Order>
 class OrderSampler : public ::torch::data::samplers::Sampler<> {
  public:
   explicit OrderSampler(Order& order) : order_(&order) {}
 
-  // Goes on from the first sample that is not trained.
+  // Continues with the first sample that is not trained.
   void reset(std::optional<std::size_t> = std::nullopt) override { order_->rewind(); }
 
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override {

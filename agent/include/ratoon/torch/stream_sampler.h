@@ -1,19 +1,19 @@
-// StreamSampler: the order of a Stream under LibTorch's own data loader. The loader stays as it is, only its
-// sampler changes:
+// StreamSampler: the order of a Stream for LibTorch's own data loader. Only the loader's sampler changes:
 //
 //   ratoon::torch::StreamSampler sampler({.samples = 60000, .global_batch = 256, .seed = 17}, rank, world);
 //   auto loader = torch::data::make_data_loader(dataset, sampler, options);  // .batch_size(256 / world)
-//   sampler.set_iteration(batches_done);  // where set_epoch() stood
+//   sampler.set_iteration(batches_done);  // in place of set_epoch()
 //   for (auto& batch : *loader) {         // to the end of the epoch
 //     train_on(batch);
-//     sampler.advance();  // this one counts; what the loader fetched ahead does not
+//     sampler.advance();  // counts this batch; prefetched batches do not count
 //   }
 //
-// Every begin() of the loader goes on from the first batch that is not trained, and ends with its epoch: the
-// first epoch after a resume is the rest of the one that was interrupted. Each batch is the rank's share of a
-// batch of the stream. docs/train/torch_loader.md says what to know of LibTorch's loader itself.
+// Every begin() of the loader continues with the first batch that is not trained and ends with that batch's
+// epoch. So the first epoch after a resume is the rest of the interrupted one. Each batch is the rank's share
+// of a batch of the stream. docs/train/torch_loader.md describes LibTorch's loader itself.
 //
-// Thread contract: the thread that iterates. Copies are the same sampler: make_data_loader() takes one.
+// Thread contract: the thread that iterates. Copies share one position, because make_data_loader() takes a
+// copy.
 #pragma once
 
 #include <cstddef>
@@ -34,31 +34,33 @@ namespace ratoon::torch {
 
 class StreamSampler : public ::torch::data::samplers::Sampler<>, public Stateful {
  public:
-  // Knows its place by a number of batches alone. Throws std::invalid_argument where there is no such rank or
-  // stream.
+  // Has its own position, a number of batches. Throws std::invalid_argument if the rank or the stream is not
+  // valid.
   explicit StreamSampler(const StreamOptions& options, std::uint32_t rank = 0, std::uint32_t world_size = 1);
-  // Stands where the stream stands, which outlives it; session.track() the stream.
+  // Uses the position of the stream, which must outlive it; pass the stream to session.track().
   explicit StreamSampler(Stream& stream, std::uint32_t rank = 0, std::uint32_t world_size = 1);
 
-  // So many batches of the run are trained: batches of the loader, whatever number of them makes an optimizer
-  // step. The sampler of a Stream moves it, and so cannot go back.
+  // Sets the number of trained batches of the run: batches of the loader, also if an optimizer step uses
+  // several of them. A sampler of a Stream moves the stream, and cannot move it back.
   void set_iteration(std::uint64_t batches);
-  // That many more are. Throws std::invalid_argument if the loader has not fetched as many.
+  // Adds trained batches. Throws std::invalid_argument if the loader has not fetched as many.
   void advance(std::uint64_t batches = 1);
 
-  // Batches trained, and where the next one is: enumerate() as it would be in a run without interruption.
+  // The number of trained batches, and the position of the next one: the index of enumerate() in an
+  // uninterrupted run.
   [[nodiscard]] std::uint64_t iteration() const;
   [[nodiscard]] std::uint64_t epoch() const;
   [[nodiscard]] std::uint64_t index_in_epoch() const;
   [[nodiscard]] std::uint64_t batches_in_epoch() const;
 
-  // For the program's own checkpoint; torch::save() and torch::load() do the same. Any rank of any world can
-  // load it. load_state throws Failure where it is of other data, seed or order.
+  // For the program's own checkpoint; torch::save() and torch::load() use the same text. Any rank of any
+  // world can load it. load_state throws Failure if the state is of other data, another seed or another
+  // order.
   [[nodiscard]] std::string save_state() const override;
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
 
-  // ---- what the loader calls
+  // ---- called by the loader
 
   void reset(std::optional<std::size_t> new_size = std::nullopt) override;
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
@@ -66,9 +68,9 @@ class StreamSampler : public ::torch::data::samplers::Sampler<>, public Stateful
   void load(::torch::serialize::InputArchive& archive) override;
 
  private:
-  struct Place;
+  struct LoopPosition;
 
-  std::shared_ptr<Place> place_;
+  std::shared_ptr<LoopPosition> place_;
 };
 
 }  // namespace ratoon::torch

@@ -1,4 +1,5 @@
-// A tensor as checkpoints see it: a name, an element type by safetensors' name, a shape and plain bytes.
+// A tensor as checkpoints describe it: a name, safetensors' name of the element type, a shape and plain
+// bytes.
 //
 //   const auto weight = ratoon::bytes_of_copy("weight", net->weight);
 //   if (!weight) return weight.error();
@@ -22,23 +23,24 @@ struct TensorBytes {
   std::string name{};
   std::string_view dtype{};            // "F32", "BF16", "I64", "BOOL", ...: a literal
   std::vector<std::int64_t> shape{};   // empty for a scalar
-  std::span<const std::byte> bytes{};  // row-major, little-endian: the tensor's memory, later writes show
+  std::span<const std::byte> bytes{};  // row-major, little-endian; a view: later writes to the tensor change
+                                       // it
   at::Tensor owner{};                  // keeps that memory alive
 };
 
-// safetensors' name of an element type, or an error for the types that it has none for.
+// safetensors' name of an element type, or an error if it has none.
 [[nodiscard]] Result<std::string_view> safetensors_dtype(at::ScalarType type);
 
-// The element type that safetensors has under this name.
+// The element type with this name in safetensors.
 [[nodiscard]] Result<at::ScalarType> element_type_of(std::string_view dtype);
 
-// Views a dense, contiguous CPU tensor; copies nothing. Anything else is refused with a sentence that names
-// the tensor: undefined, on another device, sparse, quantised, nested, not contiguous, lazily conjugated or
-// negated, or of an element type that safetensors cannot name.
+// Views a dense, contiguous CPU tensor; copies nothing. Refuses other tensors with a message that names the
+// tensor: undefined, on another device, sparse, quantised, nested, not contiguous, lazily conjugated or
+// negated, or of an element type without a name in safetensors.
 [[nodiscard]] Result<TensorBytes> bytes_of(std::string name, const at::Tensor& tensor);
 
-// The same values as a tensor that bytes_of takes; the tensor itself where it is one already. What it cannot
-// help with (undefined, sparse, quantised, ...) it refuses as bytes_of does.
+// The same values as a tensor that bytes_of() accepts; the tensor itself if it already is one. Refuses
+// tensors that it cannot convert (undefined, sparse, quantised, ...) as bytes_of() does.
 [[nodiscard]] Result<TensorBytes> bytes_of_copy(std::string name, const at::Tensor& tensor);
 
 }  // namespace ratoon

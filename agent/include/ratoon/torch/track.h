@@ -1,31 +1,32 @@
-// session.track() for modules, optimizers, schedules of the learning rate, generators of random numbers and
-// tensors of LibTorch.
+// session.track() for LibTorch's modules, optimizers, learning rate schedules, random number generators and
+// tensors.
 //
 //   Net net;
 //   torch::optim::AdamW optimizer(net->parameters(), 1e-3);
 //   session.track("net", *net);
 //   session.track("optimizer", optimizer);
 //   auto noise = at::make_generator<at::CPUGeneratorImpl>();
-//   session.track("noise", noise);  // seeds it: of --seed, the name, and this rank
+//   session.track("noise", noise);  // seeds it from --seed, the name and this rank
 //   torch::optim::StepLR schedule(optimizer, 30);
 //   session.track("schedule", schedule);
 //   ratoon::TensorPart rows{.part = table, .box = {.begin = {first_row, 0}, .whole_shape = {1000, 64}}};
 //   session.track("table", rows);  // each rank a part of it; any number of ranks reads any parts
 //
 // In the checkpoint they have the names of PyTorch's state_dict(): "net.fc1.weight",
-// "optimizer.state.0.exp_avg", "optimizer.param_groups.0.lr". A module's buffer that shares its name with a
-// parameter is "net.buffer:scale". With a module go the states of LibTorch's default generators, which
-// dropout and the like draw from: that of the CPU, "net.generator:cpu", and where the module lies on a GPU
-// that one's, "net.generator:cuda:0". Each rank goes on with the random numbers that it would have had; one
+// "optimizer.state.0.exp_avg", "optimizer.param_groups.0.lr". A module's buffer with the name of a parameter
+// is "net.buffer:scale".
+//
+// A module also saves the states of LibTorch's default generators, from which dropout and similar layers
+// draw: that of the CPU, "net.generator:cpu", and if the module is on a GPU also that GPU's,
+// "net.generator:cuda:0". Each rank continues with the same random numbers as without an interruption. A rank
 // that is new to the world is seeded with Session::seed_of() of these names.
 //
-// A schedule acts through the optimizer, which is tracked too; of a class of the program's own the count of
-// steps is saved, as of LibTorch's, and what it has beside that is the program's to track. A tensor is
-// tracked by its handle: what is assigned to the variable later is what is saved then.
+// A schedule acts through its optimizer, so track the optimizer too. For a schedule class of the program's
+// own, only the count of steps is saved, as for LibTorch's classes; track its other members separately. A
+// tensor is tracked by its variable: if another tensor is assigned to it later, that one is saved.
 //
-// Weights are restored in place where they lie densely on the CPU, and keep the bits that were saved. A
-// tensor of another name, shape or type is a Failure with exit code 82 that says which, before anything is
-// changed.
+// Weights that are dense and on the CPU are restored in place, and keep the bits that were saved. A tensor
+// with another name, shape or type is a Failure with exit code 82 that names it, before anything is changed.
 #pragma once
 
 #include <concepts>
@@ -50,13 +51,13 @@ class ReduceLROnPlateauScheduler;
 
 namespace ratoon {
 
-// What this rank has of a tensor that ranks share.
+// This rank's part of a tensor that ranks share.
 struct TensorPart {
   at::Tensor part{};
   TensorBox box{};
 };
 
-// Generators are handles: the one that is tracked is the one that numbers are drawn from.
+// Generators are handles: numbers must be drawn from the tracked generator itself.
 void check_generator(const at::Generator& generator, const std::string& name);
 void seed_generator(at::Generator generator, std::uint64_t seed);
 void save_generator(const at::Generator& generator, StateWriter& out, const std::string& name);
@@ -65,7 +66,7 @@ void load_generator(const at::Generator& generator, StateReader& in, const std::
 void save_module(const ::torch::nn::Module& module, StateWriter& out);
 void load_module(::torch::nn::Module& module, StateReader& in);
 
-// Those of LibTorch: SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. `check_optimizer` refuses any other.
+// For LibTorch's SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. `check_optimizer` refuses all others.
 void check_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name);
 void save_optimizer(::torch::optim::Optimizer& optimizer, StateWriter& out);
 void load_optimizer(::torch::optim::Optimizer& optimizer, StateReader& in);
@@ -75,7 +76,7 @@ void load_schedule(::torch::optim::LRScheduler& schedule, StateReader& in);
 void save_schedule(const ::torch::optim::ReduceLROnPlateauScheduler& schedule, StateWriter& out);
 void load_schedule(::torch::optim::ReduceLROnPlateauScheduler& schedule, StateReader& in);
 
-// The whole one, where there is no box.
+// `box` is nullptr for a whole tensor.
 void check_tensor(const at::Tensor& tensor, const TensorBox* box, const std::string& name);
 void save_tensor(const at::Tensor& tensor, const TensorBox* box, StateWriter& out);
 void load_tensor(const at::Tensor& tensor, const TensorBox* box, StateReader& in);

@@ -10,8 +10,8 @@ Result<void> check_path(std::string_view path) {
     if (name.empty() || name == "." || name == ".." || name.find('\0') != std::string_view::npos) {
       return Error(ErrorKind::kInvalid,
                    "'" + std::string(whole) +
-                       "' is no path below the folder: names and '/' are expected, without "
-                       "'..', '.' and empty ones");
+                       "' is not a path below the folder: expected names separated by '/', "
+                       "and no name that is empty, '.' or '..'");
     }
     if (slash == std::string_view::npos) return {};
     path.remove_prefix(slash + 1);

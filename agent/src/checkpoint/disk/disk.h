@@ -1,14 +1,18 @@
-// Disk: all that the checkpoint engine asks of a file system, below one folder. The engine sees files through
-// this alone, so that tests can put a model behind it that forgets, tears and refuses as real disks do.
+// checkpoint/disk/: The interface to the file system for the engine, and disks that add a timeout to the
+// calls of another disk.
 //
-// A path is made of names and '/', relative to the folder: "packs/a0003/s0000001200/r0002.safetensors".
-// Empty, absolute and dotted ones are refused, and no link is followed: what somebody put into the folder
-// cannot lead us out of it.
+// Disk: all operations of a file system that the checkpoint engine uses, below one folder. The engine
+// accesses files only through it, so that tests can use a model that loses, tears and refuses writes as real
+// disks do.
 //
-// What survives a power cut: bytes and length of a file after sync(); the names in a folder after
-// sync_folder(). Nothing else.
+// A path consists of names separated by '/', relative to the folder:
+// "packs/a0003/s0000001200/r0002.safetensors". Empty, absolute and dotted paths are refused, and links are
+// not followed: nothing in the folder can lead outside it.
 //
-// Thread contract: a Disk from any thread; an open file from one at a time.
+// A power cut preserves the bytes and length of a file after sync(), and the names in a folder after
+// sync_folder(). It may lose everything else.
+//
+// Thread contract: any thread may use a Disk. One thread at a time may use an open file.
 #pragma once
 
 #include <cstddef>
@@ -21,31 +25,31 @@
 
 #include <ratoon/result.h>
 
-#include "agent/src/checkpoint/disk/read_room.h"
+#include "agent/src/checkpoint/disk/read_buffer.h"
 
 namespace ratoon::checkpoint {
 
-// A new file that is being written. Closed by its destructor at the latest, then without a word.
+// A new file that is being written. The destructor closes it if it is still open, and ignores errors.
 class WriteFile {
  public:
   virtual ~WriteFile() = default;
 
-  // Asks for room before the first byte comes: kNoSpace here instead of at the end. The length stays what it
-  // was; file systems that cannot say so say yes.
+  // Asks for space before the first write: kNoSpace is returned here and not at the end. The length of the
+  // file does not change. File systems that cannot reserve space report success.
   [[nodiscard]] virtual Result<void> reserve(std::uint64_t bytes) = 0;
   [[nodiscard]] virtual Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) = 0;
-  // An error is final: the system has forgotten which bytes it lost, and a second call would say yes.
+  // An error is final: the system forgets which bytes it lost, and a second call would report success.
   [[nodiscard]] virtual Result<void> sync() = 0;
-  // Some file systems report only now what they lost.
+  // Some file systems report only here that bytes were lost.
   [[nodiscard]] virtual Result<void> close() = 0;
 
-  // write(), of bytes that stay as they are until the file has its name or is removed: a file that lies in
+  // Like write(), for bytes that do not change until the file is renamed or removed: a file that is kept in
   // memory until then need not copy them.
   [[nodiscard]] virtual Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) {
     return write(at, bytes);
   }
   // Whether lend() copies nothing, so that small pieces need not be gathered for it.
-  [[nodiscard]] virtual bool borrows() const { return false; }
+  [[nodiscard]] virtual bool lends_without_copy() const { return false; }
 };
 
 class ReadFile {
@@ -53,23 +57,24 @@ class ReadFile {
   virtual ~ReadFile() = default;
 
   [[nodiscard]] virtual Result<std::uint64_t> size() const = 0;
-  // All of them, or an error.
+  // Reads all of `bytes`, or returns an error.
   [[nodiscard]] virtual Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const = 0;
-  // Reads what needs no disk, since the system has all of it in memory; never waits for one. After false,
-  // `bytes` may be filled in part.
-  [[nodiscard]] virtual bool read_remembered(std::uint64_t /*at*/, std::span<std::byte> /*bytes*/) const {
+  // Reads `bytes` if the system holds all of them in memory; never waits for a disk. After false, `bytes` may
+  // be filled in part.
+  [[nodiscard]] virtual bool read_from_page_cache(std::uint64_t /*at*/,
+                                                  std::span<std::byte> /*bytes*/) const {
     return false;
   }
-  // Reads the first `count` bytes of `room` from `at` on, a multiple of kDirectAlignment, and straight from
-  // the disk where that can be done: for many bytes that nobody else reads soon. What is behind them in the
-  // room is changed, too.
-  [[nodiscard]] virtual Result<void> read_directly(std::uint64_t at, const ReadRoom& room,
+  // Reads `count` bytes from `at` on, a multiple of kDirectAlignment, to the beginning of `room`, and
+  // straight from the disk if possible: for large reads that do not recur soon. May also change the bytes
+  // that follow them in `room`.
+  [[nodiscard]] virtual Result<void> read_directly(std::uint64_t at, const ReadBuffer& room,
                                                    std::uint64_t count) const {
     return read(at, room.bytes().first(count));
   }
-  // Asks that what comes next is read from the disk, not from what the system remembers of it.
+  // Asks that the next read comes from the disk and not from the system's page cache.
   virtual void forget() const = 0;
-  // Says that these bytes are read soon: the disk may begin with them, and nobody waits.
+  // Announces that these bytes are read soon, so that the disk may begin to read them. Does not wait.
   virtual void expect(std::uint64_t /*at*/, std::uint64_t /*bytes*/) const {}
 };
 
@@ -84,21 +89,21 @@ class Disk {
  public:
   virtual ~Disk() = default;
 
-  // What messages call a path: with the folder before it.
+  // The path as messages show it: with the folder before it.
   [[nodiscard]] virtual std::string shown(std::string_view path) const = 0;
 
-  [[nodiscard]] virtual Result<std::unique_ptr<WriteFile>> create(const std::string& path) = 0;  // a new one
+  [[nodiscard]] virtual Result<std::unique_ptr<WriteFile>> create(const std::string& path) = 0;  // a new file
   [[nodiscard]] virtual Result<std::unique_ptr<ReadFile>> open(const std::string& path) const = 0;
-  // kAlreadyExists if there is something of the new name, decided at one moment against all others.
+  // kAlreadyExists if the new name exists. Atomic: of several renames to one name, exactly one succeeds.
   [[nodiscard]] virtual Result<void> rename_new(const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual Result<void> remove(const std::string& path) = 0;         // a file or link
-  [[nodiscard]] virtual Result<void> remove_folder(const std::string& path) = 0;  // an empty one
-  [[nodiscard]] virtual Result<void> make_folder(const std::string& path) = 0;    // whose parent is there
+  [[nodiscard]] virtual Result<void> remove_folder(const std::string& path) = 0;  // an empty folder
+  [[nodiscard]] virtual Result<void> make_folder(const std::string& path) = 0;    // its parent must exist
   [[nodiscard]] virtual Result<void> sync_folder(const std::string& path) = 0;    // "": the folder itself
-  [[nodiscard]] virtual Result<std::vector<DiskEntry>> list(const std::string& path) const = 0;  // by name
+  [[nodiscard]] virtual Result<std::vector<DiskEntry>> list(const std::string& path) const = 0;  // sorted
 };
 
-// Whether `path` is made of names alone.
+// Checks that `path` consists of names separated by '/'.
 [[nodiscard]] Result<void> check_path(std::string_view path);
 
 // "packs/a0003" of "packs/a0003/x"; "" of "x".

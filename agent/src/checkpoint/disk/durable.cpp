@@ -1,16 +1,17 @@
 #include "agent/src/checkpoint/disk/durable.h"
 
-#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/format/file_names.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-Result<void> write_temporary(Disk& disk, const std::string& temporary, std::string_view bytes, Lasts lasts) {
+Result<void> write_temporary(Disk& disk, const std::string& temporary, std::string_view bytes,
+                             Durability lasts) {
   auto file = create_temporary(disk, temporary);
   if (!file) return file.error();
   if (auto reserved = (*file)->reserve(bytes.size()); !reserved) return reserved;
   if (auto written = (*file)->write(0, std::as_bytes(std::span(bytes))); !written) return written;
-  if (lasts == Lasts::kPowerCuts) {
+  if (lasts == Durability::kPowerCuts) {
     if (auto synced = (*file)->sync(); !synced) return synced;
   }
   return (*file)->close();
@@ -22,15 +23,15 @@ bool says(const Result<void>& result, ErrorKind kind) {
   return !result && result.error().kind() == kind;
 }
 
-// From the top, those that are there too: whoever made one may have died, or failed, before it synced the
-// name.
-Result<void> make_folders(Disk& disk, const std::string& path, Lasts lasts) {
+// Syncs from the top, and existing folders too: the process that created one may have died, or failed, before
+// it synced the name.
+Result<void> make_folders(Disk& disk, const std::string& path, Durability lasts) {
   if (path.empty()) return {};
   const std::string above = folder_of(path);
   if (auto parents = make_folders(disk, above, lasts); !parents) return parents;
   const auto made = disk.make_folder(path);
   if (!made && !says(made, ErrorKind::kAlreadyExists)) return made;
-  return lasts == Lasts::kPowerCuts ? disk.sync_folder(above) : Result<void>();
+  return lasts == Durability::kPowerCuts ? disk.sync_folder(above) : Result<void>();
 }
 
 Result<std::unique_ptr<WriteFile>> create_temporary(Disk& disk, const std::string& temporary) {
@@ -41,10 +42,10 @@ Result<std::unique_ptr<WriteFile>> create_temporary(Disk& disk, const std::strin
   if (is_gone) file = disk.create(temporary);
   if (file) return file;
   const Error& why = is_gone ? file.error() : removed.error();
-  // That a name is taken is said of the names that files get in the end.
+  // kAlreadyExists is reserved for the final names of files.
   const ErrorKind kind = why.kind() == ErrorKind::kAlreadyExists ? ErrorKind::kIo : why.kind();
-  return Error(kind,
-               disk.shown(temporary) + " is left of an earlier try and cannot be replaced: " + why.message());
+  return Error(kind, disk.shown(temporary) +
+                         " is left over from an earlier try and cannot be replaced: " + why.message());
 }
 
 Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path) {
@@ -55,7 +56,7 @@ Result<void> publish(Disk& disk, const std::string& temporary, const std::string
 Result<void> save_durably(Disk& disk, const std::string& path, std::string_view bytes,
                           std::string_view mark) {
   const std::string temporary = temporary_path(path, mark);
-  auto saved = write_temporary(disk, temporary, bytes, Lasts::kPowerCuts);
+  auto saved = write_temporary(disk, temporary, bytes, Durability::kPowerCuts);
   if (saved) saved = publish(disk, temporary, path);
   if (!saved) static_cast<void>(disk.remove(temporary));
   return saved;
@@ -64,7 +65,7 @@ Result<void> save_durably(Disk& disk, const std::string& path, std::string_view 
 Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view bytes,
                           std::string_view mark) {
   const std::string temporary = temporary_path(path, mark);
-  auto saved = write_temporary(disk, temporary, bytes, Lasts::kForNow);
+  auto saved = write_temporary(disk, temporary, bytes, Durability::kForNow);
   if (saved) saved = disk.rename_new(temporary, path);
   if (!saved) static_cast<void>(disk.remove(temporary));
   return saved;
@@ -76,7 +77,7 @@ Result<void> move_durably(Disk& disk, const std::string& from, const std::string
   if (!bytes) return bytes.error();
   const auto copied = save_durably(disk, to, *bytes, mark);
   if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
-  // Who copied it before may have died before the copy's name was on the disk.
+  // The process that copied it before may have died before it synced the copy's name.
   if (!copied) {
     if (auto synced = disk.sync_folder(folder_of(to)); !synced) return synced;
   }
@@ -102,7 +103,7 @@ Result<std::string> read_whole(const Disk& disk, const std::string& path, std::u
   if (!size) return size.error();
   if (*size > bytes_max) {
     return Error(ErrorKind::kCorrupted, disk.shown(path) + " has " + std::to_string(*size) +
-                                            " bytes, and none of ours has more than " +
+                                            " bytes, and a file of this kind has at most " +
                                             std::to_string(bytes_max));
   }
   std::string bytes(*size, '\0');

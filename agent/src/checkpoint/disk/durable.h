@@ -1,4 +1,4 @@
-// What the engine does to a Disk more than once: whole files and folders that survive a power cut.
+// Operations on a Disk for several parts of the engine: whole files and folders that survive a power cut.
 #pragma once
 
 #include <memory>
@@ -12,51 +12,53 @@
 
 namespace ratoon::checkpoint {
 
-enum class Lasts { kForNow, kPowerCuts };
+enum class Durability { kForNow, kPowerCuts };
 
-// Whether a call failed for this reason: that something is gone or there already is often no failure.
+// Whether a call failed with this kind: kNotFound and kAlreadyExists are often no failure for the caller.
 [[nodiscard]] bool says(const Result<void>& result, ErrorKind kind);
 
-// Makes a folder and those above it that are missing. With kPowerCuts they are on the disk when it returns,
-// also where another process made them a moment ago and has not synced them yet.
-[[nodiscard]] Result<void> make_folders(Disk& disk, const std::string& path, Lasts lasts);
+// Creates a folder and its missing parents. With kPowerCuts they are durable when it returns, even if another
+// process has just created them and not synced them yet.
+[[nodiscard]] Result<void> make_folders(Disk& disk, const std::string& path, Durability lasts);
 
-// A new file under a temporary name, which is its writer's own: what bears it already is left of a try that
-// failed, and goes. Never kAlreadyExists.
+// Creates a file under a temporary name that only this writer uses. Removes an existing file of this name,
+// which is left over from a failed try. Never returns kAlreadyExists.
 [[nodiscard]] Result<std::unique_ptr<WriteFile>> create_temporary(Disk& disk, const std::string& temporary);
 
-// Writes a temporary file, syncs and closes it, gives it its name, which must be a new one, syncs the folder.
-// `mark` is the writer's own, so that two writers never share a temporary file. Where only the last sync of
-// the folder failed, the name may be there; otherwise a failure leaves it as it was. A failed sync() is never
-// tried again on that file.
+// Writes a temporary file, syncs and closes it, renames it to `path`, which must not exist, and syncs the
+// folder. `mark` is unique to the writer, so that two writers never share a temporary file. If only the last
+// sync of the folder failed, `path` may exist; after any other failure `path` is unchanged. A failed sync()
+// is never repeated on the same file.
 [[nodiscard]] Result<void> save_durably(Disk& disk, const std::string& path, std::string_view bytes,
                                         std::string_view mark);
 
-// The same for what others wait for and that nobody needs after a power cut: nothing is synced.
+// The same without any sync: for files that other processes wait for and that are not needed after a power
+// cut.
 [[nodiscard]] Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view bytes,
                                         std::string_view mark);
 
-// Gives a written and closed file its name and syncs the folder.
+// Renames a written and closed file to its final name and syncs the folder.
 [[nodiscard]] Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path);
 
-// A file of ours into another folder, under a name that may be there already. Copied and then removed: after
-// a power cut there are both rather than none.
+// Moves a file into another folder. `to` may exist already. Copies the file and then removes it: after a
+// power cut both files may exist, but at least one does.
 [[nodiscard]] Result<void> move_durably(Disk& disk, const std::string& from, const std::string& to,
                                         std::uint64_t bytes_max, std::string_view mark);
 
-// Nothing where there is no such folder yet.
+// Empty if the folder does not exist.
 [[nodiscard]] Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& folder);
 
 [[nodiscard]] Result<std::string> read_whole(const Disk& disk, const std::string& path,
                                              std::uint64_t bytes_max);
 
-// Asks that the next read of this file comes from the disk. Where it cannot be opened there is nothing that
-// is remembered of it.
+// Asks that the next read of this file comes from the disk. If the file cannot be opened, none of it is
+// cached.
 void forget(const Disk& disk, const std::string& path);
 
-// What `read` gives, or gives the second time: bytes may go wrong on their way from a sound disk, and a
-// checkpoint is given up only for what stays wrong. `before_again` is called between the two, and sees to it
-// that the second time comes from the disk: the system may remember what went wrong on the way.
+// The result of `read`. If it is kCorrupted or kIo, the result of a second call: an intact disk may deliver
+// damaged bytes once, and a checkpoint is given up only if the damage stays. `before_again` is called between
+// the two. It makes sure that the second read comes from the disk, because the system may have cached the
+// damaged bytes.
 template <class Read, class BeforeAgain>
 [[nodiscard]] auto read_twice(const Read& read, const BeforeAgain& before_again) {
   auto result = read();
@@ -65,7 +67,7 @@ template <class Read, class BeforeAgain>
   before_again();
   return read();
 }
-// The same of one file, of which nothing is remembered between the two.
+// The same for one file, whose cached bytes are dropped between the two reads.
 template <class Read>
 [[nodiscard]] auto read_file_twice(const Disk& disk, const std::string& path, const Read& read) {
   return read_twice(read, [&] { forget(disk, path); });

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "agent/src/checkpoint/disk/patient_disk.h"
+#include "agent/src/checkpoint/disk/disk_with_timeout.h"
 #include "base/core/unfinished_file.h"
 
 namespace ratoon::checkpoint {
@@ -15,11 +15,13 @@ class ReplacingFile final : public WriteFile {
 
   Result<void> reserve(std::uint64_t) override { return {}; }
   Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) override {
-    if (at != written_) return Error(ErrorKind::kInvalid, "a file that replaces another is written in order");
+    if (at != written_)
+      return Error(ErrorKind::kInvalid,
+                   "a file that replaces another must be written from its beginning to its end");
     written_ += bytes.size();
     return file_.write(bytes);
   }
-  Result<void> sync() override { return {}; }  // as close() does
+  Result<void> sync() override { return {}; }  // close() syncs
   Result<void> close() override { return file_.publish(); }
 
  private:
@@ -29,15 +31,15 @@ class ReplacingFile final : public WriteFile {
 
 }  // namespace
 
-Result<std::unique_ptr<WriteFile>> replace_patiently(const std::filesystem::path& path,
-                                                     std::shared_ptr<PatientCalls> calls) {
+Result<std::unique_ptr<WriteFile>> replace_with_timeout(const std::filesystem::path& path,
+                                                        std::shared_ptr<CallsWithTimeout> calls) {
   auto file = (*calls)("creating " + path.string(), [path]() -> Result<std::unique_ptr<WriteFile>> {
     auto unfinished = UnfinishedFile::create(path);
     if (!unfinished) return unfinished.error();
     return std::unique_ptr<WriteFile>(std::make_unique<ReplacingFile>(*std::move(unfinished)));
   });
   if (!file) return file;
-  return make_patient(*std::move(file), std::move(calls), path.string());
+  return add_timeout(*std::move(file), std::move(calls), path.string());
 }
 
 }  // namespace ratoon::checkpoint

@@ -1,17 +1,17 @@
-// A file that closing gives its name: whole, durable and in one moment, in place of the one that bears it.
-// Written from its beginning to its end. Where it is not closed, or not well, nothing of it is left.
+// A file that replaces another one: close() gives it the name, durably and atomically. It is written from its
+// beginning to its end. If close() is not called, or fails, nothing of it remains.
 #pragma once
 
 #include <filesystem>
 #include <memory>
 
+#include "agent/src/checkpoint/disk/calls_with_timeout.h"
 #include "agent/src/checkpoint/disk/disk.h"
-#include "agent/src/checkpoint/disk/patient_calls.h"
 
 namespace ratoon::checkpoint {
 
-// With a deadline for each call: see patient_disk.h.
-[[nodiscard]] Result<std::unique_ptr<WriteFile>> replace_patiently(const std::filesystem::path& path,
-                                                                   std::shared_ptr<PatientCalls> calls);
+// With a timeout for each call: see disk_with_timeout.h.
+[[nodiscard]] Result<std::unique_ptr<WriteFile>> replace_with_timeout(
+    const std::filesystem::path& path, std::shared_ptr<CallsWithTimeout> calls);
 
 }  // namespace ratoon::checkpoint

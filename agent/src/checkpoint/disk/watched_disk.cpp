@@ -19,7 +19,7 @@ class WatchedWriteFile : public WriteFile {
   Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) override {
     return (*watch_)([&] { return file_->lend(at, bytes); });
   }
-  bool borrows() const override { return file_->borrows(); }
+  bool lends_without_copy() const override { return file_->lends_without_copy(); }
   Result<void> sync() override {
     return (*watch_)([&] { return file_->sync(); });
   }
@@ -43,10 +43,10 @@ class WatchedReadFile : public ReadFile {
   Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const override {
     return (*watch_)([&] { return file_->read(at, bytes); });
   }
-  bool read_remembered(std::uint64_t at, std::span<std::byte> bytes) const override {
-    return file_->read_remembered(at, bytes);
+  bool read_from_page_cache(std::uint64_t at, std::span<std::byte> bytes) const override {
+    return file_->read_from_page_cache(at, bytes);
   }
-  Result<void> read_directly(std::uint64_t at, const ReadRoom& room, std::uint64_t count) const override {
+  Result<void> read_directly(std::uint64_t at, const ReadBuffer& room, std::uint64_t count) const override {
     return (*watch_)([&] { return file_->read_directly(at, room, count); });
   }
   void forget() const override { file_->forget(); }

@@ -1,7 +1,8 @@
-// WatchedDisk: a disk whose calls can be seen to hang. A call into the kernel cannot be given a deadline; but
-// who waits for one can know since when it has been going on.
+// WatchedDisk: a disk that shows for how long a call has been running. A call into the kernel cannot be given
+// a deadline, but another thread can see that it hangs.
 //
-// Thread contract: used by one thread at a time, looked at from any; go_on() from any, during a call.
+// Thread contract: one thread at a time uses the disk. Any thread may call under_way(), and go_on() during a
+// call.
 #pragma once
 
 #include <atomic>
@@ -20,15 +21,15 @@ class CallWatch {
   template <class Call>
   auto operator()(const Call& call) {
     began_.store(clock_->now().since_boot.count(), std::memory_order_relaxed);
-    const EndOfCall end(began_);  // also where it throws
+    const EndOfCall end(began_);  // also if it throws
     return call();
   }
-  // The call that is going on has done something, and counts as begun now.
+  // The running call has made progress: its time is counted from now on.
   void go_on() {
     Duration::rep began = began_.load(std::memory_order_relaxed);
     if (began != kIdle) began_.compare_exchange_strong(began, clock_->now().since_boot.count());
   }
-  // How long the call that is going on has been; none goes on: nothing.
+  // For how long the running call has been running. Empty if no call is running.
   [[nodiscard]] std::optional<Duration> under_way() const {
     const Duration::rep began = began_.load(std::memory_order_relaxed);
     if (began == kIdle) return std::nullopt;
@@ -48,7 +49,7 @@ class CallWatch {
   std::atomic<Duration::rep> began_{kIdle};
 };
 
-// Every call goes on to `disk`, under the eyes of `watch`.
+// Passes every call on to `disk`, and times it with `watch`.
 [[nodiscard]] std::shared_ptr<Disk> watch_disk(std::shared_ptr<Disk> disk, std::shared_ptr<CallWatch> watch);
 
 }  // namespace ratoon::checkpoint

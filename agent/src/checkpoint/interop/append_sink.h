@@ -1,4 +1,4 @@
-// AppendSink: a function that takes bytes, as a ByteSink; save_file_atomically() hands out such functions.
+// AppendSink: a ByteSink that passes bytes on to a function, such as those of save_file_atomically().
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ class AppendSink final : public ByteSink {
  public:
   using Append = std::function<Result<void>(std::span<const std::byte>)>;
 
-  // `append` outlives it.
+  // `append` must outlive it.
   explicit AppendSink(const Append& append) : append_(append) {}
   Result<void> append(std::span<const std::byte> bytes) override { return append_(bytes); }
 

@@ -1,4 +1,4 @@
-// ByteSink: where a file goes that is written from its beginning to its end, piece by piece.
+// ByteSink: the destination of a file that is written from its beginning to its end, piece by piece.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ class ByteSink {
  public:
   virtual ~ByteSink() = default;
 
-  // The bytes follow those of the calls before. After an error nothing more is appended.
+  // Appends `bytes` after those of the calls before. After an error nothing further is appended.
   [[nodiscard]] virtual Result<void> append(std::span<const std::byte> bytes) = 0;
 };
 

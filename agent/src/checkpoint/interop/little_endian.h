@@ -1,4 +1,4 @@
-// Numbers as zip files, pickles and safetensors have them: little-endian, aligned or not.
+// Numbers in the byte order of zip files, pickles and safetensors: little-endian, aligned or not.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ void put(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// The caller has looked that the bytes are there.
+// The caller has checked that the bytes exist.
 template <std::integral T>
 [[nodiscard]] T get(std::span<const std::byte> bytes, std::size_t offset = 0) {
   T value;

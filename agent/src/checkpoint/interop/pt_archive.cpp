@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "agent/src/checkpoint/interop/quoted.h"
-#include "agent/src/checkpoint/interop/zip_reader.h"
+#include "agent/src/checkpoint/interop/zip/zip_reader.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -34,7 +34,8 @@ Result<void> check_kind(Bytes file) {
     return refused(
         "it is a bare pickle, not a file of torch.save; load it where it was made, and save its "
         "tensors with torch.save");
-  return refused("it is not a file of torch.save, which begins as a zip file does");
+  return refused(
+      "it is not a file of torch.save, which begins as a zip file does; save the tensors with torch.save");
 }
 
 Result<void> check_version(Bytes record) {
@@ -56,7 +57,7 @@ Result<void> check_marks(const PtArchive& archive) {
         "save module.state_dict() in Python, or torch::pickle_save() of a dictionary of tensors in C++");
   if (!records.contains("data.pkl"))
     return refused("it is a zip file without a record " + quoted(archive.shown("data.pkl")) +
-                   ", and so not one of torch.save");
+                   ", which every file of torch.save has; save the tensors with torch.save");
   if (const auto order = records.find("byteorder");
       order != records.end() && text_of(order->second) != "little")
     return refused("its numbers are of byte order " + quoted(text_of(order->second)) +

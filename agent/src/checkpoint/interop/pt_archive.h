@@ -12,7 +12,7 @@
 namespace ratoon::checkpoint {
 
 struct PtArchive {
-  std::string folder;  // all records are in it, and their names here are without it
+  std::string folder;  // all records are in it; names in `records` omit it
   std::map<std::string, std::span<const std::byte>, std::less<>> records;
 
   // "model/data.pkl" as messages show it.

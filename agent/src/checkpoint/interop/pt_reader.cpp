@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "agent/src/checkpoint/interop/pickle_reader.h"
+#include "agent/src/checkpoint/interop/pickle/pickle_reader.h"
 #include "agent/src/checkpoint/interop/pt_archive.h"
 #include "agent/src/checkpoint/interop/quoted.h"
 
@@ -11,13 +11,13 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Values may be shared, and so a small file can unfold into a large one.
+// Values may be shared, so that a small file can expand to large data: these are the limits.
 constexpr std::size_t kDepthMax = 64;
 constexpr std::size_t kVisitsMax = std::size_t{1} << 22;
 constexpr std::size_t kLeavesMax = std::size_t{1} << 20;
 constexpr std::size_t kNameBytesMax = 4096;
 constexpr std::size_t kTextBytesMax = std::size_t{256} << 20;  // of all names and texts
-constexpr std::uint64_t kExpansionMax = 16;                    // tensors to file
+constexpr std::uint64_t kExpansionMax = 16;                    // bytes of tensors for each byte of the file
 constexpr std::uint64_t kExpandedBytesFree = std::uint64_t{1} << 30;
 
 Error refused_archive(const std::string& what) {
@@ -26,10 +26,10 @@ Error refused_archive(const std::string& what) {
 
 // A name as it is written in messages.
 std::string shown(const std::string& name) {
-  return name.empty() ? "the whole" : quoted(name);
+  return name.empty() ? "the outermost value" : quoted(name);
 }
 
-// The storage's bytes, which are as many as the pickle says.
+// The bytes of a storage. kCorrupted if the pickle says another number of elements.
 Result<Bytes> bytes_of(const StorageValue& storage, const PtArchive& archive) {
   const std::string name = "data/" + storage.key;
   const auto record = archive.records.find(name);
@@ -42,7 +42,7 @@ Result<Bytes> bytes_of(const StorageValue& storage, const PtArchive& archive) {
                                             std::to_string(record->second.size()) + " bytes, where " +
                                             std::to_string(storage.elements) + " elements of " +
                                             std::to_string(element_bytes) +
-                                            " are said to be; get the file again");
+                                            " bytes are expected; get the file again");
   return record->second;
 }
 
@@ -64,13 +64,13 @@ class Unfolder {
       return refused_archive("it unfolds into over a million values; save the tensors in several files");
     if (depth > kDepthMax)
       return refused_archive("its containers are nested over " + std::to_string(kDepthMax) +
-                             " deep, or in themselves, at " + shown(name));
+                             " deep, or contain themselves, at " + shown(name));
     const PickleValue& value = pickle_.values[id];
     if (const auto* list = std::get_if<ListValue>(&value)) return visit_list(*list, name, depth);
     if (const auto* dict = std::get_if<DictValue>(&value)) return visit_dict(*dict, name, depth);
     if (!names_.insert(name).second)
       return refused_archive("two of its values have the name " + shown(name) +
-                             " when keys are joined by dots");
+                             " when keys are joined by dots; rename one of their keys");
     return add_leaf(value, name);
   }
 
@@ -97,7 +97,7 @@ class Unfolder {
     const std::string name = depth == 0 ? key : parent + "." + key;
     if (name.size() > kNameBytesMax)
       return refused_archive("the name of a value below " + shown(parent) + " has over " +
-                             std::to_string(kNameBytesMax) + " bytes");
+                             std::to_string(kNameBytesMax) + " bytes; shorten its keys");
     return visit(id, name, depth + 1);
   }
 
@@ -105,7 +105,8 @@ class Unfolder {
     const auto* text = std::get_if<std::string>(&value);
     text_bytes_ += name.size() + (text != nullptr ? text->size() : 0);
     if (text_bytes_ > kTextBytesMax)
-      return refused_archive("it unfolds into over 256 MiB of names and texts");
+      return refused_archive(
+          "it unfolds into over 256 MiB of names and texts; save the values in several files");
     if (const auto* index = std::get_if<TensorIndex>(&value))
       return add_tensor(pickle_.tensors[index->index], name);
     if (text != nullptr) return add_scalar(name, *text);

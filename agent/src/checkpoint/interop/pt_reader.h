@@ -22,10 +22,10 @@ namespace ratoon::checkpoint {
 
 struct PtTensor {
   std::string name;
-  StoredTensor stored;  // its bytes are the file's
+  StoredTensor stored;  // refers to the file's bytes
 };
 
-// A value that is no tensor: None, a bool, a whole number, a real one, a text.
+// A value that is not a tensor: None, a bool, a whole number, a floating-point number or a text.
 struct PtScalar {
   std::string name;
   std::variant<std::monostate, bool, std::int64_t, double, std::string> value;
@@ -43,8 +43,8 @@ struct PtReadOptions {
   bool checksums_may_be_missing = false;
 };
 
-// The file's bytes stay where they are as long as the result is used. kInvalid: a sound file of more than
-// tensors and plain values, or an old one; kCorrupted: not the bytes that were written.
+// The file's bytes must stay valid while the result is used. kInvalid: an intact file of more than tensors
+// and plain values, or of an old format; kCorrupted: not the bytes that were written.
 [[nodiscard]] Result<PtFile> read_pt(std::span<const std::byte> file, const PtReadOptions& options = {});
 
 }  // namespace ratoon::checkpoint

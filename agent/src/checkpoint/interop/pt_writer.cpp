@@ -4,9 +4,9 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "agent/src/checkpoint/interop/pickle_writer.h"
+#include "agent/src/checkpoint/interop/pickle/pickle_writer.h"
 #include "agent/src/checkpoint/interop/quoted.h"
-#include "agent/src/checkpoint/interop/zip_writer.h"
+#include "agent/src/checkpoint/interop/zip/zip_writer.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::checkpoint {
@@ -20,7 +20,7 @@ Result<void> write_tensor(const TensorSource& tensor, std::size_t storage, ZipWr
   return zip.end();
 }
 
-// 40 digits that differ where names or contents do. PyTorch's own depend on its compiler's hash tables.
+// 40 digits that depend on names and contents. PyTorch's own digits depend on its compiler's hash tables.
 std::string serialization_id(std::string_view pickle, const ZipWriter& zip) {
   std::array<char, 41> digits{};
   std::snprintf(digits.data(), digits.size(), "%020" PRIu64 "%020" PRIu64,

@@ -22,7 +22,8 @@ struct PtWriteOptions {
   std::string archive = "archive";  // the folder in the file; torch.save takes the file's name without ending
 };
 
-// The same tensors under the same names make the same bytes. After an error what the sink got is of no use.
+// The same tensors under the same names make the same bytes. After an error the bytes in the sink are of no
+// use.
 [[nodiscard]] Result<void> write_pt(std::span<const TensorSource> tensors, ByteSink& sink,
                                     const PtWriteOptions& options = {});
 

@@ -5,21 +5,22 @@
 
 #include "agent/src/checkpoint/interop/little_endian.h"
 #include "agent/src/checkpoint/interop/quoted.h"
-#include "agent/src/checkpoint/pack/header.h"
-#include "agent/src/checkpoint/pack/header_json.h"
+#include "agent/src/checkpoint/pack/header/header.h"
+#include "agent/src/checkpoint/pack/header/header_json.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::size_t kHeaderAlignment = 8;
 
-// Passes on as many bytes as the tensor has, and no more.
+// Passes on as many bytes as the tensor has, and refuses further ones.
 class BoundedSink final : public ByteSink {
  public:
   BoundedSink(ByteSink& sink, std::uint64_t size_bytes) : sink_(sink), left_bytes_(size_bytes) {}
 
   Result<void> append(std::span<const std::byte> bytes) override {
-    if (bytes.size() > left_bytes_) return Error(ErrorKind::kInvalid, "it hands over more bytes than it has");
+    if (bytes.size() > left_bytes_)
+      return Error(ErrorKind::kInvalid, "it writes more bytes than its type and shape say");
     left_bytes_ -= bytes.size();
     return sink_.append(bytes);
   }
@@ -40,7 +41,7 @@ Result<std::string> header_of(const PackLayout& layout, const SafetensorsMetadat
   json.append((kHeaderAlignment - json.size() % kHeaderAlignment) % kHeaderAlignment, ' ');
   if (json.size() > kHeaderJsonBytesMax)
     return Error(ErrorKind::kInvalid, "the header would have " + std::to_string(json.size()) +
-                                          " bytes, and readers take 100000000; write several files");
+                                          " bytes, and readers take at most 100000000; write several files");
   std::string header;
   put(header, static_cast<std::uint64_t>(json.size()));
   return header + json;
@@ -50,7 +51,7 @@ Result<void> write_tensor(const TensorSource& tensor, std::uint64_t size_bytes, 
   BoundedSink bounded(sink, size_bytes);
   if (auto written = tensor.write(bounded); !written) return written;
   if (bounded.left_bytes() == 0) return {};
-  return Error(ErrorKind::kInvalid, "it hands over " + std::to_string(bounded.left_bytes()) +
+  return Error(ErrorKind::kInvalid, "it writes " + std::to_string(bounded.left_bytes()) +
                                         " bytes less than its " + std::to_string(size_bytes));
 }
 

@@ -1,6 +1,6 @@
 // Plain safetensors files, for other programs: byte for byte what Python's save_file writes for the same
-// tensors, and a strict reader of what others wrote. Our own packs are such files too, with more in them: see
-// agent/src/checkpoint/pack.
+// tensors, and a strict reader of files that others wrote. Ratoon's own packs are safetensors files as well,
+// with additional fields: see agent/src/checkpoint/pack.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@
 
 namespace ratoon::checkpoint {
 
-// Texts that go with the file: {"format": "pt"} is what Hugging Face's readers ask for.
+// Texts in the header of the file: Hugging Face's readers ask for {"format": "pt"}.
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
-// The same tensors under the same names make the same bytes, in whatever order they come. Bytes and text
-// become U8. After an error what the sink got is of no use.
+// The same tensors under the same names make the same bytes, in any order of `tensors`. Bytes and text become
+// U8. After an error the bytes in the sink are of no use.
 [[nodiscard]] Result<void> write_safetensors(std::span<const TensorSource> tensors, ByteSink& sink,
                                              const SafetensorsMetadata& metadata = {});
 
-// Views of the file's bytes, in their order, and no byte of the file is left over. The format has no
-// checksum: flipped bits of data are not seen. Metadata is not looked at.
+// Views of the file's bytes, in their order. They cover every byte after the header. The format has no
+// checksum, so that flipped bits of data are not detected. Metadata is ignored.
 [[nodiscard]] Result<std::vector<TensorView>> read_safetensors(std::span<const std::byte> file);
 
 }  // namespace ratoon::checkpoint

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kDimensionsMax = 64;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
-// Of the last element, from the first one; an error where that is not below `elements`.
+// The index of the last element in the storage. An error if it is not below `elements`.
 Result<std::uint64_t> check_reach(const TensorShape& shape, const TensorShape& strides, std::uint64_t offset,
                                   std::uint64_t elements) {
   std::uint64_t last = offset;
@@ -64,14 +64,14 @@ Result<StoredTensor> StoredTensor::make(ElementType type, TensorShape shape, Ten
   tensor.type_ = type;
   tensor.size_bytes_ = *size_bytes;
   if (*size_bytes == 0) {
-    tensor.run_dimensions_ = shape.size();
+    tensor.contiguous_dimensions_ = shape.size();
   } else {
     const std::uint64_t element_bytes = size_of(type);
     if (auto last = check_reach(shape, strides, offset, storage.size() / element_bytes); !last)
       return last.error();
     tensor.first_ = storage.subspan(offset * element_bytes);
     std::uint64_t run = 1;
-    for (std::size_t i = shape.size(); i-- > 0; ++tensor.run_dimensions_) {
+    for (std::size_t i = shape.size(); i-- > 0; ++tensor.contiguous_dimensions_) {
       if (shape[i] != 1 && strides[i] != run) break;
       run *= shape[i];
     }
@@ -89,12 +89,12 @@ std::span<const std::byte> StoredTensor::bytes() const {
 Result<void> StoredTensor::write(ByteSink& sink) const {
   if (is_contiguous()) return sink.append(bytes());
   Gatherer gatherer(sink);
-  const std::size_t outer = shape_.size() - run_dimensions_;
+  const std::size_t outer = shape_.size() - contiguous_dimensions_;
   TensorShape at(outer, 0);
   std::uint64_t element = 0;
   for (std::size_t moved = 0; moved < outer + 1;) {
     if (auto added = gatherer.add(first_.subspan(element * size_of(type_), run_bytes_)); !added) return added;
-    // The next run: as the digits of a number, the last dimension the fastest.
+    // Go on to the next run as in counting: the last dimension changes fastest.
     for (moved = 1; moved <= outer; ++moved) {
       const std::size_t i = outer - moved;
       element += strides_[i];

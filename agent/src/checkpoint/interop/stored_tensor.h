@@ -1,5 +1,5 @@
-// StoredTensor: a tensor of a foreign file as it lies in its storage, with strides as PyTorch has them.
-// Checked when it is made: every element it names is in its storage.
+// StoredTensor: a tensor of a foreign file in its storage, with strides as in PyTorch. make() checks that
+// every element is in the storage.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@ namespace ratoon::checkpoint {
 
 class StoredTensor {
  public:
-  // Strides and offset count elements. The storage's bytes stay where they are as long as the tensor.
+  // Strides and offset count elements. The storage's bytes must stay valid as long as the tensor.
   [[nodiscard]] static Result<StoredTensor> make(ElementType type, TensorShape shape, TensorShape strides,
                                                  std::uint64_t offset, std::span<const std::byte> storage);
 
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] const TensorShape& shape() const { return shape_; }
-  // Row-major and without holes. Larger than its storage where a stride is 0 (an expanded tensor).
+  // The size of the elements without holes. It is larger than the storage if a stride is 0 (an expanded
+  // tensor).
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
 
-  // Whether the elements lie in the storage row-major and without holes: then bytes() are all there is to
-  // copy.
-  [[nodiscard]] bool is_contiguous() const { return run_dimensions_ == shape_.size(); }
-  // Only where it is contiguous.
+  // Whether the elements are in the storage row-major and without holes. Then bytes() are the whole tensor.
+  [[nodiscard]] bool is_contiguous() const { return contiguous_dimensions_ == shape_.size(); }
+  // Call this only if is_contiguous().
   [[nodiscard]] std::span<const std::byte> bytes() const;
   // Appends the elements row-major and without holes, in pieces of bounded size, contiguous or not.
   [[nodiscard]] Result<void> write(ByteSink& sink) const;
@@ -40,7 +40,8 @@ class StoredTensor {
   TensorShape strides_;
   std::uint64_t size_bytes_ = 0;
   std::span<const std::byte> first_;  // the storage from the first element on
-  std::size_t run_dimensions_ = 0;    // the last ones, that together lie without holes
+  std::size_t contiguous_dimensions_ =
+      0;  // the number of last dimensions without holes between their elements
   std::uint64_t run_bytes_ = 0;
 };
 

@@ -13,9 +13,10 @@ Result<TensorSource> source_of(const TensorView& view) {
   const auto size_bytes = size_bytes_of(view.type, view.shape);
   if (!size_bytes) return size_bytes.error().with_context("tensor " + quoted(view.name));
   if (view.box)
-    return Error(ErrorKind::kInvalid,
-                 "tensor " + quoted(view.name) +
-                     " is a part of a tensor, and files of other programs hold whole ones");
+    return Error(
+        ErrorKind::kInvalid,
+        "tensor " + quoted(view.name) +
+            " is a part of a tensor, and files of other programs hold whole ones; give the whole tensor");
   if (*size_bytes != view.bytes.size())
     return Error(ErrorKind::kInvalid,
                  "tensor " + quoted(view.name) + " has " + std::to_string(view.bytes.size()) +
@@ -33,7 +34,8 @@ Result<std::uint64_t> size_bytes_of(ElementType type, const TensorShape& shape) 
   for (const std::uint64_t length : shape) {
     is_empty = is_empty || length == 0;
     if (length > kMax / size_bytes)
-      return Error(ErrorKind::kInvalid, "the lengths of its shape that are not 0 say over 2^62 bytes");
+      return Error(ErrorKind::kInvalid,
+                   "its shape overflows: the lengths that are not 0 make over 2^62 bytes");
     size_bytes *= std::max<std::uint64_t>(length, 1);
   }
   return is_empty ? 0 : size_bytes;

@@ -1,5 +1,7 @@
-// TensorSource: a tensor that is written into a file of another format, its bytes handed over when their turn
-// comes, so that a state larger than memory can be written.
+// checkpoint/interop/: Files of PyTorch and safetensors. Pure.
+//
+// TensorSource: a tensor to be written into a file of another format. It provides its bytes only when they
+// are written, so that a state larger than memory can be written.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +24,13 @@ struct TensorSource {
   std::function<Result<void>(ByteSink&)> write{};
 };
 
-// The view's bytes stay where they are until the source was written. The view is a whole tensor.
+// The view's bytes must stay valid until the source is written. The view must be a whole tensor.
 [[nodiscard]] Result<TensorSource> source_of(const TensorView& view);
 
-// Bytes that a tensor takes; an error where that is over 2^62.
+// The number of bytes of a tensor. An error if it is over 2^62.
 [[nodiscard]] Result<std::uint64_t> size_bytes_of(ElementType type, const TensorShape& shape);
 
-// Names are UTF-8, and no two are the same.
+// Checks that names are UTF-8 and unique.
 [[nodiscard]] Result<void> check_names(std::span<const TensorSource> tensors);
 
 }  // namespace ratoon::checkpoint

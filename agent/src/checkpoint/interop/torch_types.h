@@ -1,4 +1,4 @@
-// What PyTorch calls the types of elements in its files.
+// PyTorch's names for the types of elements, as in its files.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace ratoon::checkpoint {
 struct TorchType {
   ElementType type;
   std::string_view dtype;    // torch.<dtype>
-  std::string_view storage;  // torch.<storage>; empty: of a type that came later, whose storages are untyped
+  std::string_view storage;  // torch.<storage>; empty: a newer type, whose storages are untyped
 };
 
-// None for bytes and text, which no tensor of PyTorch holds.
+// Empty for bytes and text, which no tensor of PyTorch holds.
 [[nodiscard]] std::optional<TorchType> torch_type_of(ElementType type);
 [[nodiscard]] std::optional<TorchType> torch_type_of_dtype(std::string_view dtype);
 [[nodiscard]] std::optional<TorchType> torch_type_of_storage(std::string_view storage);

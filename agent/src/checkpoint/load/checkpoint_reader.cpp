@@ -4,9 +4,9 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "agent/src/checkpoint/load/on_threads.h"
+#include "agent/src/checkpoint/load/run_in_parallel.h"
 #include "agent/src/checkpoint/pack/boxes.h"
-#include "agent/src/checkpoint/pack/types.h"
+#include "agent/src/checkpoint/pack/header/types.h"
 
 namespace ratoon::checkpoint {
 
@@ -22,7 +22,7 @@ CheckpointReader::CheckpointReader(std::shared_ptr<const Disk> disk, std::vector
 Result<CheckpointReader> CheckpointReader::open(std::shared_ptr<const Disk> disk,
                                                 std::vector<NamedPack> packs, Rank rank,
                                                 const ReadOptions& options) {
-  if (packs.empty()) throw std::invalid_argument("CheckpointReader: a checkpoint has one pack at least");
+  if (packs.empty()) throw std::invalid_argument("CheckpointReader: expected at least one pack");
   CheckpointReader reader(std::move(disk), std::move(packs), rank, options);
   if (auto opened = reader.open_one(reader.own_); !opened) return opened.error();
   if (auto indexed = reader.index_own(); !indexed) return indexed.error();
@@ -31,7 +31,7 @@ Result<CheckpointReader> CheckpointReader::open(std::shared_ptr<const Disk> disk
 
 Result<void> CheckpointReader::open_one(std::size_t pack) {
   if (opened_[pack]) return {};
-  auto opened = look_at_pack(*disk_, packs_[pack].path, packs_[pack].record);
+  auto opened = read_pack_header(*disk_, packs_[pack].path, packs_[pack].record);
   if (!opened) return opened.error();
   opened_[pack] = *std::move(opened);
   return {};
@@ -49,8 +49,8 @@ Result<void> CheckpointReader::index_own() {
 
 Result<void> CheckpointReader::index_all() {
   if (indexed_.size() == packs_.size()) return {};
-  const auto opened = on_threads(packs_.size(), options_.thread_count(),
-                                 [this](std::size_t pack, std::size_t) { return open_one(pack); });
+  const auto opened = run_in_parallel(packs_.size(), options_.thread_count(),
+                                      [this](std::size_t pack, std::size_t) { return open_one(pack); });
   if (!opened) return opened;
   std::vector<IndexedPack> packs;
   for (std::size_t i = 0; i < packs_.size(); ++i) {
@@ -67,7 +67,7 @@ Result<void> CheckpointReader::index_all() {
   return {};
 }
 
-std::vector<Rank> CheckpointReader::ranks_gone_to_this(std::uint32_t world_size) const {
+std::vector<Rank> CheckpointReader::ranks_taken_over(std::uint32_t world_size) const {
   std::vector<Rank> gone;
   if (world_size == 0) return gone;
   for (std::uint64_t rank = std::uint64_t{rank_.value()} + world_size; rank < packs_.size();
@@ -107,11 +107,11 @@ Result<std::optional<CheckpointReader::Form>> CheckpointReader::find(std::string
 Result<CheckpointReader::Amount> CheckpointReader::load(std::span<const TensorSpec> wanted,
                                                         std::span<const std::span<std::byte>> into) {
   if (wanted.size() != into.size())
-    throw std::invalid_argument("CheckpointReader::load: as many places as tensors are expected");
+    throw std::invalid_argument("CheckpointReader::load: expected one destination for each wanted tensor");
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (count_bytes(wanted[i].type, wanted[i].shape) != into[i].size())
-      throw std::invalid_argument("CheckpointReader::load: the place of tensor " + in_quotes(wanted[i].name) +
-                                  " is of another size than the tensor");
+      throw std::invalid_argument("CheckpointReader::load: the destination of tensor " +
+                                  in_quotes(wanted[i].name) + " has another size than the tensor");
     if (auto found = look_up(wanted[i].name); !found) return found.error();
   }
   const auto plan = plan_reads(*index_, wanted, indexed_.size() == 1 ? 0 : rank_.value());
@@ -121,8 +121,9 @@ Result<CheckpointReader::Amount> CheckpointReader::load(std::span<const TensorSp
     packs.push_back({.path = packs_[pack].path, .header = &opened_[pack]->header});
   std::uint64_t bytes_there = 0;
   for (const NamedPack& pack : packs_) bytes_there += pack.record.size_bytes - pack.record.header_bytes;
-  const ReadWay way = choose_way(plan->bytes_wanted, bytes_there, options_.readers);
-  if (auto carried = carry_out(*disk_, packs, *plan, into, way, options_); !carried) return carried.error();
+  const ReadMode way = choose_read_mode(plan->bytes_wanted, bytes_there, options_.readers);
+  if (auto carried = execute_plan(*disk_, packs, *plan, into, way, options_); !carried)
+    return carried.error();
   return Amount{.bytes_wanted = plan->bytes_wanted, .bytes_read = plan->bytes_read};
 }
 

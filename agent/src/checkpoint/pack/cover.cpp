@@ -26,12 +26,13 @@ Error not_covered(const PartIndex& index, const IndexedTensor& tensor, const Til
     holders.append(holders.empty() ? "" : " and in ").append(index.packs()[tensor.parts[i].pack].name);
   }
   const std::string what =
-      fault.times == 0 ? "is in no pack" : "is in " + holders + ", in parts that are not alike";
+      fault.times == 0 ? "is in no pack" : "is in " + holders + ", in parts that overlap and are not copies";
   return Error(ErrorKind::kCorrupted, "the packs do not fit together: element [" + to_text(fault.element) +
                                           "] of tensor " + index.describe(tensor) + ", " + what);
 }
 
-// The part of `part` between begin and end; false: there is none.
+// Stores the intersection of `part` with the box from `begin` to `end` in
+// `from` and `to`; false: it is empty.
 bool clip(const PackedTensor& part, Numbers begin, Numbers end, TensorShape& from, TensorShape& to) {
   for (std::size_t d = 0; d < begin.size(); ++d) {
     from[d] = std::max(begin_of(part, d), begin[d]);

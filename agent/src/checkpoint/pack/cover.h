@@ -1,4 +1,4 @@
-// Whether a checkpoint is whole: a commit needs it, and nobody else can tell.
+// Checks whether the packs of a checkpoint hold every element of its tensors. A commit requires it.
 #pragma once
 
 #include <ratoon/result.h>
@@ -7,12 +7,12 @@
 
 namespace ratoon::checkpoint {
 
-// Every element of every tensor is in exactly one part, or in several that are copies of each other. The
-// error names the tensor, its first element that is missing or doubled, and the packs. O(n log n) in the
-// parts.
+// Succeeds if every element of every tensor is in exactly one part, or in several parts that are copies of
+// each other. The error names the tensor, its first missing or doubled element, and the packs.
+// Takes O(n log n) for n parts.
 [[nodiscard]] Result<void> check_cover(const PartIndex& index);
 
-// The same of one tensor between `begin` and `end`.
+// The same for the elements of one tensor from `begin` to before `end`.
 [[nodiscard]] Result<void> check_cover(const PartIndex& index, const IndexedTensor& tensor,
                                        std::span<const std::uint64_t> begin,
                                        std::span<const std::uint64_t> end);

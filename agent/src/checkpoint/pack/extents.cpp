@@ -5,13 +5,14 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Tensors up to here lie in one extent, so that one thread can hash them alone; for longer ones the blocks at
-// their ends are 1.6 % more to read at most. Two of them and a block are less than an extent: where one is
-// moved to the next extent, the one that the first extent begins with is not cut either.
+// A tensor up to this size lies in one extent, so that one thread can hash it. A longer one is verified by
+// blocks; the blocks at its ends add at most 1.6 %. Two such tensors and a block fit into an extent: if the
+// cut moves one tensor to the next extent, the first tensor of this extent is still whole.
 constexpr std::uint64_t kHashedBytesMax = 4 * 1024 * 1024;
 static_assert(2 * kHashedBytesMax + 3 * kPackBlockBytes < kExtentBytesMax);
 
-// A gap is read rather than skipped where it is a page, or short beside what is read before it.
+// A gap between two ranges is read instead of skipped if it is at most a page, or short
+// compared with the range before it.
 constexpr std::uint64_t kGapBytesAlways = 4096;
 constexpr std::uint64_t kGapBytesMax = 64 * 1024;
 constexpr std::uint64_t kGapShare = 32;
@@ -29,7 +30,7 @@ std::uint64_t block_ceil(std::uint64_t byte, std::uint64_t data_bytes) {
   return std::min(data_bytes, block_floor(byte + kPackBlockBytes - 1));
 }
 
-// The blocks that the rows of a copy touch. A gap that is shorter than a block hides none.
+// The blocks that the rows of a copy touch. A gap shorter than a block cannot skip a whole block.
 class TouchedBlocks {
  public:
   TouchedBlocks(std::span<const CopyLoop> loops, std::uint64_t data_bytes)
@@ -86,8 +87,8 @@ std::uint64_t total(std::span<const Range> ranges) {
   return bytes;
 }
 
-// The ranges that the copies of one tensor need. Small tensors are read whole where their blocks would be
-// more.
+// The ranges that the copies of one tensor need. A small tensor is read whole if its touched
+// blocks have at least as many bytes.
 struct TensorReads {
   std::vector<Range> ranges;
   bool can_be_hashed = false;
@@ -127,15 +128,15 @@ void merge(std::vector<Range>& ranges) {
   ranges.resize(kept);
 }
 
-// Blocks that lie in a range whole, as bytes; none: begin == end.
+// The blocks that lie completely in the range, as bytes. If there are none, begin == end.
 Range whole_blocks(const Range& range, std::uint64_t data_bytes) {
   const std::uint64_t begin = block_ceil(range.begin, data_bytes);
   const std::uint64_t end = range.end == data_bytes ? data_bytes : block_floor(range.end);
   return begin < end ? Range{begin, end} : Range{begin, begin};
 }
 
-// Tensors that are wanted whole and can be hashed, ascending by place; those that the whole blocks of their
-// range contain need no hash.
+// The hashable tensors of the range that need a hash, ascending by position. A tensor inside the whole
+// blocks of the range needs none.
 std::vector<std::uint32_t> hashed_in(const Range& range, std::span<const std::uint32_t> hashable,
                                      const PackLayout& layout) {
   const Range blocks = whole_blocks(range, layout.data_bytes);
@@ -147,7 +148,7 @@ std::vector<std::uint32_t> hashed_in(const Range& range, std::span<const std::ui
   return hashed;
 }
 
-// Where an extent that begins at `begin` ends: with a block, and not inside of a tensor that is hashed.
+// The end of an extent that begins at `begin`: at a block boundary and not inside a hashed tensor.
 std::uint64_t cut(std::uint64_t begin, const Range& range, std::span<const std::uint32_t> hashed,
                   const PackLayout& layout) {
   if (range.end - begin <= kExtentBytesMax) return range.end;
@@ -159,7 +160,7 @@ std::uint64_t cut(std::uint64_t begin, const Range& range, std::span<const std::
   return end;
 }
 
-// Takes from the front what lies before `end`.
+// Removes the leading elements that satisfy `is_before` from the list and returns them.
 template <class T, class IsBefore>
 std::span<const T> take_while(std::span<const T>& list, IsBefore is_before) {
   const auto count = static_cast<std::size_t>(std::ranges::find_if_not(list, is_before) - list.begin());
@@ -191,7 +192,7 @@ class ExtentMaker {
   std::vector<Extent> take() && { return std::move(extents_); }
 
  private:
-  // Copies are sorted by where they begin; long ones reach over several extents.
+  // Copies are sorted by their first byte. A long copy can span several extents.
   void add_copies(Extent& extent) {
     std::erase_if(open_, [&](std::uint32_t i) { return copies_[i].copy.from_end <= extent.begin; });
     for (; next_ < copies_.size() && copies_[next_].copy.from < extent.end; ++next_)
@@ -199,7 +200,7 @@ class ExtentMaker {
     extent.copies = open_;
   }
 
-  // Where hashes vouch for all that is taken, blocks would only repeat it.
+  // If hashes verify all tensors that are copied, blocks would only repeat the check.
   void add_blocks(Extent& extent) const {
     const auto is_hashed = [&](std::uint32_t i) {
       return std::ranges::binary_search(extent.hashed, copies_[i].tensor);

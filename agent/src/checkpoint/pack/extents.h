@@ -1,15 +1,15 @@
-// Which bytes of a pack are read for a list of copies, and what vouches for them.
+// Decides which bytes of a pack are read for a list of copies, and which checksums verify them.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "agent/src/checkpoint/pack/layout.h"
+#include "agent/src/checkpoint/pack/header/layout.h"
 #include "agent/src/checkpoint/pack/read_plan.h"
 
 namespace ratoon::checkpoint {
 
-// Sorts the copies by where they begin. All of them are of this pack.
+// All copies are from this pack. Sorts them by the position of their first byte.
 [[nodiscard]] std::vector<Extent> make_extents(const PackLayout& layout, std::vector<WantedCopy>& copies,
                                                std::span<const CopyLoop> loops);
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "agent/src/checkpoint/pack/boxes.h"
-#include "agent/src/checkpoint/pack/types.h"
+#include "agent/src/checkpoint/pack/header/types.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -17,7 +17,7 @@ Error mixed(const std::string& what) {
   return Error(ErrorKind::kCorrupted, "the packs do not fit together: " + what);
 }
 
-// By where two parts of one tensor begin and how far they go, dimension after dimension.
+// Orders parts of one tensor by begin and length, dimension by dimension.
 std::strong_ordering compare_boxes(const PackedTensor& a, const PackedTensor& b) {
   for (std::size_t d = 0; d < a.shape.size(); ++d) {
     if (const auto order = begin_of(a, d) <=> begin_of(b, d); order != std::strong_ordering::equal)
@@ -38,8 +38,8 @@ const IndexedTensor* PartIndex::find(std::string_view name, const IndexedTensor*
   return entry == numbers_.end() ? nullptr : &tensors_[entry->second];
 }
 
-// The tensor's number for each part, packs in a row. Packs mostly list the same tensors in the same order, so
-// that the tensor after the last one is tried before the table of names.
+// The tensor's number for each part, pack after pack. Most packs list the same tensors in the same order, so
+// the successor of the last tensor is tried before the hash table.
 Result<std::vector<std::uint32_t>> PartIndex::name_parts() {
   std::vector<std::uint32_t> numbers;
   for (const auto& pack : packs_) {
@@ -56,7 +56,7 @@ Result<std::vector<std::uint32_t>> PartIndex::name_parts() {
                      std::string(safetensors_name(part.type)) + " and whole shape " +
                      to_text(whole_shape_of(part)) + " in " + std::string(pack.name) + ", and of type " +
                      std::string(safetensors_name(known->type)) + " and whole shape " +
-                     to_text(*known->whole_shape) + " before it");
+                     to_text(*known->whole_shape) + " in an earlier pack");
       }
       numbers.push_back(static_cast<std::uint32_t>(known - tensors_.data()));
       last = known;
@@ -80,7 +80,7 @@ void PartIndex::order_parts(IndexedTensor& tensor, std::span<TensorPart> parts) 
   }
   for (auto& part : parts) {
     const PackedTensor& place = at(part);
-    const bool is_number = place.shape.empty();  // as if it had one dimension of one element
+    const bool is_number = place.shape.empty();  // treated as one dimension of length 1
     part.begin = is_number ? 0 : begin_of(place, tensor.axis);
     part.end = is_number ? 1 : part.begin + place.shape[tensor.axis];
   }
@@ -106,7 +106,7 @@ Result<void> PartIndex::join_copies(const IndexedTensor& tensor, std::span<Tenso
     const bool are_known = !one.hashes.empty() && !other.hashes.empty();
     if (!are_known || one.hashes[parts[first].tensor] != other.hashes[parts[i].tensor]) {
       return mixed("tensor " + in_quotes(tensor.name) + " is in " + std::string(one.name) + " and in " +
-                   std::string(other.name) + ", and nothing says that the bytes are the same");
+                   std::string(other.name) + ", in parts that are not known to have the same bytes");
     }
     parts[first].copies = static_cast<std::uint32_t>(i - first + 1);
   }
@@ -119,9 +119,10 @@ Result<PartIndex> PartIndex::build(std::vector<IndexedPack> packs) {
   auto numbers = index.name_parts();
   if (!numbers) return numbers.error();
   if (numbers->size() > std::numeric_limits<std::uint32_t>::max())
-    return mixed("there are " + std::to_string(numbers->size()) + " parts of tensors");
+    return mixed("there are " + std::to_string(numbers->size()) +
+                 " parts of tensors, more than an index can hold");
 
-  // Sorted by counting: where the parts of each tensor begin, then each part to its place.
+  // Counting sort: first the offset of each tensor's parts, then each part to its position.
   std::vector<std::size_t> places(index.tensors_.size() + 1);
   for (const std::uint32_t number : *numbers) ++places[number + 1];
   for (std::size_t i = 1; i < places.size(); ++i) places[i] += places[i - 1];

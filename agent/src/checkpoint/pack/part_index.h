@@ -1,4 +1,4 @@
-// Every part of every tensor of a checkpoint, found by name and place.
+// An index of all parts of all tensors of a checkpoint, by name and position.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 #include <ratoon/result.h>
 #include <ratoon/tensor_view.h>
 
-#include "agent/src/checkpoint/pack/layout.h"
+#include "agent/src/checkpoint/pack/header/layout.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::checkpoint {
 
 struct IndexedPack {
-  std::string_view name;  // as messages show it
+  std::string_view name;  // for messages
   const PackLayout* layout = nullptr;
-  std::span<const Hash128> hashes{};  // of its tensors; none: a foreign file
-  bool has_only_boxes = false;        // what has no box belongs to another rank, and is left out
+  std::span<const Hash128> hashes{};  // one per tensor; empty: not a Ratoon pack
+  bool has_only_boxes = false;        // leave out tensors without a box: they are another rank's
 };
 
-// Where a part lies: tensor `tensor` of pack `pack`, by their numbers.
+// The location of a part: tensor number `tensor` of pack number `pack`.
 struct TensorPart {
   std::uint32_t pack = 0;
   std::uint32_t tensor = 0;
-  std::uint32_t copies = 1;  // so many parts from here on are the same box with the same bytes
-  // Along the axis of its tensor, and the furthest that any part up to this one reaches.
+  std::uint32_t copies = 1;  // this many parts from here on have the same box and bytes
+  // The range along IndexedTensor::axis. `reach` is the largest end of all parts up to this one.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint64_t reach = 0;
@@ -38,14 +38,14 @@ struct IndexedTensor {
   std::string_view name;
   ElementType type = ElementType::kUint8;
   const TensorShape* whole_shape = nullptr;
-  std::size_t axis = 0;                 // the dimension that it is cut along most often
-  std::span<const TensorPart> parts{};  // in the order of their begin, copies beside each other
+  std::size_t axis = 0;                 // the dimension with the most cuts
+  std::span<const TensorPart> parts{};  // sorted by begin; copies are neighbours
 };
 
 class PartIndex {
  public:
-  // The layouts and hashes outlive the index. Refuses parts that are not of one tensor: other types, other
-  // whole shapes, one box with other bytes.
+  // The layouts and hashes must outlive the index. Refuses parts of one name that do not belong together:
+  // different types, different whole shapes, or one box with different bytes.
   [[nodiscard]] static Result<PartIndex> build(std::vector<IndexedPack> packs);
 
   PartIndex(PartIndex&&) = default;
@@ -55,19 +55,20 @@ class PartIndex {
   [[nodiscard]] std::span<const IndexedTensor> tensors() const { return tensors_; }
   [[nodiscard]] std::span<const IndexedPack> packs() const { return packs_; }
 
-  // None: no pack has a part of it. Who asks for one tensor after the other hands in the last one.
+  // None: no pack has a part of it. For lookups in the order of a pack, pass the last
+  // result as `last`: it is faster.
   [[nodiscard]] const IndexedTensor* find(std::string_view name, const IndexedTensor* last = nullptr) const;
 
   [[nodiscard]] const PackedTensor& at(const TensorPart& part) const {
     return packs_[part.pack].layout->tensors[part.tensor];
   }
 
-  // Those parts that may hold elements from `begin` to before `end` along the axis, in O(log n) and a walk.
-  // A superset: other dimensions are not looked at.
+  // The parts that may hold elements from `begin` to before `end` along the axis. O(log n). The result may
+  // contain more parts than needed: the other dimensions are not checked.
   [[nodiscard]] static std::span<const TensorPart> parts_between(const IndexedTensor& tensor,
                                                                  std::uint64_t begin, std::uint64_t end);
 
-  // "'w' of shape 8,16, parts of which are in r0.safetensors, r1.safetensors", for messages.
+  // "'w' of shape 8,16, parts of which are in r0.safetensors, r1.safetensors". For messages.
   [[nodiscard]] std::string describe(const IndexedTensor& tensor) const;
 
  private:
@@ -83,11 +84,11 @@ class PartIndex {
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
 };
 
-// Whether the index takes this tensor of the pack for a part.
+// Whether the index contains this tensor of the pack.
 [[nodiscard]] inline bool is_part(const IndexedPack& pack, const PackedTensor& tensor) {
   return tensor.box || !pack.has_only_boxes;
 }
-// Where a part begins in its whole.
+// The first index of the part along a dimension of the whole tensor.
 [[nodiscard]] inline std::uint64_t begin_of(const PackedTensor& part, std::size_t dimension) {
   return part.box ? part.box->begin[dimension] : 0;
 }

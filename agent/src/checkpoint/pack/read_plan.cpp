@@ -6,7 +6,7 @@
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/cover.h"
 #include "agent/src/checkpoint/pack/extents.h"
-#include "agent/src/checkpoint/pack/types.h"
+#include "agent/src/checkpoint/pack/header/types.h"
 #include "base/core/crc32c.h"
 
 namespace ratoon::checkpoint {
@@ -20,7 +20,7 @@ Error refused_read(const TensorSpec& wanted, const std::string& why) {
   return Error(ErrorKind::kInvalid, "tensor " + in_quotes(wanted.name) + " cannot be loaded: " + why);
 }
 
-// Whether the checkpoint has such a tensor, and what is wanted is a part of it.
+// Checks that the checkpoint has the tensor with this type and shape, and that the wanted box lies inside it.
 Result<void> check_wanted(const TensorSpec& wanted, const IndexedTensor& tensor) {
   const TensorShape& whole = wanted.box ? wanted.box->whole_shape : wanted.shape;
   if (layout_rank(wanted.type) != layout_rank(tensor.type) || whole != *tensor.whole_shape) {
@@ -79,7 +79,7 @@ class Planner {
     return own != copies.end() ? *own : copies[reader_ % copies.size()];
   }
 
-  // Copies what the part and the wanted box have in common.
+  // Plans the copy of the intersection of the part and the wanted box.
   void take(const TensorSpec& wanted, const TensorPart& part) {
     const PackedTensor& source = index_.at(part);
     const std::size_t dimensions = wanted.shape.size();
@@ -108,8 +108,8 @@ class Planner {
   const IndexedTensor* last_ = nullptr;
   std::vector<std::vector<WantedCopy>> copies_;  // by pack
   ReadPlan plan_;
-  TensorShape begin_, end_;         // of what is wanted
-  TensorShape common_, from_, to_;  // kept for their memory
+  TensorShape begin_, end_;         // of the wanted box
+  TensorShape common_, from_, to_;  // members, to reuse their memory
 };
 
 Error damaged(const std::string& what) {

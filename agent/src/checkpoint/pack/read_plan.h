@@ -1,10 +1,12 @@
-// What a rank reads of a checkpoint to fill its tensors, whatever the number of ranks that wrote it.
+// checkpoint/pack/: Arithmetic of boxes: which bytes of which packs make up a wanted tensor. Pure.
 //
-//   plan_reads -> for each pack: extents of the file, read in any order and on any thread; for each of them
+// The plan by which a rank reads its tensors from a checkpoint that any number of ranks wrote.
+//
+//   plan_reads -> for each pack: extents of the file, read in any order and on any thread; for each extent
 //   verify_extent, then copy_extent.
 //
-// An extent vouches for itself: parts that are read whole are compared with their XXH3-128 or, where that
-// reads hardly more, like slices by the blocks that they touch.
+// Each extent is verified by itself. Tensors that are read whole are compared with their XXH3-128. Slices,
+// and whole tensors where it adds few bytes, are verified by the blocks that they touch.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +16,7 @@
 
 #include <ratoon/result.h>
 
-#include "agent/src/checkpoint/pack/header.h"
+#include "agent/src/checkpoint/pack/header/header.h"
 #include "agent/src/checkpoint/pack/part_index.h"
 #include "agent/src/checkpoint/pack/strided_copy.h"
 
@@ -24,43 +26,43 @@ inline constexpr std::uint64_t kExtentBytesMax = 16 * 1024 * 1024;
 
 struct WantedCopy {
   StridedCopy copy;          // from the pack's data to the wanted tensor
-  std::uint32_t tensor = 0;  // of the pack
+  std::uint32_t tensor = 0;  // its number in the pack
   std::uint32_t wanted = 0;  // number of the wanted tensor
 };
 
 struct Extent {
-  std::uint64_t begin = 0;  // in the pack's data: the file has it header_bytes later
+  std::uint64_t begin = 0;  // in the pack's data, which begins at header_bytes of the file
   std::uint64_t end = 0;
-  std::uint64_t first_block = 0;  // blocks that lie in it whole and are to be verified
+  std::uint64_t first_block = 0;  // the blocks to verify, all of them inside the extent
   std::uint64_t block_count = 0;
-  std::vector<std::uint32_t> hashed{};  // tensors of the pack that lie in it whole and are to be verified
-  std::vector<std::uint32_t> copies{};  // of PackReads, that take something from it
+  std::vector<std::uint32_t> hashed{};  // tensors to verify, all of them inside the extent
+  std::vector<std::uint32_t> copies{};  // numbers in PackReads::copies of the copies that use it
 };
 
 struct PackReads {
   std::uint32_t pack = 0;
-  std::vector<Extent> extents;  // ascending, apart from each other
+  std::vector<Extent> extents;  // ascending, without overlap
   std::vector<WantedCopy> copies;
 };
 
 struct ReadPlan {
-  std::vector<PackReads> packs;  // ascending; packs that nothing is read from are left out
+  std::vector<PackReads> packs;  // ascending; without packs that are not read
   std::vector<CopyLoop> loops;
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_wanted = 0;
 };
 
-// `reader` is the rank that reads: copies of the same bytes are taken from the pack of that number, and where
-// it has none, each rank begins with another one. Refuses tensors that the checkpoint does not have as they
-// are wanted: by name, type and whole shape; and elements that no pack has.
+// `reader` is the rank that reads. Of several copies of the same bytes it takes the one in the pack of its
+// own number; if there is none there, the choice differs from rank to rank. Refuses tensors whose name, type
+// or whole shape is not in the checkpoint, and elements that no pack has.
 [[nodiscard]] Result<ReadPlan> plan_reads(const PartIndex& index, std::span<const TensorSpec> wanted,
                                           std::uint32_t reader);
 
-// `bytes` are those of the extent. The error names the block or the tensor.
+// `bytes` are the bytes of the extent. The error names the block or the tensor.
 [[nodiscard]] Result<void> verify_extent(const PackHeader& pack, const Extent& extent,
                                          std::span<const std::byte> bytes);
 
-// `destinations` are the wanted tensors' bytes, by number.
+// `destinations` are the bytes of the wanted tensors, by number.
 void copy_extent(const ReadPlan& plan, const PackReads& reads, const Extent& extent,
                  std::span<const std::byte> bytes, std::span<const std::span<std::byte>> destinations);
 

@@ -7,10 +7,10 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// The row that a nest of loops stands at.
-class Odometer {
+// The current row of nested loops.
+class RowCursor {
  public:
-  Odometer(const StridedCopy& copy, std::span<const CopyLoop> loops)
+  RowCursor(const StridedCopy& copy, std::span<const CopyLoop> loops)
       : loops_(loops.subspan(copy.first_loop, copy.loop_count)),
         turns_(loops_.size()),
         from_(copy.from),
@@ -19,8 +19,8 @@ class Odometer {
   std::uint64_t from() const { return from_; }
   std::uint64_t to() const { return to_; }
 
-  // To the first row that ends behind `begin`, of which there is one. From outside in: the least turn whose
-  // last row does.
+  // Moves to the first row that ends after `begin`; there must be one. Goes from the outermost loop inwards
+  // and takes the smallest turn whose last row ends after `begin`.
   void seek(std::uint64_t begin, std::uint64_t row_bytes) {
     std::uint64_t inside = row_bytes;
     for (const auto& loop : loops_) inside += (loop.count - 1) * loop.from_stride;
@@ -33,7 +33,7 @@ class Odometer {
     }
   }
 
-  // False: that was the last row.
+  // False: there is no further row.
   bool advance() {
     for (std::size_t i = loops_.size(); i-- > 0;) {
       from_ += loops_[i].from_stride;
@@ -55,7 +55,7 @@ class Odometer {
 
 }  // namespace
 
-StridedCopy make_copy(std::span<const std::uint64_t> shape, const BoxPlace& from, const BoxPlace& to,
+StridedCopy make_copy(std::span<const std::uint64_t> shape, const BoxLayout& from, const BoxLayout& to,
                       std::uint64_t element_bytes, std::vector<CopyLoop>& loops) {
   StridedCopy copy{.from = from.first_byte, .to = to.first_byte, .row_bytes = element_bytes};
   std::vector<CopyLoop> nest;  // the innermost first
@@ -88,7 +88,7 @@ void copy_rows(const StridedCopy& copy, std::span<const CopyLoop> loops, std::ui
                std::span<const std::byte> bytes, std::span<std::byte> destination) {
   const std::uint64_t end = begin + bytes.size();
   if (copy.from >= end || copy.from_end <= begin) return;
-  Odometer row(copy, loops);
+  RowCursor row(copy, loops);
   row.seek(begin, copy.row_bytes);
   do {
     if (row.from() >= end) return;

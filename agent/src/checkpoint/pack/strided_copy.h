@@ -1,5 +1,4 @@
-// Rows of bytes from a part of a tensor to where someone wants them: what is cut out of one box and put into
-// another one.
+// Copies rows of bytes from one box into another: from a part of a tensor to a destination of another shape.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@
 
 namespace ratoon::checkpoint {
 
-// One level of a nest of loops around a row.
+// One level of the nested loops over the rows.
 struct CopyLoop {
   std::uint64_t count = 0;
   std::uint64_t from_stride = 0;  // bytes
@@ -20,34 +19,33 @@ struct CopyLoop {
   friend bool operator==(const CopyLoop&, const CopyLoop&) = default;
 };
 
-// Rows lie in ascending order on both sides and do not overlap: a stride is never less than what is inside
-// it.
+// Rows ascend on both sides and do not overlap: a stride is never less than the extent of the inner loops.
 struct StridedCopy {
-  std::uint64_t from = 0;  // of the first row
+  std::uint64_t from = 0;  // position of the first row
   std::uint64_t to = 0;
   std::uint64_t row_bytes = 0;
-  std::uint32_t first_loop = 0;  // of a list of loops that many copies share, the outermost first
+  std::uint32_t first_loop = 0;  // in a list of loops that copies share, the outermost first
   std::uint32_t loop_count = 0;
-  std::uint64_t from_end = 0;  // behind the last row
+  std::uint64_t from_end = 0;  // end of the last row
 
   friend bool operator==(const StridedCopy&, const StridedCopy&) = default;
 };
 
-// Where rows of `shape` elements, cut out of `outer`, begin, in bytes.
-struct BoxPlace {
-  std::span<const std::uint64_t> begin;  // in the outer box
+// The position of a block of `shape` elements inside a larger box.
+struct BoxLayout {
+  std::span<const std::uint64_t> begin;  // of the block, in the outer box
   std::span<const std::uint64_t> outer;  // shape
-  std::uint64_t first_byte = 0;          // of the outer box
+  std::uint64_t first_byte = 0;          // position of the outer box
 };
 
-// The copy of `shape` elements between two places, with as few and as long rows as there can be. The shape
-// has no zero. Loops are appended.
-[[nodiscard]] StridedCopy make_copy(std::span<const std::uint64_t> shape, const BoxPlace& from,
-                                    const BoxPlace& to, std::uint64_t element_bytes,
+// The copy of `shape` elements between two positions, with the fewest and longest possible rows. No length is
+// 0. Appends its loops to `loops`.
+[[nodiscard]] StridedCopy make_copy(std::span<const std::uint64_t> shape, const BoxLayout& from,
+                                    const BoxLayout& to, std::uint64_t element_bytes,
                                     std::vector<CopyLoop>& loops);
 
-// Copies what the bytes have of it: `bytes` are those from `begin` on, counted as `from` is. Rows that lie
-// there in part are copied in part.
+// Copies the rows, or parts of rows, that `bytes` contain. `bytes` begin at position `begin`, on
+// the scale of StridedCopy::from.
 void copy_rows(const StridedCopy& copy, std::span<const CopyLoop> loops, std::uint64_t begin,
                std::span<const std::byte> bytes, std::span<std::byte> destination);
 

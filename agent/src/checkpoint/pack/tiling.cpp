@@ -16,16 +16,16 @@ bool is_empty(const BoxList& boxes, std::size_t box) {
   return false;
 }
 
-// How often each element is covered is a function on the grid. Its difference along every dimension is zero
-// but at the corners of boxes, where it is +1 or -1, and two such functions are equal exactly if their
-// differences are. So the corners of the boxes must cancel those of the region; and where, in row-major
-// order, the first does not, nothing before it has a part in the sum that makes the function there: what is
-// left over is by how much that element is covered too often, or too little.
+// The number of boxes that cover an element is a function on the grid. Its mixed difference over all
+// dimensions is zero except at the corners of boxes, where it is +1 or -1. Two such functions are equal
+// exactly if their differences are equal, so the corners of the boxes must cancel those of the region. At the
+// first point in row-major order where they do not cancel, no earlier point contributes to the value of the
+// function. The rest there is the number of boxes by which this element is covered too often or too rarely.
 class Corners {
  public:
   explicit Corners(std::vector<std::size_t> dimensions) : dimensions_(std::move(dimensions)) {}
 
-  // `at(dimension, is_end)` is a side of the box.
+  // `at(dimension, is_end)` returns one side of the box.
   template <class Side>
   void add(Side at, std::int64_t weight) {
     for (std::uint64_t ends = 0; ends < (std::uint64_t{1} << dimensions_.size()); ++ends) {
@@ -35,7 +35,7 @@ class Corners {
     }
   }
 
-  // The first point whose weights do not cancel, and what they leave.
+  // The first point whose weights do not cancel, and their sum.
   struct Rest {
     Numbers point;
     std::int64_t weight;
@@ -64,7 +64,7 @@ class Corners {
     return Numbers(points_).subspan(corner * dimensions_.size(), dimensions_.size());
   }
 
-  std::vector<std::size_t> dimensions_;  // those that any box is cut along
+  std::vector<std::size_t> dimensions_;  // dimensions that any box is cut along
   std::vector<std::uint64_t> points_;
   std::vector<std::int64_t> weights_;
 };
@@ -81,7 +81,7 @@ std::vector<std::size_t> cut_dimensions(const BoxList& boxes, std::span<const st
   return dimensions;
 }
 
-// What nearly all checkpoints are: cut along one dimension, in order.
+// The fast path for most checkpoints: cut along one dimension, in order.
 bool is_row(const BoxList& boxes, std::span<const std::size_t> filled, std::size_t d, std::uint64_t begin,
             std::uint64_t end) {
   for (const std::size_t box : filled) {

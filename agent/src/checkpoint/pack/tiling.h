@@ -1,4 +1,4 @@
-// Whether boxes tile a region: every element in exactly one of them.
+// Checks whether boxes tile a region: every element lies in exactly one box.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace ratoon::checkpoint {
 
-// Boxes of one number of dimensions, in one piece of memory: there may be millions.
+// Boxes of the same number of dimensions, in one allocation: there may be millions.
 class BoxList {
  public:
   explicit BoxList(std::size_t dimensions) : dimensions_(dimensions) {}
 
-  // The box from `begin` to before `end`, with as many numbers each as there are dimensions.
+  // Adds the box from `begin` to before `end`. Both have one number per dimension.
   void add(std::span<const std::uint64_t> begin, std::span<const std::uint64_t> end);
 
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -35,11 +35,11 @@ class BoxList {
 
 struct TilingFault {
   TensorShape element;      // the first one, in row-major order, that is not in exactly one box
-  std::uint64_t times = 0;  // in how many it is
+  std::uint64_t times = 0;  // in how many boxes it is
 };
 
-// None: the boxes tile the region, in which each of them lies. Boxes without elements count for nothing.
-// Exact, in O(n log n) for the dimensions that they are cut along, each of which doubles the work.
+// None: the boxes tile the region. Every box must lie in the region; empty boxes are ignored. The
+// result is exact and takes O(n log n). Each dimension that any box is cut along doubles the work.
 [[nodiscard]] std::optional<TilingFault> find_fault(const BoxList& boxes,
                                                     std::span<const std::uint64_t> region_begin,
                                                     std::span<const std::uint64_t> region_end);

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/src/checkpoint/pack/header.h"
+#include "agent/src/checkpoint/pack/header/header.h"
 #include "agent/src/checkpoint/staging/streaming_copy.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::size_t kPieceBytes = 8 << 20;  // between two looks of who writes it
+constexpr std::size_t kPieceBytes = 8 << 20;  // progress is reported after each
 constexpr std::uint64_t kSampleBytes = 256;
 constexpr std::uint64_t kSamplesATensor = 8;
 
@@ -38,7 +38,7 @@ bool is_same(std::span<const std::byte> a, std::span<const std::byte> b) {
 }  // namespace
 
 void copy_to_image(const PackImage& plan, std::span<const TensorView> tensors, std::span<std::byte> to,
-                   Filling& filling) {
+                   CopyProgress& filling) {
   const std::string header = header_without_sums(plan.layout);
   std::memcpy(to.data(), header.data(), header.size());
   std::uint64_t at = plan.layout.header_bytes;
@@ -48,7 +48,7 @@ void copy_to_image(const PackImage& plan, std::span<const TensorView> tensors, s
       copy_streaming(piece, to.data() + at);
       at += piece.size();
       bytes = bytes.subspan(piece.size());
-      filling.come_to(at);
+      filling.advance_to(at);
     }
   }
 }

@@ -15,9 +15,9 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::uint64_t kHeadBytes = 4096;            // of SlotInfo; the image begins on a page
-constexpr std::uint64_t kHugePageBytes = 2ULL << 20;  // of which memory is given where it can be
+constexpr std::uint64_t kHugePageBytes = 2ULL << 20;  // the preferred size of pages
 
-// Small ones to pages, others to huge ones.
+// Rounds small sizes up to pages, others to huge pages.
 std::uint64_t rounded_up(std::uint64_t bytes) {
   const std::uint64_t to = bytes < kHugePageBytes ? kHeadBytes : kHugePageBytes;
   return (bytes + to - 1) / to * to;
@@ -73,7 +73,7 @@ Result<void> Slab::grow(std::uint64_t image_bytes) {
   unmap();
   const std::uint64_t bytes = rounded_up(kHeadBytes + image_bytes);
   if (fd_.is_open()) {
-    // Emptied first: nobody takes what was in it for what comes.
+    // Empty the file first, so that its old contents are never taken for the new image.
     if (::ftruncate(fd_.get(), 0) != 0 || ::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0 ||
         ::fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
       const int error = errno;
@@ -92,9 +92,9 @@ Result<void> Slab::map(std::uint64_t bytes) {
     return system_error(errno, "mapping " + std::to_string(bytes) + " bytes of staged memory");
   at_ = static_cast<std::byte*>(at);
   bytes_ = bytes;
-  static_cast<void>(::madvise(at, bytes, MADV_DONTFORK));  // a child that maps it would keep its lock
+  static_cast<void>(::madvise(at, bytes, MADV_DONTFORK));  // a forked child that maps it would keep the lock
   static_cast<void>(::madvise(at, bytes, MADV_HUGEPAGE));
-  // A system that does not know it touches pages when they are copied to.
+  // A kernel without MADV_POPULATE_WRITE touches the pages when they are copied to.
   if (::madvise(at, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
     const int error = errno;
     unmap();
@@ -120,7 +120,7 @@ std::optional<SlotInfo> Slab::read_info() const {
 
 void Slab::write_info(const SlotInfo& info) {
   if (at_ == nullptr || !fd_.is_open()) return;
-  // A process that is killed leaves its stores in the order in which it made them.
+  // Keep the order of the stores: if the process is killed, the file has all earlier ones.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const SlotInfoBytes bytes = encode_slot_info(info, home_);
   std::memcpy(at_, bytes.data(), bytes.size());

@@ -1,8 +1,10 @@
-// Slab: the memory of one slot, a page for its SlotInfo and then the image of a pack. Either a file in a
-// memory file system, which outlives the process, or the process's own memory.
+// checkpoint/staging/: The memory that saves are copied to before they are written.
 //
-// All of it is asked for and touched when it grows: a full file system is an error then, not a signal later,
-// and copying into it costs no page faults.
+// Slab: the memory of one slot: a page for its SlotInfo, then the image of a pack. It is a file in a memory
+// file system, which outlives the process, or the process's own memory.
+//
+// grow() allocates and touches all of it. A full file system is therefore an error, not a signal later,
+// and copies cause no page faults.
 #pragma once
 
 #include <cstddef>
@@ -20,25 +22,25 @@ namespace ratoon::checkpoint {
 
 class Slab {
  public:
-  // The process's own memory; nothing of it yet.
+  // Uses the process's own memory; empty at first.
   Slab() = default;
-  // A file of this user's at `path`, made where it is missing, held by this process alone as long as the slab
-  // lives. kConflict: another process holds it.
-  // `home` marks the folder that its images are for: what was left for another one counts as nothing.
+  // Opens or creates a file of this user at `path`, and locks it while the slab lives. kConflict:
+  // another process holds the lock. `home` is the mark of the folder that its images are written to: an
+  // image for another folder is ignored.
   [[nodiscard]] static Result<Slab> open(const std::filesystem::path& path, std::uint64_t home = 0);
   Slab(Slab&& other) noexcept;
   Slab& operator=(Slab&& other) noexcept;
   ~Slab();
 
-  // Makes room for an image of so many bytes. What was in it is gone where it has to grow.
+  // Makes room for an image of this size. If it has to grow, its contents are lost.
   [[nodiscard]] Result<void> grow(std::uint64_t image_bytes);
 
-  [[nodiscard]] std::span<std::byte> image() const;  // all the room there is
-  // What an earlier process left here.
+  [[nodiscard]] std::span<std::byte> image() const;  // the whole room
+  // The SlotInfo that an earlier process left. Empty: there is none that is valid.
   [[nodiscard]] std::optional<SlotInfo> read_info() const;
-  // Nothing where nobody can come back to it.
+  // No effect for own memory, which no later process can read.
   void write_info(const SlotInfo& info);
-  // Gives memory and file back.
+  // Frees the memory and removes the file.
   void discard();
 
  private:

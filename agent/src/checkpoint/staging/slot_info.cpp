@@ -10,10 +10,10 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kMark = 0x37746f6c736e7472;  // "rtnslot7": another layout gets another number
+constexpr std::uint64_t kMark = 0x37746f6c736e7472;  // "rtnslot7": a new layout needs a new number
 constexpr std::size_t kSummedBytes = kSlotInfoBytes - 4;
 
-// Numbers one after the other, little-endian, and texts after their lengths.
+// Writes numbers in little-endian order, and texts after their lengths.
 class Putter {
  public:
   explicit Putter(SlotInfoBytes& bytes) : bytes_(bytes) {}
@@ -31,8 +31,8 @@ class Putter {
   std::size_t at_ = 0;
 };
 
-// A sum that fits is no proof: others may write to the folder. With texts that are no longer than ours all
-// that is read lies within a head.
+// Reads what Putter wrote. A matching checksum is no proof, since other programs can write to the folder. The
+// limits of the texts keep every read inside the bytes.
 class Getter {
  public:
   explicit Getter(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -83,10 +83,10 @@ void put_seed(Putter& to, const std::optional<std::uint64_t>& seed) {
   to.put(seed.value_or(0));
 }
 
-void put_wishes(Putter& to, const PendingWishes& wishes) {
-  to.put(wishes.save ? 1 : 0);
-  to.put(wishes.keep, kReasonBytesMax);
-  to.put(wishes.finish, kReasonBytesMax);
+void put_wishes(Putter& to, const PendingRequests& requests) {
+  to.put(requests.save ? 1 : 0);
+  to.put(requests.keep, kReasonBytesMax);
+  to.put(requests.finish, kReasonBytesMax);
 }
 
 std::optional<EarlyEnd> get_early_end(Getter& from) {
@@ -107,11 +107,11 @@ std::optional<Numerics> get_numerics(Getter& from) {
   return numerics;
 }
 
-PendingWishes get_wishes(Getter& from) {
-  PendingWishes wishes{.save = from.get() != 0};
-  wishes.keep = from.get_text(kReasonBytesMax);
-  wishes.finish = from.get_text(kReasonBytesMax);
-  return wishes;
+PendingRequests get_wishes(Getter& from) {
+  PendingRequests requests{.save = from.get() != 0};
+  requests.keep = from.get_text(kReasonBytesMax);
+  requests.finish = from.get_text(kReasonBytesMax);
+  return requests;
 }
 
 std::optional<std::uint64_t> get_seed(Getter& from) {
@@ -143,7 +143,7 @@ SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home) {
   put_numerics(to, run.numerics);
   put_seed(to, run.seed);
   to.put(run.keep, kReasonBytesMax);
-  put_wishes(to, run.wishes);
+  put_wishes(to, run.requests);
   const std::uint32_t sum = crc32c(std::span(bytes).first(kSummedBytes));
   for (std::size_t i = 0; i < 4; ++i) bytes[kSummedBytes + i] = static_cast<std::byte>(sum >> (8 * i));
   return bytes;
@@ -173,7 +173,7 @@ std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes, std::
   run.numerics = get_numerics(from);
   run.seed = get_seed(from);
   run.keep = from.get_text(kReasonBytesMax);
-  run.wishes = get_wishes(from);
+  run.requests = get_wishes(from);
   if (!from.is_sound()) return std::nullopt;
   info.pack.run = std::move(run);
   return info;

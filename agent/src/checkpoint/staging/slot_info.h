@@ -1,5 +1,5 @@
-// What a slot of staged memory holds, as a value and as the bytes at its head: a process that dies leaves its
-// slots in a file in memory, and the next one reads there what they are.
+// SlotInfo: the state of a slot, as a value and as the bytes at its beginning. A process that dies leaves its
+// slots as files in memory, and the next process reads there what they hold.
 #pragma once
 
 #include <array>
@@ -8,27 +8,27 @@
 #include <optional>
 #include <span>
 
-#include "agent/src/checkpoint/file_names.h"
-#include "agent/src/checkpoint/run_record.h"
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/checkpoint/format/run_record.h"
 
 namespace ratoon::checkpoint {
 
-// kFree -> kFilling -> kStaged -> kWriting -> kFree; back to kStaged where a write is to be tried again.
+// kFree -> kFilling -> kStaged -> kWriting -> kFree; back to kStaged if the write is to be tried again.
 enum class SlotState : std::uint8_t { kFree, kFilling, kStaged, kWriting };
 
 struct StagedPack {
   CheckpointId id{};
   Rank rank{0};
   std::uint32_t world_size = 1;
-  std::uint64_t image_bytes = 0;   // of the file that it becomes, header included
-  std::optional<RunRecord> run{};  // as its receipt has it
+  std::uint64_t image_bytes = 0;   // size of its file, header included
+  std::optional<RunRecord> run{};  // as in its receipt
 
   friend bool operator==(const StagedPack&, const StagedPack&) = default;
 };
 
 struct SlotInfo {
   SlotState state = SlotState::kFree;
-  std::uint64_t generation = 0;  // of its filling; later fillings of any slot have greater ones
+  std::uint64_t generation = 0;  // of its copy; later copies into any slot have greater ones
   StagedPack pack{};
 
   // Whether its image is whole.
@@ -42,10 +42,10 @@ struct SlotInfo {
 inline constexpr std::size_t kSlotInfoBytes = 2048;
 using SlotInfoBytes = std::array<std::byte, kSlotInfoBytes>;
 
-// `home` marks the folder that it is to be written to.
+// `home` is the mark of the folder that the pack is written to.
 [[nodiscard]] SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
-// Nothing where the bytes are not whole, not ours, of another version or for another folder, or say what no
-// run does.
+// Empty if the bytes are damaged, not from Ratoon, of another version or for another folder, or
+// if they have impossible values.
 [[nodiscard]] std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes,
                                                        std::uint64_t home = 0);
 

@@ -4,24 +4,25 @@
 
 namespace ratoon::checkpoint {
 
-Room find_room(const RoomFacts& facts) {
+SlotDecision choose_slot(const SlotFacts& facts) {
   const std::uint64_t own_bytes = facts.free_slot_bytes.value_or(0);
   const std::uint64_t left_bytes =
       facts.budget_bytes -
       std::min(facts.budget_bytes, facts.taken_bytes - std::min(own_bytes, facts.taken_bytes));
   const bool fits = facts.image_bytes <= left_bytes;
-  if (facts.free_slot_bytes) return fits || facts.image_bytes <= own_bytes ? Room::kTake : Room::kNone;
-  if (facts.slots < facts.slots_max && fits) return Room::kAdd;
-  return facts.slots > 0 ? Room::kWait : Room::kNone;
+  if (facts.free_slot_bytes)
+    return fits || facts.image_bytes <= own_bytes ? SlotDecision::kTake : SlotDecision::kNone;
+  if (facts.slots < facts.slots_max && fits) return SlotDecision::kAdd;
+  return facts.slots > 0 ? SlotDecision::kWait : SlotDecision::kNone;
 }
 
-Legacy judge_legacy(const SlotInfo& info, std::uint64_t slab_bytes,
-                    const std::optional<CheckpointId>& newest) {
-  if (info.state == SlotState::kFilling) return Legacy::kDiscard;
-  if (info.pack.image_bytes == 0 || info.pack.image_bytes > slab_bytes) return Legacy::kDiscard;
-  if (info.pack.rank.value() >= info.pack.world_size) return Legacy::kDiscard;
-  if (newest && info.pack.id <= *newest) return Legacy::kDiscard;
-  return info.is_complete() ? Legacy::kFinish : Legacy::kCommit;
+Leftover judge_leftover(const SlotInfo& info, std::uint64_t slab_bytes,
+                        const std::optional<CheckpointId>& newest) {
+  if (info.state == SlotState::kFilling) return Leftover::kDiscard;
+  if (info.pack.image_bytes == 0 || info.pack.image_bytes > slab_bytes) return Leftover::kDiscard;
+  if (info.pack.rank.value() >= info.pack.world_size) return Leftover::kDiscard;
+  if (newest && info.pack.id <= *newest) return Leftover::kDiscard;
+  return info.is_complete() ? Leftover::kFinish : Leftover::kCommit;
 }
 
 bool is_tried_again(std::uint32_t tries, bool has_newer_waiting) {

@@ -1,5 +1,5 @@
-// Decisions about staged memory that need no slot: how much of it there may be, what becomes of what a dead
-// process left, how often a write is tried.
+// Rules for staging memory, as pure functions: when to add a slot, how to treat the slots that a dead process
+// left, and how often to try a write.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +10,34 @@
 
 namespace ratoon::checkpoint {
 
-// What a save finds.
-struct RoomFacts {
-  std::uint64_t image_bytes = 0;   // what has to be staged
+// The facts from which choose_slot() decides.
+struct SlotFacts {
+  std::uint64_t image_bytes = 0;   // of the pack to stage
   std::uint64_t budget_bytes = 0;  // of all slots together
-  std::uint64_t taken_bytes = 0;   // by the slots that there are
+  std::uint64_t taken_bytes = 0;   // by the existing slots
   std::size_t slots = 0;
   std::size_t slots_max = 0;
-  std::optional<std::uint64_t> free_slot_bytes{};  // of the slot that would be taken; none: all are busy
+  std::optional<std::uint64_t> free_slot_bytes{};  // of the next free slot; none: all are busy
 };
-enum class Room {
+enum class SlotDecision {
   kTake,  // the free slot, which may have to grow
   kAdd,   // one more slot
   kWait,  // until one is free
-  kNone,  // and never will be: what is saved is written from where it lies, and training waits for it
+  kNone,  // no slot is possible: training waits while the tensors are written directly
 };
-[[nodiscard]] Room find_room(const RoomFacts& facts);
+[[nodiscard]] SlotDecision choose_slot(const SlotFacts& facts);
 
-enum class Legacy {
-  kFinish,   // write it: nobody else has these bytes
-  kCommit,   // it was written, and its process may have died before the commit
-  kDiscard,  // nothing whole is in it, or nobody needs it
+enum class Leftover {
+  kFinish,   // write it: these are the only bytes of the pack
+  kCommit,   // it was written, but its process may have died before the commit
+  kDiscard,  // it is incomplete, or no longer needed
 };
-// `newest` is the newest checkpoint that is committed. What is not newer than that cannot be resumed from.
-[[nodiscard]] Legacy judge_legacy(const SlotInfo& info, std::uint64_t slab_bytes,
-                                  const std::optional<CheckpointId>& newest);
+// `newest` is the newest committed checkpoint. No run resumes from a pack that is not newer.
+[[nodiscard]] Leftover judge_leftover(const SlotInfo& info, std::uint64_t slab_bytes,
+                                      const std::optional<CheckpointId>& newest);
 
-// A disk that refused once may take it the next time; memory keeps the pack meanwhile. But a newer one that
-// waits for the slot is worth more than a third try.
+// A disk may accept a pack that it refused before, so the slot keeps the pack for another try. But if a newer
+// pack waits for the writer, that one is worth more than a third try.
 inline constexpr std::uint32_t kTriesMax = 3;
 [[nodiscard]] bool is_tried_again(std::uint32_t tries, bool has_newer_waiting);
 

@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// The number of the slot of this state that `is_better` likes most.
+// The number of the best slot in this state, by `is_better`.
 template <class IsBetter>
 std::optional<std::size_t> find_slot(const std::vector<SlotInfo>& slots, SlotState state,
                                      const IsBetter& is_better) {

@@ -1,8 +1,8 @@
-// SlotTable: which slot does what, and which is next. All that decides about slots is here and in
-// slot_rules.h, without memory, threads or time.
+// SlotTable: the state of each slot, and the choice of the next one. All decisions about slots are here and
+// in slot_rules.h, without memory, threads or time.
 //
-// A call that the state of a slot does not allow is a std::logic_error: two owners of one slot would mix two
-// checkpoints.
+// A call that the state of a slot does not allow throws std::logic_error: two owners of one
+// slot would mix two checkpoints.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class SlotTable {
   SlotTable() = default;
   explicit SlotTable(std::size_t count) : slots_(count) {}
 
-  // A slot that a process left behind, in whatever state; what is not complete is free again.
+  // Adds a slot that an earlier process left, in any state. If it is not complete, it becomes free.
   void adopt(const SlotInfo& info);
 
   // The free slot that was used last: its memory is warm. None: all are busy.

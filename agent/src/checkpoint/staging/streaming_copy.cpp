@@ -13,7 +13,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::size_t kLineBytes = 64;
-constexpr std::size_t kBytesMin = 4096;  // less may as well stay in the cache
+constexpr std::size_t kBytesMin = 4096;  // smaller copies may stay in the cache
 
 void copy_line(const std::byte* from, std::byte* to) {
   const auto* const source = reinterpret_cast<const __m128i*>(from);
@@ -36,13 +36,13 @@ void copy_streaming(std::span<const std::byte> from, std::byte* to) {
     std::memcpy(to, from.data(), from.size());
     return;
   }
-  // Lines are written whole: half of one would be read first.
+  // Write whole cache lines: the processor would first read a line that is written in part.
   const std::size_t head = (kLineBytes - reinterpret_cast<std::uintptr_t>(to) % kLineBytes) % kLineBytes;
   std::memcpy(to, from.data(), head);
   std::size_t at = head;
   for (; from.size() - at >= kLineBytes; at += kLineBytes) copy_line(from.data() + at, to + at);
   std::memcpy(to + at, from.data() + at, from.size() - at);
-  _mm_sfence();  // such stores are in no order, not even with the release of a mutex
+  _mm_sfence();  // streaming stores are not ordered, not even by the release of a mutex
 }
 #else
 void copy_streaming(std::span<const std::byte> from, std::byte* to) {

@@ -1,7 +1,7 @@
-// A copy past the processor's cache, for what is read next by a disk and not by a program.
+// A copy that bypasses the processor's cache, for bytes that are read next by a disk and not by the program.
 //
-// memcpy() does that only for blocks that are larger than most of the cache: a GiB in one piece. A state is
-// tensors of some MiB each, and of those it first reads every line that it then overwrites.
+// memcpy() does that only for blocks that are larger than most of the cache, such as 1 GiB. For tensors of
+// some MiB, it first reads every cache line that it then overwrites.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,7 @@
 
 namespace ratoon::checkpoint {
 
-// `to` has room, and does not overlap. Other threads see the bytes once they are handed over as any others
-// are.
+// `to` has room and does not overlap `from`. Other threads see the bytes after the usual synchronization.
 void copy_streaming(std::span<const std::byte> from, std::byte* to);
 
 }  // namespace ratoon::checkpoint

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "agent/src/checkpoint/disk/durable.h"
-#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/format/file_names.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::uint64_t kClaimBytesMax = 4096;
-constexpr int kRacesMax = 100;  // each lost one means that another claim was made
+constexpr int kRacesMax = 100;  // each lost race means that another claim was created
 
 std::string claim_name(std::uint64_t number) {
   std::array<char, 40> text{};
@@ -26,7 +26,7 @@ std::string claim_path(std::uint64_t number) {
   return std::string(kClaims) + "/" + claim_name(number);
 }
 
-// One beyond all that is counted is somebody else's: there would be none after it.
+// A number above the maximum is not from Ratoon: no claim could follow it.
 std::optional<std::uint64_t> parse_claim_name(std::string_view name) {
   std::uint64_t number = 0;
   if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);
@@ -45,7 +45,7 @@ Result<std::vector<std::uint64_t>> list_numbers(const Disk& disk) {
   return numbers;
 }
 
-// False: another made that number first, or a later one, whose owner has swept what we were about to rename.
+// False: another process created this number first, or a later one and then removed our temporary file.
 Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, bool is_released) {
   const auto saved = save_durably(disk, claim_path(number), encode_claim(owner, is_released), owner.start);
   if (saved) return true;
@@ -54,14 +54,15 @@ Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, 
   return saved.error();
 }
 
-// One that was slow may have made a number that was over long before, and tidied away.
+// A slow process may create a number that another process used and removed long before. Check
+// that the number is the newest.
 Result<bool> is_newest(const Disk& disk, std::uint64_t number) {
   const auto numbers = list_numbers(disk);
   if (!numbers) return numbers.error();
   return !numbers->empty() && numbers->back() == number;
 }
 
-// ".c0000000012.txt.0123.tmp": the number that its writer wanted.
+// ".c0000000012.txt.0123.tmp": the number that its writer wanted to create.
 std::optional<std::uint64_t> parse_temporary_claim_name(std::string_view name) {
   constexpr std::string_view kEnding = ".tmp";
   const std::size_t bytes = claim_name(0).size();
@@ -69,10 +70,10 @@ std::optional<std::uint64_t> parse_temporary_claim_name(std::string_view name) {
   return parse_claim_name(name.substr(1, bytes));
 }
 
-// Claims that are over, and what writers left that were killed.
+// Removes older claims, and temporary files of writers that were killed.
 void tidy_before(Disk& disk, std::uint64_t number) {
   const auto entries = list_if_there(disk, kClaims);
-  if (!entries) return;  // what is left says nothing and costs nothing
+  if (!entries) return;  // old claims have no effect
   for (const DiskEntry& entry : *entries) {
     const auto claim = parse_claim_name(entry.name);
     const auto old = claim ? claim : parse_temporary_claim_name(entry.name);
@@ -82,10 +83,9 @@ void tidy_before(Disk& disk, std::uint64_t number) {
 
 Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
   if (by.is_unreadable) {
-    return {ErrorKind::kAlreadyExists,
-            disk.shown(claim_path(by.number)) +
-                " cannot be read, and claims follow it: a job trains here; end it, or give this run another "
-                "name; nothing was changed"};
+    return {ErrorKind::kAlreadyExists, disk.shown(claim_path(by.number)) +
+                                           " cannot be read, and newer claims follow it: a job trains here; "
+                                           "end it, or give this run another name; nothing was changed"};
   }
   if (have_one_uid(newcomer.job, by.owner.job)) {
     return {ErrorKind::kAlreadyExists,
@@ -94,7 +94,7 @@ Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
                 ", of the same identity, as after a folder was copied or reached by another path: end that "
                 "one, or give this run another name; nothing was changed"};
   }
-  const bool is_namesake = kinship(newcomer.job, by.owner.job) == Kinship::kNamesake;
+  const bool is_namesake = relation_of(newcomer.job, by.owner.job) == JobRelation::kNamesake;
   return {ErrorKind::kAlreadyExists,
           disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job + " trains here, and " +
               (is_namesake ? "it is still alive, while this job of the same name is " + newcomer.job +
@@ -103,15 +103,15 @@ Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
               "or give this run another name; nothing was changed"};
 }
 
-// It passes: no claim of this process was lost by it, and nothing was asked wrongly.
+// A retry may succeed: this process has lost no claim and has not requested anything wrong.
 Error change_all_the_time(const Disk& disk) {
   return {ErrorKind::kUnavailable,
           "the claims in " + disk.shown(kClaims) + " change all the time: start this run again"};
 }
 
-// False: a race was lost.
+// False: another process was faster.
 Result<bool> take_number(Disk& disk, std::uint64_t number, const Owner& owner) {
-  if (auto made = make_folders(disk, kClaims, Lasts::kPowerCuts); !made) return made.error();
+  if (auto made = make_folders(disk, kClaims, Durability::kPowerCuts); !made) return made.error();
   const auto created = create_claim(disk, number, owner, false);
   if (!created || !*created) return created;
   const auto is_ours = is_newest(disk, number);
@@ -134,17 +134,17 @@ Error lost_to(const Disk& disk, const std::optional<ClaimNote>& now) {
                                     " now, and not to this process any more: it stops writing here"};
 }
 
-// `may_be_refused`: whether the claim of that number, where the disk refuses to read it, is one that cannot
-// be read and not an error.
-Result<std::optional<ClaimNote>> look_at_newest(const Disk& disk,
-                                                const std::function<bool(std::uint64_t)>& may_be_refused) {
+// `may_be_refused` decides about a claim that the disk fails to read: true counts it as
+// unreadable, false returns the error.
+Result<std::optional<ClaimNote>> read_newest_claim(const Disk& disk,
+                                                   const std::function<bool(std::uint64_t)>& may_be_refused) {
   for (int i = 0; i < kRacesMax; ++i) {
     const auto numbers = list_numbers(disk);
     if (!numbers) return numbers.error();
     if (numbers->empty()) return std::optional<ClaimNote>();
     const std::string path = claim_path(numbers->back());
     const auto text = read_file_twice(disk, path, [&] { return read_whole(disk, path, kClaimBytesMax); });
-    if (!text && text.error().kind() == ErrorKind::kNotFound) continue;  // renewed and tidied since the list
+    if (!text && text.error().kind() == ErrorKind::kNotFound) continue;  // renewed and removed since the list
     const bool is_refused = !text && text.error().kind() == ErrorKind::kIo && may_be_refused(numbers->back());
     const bool is_damaged = !text && text.error().kind() == ErrorKind::kCorrupted;
     if (!text && !is_damaged && !is_refused) return text.error();
@@ -161,12 +161,12 @@ Result<void> confirm_claim(const Disk& disk, const Owner& owner) {
   const auto now = newest_claim(disk);
   if (!now) return now.error();
   const bool is_ours =
-      *now && ((*now)->is_unreadable || kinship(owner.job, (*now)->owner.job) == Kinship::kSame);
+      *now && ((*now)->is_unreadable || relation_of(owner.job, (*now)->owner.job) == JobRelation::kSame);
   return is_ours ? Result<void>() : lost_to(disk, *now);
 }
 
 Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
-  return look_at_newest(disk, [](std::uint64_t) { return false; });
+  return read_newest_claim(disk, [](std::uint64_t) { return false; });
 }
 
 bool may_clean_up(const Disk& disk, const Owner& owner) {
@@ -177,28 +177,30 @@ bool may_clean_up(const Disk& disk, const Owner& owner) {
 
 Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                           const Clock& clock, const Pause& pause, SeenClaim& seen) {
-  auto taken = contend(std::move(disk), std::move(owner), times, clock, pause, seen, Company::kIsReplaced);
+  auto taken =
+      contend(std::move(disk), std::move(owner), times, clock, pause, seen, SameJobClaim::kIsReplaced);
   if (!taken) return taken.error();
   return *std::move(*taken);
 }
 
 Result<std::optional<Claim>> Claim::enter(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                                           const Clock& clock, const Pause& pause, SeenClaim& seen) {
-  return contend(std::move(disk), std::move(owner), times, clock, pause, seen, Company::kIsEnough);
+  return contend(std::move(disk), std::move(owner), times, clock, pause, seen, SameJobClaim::kIsEnough);
 }
 
 Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                                             const Clock& clock, const Pause& pause, SeenClaim& seen,
-                                            Company company) {
+                                            SameJobClaim same_job_claim) {
   const Timestamp began = clock.now();
   ClaimWatch watch;
   std::uint64_t raced_after = kNumberMax;
   for (int races = 0; races < kRacesMax;) {
-    // A sector that cannot be read stays so, and the place would be lost with it.
-    auto now = look_at_newest(*disk, [](std::uint64_t) { return true; });
+    // A bad sector stays unreadable. Count such a claim as unreadable, or the
+    // place could never be taken again.
+    auto now = read_newest_claim(*disk, [](std::uint64_t) { return true; });
     if (!now) return now.error();
     const bool is_of_the_job = *now && is_held_by_job(**now, owner);
-    if (is_of_the_job && company == Company::kIsEnough) return std::optional<Claim>();
+    if (is_of_the_job && same_job_claim == SameJobClaim::kIsEnough) return std::optional<Claim>();
     const Timestamp at = clock.now();
     const std::uint64_t newest = *now ? (*now)->number : 0;
     if (newest != seen.number) seen = {.number = newest, .since = at};
@@ -208,27 +210,28 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
     if (verdict == ClaimVerdict::kRefuse) return occupied(*disk, **now, owner);
     if (verdict == ClaimVerdict::kWatch) {
       if (!pause(times.look))
-        return Error(ErrorKind::kCancelled, "waiting for " + disk->shown(kClaims) + " was given up");
+        return Error(ErrorKind::kCancelled, "the wait for " + disk->shown(kClaims) + " was cancelled");
       continue;
     }
     const auto created = take_number(*disk, newest + 1, owner);
     if (!created) return created.error();
     if (*created) return std::optional(Claim(std::move(disk), std::move(owner), newest + 1));
-    // Processes of one job that take a place one after the other are no quarrel, however many they are.
+    // Processes of one job that take a place one after the other do not count
+    // as races, however many they are.
     if (!is_of_the_job || newest == std::exchange(raced_after, newest)) ++races;
   }
   return change_all_the_time(*disk);
 }
 
 Result<void> Claim::write_next(bool is_released) {
-  const auto now = look_at_newest(*disk_, [this](std::uint64_t number) { return number == number_; });
+  const auto now = read_newest_claim(*disk_, [this](std::uint64_t number) { return number == number_; });
   if (!now) return now.error();
-  // One that is damaged under the number that this process made is its own.
+  // A damaged claim with the number that this process created is its own.
   const bool is_ours =
       *now && ((*now)->owner == owner_ || ((*now)->is_unreadable && (*now)->number == number_));
   const Error lost = lost_to(*disk_, *now);
   if (!is_ours) return lost;
-  // Ours, but not the number that is known here: a reply was lost on the way.
+  // The newest claim is ours, but may have a higher number than number_: the reply to its creation was lost.
   const std::uint64_t next = std::max((*now)->number, number_) + 1;
   const auto created = create_claim(*disk_, next, owner_, is_released);
   if (!created) return created.error();

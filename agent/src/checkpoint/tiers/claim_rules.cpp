@@ -11,7 +11,8 @@ struct JobName {
   std::string_view uid;  // empty: it has none
 };
 
-// The place of a run that is in no pod may have " of " in it, and then a space behind that.
+// Outside of pods the name has a path, which may contain " of ". If a space follows after the
+// last " of ", the rest is no UID.
 JobName parse_job(std::string_view job) {
   const std::size_t at = job.rfind(kOf);
   if (at == std::string_view::npos) return {.name = job, .uid = {}};
@@ -20,7 +21,7 @@ JobName parse_job(std::string_view job) {
   return {.name = job.substr(0, at), .uid = uid};
 }
 
-// "/data/runs/digits on here", "s3://bucket/runs/digits on here", and no "team-a/digits".
+// True for "/data/runs/digits on here" and "s3://bucket/runs/digits on here", false for "team-a/digits".
 bool is_place(std::string_view name) {
   return name.starts_with('/') || name.find("://") != std::string_view::npos;
 }
@@ -30,7 +31,7 @@ std::string_view folder_named_in(std::string_view place) {
   return place.substr(0, place.rfind(" on "));
 }
 
-// "value" of the line "name value\n" at the beginning of the text, which it takes away.
+// Removes the line "name value\n" from the beginning of the text and returns "value".
 std::optional<std::string> take_line(std::string_view& text, std::string_view name) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos || !text.starts_with(name) || end <= name.size() ||
@@ -47,17 +48,17 @@ std::string job_text(const std::string& name, const std::string& uid) {
   return uid.empty() ? name : name + std::string(kOf) + uid;
 }
 
-Kinship kinship(std::string_view job, std::string_view other) {
+JobRelation relation_of(std::string_view job, std::string_view other) {
   const JobName a = parse_job(job);
   const JobName b = parse_job(other);
   const bool are_places = is_place(a.name) && is_place(b.name);
   if (a.name != b.name) {
     const bool is_other_host = are_places && !a.uid.empty() && a.uid == b.uid;
-    return is_other_host && folder_named_in(a.name) == folder_named_in(b.name) ? Kinship::kNamesake
-                                                                               : Kinship::kOther;
+    return is_other_host && folder_named_in(a.name) == folder_named_in(b.name) ? JobRelation::kNamesake
+                                                                               : JobRelation::kOther;
   }
-  if (a.uid.empty() || b.uid.empty() || a.uid == b.uid) return Kinship::kSame;
-  return are_places ? Kinship::kOther : Kinship::kNamesake;
+  if (a.uid.empty() || b.uid.empty() || a.uid == b.uid) return JobRelation::kSame;
+  return are_places ? JobRelation::kOther : JobRelation::kNamesake;
 }
 
 bool have_one_uid(std::string_view job, std::string_view other) {
@@ -66,16 +67,17 @@ bool have_one_uid(std::string_view job, std::string_view other) {
 }
 
 bool is_held_by_job(const ClaimNote& note, const Owner& owner) {
-  return !note.is_released && !note.is_unreadable && kinship(owner.job, note.owner.job) == Kinship::kSame;
+  return !note.is_released && !note.is_unreadable &&
+         relation_of(owner.job, note.owner.job) == JobRelation::kSame;
 }
 
 ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen, const ClaimTimes& times) {
   if (!seen.now || seen.now->is_released) return ClaimVerdict::kTake;
-  const Kinship to_owner =
-      seen.now->is_unreadable ? Kinship::kOther : kinship(newcomer.job, seen.now->owner.job);
-  if (to_owner == Kinship::kSame || seen.silent >= times.lease) return ClaimVerdict::kTake;
+  const JobRelation to_owner =
+      seen.now->is_unreadable ? JobRelation::kOther : relation_of(newcomer.job, seen.now->owner.job);
+  if (to_owner == JobRelation::kSame || seen.silent >= times.lease) return ClaimVerdict::kTake;
   const bool has_shown_life = seen.first && seen.first->number != seen.now->number;
-  const Duration borne = to_owner == Kinship::kNamesake ? times.farewell : Duration(0);
+  const Duration borne = to_owner == JobRelation::kNamesake ? times.namesake_wait : Duration(0);
   return has_shown_life && seen.watched >= borne ? ClaimVerdict::kRefuse : ClaimVerdict::kWatch;
 }
 

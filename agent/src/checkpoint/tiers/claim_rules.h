@@ -1,11 +1,13 @@
-// Whose claim it is, and what it means to who comes next. Looks at no clock or file; claim.h does.
+// The rules for claims: which job owns one, and whether a newcomer may take the place. Reads no
+// clock and no file; claim.h does.
 //
-// A job has a name and a UID, which is drawn: "team-a/digits of 6f1c...". The UID alone tells two jobs apart;
-// the name is for people, and for agents that wrote none. A namesake, of the same name in a cluster with
-// another UID, is a job that was made anew after the owner was deleted, or one of another cluster. Which of
-// them cannot be told; but the first one's processes end soon. Outside of clusters a name is a place and a
-// host, which two jobs may share: there another UID is another job. A UID lies in a file there, and is copied
-// with it: one UID in two places is two jobs, and on two hosts it may be one that is moving.
+// A job has a name and a random UID: "team-a/digits of 6f1c...". Only the UID distinguishes two jobs. The
+// name is for people, and for claims of older agents, which wrote no UID. In a cluster, a namesake is a job
+// with the same name and another UID. It was created again after the owner was deleted, or it belongs to
+// another cluster. These cases cannot be distinguished, but in the first case the old processes end soon.
+// Outside of clusters a name is a place and a host, which two jobs may share: there another UID means another
+// job. There the UID lies in a file and is copied with it: one UID in two places means two jobs, and on two
+// hosts it may mean one job that moves.
 #pragma once
 
 #include <cstdint>
@@ -20,44 +22,43 @@
 namespace ratoon::checkpoint {
 
 struct Owner {
-  std::string job;    // who trains, over all its restarts: see job_text(); printable ASCII
-  std::string start;  // this start of it, drawn anew each time
+  std::string job;    // the same over all restarts: see job_text(); printable ASCII
+  std::string start;  // this start of the job; random
 
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 
-// "team-a/digits of 6f1c..."; without a UID the name alone. One text, and not two lines of the claim: agents
-// that know no UIDs read it, see that the place is another's now, and stop. The UID has no spaces.
+// "team-a/digits of 6f1c..."; without a UID only the name. The UID has no spaces. It is one text, not two
+// lines of the claim: older agents, which know no UIDs, then see another owner and stop.
 [[nodiscard]] std::string job_text(const std::string& name, const std::string& uid);
 
-// Pure. One job has one name and one UID. A UID that one of the two does not have is no difference: older
-// agents write none.
-enum class Kinship { kSame, kNamesake, kOther };
-[[nodiscard]] Kinship kinship(std::string_view job, std::string_view other);
-// Of which only one job's processes should have it.
+// Pure. One job has one name and one UID. A missing UID matches any UID, since older agents write none.
+enum class JobRelation { kSame, kNamesake, kOther };
+[[nodiscard]] JobRelation relation_of(std::string_view job, std::string_view other);
+// Whether both have the same UID, which only processes of one job should have.
 [[nodiscard]] bool have_one_uid(std::string_view job, std::string_view other);
 
 struct ClaimNote {
   std::uint64_t number = 0;
   Owner owner{};
   bool is_released = false;
-  // Nobody can tell whose it is, as after a power cut: an owner that is alive makes the next claim.
+  // Its owner is unknown, for example after a power cut. An owner that is alive creates the next claim.
   bool is_unreadable = false;
 
   friend bool operator==(const ClaimNote&, const ClaimNote&) = default;
 };
 
-// Whether a process of the owner's job holds it, this or another.
+// Whether any process of the owner's job holds the claim.
 [[nodiscard]] bool is_held_by_job(const ClaimNote& note, const Owner& owner);
 
 struct ClaimTimes {
-  Duration lease{std::chrono::seconds(30)};  // renewed at least three times within
-  Duration look{std::chrono::seconds(1)};    // while watching
-  // How long a namesake may still show signs of life: its processes end with their grace period.
-  Duration farewell{std::chrono::minutes(5)};
+  Duration lease{std::chrono::seconds(30)};  // renewed at least three times per lease
+  Duration look{std::chrono::seconds(1)};    // between two reads while watching
+  // How long a namesake may still renew its claim: its processes end within their grace period.
+  Duration namesake_wait{std::chrono::minutes(5)};
 };
 
-// What a newcomer saw of a place.
+// The observations of a newcomer.
 struct ClaimWatch {
   std::optional<ClaimNote> first{};
   std::optional<ClaimNote> now{};
@@ -66,8 +67,8 @@ struct ClaimWatch {
 };
 
 enum class ClaimVerdict { kTake, kWatch, kRefuse };
-// Pure. Another job that is alive keeps its place, and so does a namesake that is still alive after its
-// farewell; the same job's earlier start never stands in the way of the next.
+// Pure. Another job that is alive keeps its place. So does a namesake that is still alive after its
+// namesake_wait. An earlier start of the same job never blocks the next one.
 [[nodiscard]] ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen,
                                        const ClaimTimes& times);
 

@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr int kPointerDepthMax = 2;
 constexpr std::string_view kUp = "../";
 
-// Whose pack "../packs/a0003/s0000001200/r0002.safetensors" is.
+// The checkpoint of a pack path such as "../packs/a0003/s0000001200/r0002.safetensors".
 std::optional<CheckpointId> id_in_target(const fs::path& target) {
   if (!target.has_parent_path()) return std::nullopt;
   const fs::path step_folder = target.parent_path();
@@ -45,8 +45,8 @@ std::optional<Pointer> read_pointer(std::string_view text) {
   return pointer;
 }
 
-// What is no pointer of ours, or cannot be read, is replaced: it is a hint.
-std::optional<CheckpointId> id_in_pointer(const StoreDisk& store, const std::string& name) {
+// Empty if the object is not a pointer, or cannot be read. It is then replaced, since it is only a hint.
+std::optional<CheckpointId> id_in_pointer(const ObjectStoreDisk& store, const std::string& name) {
   const auto text = read_whole(store, name, kPointerBytesMax);
   const auto pointer = text ? read_pointer(*text) : std::nullopt;
   return pointer ? std::optional(pointer->id) : std::nullopt;
@@ -60,7 +60,7 @@ bool is_pack_of(const CheckpointId& id, const std::string& path) {
 
 }  // namespace
 
-Result<void> point_latest(StoreDisk& store, const std::string& name, const Latest& latest) {
+Result<void> point_latest(ObjectStoreDisk& store, const std::string& name, const Latest& latest) {
   if (auto checked = check_path(name); !checked) return checked;
   const auto there = id_in_pointer(store, name);
   if (there && *there > latest.id) return {};
@@ -93,7 +93,7 @@ Result<void> point_latest(const fs::path& run_folder, const std::string& name, c
   const fs::path target =
       (run_folder / pack_path(latest.id, latest.rank)).lexically_relative(link.parent_path());
   const fs::path temporary = run_folder / temporary_path(name, mark);
-  fs::remove(temporary, code);  // of an earlier call of this process that failed
+  fs::remove(temporary, code);  // an earlier call of this process may have left it
   fs::create_symlink(target, temporary, code);
   if (code) return system_error(code.value(), "linking " + temporary.string());
   fs::rename(temporary, link, code);

@@ -1,11 +1,10 @@
-// `latest`: a hint for people and scripts where the newest checkpoint is. Nothing of ours reads it to resume:
-// it may be missing, old, or point to what was retired.
+// `latest`: a hint for people and scripts: the location of the newest checkpoint. Ratoon does not read it to
+// resume: it may be missing, old, or point to a retired checkpoint.
 //
 // In a folder it is a relative link to the rank's pack, which any reader of safetensors opens. In a store it
 // is a small object, replaced as a whole:
 //   {"attempt": 3, "step": 1200, "manifest": "manifests/...", "digest": "...", "pack": "packs/..."}
-// There is no moment at which it is not there, and a late writer of an older checkpoint does not turn it
-// back.
+// Replacing it is atomic. A late writer of an older checkpoint does not replace a newer one.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,8 @@
 
 #include <ratoon/result.h>
 
-#include "agent/src/checkpoint/file_names.h"
-#include "agent/src/checkpoint/tiers/store_disk.h"
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/checkpoint/tiers/stores/object_store_disk.h"
 #include "base/contract/messages.h"
 
 namespace ratoon::checkpoint {
@@ -28,14 +27,15 @@ struct Latest {
   Rank rank{0};
 };
 
-// `name` is one that expand_name() gave, below the run's place.
-[[nodiscard]] Result<void> point_latest(StoreDisk& store, const std::string& name, const Latest& latest);
+// `name` comes from expand_name() and is relative to the run's place.
+[[nodiscard]] Result<void> point_latest(ObjectStoreDisk& store, const std::string& name,
+                                        const Latest& latest);
 
-// `mark` names this process in the temporary link. Something that is not a link is a person's own and stays.
+// `mark` names this process in the temporary link. Anything that is not a link belongs to the user and stays.
 [[nodiscard]] Result<void> point_latest(const std::filesystem::path& run_folder, const std::string& name,
                                         const Latest& latest, std::string_view mark);
 
-// Which pack a link called `name`, or a pointer, leads to, if point_latest() may have made it; else nothing.
+// The pack that a link called `name`, or a pointer, leads to. Empty: point_latest() cannot have made it.
 [[nodiscard]] std::optional<std::string> pack_in_link(const std::string& name,
                                                       const std::filesystem::path& target);
 [[nodiscard]] std::optional<std::string> pack_in_pointer(std::string_view text);

@@ -1,5 +1,5 @@
-// Checkpoints that a run gives up, since it begins anew under its old name or goes back by hand: they are set
-// aside, never deleted.
+// Sets aside checkpoints that a run gives up, because it begins anew under its old name or is
+// rolled back. They are never deleted.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,21 @@
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/disk/disk.h"
-#include "agent/src/checkpoint/rollback.h"
+#include "agent/src/checkpoint/format/rollback.h"
 #include "base/contract/messages.h"
 
 namespace ratoon::checkpoint {
 
-// Moves every manifest of the run to aside/, so that none of its checkpoints exists any more; packs stay
-// where they are, and nobody sweeps them: moved back by hand, a manifest is a checkpoint again. The oldest
-// goes first, so that a start that is cut off and not repeated still resumes the newest. How many were moved.
-// With `before`: only what older attempts left. Records of rollbacks go last: what they gave up never comes
-// back.
+// Moves every manifest of the run to aside/, so that none of its checkpoints exists any more. Packs stay
+// where they are and are not swept: if a manifest is moved back by hand, its checkpoint exists again. The
+// oldest is moved first, so that a start that is interrupted and not repeated still resumes from the newest.
+// Rollback records are moved last, so that what they gave up never returns. With `before`: moves only files
+// of older attempts. Returns the number of moved manifests.
 [[nodiscard]] Result<std::uint64_t> set_lineage_aside(Disk& disk, std::string_view mark,
                                                       std::optional<Attempt> before = {});
 
-// The same of what rollbacks gave up. It is no checkpoint since they were recorded; this is for people, and
-// for readers that know of none.
+// The same for checkpoints that rollbacks gave up. They are ignored from the moment at which the rollback
+// was recorded. They are moved for people, and for readers that do not know rollback records.
 [[nodiscard]] Result<std::uint64_t> set_rolled_back_aside(Disk& disk, std::span<const Rollback> in_force,
                                                           std::string_view mark);
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/commit/inventory.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -18,12 +18,13 @@ Result<CheckpointId> newest_in(const Disk& disk) {
                      ": name the folder of a run, which has the run's name, or one of its manifests");
   }
   return Error(ErrorKind::kCorrupted, "there are " + std::to_string(found->damaged.size()) +
-                                          " checkpoints in " + manifests + " and none is good");
+                                          " checkpoints in " + manifests +
+                                          " and none is good; name another run or checkpoint");
 }
 
 }  // namespace
 
-LoadPlace parse_load_path(std::string_view path) {
+LoadLocation parse_load_path(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   const std::size_t slash = path.rfind('/');
   if (slash != std::string_view::npos) {
@@ -37,12 +38,13 @@ LoadPlace parse_load_path(std::string_view path) {
 }
 
 Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& options,
-                                  const SeeFolders& folders) {
-  const LoadPlace place = parse_load_path(path);
+                                  const FolderWrapper& folders) {
+  const LoadLocation place = parse_load_path(path);
   auto store = objects::open_store(place.uri, options);
   if (!store) return store.error().with_context("opening the load path");
-  LoadSource source{
-      .disk = see_store(std::make_shared<StoreDisk>(*std::move(store)), folders), .id = {}, .manifest = {}};
+  LoadSource source{.disk = wrap_store(std::make_shared<ObjectStoreDisk>(*std::move(store)), folders),
+                    .id = {},
+                    .manifest = {}};
   const auto id = place.id ? Result<CheckpointId>(*place.id) : newest_in(*source.disk);
   if (!id) return id.error().with_context("looking for weights in the load path");
   auto sealed = read_manifest(*source.disk, *id);

@@ -1,8 +1,10 @@
-// load_path: what a run begins with that has no checkpoint of its own yet: another run's, in a folder, in a
-// store or on a web server. It is only ever read.
+// load_path: the checkpoint from which a run begins that has none of its own. It is another run's, in a
+// folder, in a store or on a web server, and is only read.
 //
 //   "/data/runs/pretrained", "s3://bucket/runs/pretrained"                   that run's newest checkpoint
-//   "https://host/runs/pretrained/manifests/s0000001200.a0003.json"          that one; so on the others, too
+//   "https://host/runs/pretrained/manifests/s0000001200.a0003.json"          that checkpoint
+//
+// A path of a folder or a store may also name a manifest.
 #pragma once
 
 #include <memory>
@@ -13,8 +15,8 @@
 #include <ratoon/result.h>
 #include <ratoon/store_options.h>
 
-#include "agent/src/checkpoint/pack_reader.h"
-#include "agent/src/checkpoint/tiers/store_disk.h"
+#include "agent/src/checkpoint/load/pack_reader.h"
+#include "agent/src/checkpoint/tiers/stores/object_store_disk.h"
 
 namespace ratoon::checkpoint {
 
@@ -24,19 +26,19 @@ struct LoadSource {
   Manifest manifest;
 };
 
-// The place that a path names, and the checkpoint in it: nothing for its newest one.
-struct LoadPlace {
+// The place that a path names, and the checkpoint in it. Without `id`: the newest one.
+struct LoadLocation {
   std::string uri;
   std::optional<CheckpointId> id{};
 };
-[[nodiscard]] LoadPlace parse_load_path(std::string_view path);
+[[nodiscard]] LoadLocation parse_load_path(std::string_view path);
 
-// kNotFound: there is no checkpoint; kCorrupted: there are some, and the named (or none) is good. Nothing is
-// begun from nothing where weights were asked for.
+// kNotFound: there is no checkpoint. kCorrupted: the named checkpoint is damaged, or all are. A run for which
+// weights were requested must not begin without them.
 [[nodiscard]] Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& options,
-                                                const SeeFolders& folders = {});
+                                                const FolderWrapper& folders = {});
 
-// What the rank of that number modulo that run's world saved.
+// The tensors that rank (`rank` modulo the size of that run's world) saved.
 [[nodiscard]] Result<LoadedTensors> load_rank(const LoadSource& source, Rank rank);
 
 }  // namespace ratoon::checkpoint

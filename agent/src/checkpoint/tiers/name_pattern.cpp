@@ -101,7 +101,7 @@ bool may_give(std::string_view pattern, std::string_view name, const std::string
   const auto gives_rest = [&](std::size_t taken) { return may_give(rest, name.substr(taken), run_name); };
   if (placeholder == kRunName) return name.starts_with(run_name) && gives_rest(run_name.size());
   if (placeholder == kTimestamp) return begins_with_time(name) && gives_rest(kTimeBytes);
-  // Where a digit follows in the pattern it is not clear where the number ends.
+  // If a digit follows in the pattern, the end of the number is ambiguous: try each length.
   for (std::size_t digits = 1; digits <= name.size() && is_digit(name[digits - 1]); ++digits)
     if (gives_rest(digits)) return true;
   return false;

@@ -28,22 +28,22 @@ Result<void> add(ById& complete, std::span<const TierInventory> tiers, std::size
   return {};
 }
 
-std::string ways_on(const TieredInventory& inventory, bool can_overwrite) {
+std::string start_options_text(const TieredInventory& inventory, bool can_overwrite) {
   const bool is_good = !inventory.complete.empty();
   const auto& others = inventory.damaged.empty() ? inventory.given_up : inventory.damaged;
   const CheckpointId newest = is_good ? inventory.complete.front().id : id_of(others.front());
   return "the run has checkpoints up to step " + std::to_string(newest.step.value()) + " of attempt " +
          std::to_string(newest.attempt.value()) +
-         ", and is not to resume them (--autoresume false): --autoresume=true goes on from there, " +
-         (can_overwrite ? "--overwrite=true sets them aside, deletes none and begins anew, " : "") +
-         "another --run-name is a run of its own";
+         ", and is not to resume them (--autoresume false): set --autoresume=true to resume from them, " +
+         (can_overwrite ? "--overwrite=true to set them aside and begin anew (none is deleted), " : "") +
+         "or another --run-name to begin a new run";
 }
 
 }  // namespace
 
 namespace {
 
-// One that reached some tiers alone holds for all.
+// A rollback that is recorded in only some tiers is valid for all of them.
 Result<std::vector<Rollback>> rollbacks_of(std::span<const TierInventory> tiers) {
   std::map<Attempt, Rollback> all;
   for (const TierInventory& tier : tiers) {
@@ -97,13 +97,14 @@ Result<TieredInventory> merge(std::span<const TierInventory> tiers) {
   return merged;
 }
 
-Result<StartChoice> choose_start(const TieredInventory& inventory, const StartWishes& wishes,
+Result<StartChoice> choose_start(const TieredInventory& inventory, const StartRequest& requests,
                                  const std::function<bool(const TieredCheckpoint&)>& is_usable) {
   using Kind = StartChoice::Kind;
-  const Kind anew = wishes.has_load_path ? Kind::kFromLoadPath : Kind::kFromNothing;
+  const Kind anew = requests.has_load_path ? Kind::kFromLoadPath : Kind::kFromNothing;
   if (inventory.is_of_a_new_run()) return StartChoice{.kind = anew};
-  if (!wishes.resumes) {
-    if (!wishes.overwrites) return Error(ErrorKind::kAlreadyExists, ways_on(inventory, wishes.can_overwrite));
+  if (!requests.resumes) {
+    if (!requests.overwrites)
+      return Error(ErrorKind::kAlreadyExists, start_options_text(inventory, requests.can_overwrite));
     return StartChoice{.kind = anew, .sets_aside_first = true};
   }
   const auto newest = std::find_if(inventory.complete.begin(), inventory.complete.end(), is_usable);
@@ -116,7 +117,7 @@ std::vector<InventoryEntry> entries_of(const TieredInventory& inventory,
   std::vector<InventoryEntry> entries;
   for (const TieredCheckpoint& one : inventory.complete) {
     entries.push_back(entry_of(one.id, one.digest, true));
-    // What others can reach as well counts for them too, so it is what is said of it.
+    // Report a shared tier if there is one: its copy counts for other processes, too.
     const auto shared = std::find_if(one.tiers.begin(), one.tiers.end(), [&](std::size_t i) {
       return tiers[i].tier == "volume" || tiers[i].tier == "store";
     });

@@ -1,7 +1,8 @@
-// Where a run goes on, from what all its tiers hold. Pure: what lies where comes in as values.
+// Chooses the checkpoint from which a run resumes, among those of all its tiers. Pure:
+// the inventories are arguments.
 //
-// The newest committed checkpoint wins, wherever it is: a node that comes back with an old local copy does
-// not take the run back. Only among copies of one checkpoint the order of the tiers counts.
+// The newest committed checkpoint wins, in any tier: a node that returns with an old local copy does not set
+// the run back. The order of the tiers counts only among copies of one checkpoint.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +14,19 @@
 
 #include <ratoon/result.h>
 
-#include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/commit/inventory.h"
 
 namespace ratoon::checkpoint {
 
-// One tier's word, in the order in which tiers are asked: local first, then stores as they are listed.
+// The inventory of one tier. Tiers are in the order in which they are asked:
+// local first, then stores as listed.
 struct TierInventory {
   std::string tier;   // "staged", "local", "volume" or "store", as in InventoryEntry
   std::string shown;  // "/data/runs/digits", "s3://bucket/runs/digits": for messages
   Inventory found;
 };
 
-// One checkpoint, and the positions of the tiers that hold it, first to be asked first.
+// One checkpoint, and the positions of the tiers that hold it, in the order of the tiers.
 struct TieredCheckpoint {
   CheckpointId id;
   std::string digest;
@@ -34,11 +36,11 @@ struct TieredCheckpoint {
 };
 
 struct TieredInventory {
-  Attempt newest_attempt{0};               // that left anything in any tier
+  Attempt newest_attempt{0};               // of all tiers
   std::vector<TieredCheckpoint> complete;  // newest first
-  std::vector<InventoryEntry> damaged;     // known of, and good nowhere; newest first
-  std::vector<Rollback> rollbacks{};       // that any tier knows of, oldest first
-  std::vector<InventoryEntry> given_up{};  // by those in force, in any tier; newest first
+  std::vector<InventoryEntry> damaged;     // known, but good in no tier; newest first
+  std::vector<Rollback> rollbacks{};       // of all tiers, oldest first
+  std::vector<InventoryEntry> given_up{};  // by rollbacks in force, in any tier; newest first
 
   [[nodiscard]] bool is_of_a_new_run() const {
     return complete.empty() && damaged.empty() && given_up.empty();
@@ -49,33 +51,34 @@ struct TieredInventory {
 // run.
 [[nodiscard]] Result<TieredInventory> merge(std::span<const TierInventory> tiers);
 
-struct StartWishes {
-  bool resumes = true;         // false: begin anew, whatever there is
-  bool overwrites = false;     // beginning anew may set aside what there is
-  bool can_overwrite = true;   // where it is not wished it can be
+struct StartRequest {
+  bool resumes = true;         // false: begin anew, even if there are checkpoints
+  bool overwrites = false;     // beginning anew may set checkpoints aside
+  bool can_overwrite = true;   // whether --overwrite is possible here
   bool has_load_path = false;  // weights of another run to begin with
 };
 
 struct StartChoice {
   enum class Kind {
     kFromNothing,
-    kFromLoadPath,  // nowhere is a checkpoint of this run, and never was
+    kFromLoadPath,  // this run has no checkpoint and never had one
     kResume,        // from `checkpoint`
-    kNoneIsGood,    // there are some and none can be used: nothing is started over by itself
+    kNoneIsGood,    // checkpoints exist, but none is usable: the run must not start over by itself
   };
   Kind kind = Kind::kFromNothing;
   std::optional<TieredCheckpoint> checkpoint{};
-  bool sets_aside_first = false;  // what there is of the run
+  bool sets_aside_first = false;  // the existing checkpoints of the run
 
   friend bool operator==(const StartChoice&, const StartChoice&) = default;
 };
 
-// `is_usable`: whether the new world can cover it, and has not failed to load it before. kAlreadyExists:
-// beginning anew where checkpoints stand, without leave to set them aside; the sentence names the ways on.
-[[nodiscard]] Result<StartChoice> choose_start(const TieredInventory& inventory, const StartWishes& wishes,
+// `is_usable`: whether the new world can read all of it and has not failed to load it before.
+// kAlreadyExists: the run is to begin anew, but has checkpoints and no permission to set them aside;
+// the message names the options.
+[[nodiscard]] Result<StartChoice> choose_start(const TieredInventory& inventory, const StartRequest& requests,
                                                const std::function<bool(const TieredCheckpoint&)>& is_usable);
 
-// What a process that joins a world says it can reach.
+// The checkpoints that a process reports as reachable when it joins a world.
 [[nodiscard]] std::vector<InventoryEntry> entries_of(const TieredInventory& inventory,
                                                      std::span<const TierInventory> tiers);
 

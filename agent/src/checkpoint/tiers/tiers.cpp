@@ -2,26 +2,26 @@
 
 #include <utility>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::checkpoint {
 
-Result<Tiers> Tiers::open(const TierPlaces& places, const std::stop_token& stop) {
+Result<Tiers> Tiers::open(const TierLocations& places, const std::stop_token& stop) {
   std::vector<Tier> tiers;
   if (!places.folder.empty()) {
     auto disk = RealDisk::open_folder(places.folder);
     if (!disk) return disk.error();
-    const auto& see = places.see_folders_through;
+    const auto& see = places.folder_wrapper;
     tiers.push_back({.word = places.is_folder_shared ? "volume" : "local",
                      .disk = see ? see(*std::move(disk)) : std::shared_ptr<Disk>(*std::move(disk))});
   }
   for (const std::string& uri : places.stores) {
     auto store = objects::open_store(uri, places.store_options);
     if (!store) return store.error();
-    auto disk = std::make_shared<StoreDisk>(*std::move(store), stop);
-    tiers.push_back({.word = "store", .disk = see_store(disk, places.see_folders_through), .store = disk});
+    auto disk = std::make_shared<ObjectStoreDisk>(*std::move(store), stop);
+    tiers.push_back({.word = "store", .disk = wrap_store(disk, places.folder_wrapper), .store = disk});
   }
   if (tiers.empty())
     return Error(ErrorKind::kInvalid, "the run has no place for its checkpoints: name a folder or a store");
@@ -34,7 +34,7 @@ Result<std::vector<TierInventory>> Tiers::ask_all() const {
     auto found = take_inventory(*tier.disk);
     if (!found) {
       return found.error().with_context("looking for checkpoints in " + tier.disk->shown("manifests") +
-                                        " (what it holds may be the newest)");
+                                        " (its checkpoints may be the newest)");
     }
     asked.push_back({.tier = tier.word, .shown = tier.disk->shown(""), .found = *std::move(found)});
   }
@@ -63,7 +63,7 @@ Result<FromTier> Tiers::load(const TieredCheckpoint& checkpoint, Rank rank) cons
     loaded.bad.emplace_back(tier, tensors.error());
   }
   if (loaded.bad.empty()) return Error(ErrorKind::kNotFound, "no tier holds the checkpoint");
-  // The last one is the farthest from this machine, so its word weighs more than that of a broken disk here.
+  // The last tier is the farthest from this machine, so its error says more than that of a broken local disk.
   return loaded.bad.back().second;
 }
 

@@ -1,4 +1,4 @@
-// What a Batch is a handle to.
+// The data behind a Batch handle.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ratoon::data {
 
-struct Course;
+struct LoaderPlan;
 
 struct BatchBody {
   std::uint64_t index = 0;
@@ -17,7 +17,7 @@ struct BatchBody {
   std::uint64_t index_in_epoch = 0;
   SlotRange range;
   SlotRange share;
-  std::shared_ptr<const Course> course;  // that the batch is of
+  std::shared_ptr<const LoaderPlan> loader_plan;  // the plan of the batch
   std::vector<Slot> slots;
   std::vector<BatchColumn> columns;
 };

@@ -20,9 +20,13 @@ void ExpectedRows::set(std::vector<std::optional<RowShape>> rows) {
   rows_ = std::move(rows);
 }
 
-BatchMaker::BatchMaker(const Reading& reading, ExpectedRows& expected, BodyPool& pool,
-                       std::shared_ptr<Course> course, std::uint64_t index)
-    : reading_(reading), expected_(expected), pool_(pool), course_(std::move(course)), index_(index) {}
+BatchMaker::BatchMaker(const LoaderInput& reading, ExpectedRows& expected, BodyPool& pool,
+                       std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t index)
+    : reading_(reading),
+      expected_(expected),
+      pool_(pool),
+      loader_plan_(std::move(loader_plan)),
+      index_(index) {}
 
 BatchMaker::~BatchMaker() {
   expect_no_more();
@@ -41,9 +45,9 @@ void BatchMaker::plan() noexcept {
 }
 
 void BatchMaker::find_slots() {
-  const StreamReader& plan = course_->plan;
+  const StreamReader& plan = loader_plan_->plan;
   const SlotRange batch = plan.batch(index_);
-  const SlotRange share = share_of(batch, course_->rank, course_->world_size);
+  const SlotRange share = share_of(batch, loader_plan_->rank, loader_plan_->world_size);
   slots_.resize(share.size());
   plan.fill(share.first, slots_);
   if (slots_.empty() && !reading_.are_rows_declared) plan.fill(batch.first, {&model_.emplace(), 1});
@@ -52,7 +56,7 @@ void BatchMaker::find_slots() {
   pieces_ = model_ ? 1 : (slots_.size() + piece_rows - 1) / piece_rows;
 }
 
-// Hints: reading goes well without, and so a batch does not fail for them.
+// Hints are optional: reading works without them, so a batch does not fail because of them.
 void BatchMaker::expect_samples() noexcept {
   const std::lock_guard lock(expecting_);
   if (is_given_up_ || !expected_ids_.empty()) return;
@@ -60,14 +64,14 @@ void BatchMaker::expect_samples() noexcept {
     expected_ids_.resize(reading_.sources.size());
     for (const Slot& slot : slots_) expected_ids_[slot.source].push_back(slot.sample);
     if (model_) expected_ids_[model_->source].push_back(model_->sample);
-  } catch (...) {  // memory is out
+  } catch (...) {  // out of memory
     expected_ids_.clear();
   }
   for (std::size_t source = 0; source < expected_ids_.size(); ++source) {
     if (expected_ids_[source].empty()) continue;
     try {
       reading_.sources[source]->expect(expected_ids_[source]);
-    } catch (...) {  // it may have heard the half of it: that is taken back with the others
+    } catch (...) {  // it may have received a part of the hint, which is withdrawn with the others
       continue;
     }
   }
@@ -86,7 +90,7 @@ void BatchMaker::expect_no_more() noexcept {
     if (expected_ids_[source].empty()) continue;
     try {
       reading_.sources[source]->expect_no_more(expected_ids_[source]);
-    } catch (...) {  // a hint less
+    } catch (...) {  // the hint stays, which is harmless
       continue;
     }
   }
@@ -106,7 +110,7 @@ void BatchMaker::begin_body_once() {
 
 void BatchMaker::begin_body() {
   auto expected = expected_.get();
-  if (slots_.empty()) {  // no row will say what they are, and what was read last must not
+  if (slots_.empty()) {  // no row gives the shapes, and those of the last batch must not be used
     for (std::size_t i = 0; i < expected.size(); ++i)
       expected[i] = model_ ? model_rows_[i] : declared_row_shape(reading_.columns[i]);
   }
@@ -121,7 +125,7 @@ void BatchMaker::begin_body() {
 }
 
 void BatchMaker::make(std::size_t piece, Sample& sample) noexcept {
-  const std::stop_token stop = course_->stop.get_token();
+  const std::stop_token stop = loader_plan_->stop.get_token();
   std::size_t row = 0;
   try {
     sample.set_stop(stop);
@@ -156,7 +160,7 @@ void BatchMaker::read_sample(const Slot& slot, Sample& sample, Use use) {
     reading_.sources[slot.source]->read(slot.sample, sample);
     if (reading_.augment) {
       doing = "augmenting";
-      SampleRandom random = sample_random(course_->random_keys[slot.source], slot.epoch, slot.sample);
+      SampleRandom random = sample_random(loader_plan_->random_keys[slot.source], slot.epoch, slot.sample);
       reading_.augment(sample, random);
     }
     doing = "batching";
@@ -166,7 +170,7 @@ void BatchMaker::read_sample(const Slot& slot, Sample& sample, Use use) {
     }
     use();
   } catch (...) {
-    throw_with_sample(doing, slot, course_->plan.source_name(slot.source));
+    throw_with_sample(doing, slot, loader_plan_->plan.source_name(slot.source));
   }
 }
 
@@ -178,13 +182,13 @@ void BatchMaker::fail(std::size_t row, std::exception_ptr failure) {
 }
 
 void BatchMaker::describe_body() {
-  const StreamReader& plan = course_->plan;
+  const StreamReader& plan = loader_plan_->plan;
   body_->index = index_;
   body_->range = plan.batch(index_);
-  body_->share = share_of(body_->range, course_->rank, course_->world_size);
+  body_->share = share_of(body_->range, loader_plan_->rank, loader_plan_->world_size);
   body_->epoch = body_->range.first / plan.epoch_slots();
   body_->index_in_epoch = index_ - plan.batches_until(body_->epoch * plan.epoch_slots());
-  body_->course = course_;
+  body_->loader_plan = loader_plan_;
   body_->slots = std::move(slots_);
 }
 
@@ -192,7 +196,7 @@ std::exception_ptr BatchMaker::finish() noexcept {
   const std::lock_guard lock(mutex_);
   if (failure_ != nullptr) return failure_;
   try {
-    if (!is_begun_) begin_body();  // a share without rows has columns, too
+    if (!is_begun_) begin_body();  // a share without rows also has columns
     std::vector<std::optional<RowShape>> seen;
     for (ColumnMaker& column : columns_) {
       column.finish(reading_.allocate);

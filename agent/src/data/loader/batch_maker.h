@@ -1,4 +1,4 @@
-// BatchMaker: one batch on its way, from slots to columns.
+// BatchMaker: makes one batch, from slots to columns.
 //
 //   maker.plan();                                                 // one thread
 //   for each piece: maker.make(piece, sample);                    // any threads
@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "agent/src/data/loader/body_pool.h"
-#include "agent/src/data/loader/course.h"
+#include "agent/src/data/loader/loader_plan.h"
 
 namespace ratoon::data {
 
-// What the rows of each column were in the batch that was finished last; any thread.
+// The row shapes of each column in the last finished batch; any thread.
 class ExpectedRows {
  public:
   explicit ExpectedRows(const std::vector<Column>& columns);
@@ -34,29 +34,30 @@ class ExpectedRows {
 
 class BatchMaker {
  public:
-  // The first three outlive it.
-  BatchMaker(const Reading& reading, ExpectedRows& expected, BodyPool& pool, std::shared_ptr<Course> course,
-             std::uint64_t index);
+  // The first three arguments must outlive the maker.
+  BatchMaker(const LoaderInput& reading, ExpectedRows& expected, BodyPool& pool,
+             std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t index);
   ~BatchMaker();
 
-  [[nodiscard]] const std::shared_ptr<Course>& course() const { return course_; }
+  [[nodiscard]] const std::shared_ptr<LoaderPlan>& loader_plan() const { return loader_plan_; }
   [[nodiscard]] std::uint64_t index() const { return index_; }
 
-  // Which samples the batch is of, and tells the data sets, unless they were told for the one that it is made
-  // in place of. Nothing is thrown: failures are those of the batch, but for those of hints, which are none.
+  // Finds the samples of the batch and sends hints about them to the data sets, unless it replaces a failed
+  // batch whose hints were sent. Never throws: errors are reported by finish(), and errors of hints are
+  // ignored.
   void plan() noexcept;
-  // Before plan(): this one is made in place of one that failed. What data sets expect for it keeps its turn.
+  // Call it before plan() if this batch replaces a failed one. The hints of the failed one stay valid for it.
   void replace(BatchMaker& failed);
-  // Nobody wants it any more, or it is made: data sets need not keep what they were told for it.
+  // Withdraws the hints: the batch is made or no longer needed.
   void expect_no_more() noexcept;
-  // After plan().
+  // Valid after plan().
   [[nodiscard]] std::size_t pieces() const { return pieces_; }
-  // Reads the rows of a piece, until the course is stopped.
+  // Reads the rows of a piece, or stops when the plan is stopped.
   void make(std::size_t piece, Sample& sample) noexcept;
-  // After all pieces. What failed first, in the order of rows, is what failed; nothing if the batch is good.
+  // Call it after all pieces. Returns the failure of the first row that failed; null if the batch is good.
   [[nodiscard]] std::exception_ptr finish() noexcept;
 
-  // After finish() without a failure.
+  // Call it after finish() without a failure.
   [[nodiscard]] std::shared_ptr<const BatchBody> take() { return std::move(made_); }
 
  private:
@@ -71,23 +72,23 @@ class BatchMaker {
   void fail(std::size_t row, std::exception_ptr failure);
   [[nodiscard]] std::size_t first_row_of(std::size_t piece) const;
 
-  const Reading& reading_;
+  const LoaderInput& reading_;
   ExpectedRows& expected_;
   BodyPool& pool_;
-  const std::shared_ptr<Course> course_;
+  const std::shared_ptr<LoaderPlan> loader_plan_;
   const std::uint64_t index_;
   std::vector<Slot> slots_;
   std::size_t pieces_ = 0;
-  // Of a share without rows, where nothing is declared: the slot whose sample says what they would be.
+  // For a share without rows, if the shapes are not declared: the slot whose sample gives them.
   std::optional<Slot> model_;
   std::vector<std::optional<RowShape>> model_rows_;
 
   std::mutex expecting_;
-  // Guarded by expecting_: what data sets were told, by source, and whether there is nobody to tell it for.
+  // Guarded by expecting_: the ids in the hints, by source, and whether the batch is no longer needed.
   std::vector<std::vector<std::uint64_t>> expected_ids_;
   bool is_given_up_ = false;
 
-  // Only with the first row: batches that are planned and not read yet hold no memory.
+  // Created with the first row: batches that are planned and not yet read hold no memory.
   std::unique_ptr<BatchBody> body_;
   std::vector<ColumnMaker> columns_;
   std::shared_ptr<const BatchBody> made_;
@@ -95,7 +96,7 @@ class BatchMaker {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::atomic<std::size_t> failed_row_{kNone};  // rows after it need not be read
   std::mutex mutex_;
-  bool is_begun_ = false;       // the body; guarded by mutex_
+  bool is_begun_ = false;       // whether the body is created; guarded by mutex_
   std::exception_ptr failure_;  // of failed_row_; guarded by mutex_
 };
 

@@ -1,5 +1,5 @@
-// BodyPool: the memory of batches, used again when their last handle goes, on whatever thread that happens;
-// and what their columns are made with.
+// BodyPool: reuses the memory of batches after their last handle is destroyed, on any thread, and the makers
+// of their columns.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,21 @@ class BodyPool : public std::enable_shared_from_this<BodyPool> {
  public:
   explicit BodyPool(std::size_t spares_max);
 
-  // With the columns that it had when it was used last.
+  // Returns a body with the columns of its last use.
   [[nodiscard]] std::unique_ptr<BatchBody> get();
   void put(std::unique_ptr<BatchBody> body);
-  // Comes back when the last one lets it go; is freed then if the pool is gone.
+  // The body returns to the pool when its last handle is destroyed. If the pool no longer exists, the body is
+  // freed.
   [[nodiscard]] std::shared_ptr<const BatchBody> lend(std::unique_ptr<BatchBody> body);
 
-  // For the columns of one batch.
+  // The makers for the columns of one batch.
   [[nodiscard]] std::vector<ColumnMaker> get_makers();
   void put(std::vector<ColumnMaker> makers);
 
  private:
   const std::size_t spares_max_;
   std::mutex mutex_;
-  // What follows: guarded by mutex_; never more than were reserved.
+  // The members below are guarded by mutex_ and never exceed their reserved size.
   std::vector<std::unique_ptr<BatchBody>> spares_;
   std::vector<std::vector<ColumnMaker>> makers_;
 };

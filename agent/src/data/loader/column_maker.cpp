@@ -49,7 +49,7 @@ void ColumnMaker::begin(BatchColumn& column, const Column& declared, std::option
 
 void ColumnMaker::make_room(std::size_t bytes, const Allocate& allocate) {
   if (column_->capacity_ >= bytes) return;
-  column_->memory_ = nullptr;  // first, so that both are never held at once
+  column_->memory_ = nullptr;  // first, so that old and new memory are never held at once
   column_->capacity_ = 0;
   column_->memory_ = allocate(bytes);
   column_->capacity_ = bytes;
@@ -75,7 +75,7 @@ void ColumnMaker::finish(const Allocate& allocate) {
   const bool has_loose_rows =
       std::any_of(loose_.begin(), loose_.end(), [](const Loose& l) { return !l.rows.empty(); });
   if (!has_loose_rows) return;
-  const std::shared_ptr<std::byte> placed = column_->memory_;  // rows of it are still to be moved
+  const std::shared_ptr<std::byte> placed = column_->memory_;  // keeps the rows in it until they are moved
   const std::vector<Field> rows = all_rows();
   for (const Field& row : rows) {
     if (row.type != rows.front().type) {
@@ -84,16 +84,17 @@ void ColumnMaker::finish(const Allocate& allocate) {
                                   std::string(name_of(row.type)) + " in another");
     }
   }
-  if (expected_) column_->capacity_ = 0;  // not over the rows that lie in it
+  if (expected_) column_->capacity_ = 0;  // do not overwrite the rows in it
   std::size_t bytes = 0;
   for (const Field& row : rows) bytes += row.bytes.size();
-  // Batches of rows that vary are never of one size: a little more, and the next ones fit too.
+  // Batches of rows with different shapes differ in size: reserve a little more, so that the next ones fit
+  // too.
   if (bytes > column_->capacity_) make_room(bytes + bytes / 4, allocate);
   describe(rows);
   lay_out(rows);
 }
 
-// Each row where it lies now: in its place, or among the loose ones.
+// Each row with its current bytes: at its place in the column, or among the loose rows.
 std::vector<Field> ColumnMaker::all_rows() const {
   std::vector<Field> rows(column_->rows_);
   if (expected_) {
@@ -126,7 +127,7 @@ void ColumnMaker::describe(const std::vector<Field>& rows) {
   if (column_->is_stacked_) {
     column_->shape_.insert(column_->shape_.end(), first.begin(), first.end());
     expected_ =
-        row_shape(rows.front().type, first);  // the rows' own shapes may lie in the old one: it goes last
+        row_shape(rows.front().type, first);  // last, because the rows' shapes may point into the old value
     return;
   }
   for (const Field& row : rows) {

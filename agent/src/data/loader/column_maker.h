@@ -1,6 +1,6 @@
-// ColumnMaker: brings rows that threads read in any order into one column. A row of the expected shape goes
-// straight to its place; the others are kept aside, and if there are any, the column is put together when all
-// are there.
+// ColumnMaker: combines rows, which threads read in any order, into one column. A row of the expected shape
+// is copied directly to its place. Other rows are kept aside, and if there are any, the column is assembled
+// after all rows were read.
 #pragma once
 
 #include <cstddef>
@@ -19,32 +19,32 @@ namespace ratoon::data {
 
 using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
 
-// Ordinary memory at a multiple of 64.
+// Ordinary memory, aligned to 64 bytes.
 [[nodiscard]] std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes);
 
 class ColumnMaker {
  public:
-  // Begins a column of so many rows that come in so many pieces. The column's memory is used again if it is
-  // enough.
+  // Begins a column of `rows` rows, which arrive in `pieces` pieces. The column's memory is reused if it is
+  // large enough.
   void begin(BatchColumn& column, const Column& declared, std::optional<RowShape> expected, std::size_t rows,
              std::size_t pieces, const Allocate& allocate);
 
-  // From any thread; the rows of a piece from one. Throws std::logic_error if the field's bytes are not those
-  // of its shape.
+  // May be called from any thread, but all rows of a piece from one thread. Throws std::logic_error if the
+  // size of the field's bytes does not match its shape.
   void place(std::size_t row, std::size_t piece, const Field& field);
 
-  // Once, after all rows were placed. Throws std::invalid_argument if rows are of different types.
+  // Call it once, after all rows were placed. Throws std::invalid_argument if rows have different types.
   void finish(const Allocate& allocate);
 
-  // What to expect of the next batch: what all rows of this one were.
+  // The shape to expect in the next batch: the common shape of this batch's rows.
   [[nodiscard]] const std::optional<RowShape>& expected() const { return expected_; }
 
  private:
   struct LooseRow {
     std::size_t row;
     ElementType type;
-    std::size_t dimensions;  // how many, of those of the piece
-    std::size_t bytes;       // likewise
+    std::size_t dimensions;  // their number in the piece's list
+    std::size_t bytes;       // their number in the piece's list
   };
   struct Loose {
     std::vector<LooseRow> rows;
@@ -59,7 +59,7 @@ class ColumnMaker {
 
   BatchColumn* column_ = nullptr;
   std::optional<RowShape> expected_;
-  std::vector<Loose> loose_;  // of each piece
+  std::vector<Loose> loose_;  // one per piece
 };
 
 }  // namespace ratoon::data

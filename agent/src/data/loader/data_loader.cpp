@@ -5,7 +5,7 @@
 #include <ratoon/data_loader.h>
 #include <ratoon/failure.h>
 
-#include "agent/src/data/loader/prefetcher.h"
+#include "agent/src/data/loader/batch_prefetcher.h"
 #include "agent/src/data/loader/wait_listener.h"
 #include "agent/src/data/sets/columns.h"
 
@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::uint32_t kThreadsMax = 1024;
 
-// Data sets of one size may change places unseen; a source that is called by the digest of another one gives
-// it away. Digests may cost a look at all bytes, so that only such data sets are asked.
+// Two data sets of the same size could be swapped without an error. A source whose name is the digest of
+// another data set reveals that. A digest may need a read of all bytes, so only data sets of equal size are
+// asked.
 void check_order(const std::vector<std::shared_ptr<const Dataset>>& sources, const StreamReader& plan) {
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
     const std::string name = plan.source_name(i);
@@ -56,8 +57,8 @@ void check_options(const LoaderOptions& options) {
   }
 }
 
-data::Reading reading_of(std::vector<std::shared_ptr<const Dataset>> sources, LoaderOptions options) {
-  data::Reading reading;
+data::LoaderInput reading_of(std::vector<std::shared_ptr<const Dataset>> sources, LoaderOptions options) {
+  data::LoaderInput reading;
   reading.columns = data::common_columns(sources);
   reading.are_rows_declared =
       !options.augment && std::all_of(reading.columns.begin(), reading.columns.end(),
@@ -89,7 +90,8 @@ DataLoader::DataLoader(std::vector<std::shared_ptr<const Dataset>> sources, Stre
   check_sources(sources, stream.reader());
   check_order(sources, stream.reader());
   const data::Depth depth = depth_of(options);
-  prefetcher_ = std::make_unique<data::Prefetcher>(reading_of(std::move(sources), std::move(options)), depth);
+  prefetcher_ =
+      std::make_unique<data::BatchPrefetcher>(reading_of(std::move(sources), std::move(options)), depth);
 }
 
 DataLoader::DataLoader(std::shared_ptr<const Dataset> source, Stream& stream, LoaderOptions options)
@@ -98,18 +100,19 @@ DataLoader::DataLoader(std::shared_ptr<const Dataset> source, Stream& stream, Lo
 DataLoader::~DataLoader() = default;
 
 void DataLoader::begin_where_the_stream_is(const StreamReader& plan) {
-  auto course =
-      std::make_shared<data::Course>(data::Course{.plan = plan, .rank = rank_, .world_size = world_size_});
+  auto loader_plan = std::make_shared<data::LoaderPlan>(
+      data::LoaderPlan{.plan = plan, .rank = rank_, .world_size = world_size_});
   for (std::uint32_t i = 0; i < plan.sources(); ++i)
-    course->random_keys.push_back(sample_random_key(plan.seed(), purpose_, plan.source_name(i)));
-  prefetcher_->set_course(course, stream_.batches());
-  course_ = std::move(course);
+    loader_plan->random_keys.push_back(sample_random_key(plan.seed(), purpose_, plan.source_name(i)));
+  prefetcher_->set_loader_plan(loader_plan, stream_.batches());
+  loader_plan_ = std::move(loader_plan);
   next_ = stream_.batches();
 }
 
 Batch DataLoader::next() {
   const StreamReader plan = stream_.reader();
-  const bool goes_on = course_ != nullptr && course_->plan.is_same_plan(plan) && stream_.batches() <= next_;
+  const bool goes_on =
+      loader_plan_ != nullptr && loader_plan_->plan.is_same_plan(plan) && stream_.batches() <= next_;
   if (!goes_on) begin_where_the_stream_is(plan);
   const data::WaitScope waits;
   try {
@@ -123,7 +126,7 @@ Batch DataLoader::next() {
 }
 
 void DataLoader::advance(const Batch& batch) {
-  if (!batch.body().course->plan.is_same_plan(stream_.reader())) {
+  if (!batch.body().loader_plan->plan.is_same_plan(stream_.reader())) {
     throw std::invalid_argument(
         "batch " + std::to_string(batch.index()) +
         " was read before the stream was loaded or changed, or is of another stream: it is no "
@@ -140,7 +143,7 @@ void DataLoader::advance(const Batch& batch) {
 }
 
 void DataLoader::rewind() {
-  course_ = nullptr;
+  loader_plan_ = nullptr;
 }
 
 void DataLoader::set_share(std::uint32_t rank, std::uint32_t world_size) {

@@ -1,5 +1,5 @@
-// RowShape: what the row of a column is expected to be, so that it can be put in its place before the others
-// are read.
+// RowShape: the expected type and shape of a column's rows, so that a row can be placed before the others are
+// read.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct RowShape {
   return {type, {dimensions.begin(), dimensions.end()}, bytes_of(type, dimensions)};
 }
 
-// What the data set says of all its rows.
+// The shape that the data set declares for all rows.
 [[nodiscard]] inline std::optional<RowShape> declared_row_shape(const Column& column) {
   if (!column.shape) return std::nullopt;
   return row_shape(column.type, *column.shape);

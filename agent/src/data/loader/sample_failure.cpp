@@ -18,7 +18,7 @@ void throw_with_sample(std::string_view doing, const Slot& slot, std::string_vie
   } catch (const std::exception& error) {
     std::throw_with_nested(std::runtime_error(what + error.what()));
   } catch (...) {
-    std::throw_with_nested(std::runtime_error(what + "something was thrown that is no std::exception"));
+    std::throw_with_nested(std::runtime_error(what + "an exception that is not a std::exception"));
   }
 }
 

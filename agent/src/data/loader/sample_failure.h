@@ -1,4 +1,4 @@
-// What went wrong with a sample, and with which.
+// Adds the sample to an exception.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace ratoon::data {
 
-// Called while an exception is handled: throws one that says what was being done with which sample as well,
-// with the first one nested in it. A Failure stays one, with its exit code; all else becomes a
-// std::runtime_error.
+// Call it while an exception is handled. Throws an exception that also names the operation and the sample,
+// with the original one nested in it. A Failure stays a Failure with its exit code; every other exception
+// becomes a std::runtime_error.
 [[noreturn]] void throw_with_sample(std::string_view doing, const Slot& slot, std::string_view source);
 
 }  // namespace ratoon::data

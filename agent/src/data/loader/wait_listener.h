@@ -1,5 +1,5 @@
-// Who accounts for the time of a thread hears when that thread waits for a batch, and the loop over a loader
-// need not say it.
+// Notifies a listener when its thread waits for a batch, so that the time is accounted for without code in
+// the loop over a loader.
 #pragma once
 
 #include <exception>
@@ -12,17 +12,17 @@ class WaitListener {
   virtual ~WaitListener() = default;
   virtual void begin_wait() = 0;
   virtual void end_wait() = 0;
-  // The wait ends with this Failure of Ratoon's own, as of a disk. A program may catch it, and end by it.
+  // The wait ends with a Failure of Ratoon's own, such as one of a disk. A program may catch it and then end.
   virtual void note_failure(std::exception_ptr failure) = 0;
 };
 
-// Of the calling thread, to be set and read; null: nobody listens.
+// The listener of the calling thread, to be set and read; null: there is none.
 [[nodiscard]] inline WaitListener*& wait_listener() {
   thread_local WaitListener* listener = nullptr;
   return listener;
 }
 
-// While it lives, the calling thread waits.
+// The calling thread waits during the scope's lifetime.
 class WaitScope {
  public:
   WaitScope() : listener_(wait_listener()) {

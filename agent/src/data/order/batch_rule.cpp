@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "agent/src/data/order/recipe.h"
+#include "agent/src/data/order/stream/recipe.h"
 
 namespace ratoon::data {
 namespace {
@@ -23,7 +23,7 @@ std::uint64_t checked(Wide slot, std::uint64_t batches) {
 
 }  // namespace
 
-// What the rest of an epoch, or a whole one, is cut into.
+// The number of batches in the rest of an epoch, or in a whole one.
 std::uint64_t BatchRule::batches_in(std::uint64_t slots) const {
   return epoch_end == EpochEnd::kDrop ? slots / global_batch : divide_up(slots, global_batch);
 }

@@ -1,8 +1,8 @@
-// The order "blocks-1": shards are shuffled, cut into windows of so many shards, and the samples of each
-// window are shuffled among each other. Whoever reads in this order has the shards of one window open, not
-// all.
+// The order "blocks-1": shards are shuffled and grouped into windows of `window_shards` shards, and the
+// samples of each window are shuffled together. A reader in this order has only the shards of one window
+// open.
 //
-// It takes 8 bytes a shard for the shards' places in this epoch, beside the 8 that the recipe has.
+// It needs 8 bytes per shard for the shards' places in this epoch, in addition to the 8 bytes in the recipe.
 #pragma once
 
 #include <vector>
@@ -26,14 +26,15 @@ class BlockOrder : public EpochOrder {
     std::uint64_t number = 0;
     std::uint64_t first_shard = 0;  // in this epoch's order of shards
     std::uint64_t last_shard = 0;
-    std::uint64_t start = 0;  // its first place
+    std::uint64_t start = 0;  // the window's first place
     std::uint64_t end = 0;
   };
 
   [[nodiscard]] Window window(std::uint64_t number) const;
   [[nodiscard]] Window window_at(std::uint64_t place) const;
   [[nodiscard]] Permutation order_in(const Window& window) const;
-  // Which shard, counted in this epoch's order, holds a place of the window before its samples are shuffled.
+  // The shard, as an index in this epoch's order, that holds a place of the window before its samples are
+  // shuffled.
   [[nodiscard]] std::uint64_t shard_at(const Window& window, std::uint64_t place) const;
 
   std::shared_ptr<const RecipeSource> source_;

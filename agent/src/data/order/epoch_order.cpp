@@ -6,7 +6,7 @@
 #include <ratoon/permutation.h>
 
 #include "agent/src/data/order/block_order.h"
-#include "agent/src/data/order/torch_epoch_order.h"
+#include "agent/src/data/order/torch/torch_epoch_order.h"
 
 namespace ratoon::data {
 namespace {
@@ -53,7 +53,7 @@ std::shared_ptr<const EpochOrder> make_epoch_order(const std::shared_ptr<const R
     case SampleOrder::kTorch:
       return std::make_shared<TorchEpochOrder>(of.samples, recipe->torch, recipe->seed, epoch);
   }
-  std::abort();  // no other order can be made
+  std::abort();  // all orders are handled above
 }
 
 }  // namespace ratoon::data

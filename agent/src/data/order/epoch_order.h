@@ -1,5 +1,7 @@
-// EpochOrder: in which order one epoch of one source visits its samples. Immutable, so that readers on
-// several threads share it.
+// data/order/: The order of samples: permutations, mixtures, batches. No I/O.
+//
+// EpochOrder: the order in which one epoch of one source visits its samples. Immutable, so that readers on
+// several threads can share it.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +9,11 @@
 #include <optional>
 #include <span>
 
-#include "agent/src/data/order/recipe.h"
+#include "agent/src/data/order/stream/recipe.h"
 
 namespace ratoon::data {
 
-// Places are 0 to epoch_slots(source) - 1; callers keep to them.
+// Callers only pass places from 0 to epoch_slots(source) - 1.
 class EpochOrder {
  public:
   EpochOrder() = default;
@@ -20,9 +22,9 @@ class EpochOrder {
   virtual ~EpochOrder() = default;
 
   [[nodiscard]] virtual std::uint64_t at(std::uint64_t place) const = 0;
-  // The first one that holds it; none where the epoch leaves it out.
+  // The first place that holds the sample; nothing if the epoch leaves it out.
   [[nodiscard]] virtual std::optional<std::uint64_t> place_of(std::uint64_t sample) const = 0;
-  // The samples at place, place + 1, ...: the same as at() gives.
+  // Writes the samples at place, place + 1, ...: the values of at().
   virtual void fill(std::uint64_t place, std::span<std::uint64_t> samples) const = 0;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// Parts of the largest weight, so that all that follows is in whole numbers.
+// Weights are converted to fractions of the largest one, so that the later steps use whole numbers.
 constexpr double kParts = 0x1p40;
 
 std::vector<std::uint64_t> parts_of(std::span<const double> weights) {
@@ -33,7 +33,7 @@ std::vector<std::uint64_t> parts_of(std::span<const double> weights) {
   return parts;
 }
 
-// The key of a block: of the seed and the block's first slot, so that no two blocks of a run share one.
+// The key of a block, from the seed and the block's first slot: no two blocks of a run share one.
 std::uint64_t block_key(std::uint64_t seed, std::uint64_t start) {
   return mix_into(hash64(seed, "ratoon mixture 1"), start);
 }
@@ -50,7 +50,7 @@ std::vector<std::uint32_t> quantise(std::span<const double> weights) {
     const Wide exact = Wide{parts[i]} * kMixtureBlock;
     shares[i] = static_cast<std::uint32_t>(exact / total);
     remainders[i] = exact % total;
-    if (shares[i] == 0 && parts[i] != 0) {  // never so rare that it is not drawn at all
+    if (shares[i] == 0 && parts[i] != 0) {  // a source with a weight is drawn at least once
       shares[i] = 1;
       remainders[i] = 0;
     }
@@ -71,7 +71,7 @@ MixtureBlock::MixtureBlock(std::shared_ptr<const Mixture> mixture, std::uint64_t
   sources_.reserve(kMixtureBlock);
   for (std::size_t i = 0; i < weights.size(); ++i)
     sources_.insert(sources_.end(), weights[i], static_cast<std::uint16_t>(i));
-  // Fisher and Yates' shuffle; which random number goes where is part of the format.
+  // Fisher and Yates' shuffle. The assignment of random numbers to places is part of the format.
   const std::uint64_t key = block_key(seed, start_);
   for (std::uint64_t last = kMixtureBlock - 1; last > 0; --last) {
     const auto other = static_cast<std::uint64_t>((Wide{mix_into(key, last)} * (last + 1)) >> 64);

@@ -1,6 +1,7 @@
-// A mixture: which source each slot draws from, and how often that source was drawn before it. Slots are cut
-// into blocks of 65,536 draws; in every block each source is drawn exactly its weight times, in an order that
-// is shuffled anew. So the position in every source follows from the slot's number, whatever its size.
+// A mixture: the source from which each slot draws, and how often that source was drawn before. Slots are
+// divided into blocks of 65,536 draws. In every block each source is drawn exactly as often as its weight
+// says, in an order that is shuffled anew for each block. So the position in every source is computed from
+// the slot's number alone.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,21 @@ namespace ratoon::data {
 
 constexpr std::uint64_t kMixtureBlock = 65536;
 
-// Shares of a block, one a source: whole numbers that sum to kMixtureBlock, by largest remainders. A source
-// with any weight gets one draw at least, one with none gets none. Throws std::invalid_argument if a weight
-// is negative or not finite, or if all are 0.
+// The shares of the sources in a block: whole numbers that sum to kMixtureBlock, by largest remainders. A
+// source with a weight above 0 gets at least one draw, a source with weight 0 none. Throws
+// std::invalid_argument if a weight is negative or not finite, or if all are 0.
 [[nodiscard]] std::vector<std::uint32_t> quantise(std::span<const double> weights);
 
-// Weights, and where they began.
+// Weights, and the slot where they begin.
 struct Mixture {
-  std::uint64_t origin = 0;  // the slot with which its first block begins
+  std::uint64_t origin = 0;  // the first slot of its first block
   std::vector<std::uint32_t> weights;
   std::vector<std::uint64_t> drawn;  // of each source, in the slots before `origin`
 };
 
 class MixtureBlock {
  public:
-  // Block `number` of the mixture. It costs some hundred microseconds, and 256 KiB.
+  // Computes block `number` of the mixture. It takes some hundred microseconds and 256 KiB.
   MixtureBlock(std::shared_ptr<const Mixture> mixture, std::uint64_t seed, std::uint64_t number);
 
   [[nodiscard]] bool holds(const Mixture& mixture, std::uint64_t slot) const {
@@ -35,15 +36,15 @@ class MixtureBlock {
   [[nodiscard]] const Mixture& mixture() const { return *mixture_; }
   [[nodiscard]] std::uint64_t start() const { return start_; }
 
-  // Of the draws of this block, 0 to kMixtureBlock - 1.
+  // `draw` is a draw of this block, 0 to kMixtureBlock - 1.
   [[nodiscard]] std::uint32_t source(std::uint64_t draw) const { return sources_[draw]; }
-  // How often its source was drawn in all slots before it.
+  // How often the draw's source was drawn in all slots before it.
   [[nodiscard]] std::uint64_t count(std::uint64_t draw) const {
     return drawn_before(sources_[draw]) + ranks_[draw];
   }
   // How often each source was drawn in all slots before this one.
   [[nodiscard]] std::vector<std::uint64_t> counts(std::uint64_t draw) const;
-  // The draw of a source with that count; it must be in this block.
+  // The draw at which a source has that count; it must be in this block.
   [[nodiscard]] std::uint64_t find(std::uint32_t source, std::uint64_t count) const;
 
  private:
@@ -55,7 +56,7 @@ class MixtureBlock {
   std::uint64_t number_;
   std::uint64_t start_;
   std::vector<std::uint16_t> sources_;
-  std::vector<std::uint16_t> ranks_;  // how often the source was drawn in the block before
+  std::vector<std::uint16_t> ranks_;  // how often the source was drawn before in this block
 };
 
 }  // namespace ratoon::data

@@ -14,7 +14,7 @@ constexpr std::uint64_t kFewSamples = std::uint64_t{1} << 16;
 constexpr int kRoundsOfFew = 24;
 constexpr int kRoundsOfMany = 12;
 
-// As many as hide the time that each multiplication takes, and still fit the registers or nearly so.
+// Enough lanes to hide the latency of each multiplication, and few enough to fit the registers or nearly so.
 constexpr std::size_t kLanes = 8;
 
 // The smallest r with r * r >= n, digit by digit: a floating-point root is off by one for large n.
@@ -80,8 +80,9 @@ void Permutation::check(std::uint64_t x) const {
                           ", the size of the Permutation");
 }
 
-// The rounds permute the whole rectangle, which has less than low_radix_ numbers too many. Whoever lands on
-// one of those goes round again, and meets a good one: it came from one.
+// The rounds permute the whole rectangle, which has up to low_radix_ - 1 numbers above the size. A number
+// that lands on one of those is permuted again, until it lands below the size. This ends, because the cycle
+// that it follows began below the size.
 std::uint64_t Permutation::operator()(std::uint64_t place) const {
   check(place);
   do place = forward(place);
@@ -96,7 +97,8 @@ std::uint64_t Permutation::inverse(std::uint64_t value) const {
   return value;
 }
 
-// Each round waits for the one before it, so one number keeps a core half idle; lanes fill the gaps.
+// Each round depends on the one before it, so a single number leaves the core half idle. Several lanes fill
+// the gaps.
 template <class Place>
 void Permutation::fill_from(std::span<std::uint64_t> values, Place place_of) const {
   const std::uint64_t low_radix = low_radix_;
@@ -139,7 +141,7 @@ void Permutation::fill(std::uint64_t place, std::span<std::uint64_t> values) con
   fill_from(values, [&](std::size_t, std::uint64_t& low, std::uint64_t& high) {
     low = next_low;
     high = next_high;
-    if (++next_low == low_radix_) {  // no division for each
+    if (++next_low == low_radix_) {  // avoids a division per place
       next_low = 0;
       ++next_high;
     }

@@ -16,9 +16,9 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 
 constexpr std::uint64_t kSubsetSamplesMax = std::uint64_t{1}
-                                            << 53;  // beyond, a fraction of them is not exact
-// How far a product may be above a whole number that is meant: for fractions that are written with nine
-// digits, and by less than one worldth of a sample, or a sample would be in no subset.
+                                            << 53;  // above this, a fraction of the samples is not exact
+// How far a product may be above a whole number and still count as it, for fractions written with nine
+// digits. It must stay below one sample divided by the number of ranks, or a sample would be in no subset.
 constexpr double kToleranceOfProduct = 1e-9;
 constexpr double kToleranceMax = 1e-6;
 
@@ -30,7 +30,7 @@ std::uint64_t size_of(const ReplicaSubsetOptions& options) {
   const auto samples = static_cast<double>(options.samples);
   const double product = options.fraction * samples;
   const double nearest = std::round(product);
-  // Exact but for its own rounding: the product's is added.
+  // Exact except for the rounding of this sum: the rounding error of the product is added.
   const double above = (product - nearest) + std::fma(options.fraction, samples, -product);
   const double tolerance = nearest >= 1 ? std::min(kToleranceOfProduct * product, kToleranceMax) : 0;
   const auto size = static_cast<std::uint64_t>(nearest) + (above > tolerance ? 1U : 0U);
@@ -53,7 +53,7 @@ ReplicaSubsetOptions checked(const ReplicaSubsetOptions& options) {
   return options;
 }
 
-// The shortest text that reads back as the same number.
+// The shortest text that parses to the same number.
 std::string text_of(double value) {
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};

@@ -1,4 +1,6 @@
-// What every data set checks of its columns and of the numbers that it is asked for.
+// data/sets/: Data sets that need no other library.
+//
+// The checks that every data set makes on its columns and on requested ids.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +17,9 @@ namespace ratoon::data {
 // Throws std::invalid_argument if there is no column, one has no name, or two have the same.
 void check_columns(std::span<const Column> columns);
 
-// The columns of all, which have to agree in names, types and order; a shape that they differ in varies.
-// Throws std::invalid_argument if they do not agree, or if there is no data set.
+// The common columns of all data sets, which must have the same names, types and order. If a column's shapes
+// differ, the common column has none. Throws std::invalid_argument if the columns differ, or if there is no
+// data set.
 [[nodiscard]] std::vector<Column> common_columns(std::span<const std::shared_ptr<const Dataset>> sets);
 
 // Throws std::out_of_range unless `id` is below `size`.

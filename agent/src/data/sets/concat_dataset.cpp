@@ -3,7 +3,7 @@
 #include <ratoon/concat_dataset.h>
 
 #include "agent/src/data/sets/columns.h"
-#include "agent/src/data/sets/content_digest.h"
+#include "agent/src/data/sets/folder/content_digest.h"
 
 namespace ratoon {
 

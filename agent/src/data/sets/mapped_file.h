@@ -1,5 +1,5 @@
-// MappedFile: the bytes of a file that nobody changes, read in place. A file that is cut short while it is
-// mapped ends the process (SIGBUS), as with every mapping: files of data are replaced under a new name, never
+// MappedFile: the bytes of an immutable file, read in place. If a file is truncated while it is mapped, the
+// process ends with SIGBUS, as with every mapping. So data files must be replaced under a new name, never
 // rewritten.
 #pragma once
 
@@ -14,14 +14,14 @@
 
 namespace ratoon::data {
 
-// Of the file's last change, since 1970.
+// The time of the file's last change, since 1970.
 [[nodiscard]] inline std::int64_t modified_nanoseconds(const struct stat& status) {
   return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
 
 class MappedFile {
  public:
-  // Regular files alone: one that blocks, such as a pipe, is refused. An empty file has no bytes.
+  // Opens regular files only: a file that may block, such as a pipe, is refused. An empty file has no bytes.
   [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path);
 
   MappedFile(MappedFile&& other) noexcept;
@@ -29,9 +29,9 @@ class MappedFile {
   ~MappedFile();
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-  // Of its last change, since 1970, by the clock of its file system.
+  // The time of the last change, since 1970, by the clock of the file system.
   [[nodiscard]] std::int64_t modified_nanoseconds() const { return modified_nanoseconds_; }
-  // A hint that this part of it is read soon. Comes back at once.
+  // A hint that this part of the file is read soon. Does not block.
   void expect(std::size_t offset, std::size_t size) const;
 
  private:

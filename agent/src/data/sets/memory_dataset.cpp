@@ -1,12 +1,11 @@
 #include <ratoon/memory_dataset.h>
 
 #include "agent/src/data/sets/columns.h"
-#include "agent/src/data/sets/content_digest.h"
+#include "agent/src/data/sets/folder/content_digest.h"
 
 namespace ratoon {
 namespace {
 
-// The number of samples of an array.
 std::uint64_t count_samples(const MemoryColumn& content) {
   const Column& column = content.column();
   if (!column.shape) {

@@ -4,16 +4,16 @@
 #include <ratoon/record_dataset.h>
 
 #include "agent/src/data/sets/columns.h"
-#include "agent/src/data/sets/content_digest.h"
-#include "agent/src/data/sets/digest_note.h"
-#include "agent/src/data/sets/file_hash.h"
+#include "agent/src/data/sets/folder/content_digest.h"
+#include "agent/src/data/sets/folder/digest_note.h"
+#include "agent/src/data/sets/folder/file_hash.h"
 #include "agent/src/data/sets/mapped_file.h"
 #include "agent/src/data/sets/refuse.h"
 
 namespace ratoon {
 namespace {
 
-// Below, a hint costs more than the few pages that a record lies in are worth.
+// Below this size, a hint costs more than it saves on the few pages of a record.
 constexpr std::size_t kHintWorthBytes = 16 * 1024;
 
 data::MappedFile open_or_refuse(const std::filesystem::path& path) {
@@ -71,7 +71,7 @@ RecordDataset::RecordDataset(const std::filesystem::path& file, RecordOptions op
     data::refuse("the file " + file.string() + " has " + std::to_string(file_bytes) +
                  " bytes, which is no whole number of records of " + std::to_string(record_bytes_) +
                  " bytes after " + std::to_string(header) +
-                 " bytes of header. Look whether it was copied to its end, or mend the columns");
+                 " bytes of header. Check that it was copied completely, or correct the columns");
   }
   size_ = (file_bytes - header) / record_bytes_;
 }

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
   throw Failure(static_cast<int>(code), sentence);
 }
 
-// False as well where it cannot be told.
+// Also returns false if the folder cannot be read.
 bool has_files(const fs::path& folder) {
   std::error_code code;
   const fs::directory_iterator first(folder, code);
@@ -33,7 +33,7 @@ void refuse(const Error& error) {
 void refuse_to_open(const fs::path& path, const Error& error) {
   if (error.kind() != ErrorKind::kNotFound) refuse(error);
   if (is_wrong_name(path)) fail(ExitCode::kConfiguration, error.message());
-  fail(ExitCode::kStorage, error.message() + ". See whether its volume is mounted");
+  fail(ExitCode::kStorage, error.message() + ". Check whether its volume is mounted");
 }
 
 bool is_wrong_name(const fs::path& path) {
@@ -41,7 +41,7 @@ bool is_wrong_name(const fs::path& path) {
   fs::path at = fs::absolute(path, code).lexically_normal();
   if (code) return false;
   if (!at.has_filename()) at = at.parent_path();  // "folder/"
-  // Each step asks for the entry itself, so that a link to nowhere counts as there.
+  // Each step checks the entry itself, so a dangling link counts as existing.
   for (bool is_first = true;; is_first = false) {
     const fs::file_type type = fs::symlink_status(at, code).type();
     if (type == fs::file_type::not_found && at != at.root_path()) {

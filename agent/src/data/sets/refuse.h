@@ -1,4 +1,4 @@
-// The words and exit code with which data sets refuse files.
+// Throws the failures of data sets that refuse files, with their exit codes.
 #pragma once
 
 #include <filesystem>
@@ -8,20 +8,20 @@
 
 namespace ratoon::data {
 
-// The same start would fail again.
+// For an error that the same start would have again.
 [[noreturn]] void refuse(const std::string& sentence);
 
-// What is wrong with a file stays so (82). A file that cannot be read now may be there at another time or on
-// another node, also where it is not found: the start had seen it (84).
+// For an error of a file. A wrong file stays wrong (82). A file that cannot be read now may be readable later
+// or on another node, even if it is not found, because the start has seen it (84).
 [[noreturn]] void refuse(const Error& error);
 
-// The same for what a program names. A path that is not there is a wrong name (82) or lies on a volume that
-// is not mounted yet (84).
+// The same for a path that the program names. If it does not exist, either its name is wrong (82) or its
+// volume is not mounted yet (84).
 [[noreturn]] void refuse_to_open(const std::filesystem::path& path, const Error& error);
 
-// Whether a path that was not found is a wrong name: the folder that should hold it, or the nearest one above
-// that is there, has other files. An empty folder may be where a volume is mounted later, and a link to
-// nowhere may lead into one.
+// Whether a path that was not found is a wrong name: true if its folder, or the nearest parent folder that
+// exists, has other files. An empty folder may be the mount point of a volume that is not mounted yet, and a
+// dangling link may lead into one.
 [[nodiscard]] bool is_wrong_name(const std::filesystem::path& path);
 
 }  // namespace ratoon::data

@@ -9,7 +9,7 @@ namespace ratoon {
 namespace {
 
 constexpr std::size_t kBlockBytes = 4096;
-constexpr std::size_t kAlignment = 16;  // of every array, so that any element type may be read in place
+constexpr std::size_t kAlignment = 16;  // of every array, so that any element type can be read in place
 
 }  // namespace
 
@@ -31,7 +31,8 @@ void Sample::begin(std::uint64_t id) {
   if (!blocks_.empty()) blocks_.front().used = 0;
 }
 
-// The next sample will want about as much: from one block, so that memory stays within the largest sample's.
+// The next sample will need about as much. Allocate it as one block, so that memory does not exceed the
+// largest sample's.
 void Sample::merge_blocks() {
   std::size_t used = 0;
   for (const Block& block : blocks_) used += block.used;

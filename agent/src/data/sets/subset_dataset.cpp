@@ -4,7 +4,7 @@
 #include <ratoon/subset_dataset.h>
 
 #include "agent/src/data/sets/columns.h"
-#include "agent/src/data/sets/content_digest.h"
+#include "agent/src/data/sets/folder/content_digest.h"
 
 namespace ratoon {
 

@@ -1,6 +1,6 @@
-// The columns of a data set's samples: what they are called, what they mean, where their bytes are.
+// The columns of a data set's samples: their names, their encodings and the positions of their bytes.
 //
-// A sample is [u32 size of each column that varies, in the columns' order][bytes of each column].
+// A sample is [u32 size of each column of variable size, in the columns' order][bytes of each column].
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,30 @@
 #include <ratoon/dataset.h>
 #include <ratoon/result.h>
 
-#include "agent/src/mds/format/encoding.h"
 #include "agent/src/mds/format/little_endian.h"
+#include "agent/src/mds/format/values/encoding.h"
 
 namespace ratoon::mds {
 
 class Columns {
  public:
-  // As an index says them, all three equally long. `sizes`: nothing, or 0, for a column that varies.
+  // Takes the lists of an index, which must be equally long. `sizes`: nothing or 0 for a column of variable
+  // size.
   [[nodiscard]] static Result<Columns> make(std::vector<std::string> names,
                                             const std::vector<std::string>& encodings,
                                             const std::vector<std::optional<std::uint32_t>>& sizes);
 
   [[nodiscard]] std::size_t size() const { return encodings_.size(); }
   [[nodiscard]] std::span<const Encoding> encodings() const { return encodings_; }
-  // 0: it varies.
+  // 0 for a column of variable size.
   [[nodiscard]] std::span<const std::uint32_t> sizes() const { return sizes_; }
-  // For users of the data set.
+  // The columns as users of the data set see them.
   [[nodiscard]] std::span<const Column> described() const { return described_; }
 
   friend bool operator==(const Columns& a, const Columns& b);
 
-  // Calls take(column, bytes) for each column in order, until it returns false. Whether that came to the end,
-  // and the sizes in the sample made up exactly its length. No byte outside of the sample is handed out.
+  // Calls take(column, bytes) for each column in order until it returns false. Returns whether all calls
+  // returned true and the sizes in the sample add up to its length. Passes no byte outside of the sample.
   template <class Take>
   [[nodiscard]] bool walk(std::span<const std::byte> sample, Take take) const;
 

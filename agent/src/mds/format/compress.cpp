@@ -1,4 +1,4 @@
-// How whole shard files are packed; compression.cpp has names, levels and the way back.
+// Compression of whole shard files. Names, levels and decompression are in compression.cpp.
 #include <cstdint>
 #include <limits>
 
@@ -13,8 +13,8 @@
 namespace ratoon::mds {
 namespace {
 
-// Each fills `packed` and returns whether it could. Shards are below 2^32 bytes, what they may grow by
-// included.
+// Each function fills `packed` and returns whether it succeeded. Shards are below 2^32 bytes, including the
+// bytes that compression may add.
 bool pack_brotli(std::string_view raw, int level, std::string& packed) {
   packed.resize(BrotliEncoderMaxCompressedSize(raw.size()));
   std::size_t size = packed.size();
@@ -26,7 +26,7 @@ bool pack_brotli(std::string_view raw, int level, std::string& packed) {
 }
 
 bool pack_bzip2(std::string_view raw, int level, std::string& packed) {
-  packed.resize(raw.size() + raw.size() / 100 + 600);  // as its manual says
+  packed.resize(raw.size() + raw.size() / 100 + 600);  // the bound in its manual
   auto size = static_cast<unsigned>(packed.size());
   const int result = BZ2_bzBuffToBuffCompress(packed.data(), &size, const_cast<char*>(raw.data()),
                                               static_cast<unsigned>(raw.size()), level, 0, 0);
@@ -81,7 +81,7 @@ bool pack(Compression compression, std::string_view raw, std::string& packed) {
   return false;
 }
 
-// Their C interfaces count in 32 bits, and packing may add a hundredth.
+// The C interfaces use 32-bit lengths, and compression may add one percent.
 constexpr std::size_t kRawBytesMax = std::numeric_limits<std::uint32_t>::max() / 100 * 98;
 
 }  // namespace

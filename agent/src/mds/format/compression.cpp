@@ -32,8 +32,8 @@ constexpr std::array kFamilies{
     Family{CompressionKind::kZstd, "zstd", 1, 22, 3},
 };
 
-// The C libraries take `char*` or `Bytef*` and lengths of 32 bits; shards are below 2^32 bytes, and so is
-// what they are called with here.
+// The C libraries take `char*` or `Bytef*` and 32-bit lengths. Shards, and so all lengths here, are below
+// 2^32 bytes.
 char* chars(const std::byte* at) {
   return const_cast<char*>(reinterpret_cast<const char*>(at));
 }
@@ -54,7 +54,7 @@ bool unpack_brotli(Bytes compressed, Room raw) {
          in == 0 && out == 0;
 }
 
-// bzip2 and gzip files may be several streams one behind the other.
+// A bzip2 or gzip file may consist of several streams in sequence.
 bool unpack_bzip2(Bytes compressed, Room raw) {
   while (!compressed.empty()) {
     bz_stream stream{};
@@ -76,7 +76,7 @@ bool unpack_bzip2(Bytes compressed, Room raw) {
 
 bool unpack_gzip(Bytes compressed, Room raw) {
   constexpr int kGzipOnly = 15 + 16;
-  std::byte nowhere{};  // zlib wants a place to write even where nothing is to come
+  std::byte nowhere{};  // zlib needs an output address even if no output follows
   while (!compressed.empty()) {
     z_stream stream{};
     if (inflateInit2(&stream, kGzipOnly) != Z_OK) return false;

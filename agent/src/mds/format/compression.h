@@ -1,5 +1,5 @@
-// Compression of whole shard files, by Streaming's names: "br:11", "bz2:9", "gz:9", "snappy", "zstd:3"; the
-// level may be left out.
+// Compression of whole shard files, by Streaming's names: "br:11", "bz2:9", "gz:9", "snappy", "zstd:3". The
+// level is optional.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ struct Compression {
 
 [[nodiscard]] Result<Compression> parse_compression(std::string_view name);
 
-// What a file's name gets behind a dot: "zstd".
+// Returns the extension of a file's name, without the dot: "zstd".
 [[nodiscard]] std::string_view extension_of(CompressionKind kind);
 
-// Fills `raw`, all of it and not a byte more, whatever the compressed bytes claim: memory is bounded by what
-// the index said.
+// Fills all of `raw` and never writes more, even if the compressed bytes claim more. The size in the index
+// thus limits the memory.
 [[nodiscard]] Result<void> decompress(CompressionKind kind, std::span<const std::byte> compressed,
                                       std::span<std::byte> raw);
 
-// As Streaming packs it: it reads what this makes.
+// Compresses so that Streaming can read the result.
 [[nodiscard]] Result<std::string> compress(Compression compression, std::string_view raw);
 
 }  // namespace ratoon::mds

@@ -5,7 +5,7 @@
 namespace ratoon::mds {
 namespace {
 
-// A text of any content, so that no two lists of them are written the same way: "5:label".
+// Writes a text of any content with its length, so that different lists of texts always differ: "5:label".
 void add_text(std::string& to, std::string_view text) {
   to += std::to_string(text.size());
   to += ':';
@@ -23,7 +23,7 @@ Result<std::string> digest_of(const Index& index) {
     add_text(text, index.columns.encodings()[i].name);
   }
   for (const ShardInfo& shard : index.shards) {
-    if (shard.samples == 0) continue;  // nobody sees them
+    if (shard.samples == 0) continue;  // an empty shard has no effect on readers
     text += "shard " + std::to_string(shard.samples) + " " + std::to_string(shard.raw.size_bytes) + "\n";
     for (const FileHash& hash : shard.raw.hashes) text += hash.algorithm + " " + hash.digest + "\n";
   }

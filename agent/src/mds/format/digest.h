@@ -1,5 +1,5 @@
-// The digest of a data set, 64 hexadecimal digits: SHA-256 over what its index says of its content. Places
-// and names of files are left out, so that equal data has equal digests wherever it lies.
+// The digest of a data set, 64 hexadecimal digits: SHA-256 over the facts about its content in its index.
+// File names and folders are left out, so that equal data has equal digests in any place.
 // docs/reference/mds.md has the definition.
 #pragma once
 

@@ -18,13 +18,13 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// The canonical form of an xxHash has its most significant digit first, as to_hex() of a number.
+// The canonical form of an xxHash has the most significant digit first, like to_hex() of a number.
 
 struct Algorithm {
   std::string_view name;
   std::size_t digits;
-  const char* openssl;                      // its name there, or
-  std::string (*compute)(Bytes) = nullptr;  // our own
+  const char* openssl;                      // its name in OpenSSL, or null
+  std::string (*compute)(Bytes) = nullptr;  // and this function instead
 };
 
 std::string xxh3_64_hex(Bytes bytes) {

@@ -1,4 +1,4 @@
-// Hashes of whole files, by the names that hashlib and xxhash of Python give them.
+// Hashes of whole files, by their names in Python's hashlib and xxhash.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ struct FileHash {
   friend bool operator==(const FileHash&, const FileHash&) = default;
 };
 
-// How many hexadecimal digits the digest has; nothing for names that are unknown here. Digests of a length
-// that is up to the caller (shake_128, shake_256) are unknown to Streaming too.
+// Returns the number of hexadecimal digits of the digest, or nothing for an unknown name. Hashes whose digest
+// length the caller chooses (shake_128, shake_256) are unknown to Streaming too.
 [[nodiscard]] std::optional<std::size_t> digest_digits(std::string_view algorithm);
 
-// "unknown hash 'x'; there are: ...".
+// Makes the error "the hash 'x' is unknown; there are: ...".
 [[nodiscard]] Error unknown_hash(std::string_view algorithm);
 
 [[nodiscard]] Result<std::string> hash_of(std::string_view algorithm, std::span<const std::byte> bytes);
 
-// Whether the bytes are those that were hashed, by every one of the hashes.
+// Checks the bytes against each of the hashes.
 [[nodiscard]] Result<void> check_hashes(std::span<const FileHash> expected, std::span<const std::byte> bytes);
 
 }  // namespace ratoon::mds

@@ -18,7 +18,7 @@ Error invalid(const std::string& what) {
 
 Result<void> check_version(std::optional<std::uint64_t> version) {
   if (version == kVersion) return {};
-  return invalid("its version is " + (version ? std::to_string(*version) : "not said") +
+  return invalid("its version is " + (version ? std::to_string(*version) : "missing") +
                  ", and only version 2 is read");
 }
 
@@ -27,7 +27,7 @@ Result<void> check_file(FileInfo& file, const char* what, const std::vector<std:
     return invalid(std::string(what) + " is called '" + file.basename +
                    "'; a name must be relative, with no part that is empty or '..'");
   }
-  // Offsets have 32 bits; what is compressed is not allowed to be more either.
+  // Offsets have 32 bits. Compressed files have the same limit.
   if (file.size_bytes > kIndexNumberMax)
     return invalid(file.basename + " is said to have " + std::to_string(file.size_bytes) +
                    " bytes, and no shard has 2^32 or more");
@@ -82,7 +82,7 @@ Result<Columns> make_columns(const RawShard& said) {
   return Columns::make(said.names, said.encodings, sizes);
 }
 
-// Shards, each compared with the columns of the first as they come.
+// Collects shards, and compares the columns of each with those of the first.
 class IndexBuilder {
  public:
   Result<void> add(RawShard& said) {
@@ -100,7 +100,7 @@ class IndexBuilder {
     auto shard = check_shard(said);
     if (!shard) return shard.error();
     if (!basenames_.insert(shard->raw.basename).second)
-      return invalid(shard->raw.basename + " is in it twice: its samples would come twice");
+      return invalid(shard->raw.basename + " is listed twice: its samples would be read twice");
     index_.shards.push_back(std::move(*shard));
     return {};
   }

@@ -1,5 +1,7 @@
-// index.json of a data set in MDS format, version 2: which shards there are, in which order, and what is in
-// them. Everything that a reader relies on is checked here; names of files lead nowhere but into the folder.
+// mds/format/: The format of MosaicML Streaming: index, shards, compression, hashes. Pure.
+//
+// index.json of a data set in MDS format, version 2: the list of shards, their order and their contents. The
+// parser checks everything that readers rely on. File names cannot lead out of the folder.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +19,18 @@
 namespace ratoon::mds {
 
 struct FileInfo {
-  std::string basename;  // may hold '/' where indexes were merged
+  std::string basename;  // may contain '/' if indexes were merged
   std::uint64_t size_bytes = 0;
-  std::vector<FileHash> hashes{};  // in the order of their names
+  std::vector<FileHash> hashes{};  // sorted by algorithm
 
   friend bool operator==(const FileInfo&, const FileInfo&) = default;
 };
 
 struct ShardInfo {
-  std::uint32_t source = 0;  // which of the data set's folders it is in
+  std::uint32_t source = 0;  // index of the data set's folder that contains it
   std::uint32_t samples = 0;
   FileInfo raw;
-  std::optional<FileInfo> zip{};  // compressed, by `compression`
+  std::optional<FileInfo> zip{};  // the compressed file, by `compression`
   CompressionKind compression = CompressionKind::kNone;
 
   friend bool operator==(const ShardInfo&, const ShardInfo&) = default;
@@ -41,11 +43,11 @@ struct Index {
 
 [[nodiscard]] Result<Index> parse_index(std::string_view text);
 
-// Adds the shards of `more`, which are in the folder number `source`, behind those of `index`.
+// Appends the shards of `more`, which are in the folder number `source`, to those of `index`.
 [[nodiscard]] Result<void> append(Index& index, Index more, std::uint32_t source);
 
-// Whether a file of that name is below the folder it is looked for in: relative, without ".." or a part that
-// is empty.
+// Whether a file of that name is below the folder: the name is relative, and no part of it is empty, "." or
+// "..".
 [[nodiscard]] bool is_safe_basename(std::string_view basename);
 
 }  // namespace ratoon::mds

@@ -5,8 +5,8 @@
 namespace ratoon::mds {
 namespace {
 
-constexpr std::size_t kDepthMax = 64;      // below a key that means nothing here
-constexpr std::size_t kColumnsMax = 4096;  // and hashes: what a hostile text may make us keep of a shard
+constexpr std::size_t kDepthMax = 64;      // below an unknown key
+constexpr std::size_t kColumnsMax = 4096;  // and hashes: limits memory for a hostile text
 constexpr std::size_t kTextBytesMax = 4096;
 
 std::string quoted(std::string_view text) {
@@ -59,24 +59,25 @@ bool IndexEvents::fail(const Error& error) {
 }
 
 bool IndexEvents::complain(At at, std::string_view found) {
-  const std::string where = trail_.size() > 1 && has_shards_ ? "shard " + std::to_string(shards_) + ": " : "";
-  return fail(Error(ErrorKind::kInvalid,
-                    where + "there is " + quoted(found) + " in '" + name_of(at) + "', where that cannot be"));
+  const std::string where =
+      open_levels_.size() > 1 && has_shards_ ? "shard " + std::to_string(shards_) + ": " : "";
+  return fail(Error(ErrorKind::kInvalid, where + "there is " + quoted(found) + " in '" + name_of(at) +
+                                             "', which is not allowed there"));
 }
 
 bool IndexEvents::pop() {
-  trail_.pop_back();
+  open_levels_.pop_back();
   return true;
 }
 
-// A value of a type that is read nowhere.
+// Handles a value of a type that no key expects.
 bool IndexEvents::scalar(std::string_view found) {
-  if (trail_.back().at != At::kOther) return complain(trail_.back().at, found);
+  if (open_levels_.back().at != At::kOther) return complain(open_levels_.back().at, found);
   return depth_of_other_ > 0 || pop();
 }
 
 bool IndexEvents::null() {
-  const Level at = trail_.back();
+  const Level at = open_levels_.back();
   if (at.is_open && at.at == At::kSizes) return shard_.sizes.emplace_back(), true;
   if (!at.is_open && at.at == At::kZip) return shard_.zip.reset(), pop();
   if (!at.is_open && at.at == At::kCompression) return shard_.compression.clear(), pop();
@@ -84,7 +85,7 @@ bool IndexEvents::null() {
 }
 
 bool IndexEvents::number_unsigned(json::number_unsigned_t value) {
-  const Level at = trail_.back();
+  const Level at = open_levels_.back();
   if (at.is_open && at.at == At::kSizes) {
     if (shard_.sizes.size() == kColumnsMax) return complain(at.at, "one size too many");
     return shard_.sizes.emplace_back(value), true;
@@ -97,7 +98,7 @@ bool IndexEvents::number_unsigned(json::number_unsigned_t value) {
 }
 
 bool IndexEvents::string(std::string& value) {
-  const Level at = trail_.back();
+  const Level at = open_levels_.back();
   if (at.at != At::kOther && value.size() > kTextBytesMax) return complain(at.at, value);
   if (at.is_open && is_list(at.at) && at.at != At::kShards && at.at != At::kSizes) {
     auto& list = at.at == At::kNames       ? shard_.names
@@ -114,11 +115,11 @@ bool IndexEvents::string(std::string& value) {
 }
 
 bool IndexEvents::start_object(std::size_t) {
-  Level& at = trail_.back();
+  Level& at = open_levels_.back();
   if (at.at == At::kOther) return ++depth_of_other_ <= kDepthMax || complain(at.at, "a nest of objects");
   if (at.at == At::kShards && at.is_open) {
     shard_ = RawShard();
-    return trail_.push_back({At::kShard, true}), true;
+    return open_levels_.push_back({At::kShard, true}), true;
   }
   if (!is_object(at.at) || at.is_open) return complain(at.at, "{");
   at.is_open = true;
@@ -126,7 +127,7 @@ bool IndexEvents::start_object(std::size_t) {
 }
 
 bool IndexEvents::end_object() {
-  const At at = trail_.back().at;
+  const At at = open_levels_.back().at;
   if (at == At::kOther) return --depth_of_other_ > 0 || pop();
   if (at == At::kShard) {
     if (const auto taken = handlers_.take_shard(shard_); !taken)
@@ -141,7 +142,7 @@ bool IndexEvents::end_object() {
 }
 
 bool IndexEvents::start_array(std::size_t) {
-  Level& at = trail_.back();
+  Level& at = open_levels_.back();
   if (at.at == At::kOther) return ++depth_of_other_ <= kDepthMax || complain(at.at, "a nest of lists");
   if (!is_list(at.at) || at.is_open) return complain(at.at, "[");
   at.is_open = true;
@@ -149,17 +150,17 @@ bool IndexEvents::start_array(std::size_t) {
 }
 
 bool IndexEvents::end_array() {
-  if (trail_.back().at == At::kOther) return --depth_of_other_ > 0 || pop();
+  if (open_levels_.back().at == At::kOther) return --depth_of_other_ > 0 || pop();
   return pop();
 }
 
 bool IndexEvents::key(std::string& name) {
-  const At in = trail_.back().at;
+  const At in = open_levels_.back().at;
   if (in == At::kOther) return true;
   if (in == At::kHashes) {
     if (file().hashes.size() == kColumnsMax) return complain(in, name);
     file().hashes.push_back({.algorithm = name, .digest = ""});
-    return trail_.push_back({At::kHash}), true;
+    return open_levels_.push_back({At::kHash}), true;
   }
   At to = At::kOther;
   for (const Key& key : kKeys) {
@@ -169,7 +170,7 @@ bool IndexEvents::key(std::string& name) {
     if (has_shards_) return complain(in, "a second list of shards");
     has_shards_ = true;
   }
-  // Of a key that comes twice, the last one counts, as in Python.
+  // If a key occurs twice, the last one counts, as in Python.
   if (to == At::kNames) shard_.names.clear();
   if (to == At::kEncodings) shard_.encodings.clear();
   if (to == At::kSizes) shard_.sizes.clear();
@@ -179,7 +180,7 @@ bool IndexEvents::key(std::string& name) {
     is_zip_ = to == At::kZip;
     (is_zip_ ? shard_.zip : shard_.raw).emplace();
   }
-  return trail_.push_back({to}), true;
+  return open_levels_.push_back({to}), true;
 }
 
 bool IndexEvents::parse_error(std::size_t, const std::string&, const json::exception& error) {

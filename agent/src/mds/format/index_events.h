@@ -1,5 +1,5 @@
-// The events of a JSON parser on index.json, put together to shards. An index of 100,000 shards is some 60
-// MB: no tree is built of it.
+// Builds shards from the events of a JSON parser on index.json. An index of 100,000 shards has some 60 MB, so
+// no tree is built.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ratoon::mds {
 
-// A shard as the text says it, before anything is checked.
+// A shard as the index states it, before checks.
 struct RawShard {
   std::vector<std::string> names, encodings, hash_names;
   std::vector<std::optional<std::uint64_t>> sizes;
@@ -36,10 +36,10 @@ class IndexEvents {
   };
   explicit IndexEvents(Handlers handlers) : handlers_(std::move(handlers)) {}
 
-  // What went wrong first, if anything did.
+  // The first error, if there was one.
   [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
 
-  // What nlohmann::json::sax_parse calls; false ends the parsing.
+  // The callbacks of nlohmann::json::sax_parse. Returning false ends the parsing.
   bool null();
   bool boolean(bool value) { return scalar(value ? "true" : "false"); }
   bool number_integer(json::number_integer_t value) { return scalar(std::to_string(value)); }
@@ -78,7 +78,7 @@ class IndexEvents {
   };
   struct Level {
     At at;
-    bool is_open = false;  // its '{' or '[' has come
+    bool is_open = false;  // its '{' or '[' was read
   };
   struct Key {
     At in;
@@ -97,8 +97,9 @@ class IndexEvents {
   FileInfo& file() { return is_zip_ ? *shard_.zip : *shard_.raw; }
 
   Handlers handlers_;
-  std::vector<Level> trail_{{At::kIndex}};  // where we are, outermost first; empty behind the last '}'
-  std::size_t depth_of_other_ = 0;          // below a key that means nothing here
+  std::vector<Level> open_levels_{
+      {At::kIndex}};                // the open levels, outermost first; empty after the last '}'
+  std::size_t depth_of_other_ = 0;  // below an unknown key
   RawShard shard_;
   bool is_zip_ = false;
   std::uint64_t shards_ = 0;

@@ -1,4 +1,4 @@
-// Numbers as files of MDS have them: little-endian, aligned or not.
+// Numbers in MDS files: little-endian, aligned or not.
 #pragma once
 
 #include <bit>

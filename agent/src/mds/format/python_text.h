@@ -1,4 +1,4 @@
-// Texts as Python writes them, so that files are those of Streaming's writer byte for byte.
+// Texts as Python writes them, so that files equal those of Streaming's writer byte for byte.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace ratoon::mds {
 
-// json.dumps(value, sort_keys=True): ", " and ": " between things, everything but ASCII escaped.
+// Does the same as json.dumps(value, sort_keys=True): ", " and ": " as separators, all but ASCII escaped.
 [[nodiscard]] std::string python_json(const nlohmann::json& value);
 
-// repr() of a float: the shortest text that is read as the same number.
+// Does the same as repr() of a float: the shortest text that reads back as the same number.
 [[nodiscard]] std::string python_float(double value);
 
 }  // namespace ratoon::mds

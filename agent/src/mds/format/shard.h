@@ -1,5 +1,5 @@
-// A shard's bytes: u32 n, u32 offsets[n + 1] from the beginning of the file, a configuration that readers
-// skip, the samples. Sample i is [offsets[i], offsets[i + 1]).
+// The bytes of a shard: u32 n, u32 offsets[n + 1] from the beginning of the file, a configuration that
+// readers skip, the samples. Sample i is [offsets[i], offsets[i + 1]).
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace ratoon::mds {
 
-// Whether every offset may be followed. `samples` is what the index says; there may be none.
+// Checks that every offset is valid. `samples` is the number in the index and may be 0.
 [[nodiscard]] Result<void> check_shard(std::span<const std::byte> file, std::uint32_t samples);
 
-// The bytes of a sample, of a shard that was checked. Empty where the file changed under our hands since:
-// what is mapped belongs to whoever can write the file.
+// Returns the bytes of a sample in a shard that was checked. Returns nothing if the file has changed since
+// then: any process that may write the file changes the mapping.
 [[nodiscard]] inline std::span<const std::byte> sample_bytes(std::span<const std::byte> file,
                                                              std::uint32_t sample) {
   std::uint32_t offsets[2];

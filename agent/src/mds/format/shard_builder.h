@@ -1,5 +1,4 @@
-// ShardBuilder: samples put together to the bytes of a shard, and the rule by which one ends and the next
-// begins.
+// ShardBuilder: combines samples into the bytes of a shard, and decides when the next shard begins.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +12,17 @@ namespace ratoon::mds {
 
 class ShardBuilder {
  public:
-  // `config` is the text that each shard has behind its offsets. `size_limit_bytes` 0: none.
+  // `config` is the text behind the offsets of each shard. `size_limit_bytes` 0: no limit.
   ShardBuilder(std::string config, std::uint64_t size_limit_bytes)
       : config_(std::move(config)), size_limit_bytes_(size_limit_bytes) {}
 
-  // Whether the shard must be taken before a sample of that many bytes is added. True of an empty one too, if
-  // the sample is larger than a shard may be: Streaming writes an empty shard then, and so do we.
+  // Whether the shard must be taken before a sample of that many bytes is added. This is true even for an
+  // empty shard if the sample is larger than a shard may be. Streaming then writes an empty shard, and so
+  // does Ratoon.
   [[nodiscard]] bool is_full_for(std::size_t sample_bytes) const;
-  // An error where offsets of 32 bits do not reach.
+  // Returns an error if the shard would exceed 32-bit offsets.
   [[nodiscard]] Result<void> add(std::string_view sample);
-  // What the shard's file holds. Begins the next shard.
+  // Returns the bytes of the shard's file and begins the next shard.
   [[nodiscard]] std::string take();
 
   [[nodiscard]] std::uint32_t samples() const { return static_cast<std::uint32_t>(ends_.size()); }
@@ -31,7 +31,7 @@ class ShardBuilder {
   const std::string config_;
   const std::uint64_t size_limit_bytes_;
   std::string bytes_;                // of all samples
-  std::vector<std::uint32_t> ends_;  // of each sample in them
+  std::vector<std::uint32_t> ends_;  // of each sample in bytes_
 };
 
 }  // namespace ratoon::mds

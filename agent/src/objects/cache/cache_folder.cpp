@@ -11,8 +11,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "agent/src/objects/cache/account.h"
 #include "agent/src/objects/cache/cache_name.h"
+#include "agent/src/objects/cache/cache_usage.h"
 #include "base/core/durable_folder.h"
 
 namespace ratoon::objects {
@@ -24,7 +24,7 @@ std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// Names of a cache have no '/' in them, so that O_NOFOLLOW covers all of the way.
+// Names of cache files contain no '/', so O_NOFOLLOW covers the whole path.
 Result<UniqueFd> open_beneath(int folder, const std::string& name, int flags, const std::string& shown) {
   UniqueFd fd(::openat(folder, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0644));
   if (fd.is_open() || errno == ENOENT) return fd;
@@ -64,7 +64,7 @@ Result<CacheFolder::Opened> CacheFolder::lock_opened(UniqueFd fd, const std::str
     if (errno == EWOULDBLOCK || errno == EINTR) return Opened{.found = Found::kBusy};
     return system_error(errno, "locking " + shown(name));
   }
-  if (!is_current(fd.get(), name)) return Opened{.found = Found::kBusy};  // whoever changed it has just gone
+  if (!is_current(fd.get(), name)) return Opened{.found = Found::kBusy};  // just replaced; the caller retries
   if (::fstat(fd.get(), &facts) != 0) return system_error(errno, "looking at " + shown(name));
   return Opened{Found::kOpen, std::move(fd), static_cast<std::uint64_t>(facts.st_size)};
 }
@@ -74,8 +74,8 @@ Result<CacheFolder::Opened> CacheFolder::open_object(const std::string& name) co
   if (!fd) return fd.error();
   auto opened = lock_opened(std::move(*fd), name, LOCK_SH);
   if (opened && opened->found == Found::kOpen) {
-    // File systems are mounted without times of access, so we say it ourselves. Where the file is another
-    // user's this fails, and it only counts as used when it was written.
+    // File systems are often mounted without access times, so the time is set here. This fails for a file of
+    // another user, which then counts as last used when it was written.
     const std::array<timespec, 2> times{{{0, UTIME_NOW}, {0, UTIME_OMIT}}};
     static_cast<void>(::futimens(opened->fd.get(), times.data()));
   }
@@ -94,7 +94,7 @@ Result<CacheFolder::Opened> CacheFolder::try_lock() const {
 }
 
 Result<CacheFolder::Contents> CacheFolder::look(const std::string& own_part) const {
-  // An own descriptor, since reading a folder moves its position.
+  // Uses its own descriptor, since reading a folder moves its position.
   UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return system_error(errno, "opening the cache " + path_.string());
   const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(fd.get()));
@@ -124,7 +124,7 @@ Result<CacheFolder::Contents> CacheFolder::look(const std::string& own_part) con
 }
 
 Result<bool> CacheFolder::try_evict(const std::string& name) const {
-  // For an exclusive lock NFS wants a file that is open for writing; another user's file stays.
+  // NFS grants an exclusive lock only on a file that is open for writing. A file of another user stays.
   auto fd = open_beneath(fd_.get(), name, O_RDWR, shown(name));
   if (!fd && fd.error().kind() == ErrorKind::kPermissionDenied) return false;
   if (!fd) return fd.error();
@@ -162,9 +162,9 @@ std::optional<std::int64_t> CacheFolder::last_use(const std::string& name) const
   return nanoseconds(facts.st_atim);
 }
 
-void CacheFolder::lose_account() const {
+void CacheFolder::discard_usage_record() const {
   const auto lock = open_beneath(fd_.get(), kLockName, O_RDWR, shown(kLockName));
-  if (lock && lock->is_open()) forget_account(lock->get());
+  if (lock && lock->is_open()) remove_usage_record(lock->get());
 }
 
 std::uint64_t CacheFolder::free_bytes() const {

@@ -1,10 +1,11 @@
-// CacheFolder: the files of a cache, opened beneath the folder's descriptor and never through a link, and
-// their locks. A lock belongs to an open file (flock), so it ends with its holder, however that ends.
+// CacheFolder: the files of a cache and their locks. Files are opened relative to the folder's descriptor and
+// never through a link. A lock belongs to an open file (flock), so it ends when its holder ends, even by a
+// crash.
 //
-//   a part, locked        somebody writes it: the lock is the right to do so
-//   a part, not locked    its writer is dead: anybody may take it over or remove it
-//   an object             whole, verified and synced, from its first moment under that name
-//   an object, shared     somebody reads it: it is not evicted
+//   a part, locked        a process writes it: the lock is the right to do so
+//   a part, not locked    its writer is dead: any process may take it over or remove it
+//   an object             whole, verified and synced since it got its name
+//   an object, shared     a process reads it: it is not evicted
 //
 // Thread contract: any thread.
 #pragma once
@@ -24,51 +25,51 @@ namespace ratoon::objects {
 
 class CacheFolder {
  public:
-  // Creates it where it is missing.
+  // Creates the folder if it is missing.
   [[nodiscard]] static Result<CacheFolder> open(std::filesystem::path folder);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::string shown(const std::string& name) const { return (path_ / name).string(); }
 
-  // What became of trying to open and lock a file without waiting.
+  // The result of an attempt to open and lock a file without waiting.
   enum class Found { kOpen, kMissing, kBusy };
   struct Opened {
     Found found = Found::kMissing;
     UniqueFd fd{};
     std::uint64_t size_bytes = 0;
   };
-  // For reading, with a shared lock. Makes the file the most recently used one.
+  // Opens for reading, with a shared lock. Makes the file the most recently used one.
   [[nodiscard]] Result<Opened> open_object(const std::string& name) const;
-  // For writing, made where it is missing, with an exclusive lock.
+  // Opens for writing, with an exclusive lock. Creates the file if it is missing.
   [[nodiscard]] Result<Opened> open_part(const std::string& name) const;
-  // The lock under which room is made; one for the folder.
+  // Takes the folder's only lock, under which room is made.
   [[nodiscard]] Result<Opened> try_lock() const;
 
   struct Contents {
     std::vector<CachedObject> objects;
-    std::uint64_t held_bytes = 0;  // of objects, and of parts that somebody writes
+    std::uint64_t held_bytes = 0;  // of objects, and of parts that have a writer
   };
-  // Removes parts without a writer on the way, but for the one that is called `own_part`.
+  // Lists the folder and removes parts without a writer, except the one named `own_part`.
   [[nodiscard]] Result<Contents> look(const std::string& own_part = {}) const;
 
-  // Whether this removed it: an object that somebody reads stays.
+  // Returns whether this call removed the object. An object that is being read stays.
   [[nodiscard]] Result<bool> try_evict(const std::string& name) const;
-  // When it was last used, in nanoseconds since 1970; nothing where it is not there.
+  // The time of the last use in nanoseconds since 1970; nothing if there is no such file.
   [[nodiscard]] std::optional<std::int64_t> last_use(const std::string& name) const;
   [[nodiscard]] Result<void> remove(const std::string& name) const;
-  // Makes a part an object, durably. `part` was synced.
+  // Renames a part to an object, durably. The part must be synced already.
   [[nodiscard]] Result<void> publish(const std::string& part, const std::string& name) const;
-  // When a file was last written to, in nanoseconds since 1970; nothing where there is none.
+  // The time of the last write in nanoseconds since 1970; nothing if there is no such file.
   [[nodiscard]] std::optional<std::int64_t> last_write(const std::string& name) const;
-  // A file went, or may have come, that nobody took off the account, or put on.
-  void lose_account() const;
-  // On its disk; all there can be where the file system does not say.
+  // Discards the usage record, since files were removed or added without updating it.
+  void discard_usage_record() const;
+  // Free bytes on the folder's disk; the largest number if the file system does not report them.
   [[nodiscard]] std::uint64_t free_bytes() const;
 
  private:
   CacheFolder(std::filesystem::path path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
-  // Whether `fd` is still what stands under the name: others may have removed or replaced it since.
+  // Whether the name still refers to `fd`: another process may have removed or replaced the file.
   [[nodiscard]] bool is_current(int fd, const std::string& name) const;
   [[nodiscard]] Result<Opened> lock_opened(UniqueFd fd, const std::string& name, int operation) const;
 

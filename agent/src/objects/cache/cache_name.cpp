@@ -21,7 +21,7 @@ bool is_plain(char c) {
 }  // namespace
 
 std::string object_name(const CacheKey& key) {
-  // No URI has a zero byte in it, so that no two keys make the same text.
+  // A URI contains no zero byte, so two different keys never make the same text.
   const std::string text = key.source + '\0' + key.version;
   std::string_view shown = key.source;
   shown.remove_prefix(shown.rfind('/') + 1);  // npos + 1 is 0

@@ -1,5 +1,5 @@
-// Names of a cache's files. They follow from what the file holds, so that several data sets share a folder,
-// and never lead out of it whatever an object is called.
+// Names of a cache's files. A name is derived from the object's URI and version, so that several data sets
+// can share a folder. It never leads out of the folder.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,20 @@ namespace ratoon::objects {
 
 struct CacheKey {
   std::string source;     // URI of the object
-  std::string version{};  // what tells its contents from others under the same URI: a digest, an ETag
+  std::string version{};  // distinguishes the contents from others under the same URI: a digest, an ETag
 
   friend auto operator<=>(const CacheKey&, const CacheKey&) = default;
 };
 
-// "<32 hexadecimal digits>-<what people know it by>.object"
+// Returns "<32 hexadecimal digits>-<end of the URI, for people>.object".
 [[nodiscard]] std::string object_name(const CacheKey& key);
 
-// What is being written under that name; `by` tells several writers apart and is empty for the first.
+// The file that is written before it gets that name. `by` distinguishes several writers and is empty for the
+// first.
 [[nodiscard]] std::string part_name(std::string_view object_name, std::string_view by = {});
 
 enum class CacheNameKind { kObject, kPart };
-// Nothing for names that are not a cache's: those files are somebody else's.
+// Returns nothing if the name is not a cache's. Such a file belongs to another program.
 [[nodiscard]] std::optional<CacheNameKind> parse_cache_name(std::string_view name);
 
 }  // namespace ratoon::objects

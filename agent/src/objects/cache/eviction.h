@@ -1,4 +1,4 @@
-// Which files of a full cache go first. Pure.
+// The order in which a full cache evicts its files. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,16 @@ namespace ratoon::objects {
 struct CachedObject {
   std::string name;
   std::uint64_t size_bytes = 0;
-  std::int64_t last_use_nanoseconds = 0;    // since 1970, by the file's own time
-  std::optional<std::uint64_t> next_use{};  // its place in the known future; nothing: not expected again
+  std::int64_t last_use_nanoseconds = 0;    // since 1970, by the file's access time
+  std::optional<std::uint64_t> next_use{};  // its position in the known future; nothing: not expected again
 };
 
-// Indices, the first to go first: what is not expected again, the least recently used before others; then
-// what is expected latest (Belady's rule, which no other order beats where the future is known).
+// Indices in the order of eviction: first objects that are not expected again, the least recently used first;
+// then objects by their next use, the latest first (Belady's rule, which is optimal when the future is
+// known).
 [[nodiscard]] std::vector<std::size_t> eviction_order(std::span<const CachedObject> objects);
 
-// How many bytes must go so that `needed` more fit; `needed` is not above `limit`.
+// How many bytes must be evicted so that `needed` more fit. `needed` is not above `limit`.
 [[nodiscard]] std::uint64_t excess_bytes(std::uint64_t held, std::uint64_t needed, std::uint64_t limit);
 
 }  // namespace ratoon::objects

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/src/objects/cache/account.h"
+#include "agent/src/objects/cache/cache_usage.h"
 #include "agent/src/objects/object_key.h"
 #include "base/core/log.h"
 #include "base/core/pause.h"
@@ -22,13 +22,13 @@ namespace {
 using std::chrono::milliseconds;
 using Found = CacheFolder::Found;
 
-// Locks of other processes wake nobody up: we look again, less and less often.
+// Polls with growing pauses, since a lock of another process sends no notification when it is released.
 class Waiting {
  public:
   explicit Waiting(Duration patience) : patience_(patience), since_(clock_.now()) {}
 
   [[nodiscard]] bool is_over() const { return clock_.now() - since_ >= patience_; }
-  // What we wait for goes on: the count starts again.
+  // The other process makes progress: the timeout starts again.
   void saw_progress() { since_ = clock_.now(); }
   [[nodiscard]] Result<void> look_again(const std::string& what, const std::stop_token& stop) {
     if (!pause_for(pause_, stop))
@@ -37,7 +37,7 @@ class Waiting {
     if (clock_.now() < next_word_) return {};
     next_word_ = clock_.now() + kNextWord;
     Logger(clock_, {.format = LogFormat::kText})
-        .warning("another process has what this one waits for", {{"waits_for", what}});
+        .warning("waiting for another process", {{"waits_for", what}});
     return {};
   }
 
@@ -56,7 +56,7 @@ std::string bytes(std::uint64_t count) {
   return std::to_string(count) + " bytes";
 }
 
-// The file's bytes in memory, as long as it lives.
+// Maps the file's bytes into memory until it is destroyed.
 class Mapping {
  public:
   static Result<Mapping> of(int fd, std::uint64_t size, const std::string& shown) {
@@ -103,7 +103,7 @@ Result<std::unique_ptr<ObjectCache>> ObjectCache::open(CacheOptions options) {
   auto folder = CacheFolder::open(options.folder);
   if (!folder) return folder.error();
   if (auto swept = folder->look(); !swept) return swept.error();
-  folder->lose_account();  // what was swept was on it
+  folder->discard_usage_record();  // files that were removed are still in the record
   return std::unique_ptr<ObjectCache>(new ObjectCache(std::move(options), std::move(*folder)));
 }
 
@@ -112,13 +112,13 @@ Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop
     return Error(ErrorKind::kInvalid, request.key.source + " has " + bytes(request.size_bytes) +
                                           " and the cache " + folder_.path().string() + " may hold " +
                                           bytes(options_.bytes_max) +
-                                          ": let it hold more, a few objects at least");
+                                          ": raise its limit to the size of a few objects");
   }
   const std::string name = object_name(request.key);
   std::string part = part_name(name);
   Waiting waiting(options_.patience);
   std::optional<std::int64_t> written_at;
-  UniqueFd fetched;  // keeps what we wrote from being evicted until we have opened it
+  UniqueFd fetched;  // its lock protects the fetched file from eviction until it is open
   while (true) {
     auto whole = open_whole(request, name);
     if (!whole) return whole.error();
@@ -141,7 +141,7 @@ Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop
       waiting.saw_progress();
     }
     if (waiting.is_over()) {
-      // Its holder may be stopped, or on a machine that is gone: then two of us fetch it, which harms nobody.
+      // The holder may be stopped, or on a machine that is gone. A second download is harmless.
       part = part_name(name, draw_name());
       if (whole->found == Found::kBusy) {
         if (auto removed = folder_.remove(name); !removed) return removed.error();
@@ -155,16 +155,16 @@ Result<CacheFolder::Opened> ObjectCache::open_whole(const CacheRequest& request,
                                                     const std::string& name) const {
   auto opened = folder_.open_object(name);
   if (!opened || opened->found != Found::kOpen || opened->size_bytes == request.size_bytes) return opened;
-  // Somebody outside cut it, or the object under this URI is another one now.
+  // The file was truncated by another program, or the object under this URI has changed.
   if (auto removed = folder_.remove(name); !removed) return removed.error();
-  folder_.lose_account();
+  folder_.discard_usage_record();
   return CacheFolder::Opened{};
 }
 
-// With the part's lock held; when it is over, the part is an object or gone.
+// Called with the part's lock held. When it returns, the part is an object or removed.
 Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& name, const std::string& part,
                                 int fd, const std::stop_token& stop) {
-  // Whoever held the lock before us may have finished.
+  // The previous holder of the lock may have finished the download.
   const auto whole = open_whole(request, name);
   if (!whole) return whole.error();
   if (whole->found != Found::kMissing) {
@@ -176,11 +176,12 @@ Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& 
   if (done) done = folder_.publish(part, name);
   if (!done) {
     static_cast<void>(folder_.remove(part));
-    folder_.lose_account();
+    folder_.discard_usage_record();
     return done.error();
   }
   ++fetched_;
-  // Readers may come in. That is not one step: it may be evicted in between, which costs a second fetch.
+  // Allows readers. flock() does not convert the lock atomically: the file may be evicted in between, which
+  // only costs a second download.
   ::flock(fd, LOCK_SH | LOCK_NB);
   return true;
 }
@@ -194,8 +195,8 @@ Result<void> ObjectCache::write_part(const CacheRequest& request, const std::str
     return filled.error().kind() == ErrorKind::kNoSpace ? no_space(request) : filled;
   if (file.written_bytes() != request.size_bytes) {
     return Error(ErrorKind::kCorrupted, request.key.source + " gave " + bytes(file.written_bytes()) +
-                                            ", expected were " + bytes(request.size_bytes) +
-                                            "; check it, or what describes it");
+                                            ", expected " + bytes(request.size_bytes) +
+                                            "; check the object, or the index that states its size");
   }
   if (request.verify) {
     const auto mapping = Mapping::of(fd, request.size_bytes, folder_.shown(part));
@@ -204,7 +205,7 @@ Result<void> ObjectCache::write_part(const CacheRequest& request, const std::str
       return verified.error().with_context("checking " + request.key.source);
     }
   }
-  // An error here is final for this file: its pages may be lost although they count as clean from now on.
+  // An error here is final for this file: the kernel marks its pages clean although they may be lost.
   if (::fsync(fd) != 0) return system_error(errno, "syncing " + folder_.shown(part));
   return {};
 }
@@ -215,7 +216,8 @@ Result<void> ObjectCache::reserve(const CacheRequest& request, const std::string
   while (true) {
     auto lock = folder_.try_lock();
     if (!lock) return lock.error();
-    // A folder lock that nobody gives up keeps nobody waiting for ever: the limit may be exceeded then.
+    // If other processes keep the folder's lock too long, continue without it. The limit may be exceeded
+    // then.
     if (lock->found == Found::kOpen || waiting.is_over()) {
       const auto excess = make_room(request, part, lock->fd);
       if (!excess) return excess.error();
@@ -237,20 +239,20 @@ Result<std::uint64_t> ObjectCache::make_room(const CacheRequest& request, const 
                                              const UniqueFd& lock) {
   const bool is_limited = options_.bytes_max != 0;
   const std::uint64_t allowed = is_limited ? options_.bytes_max - request.size_bytes : ~std::uint64_t{0};
-  const auto known = lock.is_open() ? read_account(lock.get()) : std::nullopt;
+  const auto known = lock.is_open() ? read_usage_record(lock.get()) : std::nullopt;
   std::uint64_t held = known.value_or(0);
   if (known && held > allowed) {
     if (const auto evicted = evict_oldest(held, allowed); !evicted) return evicted.error();
   }
   const bool must_look = is_limited && (!known || held > allowed);
   if (must_look) {
-    if (const auto evicted = look_and_evict(part, held, allowed); !evicted) return evicted.error();
+    if (const auto evicted = scan_and_evict(part, held, allowed); !evicted) return evicted.error();
   }
   const std::uint64_t excess = is_limited ? excess_bytes(held, request.size_bytes, options_.bytes_max) : 0;
   if (!lock.is_open()) {
-    folder_.lose_account();
-  } else if (known || must_look) {  // before the file is there: the account never says too little
-    write_account(lock.get(), excess == 0 ? held + request.size_bytes : held);
+    folder_.discard_usage_record();
+  } else if (known || must_look) {  // before the file exists, so that the record is never too low
+    write_usage_record(lock.get(), excess == 0 ? held + request.size_bytes : held);
   }
   return excess;
 }
@@ -264,7 +266,7 @@ Result<void> ObjectCache::evict_if_free(const CachedObject& object, std::uint64_
   return {};
 }
 
-// What was the oldest at the last look still is, unless it was used since.
+// The oldest objects of the last scan are still the oldest unless they were used since.
 Result<void> ObjectCache::evict_oldest(std::uint64_t& held, std::uint64_t allowed) {
   const auto next_uses = next_uses_by_name();
   const std::lock_guard lock(mutex_);
@@ -278,7 +280,7 @@ Result<void> ObjectCache::evict_oldest(std::uint64_t& held, std::uint64_t allowe
   return {};
 }
 
-Result<void> ObjectCache::look_and_evict(const std::string& part, std::uint64_t& held,
+Result<void> ObjectCache::scan_and_evict(const std::string& part, std::uint64_t& held,
                                          std::uint64_t allowed) {
   ++looks_;
   auto contents = folder_.look(part);
@@ -302,16 +304,17 @@ Result<void> ObjectCache::look_and_evict(const std::string& part, std::uint64_t&
   return {};
 }
 
-// Takes the room now: a disk that is full is known before the download, and the others count with it.
+// Reserves the disk space now: a full disk is noticed before the download, and other processes count the
+// file.
 Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
   if (request.size_bytes == 0) return {};
-  // Else the attempt itself would fill the disk for a moment.
+  // Otherwise fallocate() itself would fill the disk for a moment.
   if (request.size_bytes > folder_.free_bytes()) return no_space(request);
   const auto size = static_cast<off_t>(request.size_bytes);
   while (::fallocate(fd, 0, 0, size) != 0) {
     if (errno == EINTR) continue;
     if (errno == ENOSPC || errno == EDQUOT) return no_space(request);
-    // A file system without it: the size alone tells the others.
+    // The file system has no fallocate(). The file's size alone tells other processes.
     if (::ftruncate(fd, size) != 0) return system_error(errno, "making room for " + request.key.source);
     return {};
   }
@@ -344,7 +347,7 @@ std::map<std::string, std::uint64_t> ObjectCache::next_uses_by_name() {
 
 Result<void> ObjectCache::forget(const CacheKey& key) {
   auto removed = folder_.remove(object_name(key));
-  folder_.lose_account();
+  folder_.discard_usage_record();
   return removed;
 }
 

@@ -1,6 +1,6 @@
 // ObjectCache: a folder of files that were fetched from a store, shared by the threads and processes of a
-// machine. What stands there under its name is whole and verified, also after a process was killed at any
-// moment; each object is fetched once, whoever asks for it; files that somebody has open are not evicted.
+// machine. An object's file is always whole and verified, even after a process was killed. Each object is
+// fetched once, even if several threads and processes request it. Files that are open are not evicted.
 //
 //   auto cache = ObjectCache::open({.folder = "/scratch/shards", .bytes_max = 200'000'000'000});
 //   if (!cache) return cache.error();
@@ -8,7 +8,7 @@
 //   if (!shard) return shard.error();
 //   map(shard->fd(), shard->size_bytes());  // stays in the cache as long as `shard` lives
 //
-// Thread contract: any thread. Of two that want the same object one fetches it and the other waits.
+// Thread contract: any thread. If two request the same object, one fetches it and the other waits.
 #pragma once
 
 #include <atomic>
@@ -39,12 +39,12 @@ namespace ratoon::objects {
 struct CacheOptions {
   std::filesystem::path folder;
   std::uint64_t bytes_max = 0;  // of all files together; 0: no limit
-  // How long others may hold what we need: after that an object is fetched by ourselves although somebody
-  // else seems to be at it, and a cache that is full of open files is an error.
+  // How long to wait for other processes. After that this process fetches the object itself although another
+  // one holds its lock, and a cache that is full of open files is an error.
   Duration patience{std::chrono::seconds(60)};
 };
 
-// A file that is open for reading. While it lives, the cache keeps the file.
+// A file that is open for reading. The cache keeps the file until this object is destroyed.
 class CachedFile {
  public:
   CachedFile(UniqueFd fd, std::uint64_t size_bytes, std::string shown)
@@ -62,42 +62,42 @@ class CachedFile {
 
 struct CacheRequest {
   CacheKey key;
-  std::uint64_t size_bytes = 0;  // of the file, known beforehand
-  // Writes all of the file's bytes: a download, or one that is unpacked on the way.
+  std::uint64_t size_bytes = 0;  // of the file, known in advance
+  // Writes all bytes of the file: a download, possibly decompressed on the way.
   std::function<Result<void>(FileSink& file, const std::stop_token& stop)> fill{};
-  // Looks at the bytes before anybody else sees them; empty: their number is enough.
+  // Checks the bytes before the file becomes visible; empty: only their number is checked.
   std::function<Result<void>(std::span<const std::byte> bytes)> verify{};
 };
 
-// The request for an object as it is in the store; the store outlives it.
+// The request for an object as the store has it. The store must outlive the request.
 [[nodiscard]] CacheRequest request_for(ObjectStore& store, std::string key, std::string version,
                                        std::uint64_t size_bytes,
                                        std::function<Result<void>(std::span<const std::byte>)> verify = {});
 
-// A file that is no cache's, such as an object of a FileStore, opened where it is.
+// Opens a file that belongs to no cache, such as an object of a FileStore, at its own path.
 [[nodiscard]] Result<CachedFile> open_in_place(const std::filesystem::path& path);
 
 class ObjectCache {
  public:
-  // Creates the folder where it is missing, and removes what dead writers left there.
+  // Creates the folder if it is missing, and removes the files of dead writers.
   [[nodiscard]] static Result<std::unique_ptr<ObjectCache>> open(CacheOptions options);
 
-  // From the folder, or fetched into it.
+  // Opens the file in the folder, after fetching it if it is missing.
   [[nodiscard]] Result<CachedFile> get(const CacheRequest& request, const std::stop_token& stop = {});
 
-  // Asked when files must go: what this process will open next, the nearest first. It is evicted last, the
-  // farthest first. Other processes know nothing of it.
+  // Called when files must be evicted: returns the objects that this process will open next, the nearest
+  // first. They are evicted last, the farthest first. Other processes do not know this order.
   using Future = std::function<std::vector<CacheKey>()>;
   void set_future(Future next);
 
-  // Takes a file that turned out bad out of the cache; whoever has it open keeps it.
+  // Removes a damaged file from the cache. Processes that have it open can still read it.
   [[nodiscard]] Result<void> forget(const CacheKey& key);
 
   struct Counts {
     std::uint64_t found = 0;
     std::uint64_t fetched = 0;
     std::uint64_t evicted = 0;
-    std::uint64_t looks = 0;  // at the whole folder
+    std::uint64_t looks = 0;  // scans of the whole folder
   };
   [[nodiscard]] Counts counts() const {
     return {found_.load(), fetched_.load(), evicted_.load(), looks_.load()};
@@ -110,22 +110,23 @@ class ObjectCache {
 
   [[nodiscard]] Result<CacheFolder::Opened> open_whole(const CacheRequest& request,
                                                        const std::string& name) const;
-  // Whether it was fetched: somebody else may have done so a moment ago.
+  // Returns whether this call fetched it: another process may have done so just before.
   [[nodiscard]] Result<bool> fetch(const CacheRequest& request, const std::string& name,
                                    const std::string& part, int fd, const std::stop_token& stop);
   [[nodiscard]] Result<void> write_part(const CacheRequest& request, const std::string& part, int fd,
                                         const std::stop_token& stop);
   [[nodiscard]] Result<void> reserve(const CacheRequest& request, const std::string& part, int fd,
                                      const std::stop_token& stop);
-  // How many bytes are still too much once all that can go is gone. With the folder's lock, or none where
-  // nobody gives it up; it goes by the account, and looks at the folder when that says that it is full.
+  // Evicts files and returns how many bytes are still too many. `lock` is the folder's lock; it is not open
+  // if other processes kept it too long. The usage record is used first; the folder is scanned if the record
+  // says that it is full.
   [[nodiscard]] Result<std::uint64_t> make_room(const CacheRequest& request, const std::string& part,
                                                 const UniqueFd& lock);
-  // Both take what goes off `held`.
-  // One that somebody reads stays.
+  // These functions subtract evicted bytes from `held`.
+  // An object that is being read stays.
   [[nodiscard]] Result<void> evict_if_free(const CachedObject& object, std::uint64_t& held);
   [[nodiscard]] Result<void> evict_oldest(std::uint64_t& held, std::uint64_t allowed);
-  [[nodiscard]] Result<void> look_and_evict(const std::string& part, std::uint64_t& held,
+  [[nodiscard]] Result<void> scan_and_evict(const std::string& part, std::uint64_t& held,
                                             std::uint64_t allowed);
   [[nodiscard]] std::map<std::string, std::uint64_t> next_uses_by_name();
   [[nodiscard]] Result<void> allocate(const CacheRequest& request, int fd) const;
@@ -135,7 +136,7 @@ class ObjectCache {
   const CacheFolder folder_;
   std::mutex mutex_;
   Future future_;                    // guarded by mutex_
-  std::deque<CachedObject> oldest_;  // of the last look, what goes first is in front; guarded by mutex_
+  std::deque<CachedObject> oldest_;  // result of the last scan, next to evict in front; guarded by mutex_
   std::atomic<std::uint64_t> found_{0};
   std::atomic<std::uint64_t> fetched_{0};
   std::atomic<std::uint64_t> evicted_{0};

@@ -43,16 +43,16 @@ std::unique_ptr<CredentialSource> first_of(std::vector<std::unique_ptr<Credentia
   return std::make_unique<FirstOf>(std::move(sources));
 }
 
-std::unique_ptr<CredentialSource> default_chain(const Surroundings& surroundings,
+std::unique_ptr<CredentialSource> default_chain(const HttpDependencies& dependencies,
                                                 const StoreOptions& options) {
   std::vector<std::unique_ptr<CredentialSource>> sources;
-  // A profile that the program names overrules keys in the environment; one from AWS_PROFILE does not.
-  if (options.profile.empty()) sources.push_back(environment_source(surroundings.environment));
-  sources.push_back(profile_role_source(surroundings, options));
-  sources.push_back(web_identity_source(surroundings, options));
-  sources.push_back(profile_source(surroundings.environment, options));
-  sources.push_back(container_source(surroundings));
-  sources.push_back(metadata_source(surroundings));
+  // A profile that the program names has precedence over keys in the environment; AWS_PROFILE has not.
+  if (options.profile.empty()) sources.push_back(environment_source(dependencies.environment));
+  sources.push_back(profile_role_source(dependencies, options));
+  sources.push_back(web_identity_source(dependencies, options));
+  sources.push_back(profile_source(dependencies.environment, options));
+  sources.push_back(container_source(dependencies));
+  sources.push_back(metadata_source(dependencies));
   return first_of(std::move(sources));
 }
 

@@ -1,19 +1,19 @@
-// The places where credentials may be, in boto3's order: the first that has some counts, and stays the one
-// that is asked for new ones.
+// The places where credentials may be, in boto3's order. The first place that has credentials is used, also
+// to refresh them.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "agent/src/objects/credentials/source.h"
-#include "agent/src/objects/remote/surroundings.h"
+#include "agent/src/objects/credentials/credential_source.h"
+#include "agent/src/objects/remote/http_dependencies.h"
 
 namespace ratoon::objects {
 
 [[nodiscard]] std::unique_ptr<CredentialSource> first_of(
     std::vector<std::unique_ptr<CredentialSource>> sources);
 
-[[nodiscard]] std::unique_ptr<CredentialSource> default_chain(const Surroundings& surroundings,
+[[nodiscard]] std::unique_ptr<CredentialSource> default_chain(const HttpDependencies& dependencies,
                                                               const StoreOptions& options);
 
 }  // namespace ratoon::objects

@@ -1,4 +1,4 @@
-// Credentials: who signs a request, until when, and where that was found.
+// Credentials: the keys that sign a request, their expiry, and the place where they were found.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ namespace ratoon::objects {
 struct Credentials {
   std::string access_key_id;
   std::string secret_access_key;
-  std::string session_token{};           // empty: of a user, for good
-  std::optional<WallTime> expires_at{};  // nothing: for good
+  std::string session_token{};           // empty: keys of a user, which do not expire
+  std::optional<WallTime> expires_at{};  // nothing: they do not expire
   std::string source{};                  // "the profile 'default' in ~/.aws/credentials", for messages
 
   friend bool operator==(const Credentials&, const Credentials&) = default;

@@ -1,4 +1,4 @@
-// When credentials that end are fetched anew. Pure.
+// Decides when credentials that expire are fetched again. Pure.
 #pragma once
 
 #include "agent/src/objects/credentials/credentials.h"
@@ -7,12 +7,12 @@ namespace ratoon::objects {
 
 enum class Freshness {
   kGood,
-  kAgeing,   // fetch new ones; these are good as long as that fails
-  kExpired,  // nobody would accept them
+  kAgeing,   // fetch new ones; use these until that succeeds
+  kExpired,  // a server would reject them
 };
 
-// From a quarter of an hour before their end on, or from half of their life on where that is shorter. The
-// last ten seconds count as expired: a request takes time, and clocks differ.
+// Credentials age from 15 minutes before their expiry, or from half of their lifetime if that is later. In
+// the last ten seconds they count as expired: a request takes time, and clocks differ.
 [[nodiscard]] Freshness freshness_of(const Credentials& credentials, WallTime fetched_at, WallTime now);
 
 }  // namespace ratoon::objects

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "agent/src/objects/credentials/served.h"
-#include "agent/src/objects/remote/attempts.h"
+#include "agent/src/objects/credentials/served_credentials.h"
 #include "agent/src/objects/remote/location.h"
+#include "agent/src/objects/remote/retry_loop.h"
 #include "base/core/read_file.h"
 
 namespace ratoon::objects {
@@ -17,29 +17,29 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-// The answer with status 200, as text.
-Result<std::string> ask(const Surroundings& surroundings, const Patience& patience,
+// Returns the body of the reply with status 200.
+Result<std::string> ask(const HttpDependencies& dependencies, const RequestTimeouts& timeouts,
                         const http::Request& request, const std::string& what, const std::stop_token& stop) {
-  Attempts attempts(surroundings, patience, what, stop);
-  const auto judge = [&](const http::Response& answer) -> std::optional<Refusal> {
+  RetryLoop attempts(dependencies, timeouts, what, stop);
+  const auto judge = [&](const http::Response& answer) -> std::optional<RemoteRefusal> {
     if (answer.status == 200) return std::nullopt;
-    return Refusal{.error = Error(kind_of_status(answer.status),
-                                  request.method + ' ' + shown_url(request.url) +
-                                      " was answered with status " + std::to_string(answer.status)),
-                   .may_pass = may_pass(answer.status, "")};
+    return RemoteRefusal{.error = Error(kind_of_status(answer.status),
+                                        request.method + ' ' + shown_url(request.url) +
+                                            " was answered with status " + std::to_string(answer.status)),
+                         .may_pass = may_pass(answer.status, "")};
   };
-  auto answer = exchange(surroundings, {[&]() -> Result<http::Request> { return request; }, judge}, attempts);
+  auto answer = exchange(dependencies, {[&]() -> Result<http::Request> { return request; }, judge}, attempts);
   if (!answer) return answer.error();
   return std::move(answer->body);
 }
 
 class ContainerSource final : public CredentialSource {
  public:
-  explicit ContainerSource(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+  explicit ContainerSource(HttpDependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
   Found fetch(const std::stop_token& stop) override {
-    const auto relative = surroundings_.environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-    const auto full = surroundings_.environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    const auto relative = dependencies_.environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const auto full = dependencies_.environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
     if (!relative && !full) return std::optional<Credentials>();
     http::Request request{.url = relative ? "http://169.254.170.2" + *relative : *full};
     if (!is_trusted_container_url(request.url)) {
@@ -51,10 +51,10 @@ class ContainerSource final : public CredentialSource {
     if (!token) return token.error();
     if (!token->empty()) request.headers.set("Authorization", *token);
     const std::string source = "the container's endpoint " + shown_url(request.url);
-    const Patience patience{.retry = {.attempts_max = 3, .total = std::chrono::seconds(15)},
-                            .connect = std::chrono::seconds(2),
-                            .silence = std::chrono::seconds(5)};
-    const auto text = ask(surroundings_, patience, request, "getting credentials from " + source, stop);
+    const RequestTimeouts timeouts{.retry = {.attempts_max = 3, .total = std::chrono::seconds(15)},
+                                   .connect = std::chrono::seconds(2),
+                                   .silence = std::chrono::seconds(5)};
+    const auto text = ask(dependencies_, timeouts, request, "getting credentials from " + source, stop);
     if (!text) return text.error();
     auto credentials = decode_served_credentials(*text);
     if (!credentials) return credentials.error().with_context("getting credentials from " + source);
@@ -66,20 +66,20 @@ class ContainerSource final : public CredentialSource {
 
  private:
   Result<std::string> authorization() const {
-    if (const auto file = surroundings_.environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")) {
+    if (const auto file = dependencies_.environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")) {
       auto token = read_file(*file);
       if (!token) return token.error().with_context("reading AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
       return without_line_end(*std::move(token));
     }
-    return surroundings_.environment("AWS_CONTAINER_AUTHORIZATION_TOKEN").value_or("");
+    return dependencies_.environment("AWS_CONTAINER_AUTHORIZATION_TOKEN").value_or("");
   }
 
-  const Surroundings surroundings_;
+  const HttpDependencies dependencies_;
 };
 
 class MetadataSource final : public CredentialSource {
  public:
-  explicit MetadataSource(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+  explicit MetadataSource(HttpDependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
   Found fetch(const std::stop_token& stop) override {
     if (is_disabled()) {
@@ -87,28 +87,29 @@ class MetadataSource final : public CredentialSource {
       return std::optional<Credentials>();
     }
     const std::string endpoint = endpoint_url();
-    // Where nobody answers this is no cloud machine, and that is soon known.
-    const Patience patience{.retry = {.attempts_max = 2, .total = std::chrono::seconds(5)},
-                            .connect = std::chrono::seconds(1),
-                            .silence = std::chrono::seconds(1)};
+    // Outside a cloud no server answers, so the timeouts are short.
+    const RequestTimeouts timeouts{.retry = {.attempts_max = 2, .total = std::chrono::seconds(5)},
+                                   .connect = std::chrono::seconds(1),
+                                   .silence = std::chrono::seconds(1)};
     const std::string source = "instance metadata (" + endpoint + ")";
     const std::string what = "getting credentials from " + source;
-    const auto token = ask(surroundings_, patience,
+    const auto token = ask(dependencies_, timeouts,
                            {.method = "PUT",
                             .url = endpoint + "/latest/api/token",
                             .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}},
                            what, stop);
-    if (!token) return nobody(token.error());
+    if (!token) return note_no_role(token.error());
     const auto get = [&](const std::string& path) {
       return ask(
-          surroundings_, patience,
+          dependencies_, timeouts,
           {.url = endpoint + path, .headers = {{"X-aws-ec2-metadata-token", without_line_end(*token)}}}, what,
           stop);
     };
     const std::string folder = "/latest/meta-data/iam/security-credentials/";
     const auto roles = get(folder);
     if (!roles)
-      return roles.error().kind() == ErrorKind::kNotFound ? nobody(roles.error()) : Found(roles.error());
+      return roles.error().kind() == ErrorKind::kNotFound ? note_no_role(roles.error())
+                                                          : Found(roles.error());
     const std::string role = roles->substr(0, roles->find_first_of("\r\n"));
     const auto text = get(folder + role);
     if (!text) return text.error();
@@ -122,39 +123,39 @@ class MetadataSource final : public CredentialSource {
 
  private:
   bool is_disabled() const {
-    std::string value = surroundings_.environment("AWS_EC2_METADATA_DISABLED").value_or("");
+    std::string value = dependencies_.environment("AWS_EC2_METADATA_DISABLED").value_or("");
     for (char& c : value) {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
     return value == "true";
   }
   std::string endpoint_url() const {
-    if (auto endpoint = surroundings_.environment("AWS_EC2_METADATA_SERVICE_ENDPOINT")) {
+    if (auto endpoint = dependencies_.environment("AWS_EC2_METADATA_SERVICE_ENDPOINT")) {
       while (endpoint->ends_with('/')) endpoint->pop_back();
       return *endpoint;
     }
     const bool is_ipv6 =
-        surroundings_.environment("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE").value_or("") == "IPv6";
+        dependencies_.environment("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE").value_or("") == "IPv6";
     return is_ipv6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
   }
-  Found nobody(const Error& error) {
+  Found note_no_role(const Error& error) {
     if (error.kind() == ErrorKind::kCancelled) return error;
     why_not_ = error.message();
     return std::optional<Credentials>();
   }
 
-  const Surroundings surroundings_;
+  const HttpDependencies dependencies_;
   std::string why_not_;
 };
 
 }  // namespace
 
-std::unique_ptr<CredentialSource> container_source(Surroundings surroundings) {
-  return std::make_unique<ContainerSource>(std::move(surroundings));
+std::unique_ptr<CredentialSource> container_source(HttpDependencies dependencies) {
+  return std::make_unique<ContainerSource>(std::move(dependencies));
 }
 
-std::unique_ptr<CredentialSource> metadata_source(Surroundings surroundings) {
-  return std::make_unique<MetadataSource>(std::move(surroundings));
+std::unique_ptr<CredentialSource> metadata_source(HttpDependencies dependencies) {
+  return std::make_unique<MetadataSource>(std::move(dependencies));
 }
 
 }  // namespace ratoon::objects

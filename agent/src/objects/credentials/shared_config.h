@@ -1,4 +1,4 @@
-// The settings of AWS' tools for this process: the environment and the two shared files.
+// The settings of AWS tools for this process: the environment and the two shared files.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 #include <ratoon/store_options.h>
 
 #include "agent/src/objects/credentials/shared_files.h"
-#include "agent/src/objects/remote/surroundings.h"
+#include "agent/src/objects/remote/http_dependencies.h"
 
 namespace ratoon::objects {
 
@@ -18,25 +18,26 @@ struct SharedConfig {
   Sections credentials{};
   Sections config{};
   std::string profile_name;
-  std::optional<Profile> profile{};  // nothing where neither file has it
+  std::optional<Profile> profile{};  // nothing if neither file has it
 
-  // Of the profile, or empty.
+  // Returns the profile's setting, or an empty text.
   [[nodiscard]] std::string get(const std::string& setting) const {
     return profile ? profile->get(setting) : std::string();
   }
 };
 
-// Files that are missing are empty. A profile that was asked for by name and is in neither is an error.
+// A missing file counts as empty. A profile that was named explicitly and is in neither file is an error.
 [[nodiscard]] Result<SharedConfig> read_shared_config(const Environment& environment,
                                                       const StoreOptions& options);
 
-// The region, in the order that store_options.h says; empty where nothing names one.
+// The region, in the order of store_options.h; empty if none is set.
 [[nodiscard]] std::string region_of(const Environment& environment, const SharedConfig& shared,
                                     const StoreOptions& options);
-// The endpoint of a service ("s3", "sts") that somebody set, or empty. The option is S3's.
+// The endpoint that is set for a service ("s3", "sts"), or empty. Ignores StoreOptions::endpoint, which is
+// for S3 only.
 [[nodiscard]] std::string endpoint_of(const std::string& service, const Environment& environment,
                                       const SharedConfig& shared);
-// Of s3://: what the option or the profile says.
+// For s3:// URIs: the setting of the option or of the profile.
 [[nodiscard]] std::optional<bool> path_style_of(const SharedConfig& shared, const StoreOptions& options);
 
 }  // namespace ratoon::objects

@@ -15,7 +15,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// A remark behind a value stands after a space: keys may have '#' in them.
+// A comment behind a value begins after a space, since keys may contain '#'.
 std::string_view without_remark(std::string_view value) {
   for (std::size_t i = 1; i < value.size(); ++i) {
     if ((value[i] == '#' || value[i] == ';') && is_space(value[i - 1])) return trim(value.substr(0, i));
@@ -83,7 +83,7 @@ class Reader {
     return {};
   }
 
-  // The line itself is not shown: it may hold a key.
+  // Does not show the line itself, since it may contain a key.
   Error bad(std::string_view problem) const {
     return {ErrorKind::kInvalid, "line " + std::to_string(line_number_) + " of " + std::string(shown_) + " " +
                                      std::string(problem)};

@@ -1,4 +1,4 @@
-// The two files that AWS' tools share, read as boto3 reads them: ~/.aws/credentials has [name], ~/.aws/config
+// The two files that AWS tools share, read as boto3 reads them: ~/.aws/credentials has [name], ~/.aws/config
 // has [profile name] and [default]. Pure.
 #pragma once
 
@@ -11,25 +11,25 @@
 
 namespace ratoon::objects {
 
-// Names in lower case; what is indented under "s3 =" is "s3.addressing_style".
+// Names are in lower case. A setting that is indented under "s3 =" has a name like "s3.addressing_style".
 using Settings = std::map<std::string, std::string>;
 using Sections = std::map<std::string, Settings>;
 
 // `shown` names the file in messages.
 [[nodiscard]] Result<Sections> parse_shared_file(std::string_view text, std::string_view shown);
 
-// A profile as both files together have it: keys of the credentials file count before those of the other.
+// A profile merged from both files: settings of the credentials file have precedence over those of the other.
 struct Profile {
   std::string name;
-  Settings credentials{};  // of the credentials file
-  Settings config{};       // of the config file
-  Settings services{};     // of the section [services X] that the profile names
+  Settings credentials{};  // from the credentials file
+  Settings config{};       // from the config file
+  Settings services{};     // from the section [services X] that the profile names
 
-  // From either file, the credentials file's first; empty where it is in neither.
+  // Returns the setting from the credentials file, else from the config file, else an empty text.
   [[nodiscard]] std::string get(const std::string& setting) const;
 };
 
-// Nothing where neither file has it.
+// Returns nothing if neither file has the profile.
 [[nodiscard]] std::optional<Profile> find_profile(const std::string& name, const Sections& credentials,
                                                   const Sections& config);
 

@@ -95,7 +95,7 @@ Result<std::optional<Credentials>> keys_of(const Profile& profile, const SharedC
                                           ", which Ratoon does not do: export them with `aws configure "
                                           "export-credentials`, or name another profile");
   };
-  // In boto3's order: sign-in comes before keys, a program only after those of the credentials file.
+  // This is boto3's order: SSO comes before keys, and a program only after the keys of the credentials file.
   if (!profile.get("sso_session").empty() || !profile.get("sso_start_url").empty())
     return refused("a sign-in (sso)");
   auto keys = keys_in(profile.credentials, profile.name, shared.credentials_path);

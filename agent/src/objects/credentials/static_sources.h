@@ -1,21 +1,21 @@
-// Keys that stand somewhere: in the environment, or in a profile of the shared files.
+// Fixed keys: in the environment, or in a profile of the shared files.
 #pragma once
 
 #include <functional>
 #include <memory>
 
+#include "agent/src/objects/credentials/credential_source.h"
 #include "agent/src/objects/credentials/shared_config.h"
-#include "agent/src/objects/credentials/source.h"
 
 namespace ratoon::objects {
 
 [[nodiscard]] std::unique_ptr<CredentialSource> environment_source(Environment environment);
 
-// Reads the files anew each time: whoever rotates keys writes them there.
+// Reads the files again each time, since keys may be rotated there.
 [[nodiscard]] std::unique_ptr<CredentialSource> profile_source(Environment environment, StoreOptions options);
 
-// The keys that a profile has, or nothing; an error where they are not complete, or come from a program or a
-// browser, which is not Ratoon's to start.
+// Returns the keys of a profile, or nothing. It is an error if they are incomplete, or come from a program or
+// a browser sign-in, which Ratoon does not start.
 [[nodiscard]] Result<std::optional<Credentials>> keys_of(const Profile& profile, const SharedConfig& shared);
 
 }  // namespace ratoon::objects

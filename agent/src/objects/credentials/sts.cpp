@@ -5,11 +5,11 @@
 
 #include "agent/src/objects/credentials/served_sources.h"
 #include "agent/src/objects/credentials/static_sources.h"
-#include "agent/src/objects/remote/attempts.h"
-#include "agent/src/objects/s3/s3_address.h"
-#include "agent/src/objects/s3/s3_replies.h"
-#include "agent/src/objects/s3/sha256.h"
-#include "agent/src/objects/s3/sigv4.h"
+#include "agent/src/objects/remote/retry_loop.h"
+#include "agent/src/objects/s3/protocol/s3_address.h"
+#include "agent/src/objects/s3/protocol/s3_replies.h"
+#include "agent/src/objects/s3/protocol/sha256.h"
+#include "agent/src/objects/s3/protocol/sigv4.h"
 #include "base/core/read_file.h"
 #include "base/http/url.h"
 
@@ -18,30 +18,30 @@ namespace {
 
 using Found = Result<std::optional<Credentials>>;
 
-constexpr Patience kPatience{.retry = {.attempts_max = 4, .total = std::chrono::seconds(30)},
-                             .silence = std::chrono::seconds(10)};
+constexpr RequestTimeouts kPatience{.retry = {.attempts_max = 4, .total = std::chrono::seconds(30)},
+                                    .silence = std::chrono::seconds(10)};
 
 struct Sts {
-  Surroundings surroundings;
+  HttpDependencies dependencies;
   StoreOptions options;
 
-  // Asks for a role; `signer` null: the request is its own proof.
+  // Requests credentials for a role. `signer` null: the request contains its own proof and is not signed.
   Result<Credentials> ask(const SharedConfig& shared, const NameValues& fields, const Credentials* signer,
                           const std::string& source, const std::stop_token& stop) const;
 };
 
-std::string session_name(const std::string& given, const Surroundings& surroundings) {
+std::string session_name(const std::string& given, const HttpDependencies& dependencies) {
   if (!given.empty()) return given;
   return "ratoon-" + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(
-                                        surroundings.clock->wall_now().since_epoch)
+                                        dependencies.clock->wall_now().since_epoch)
                                         .count());
 }
 
 Result<Credentials> Sts::ask(const SharedConfig& shared, const NameValues& fields, const Credentials* signer,
                              const std::string& source, const std::stop_token& stop) const {
-  std::string region = region_of(surroundings.environment, shared, options);
+  std::string region = region_of(dependencies.environment, shared, options);
   if (region.empty()) region = "us-east-1";
-  const auto url = http::parse_url(sts_url(endpoint_of("sts", surroundings.environment, shared), region));
+  const auto url = http::parse_url(sts_url(endpoint_of("sts", dependencies.environment, shared), region));
   if (!url) return url.error().with_context("finding the token service of " + source);
   const std::string address = (url->is_https ? "https://" : "http://") + url->host_header + url->target;
   const std::string body = canonical_query(fields);
@@ -57,24 +57,24 @@ Result<Credentials> Sts::ask(const SharedConfig& shared, const NameValues& field
         .headers = {{"Host", url->host_header}, {"Content-Type", "application/x-www-form-urlencoded"}},
         .payload_sha256 = to_hex(sha256(body))};
     for (auto& [name, value] :
-         sign(unsigned_request, {region, "sts", surroundings.clock->wall_now()}, *signer))
+         sign(unsigned_request, {region, "sts", dependencies.clock->wall_now()}, *signer))
       request.headers.add(name, value);
     return request;
   };
-  const auto judge = [&](const http::Response& answer) -> std::optional<Refusal> {
+  const auto judge = [&](const http::Response& answer) -> std::optional<RemoteRefusal> {
     if (answer.status == 200) return std::nullopt;
     const S3Refusal refusal = decode_refusal(answer.body);
-    return Refusal{
+    return RemoteRefusal{
         .error =
             Error(kind_of_status(answer.status) == ErrorKind::kUnavailable ? ErrorKind::kUnavailable
                                                                            : ErrorKind::kPermissionDenied,
                   "POST " + url->shown + " was answered with " + std::to_string(answer.status) + ' ' +
                       refusal.code + ": " + refusal.message),
-        // Identity providers are asked by the token service in turn, which may fail for a moment.
+        // STS itself calls identity providers, which may fail for a moment.
         .may_pass = may_pass(answer.status, refusal.code) || refusal.code == "IDPCommunicationError"};
   };
-  Attempts attempts(surroundings, kPatience, "getting credentials from " + source, stop);
-  const auto answer = exchange(surroundings, {make, judge}, attempts);
+  RetryLoop attempts(dependencies, kPatience, "getting credentials from " + source, stop);
+  const auto answer = exchange(dependencies, {make, judge}, attempts);
   if (!answer) return answer.error();
   auto credentials = decode_assumed_role(answer->body);
   if (!credentials) return credentials.error().with_context("getting credentials from " + source);
@@ -87,7 +87,7 @@ class WebIdentitySource final : public CredentialSource {
   explicit WebIdentitySource(Sts sts) : sts_(std::move(sts)) {}
 
   Found fetch(const std::stop_token& stop) override {
-    const auto shared = read_shared_config(sts_.surroundings.environment, sts_.options);
+    const auto shared = read_shared_config(sts_.dependencies.environment, sts_.options);
     if (!shared) return shared.error();
     const std::string file = setting(*shared, "AWS_WEB_IDENTITY_TOKEN_FILE", "web_identity_token_file");
     if (file.empty()) return std::optional<Credentials>();
@@ -97,12 +97,12 @@ class WebIdentitySource final : public CredentialSource {
                    "there is a web identity token (" + file +
                        ") and no role for it: set AWS_ROLE_ARN, or the profile's role_arn");
     }
-    // The token is replaced in its file before it ends, so it is read for each request.
+    // The token's file is replaced before the token expires, so it is read for each request.
     auto token = read_file(file);
     if (!token) return token.error().with_context("reading the web identity token");
     while (!token->empty() && (token->back() == '\n' || token->back() == '\r')) token->pop_back();
     const std::string name =
-        session_name(setting(*shared, "AWS_ROLE_SESSION_NAME", "role_session_name"), sts_.surroundings);
+        session_name(setting(*shared, "AWS_ROLE_SESSION_NAME", "role_session_name"), sts_.dependencies);
     auto credentials = sts_.ask(*shared,
                                 {{"Action", "AssumeRoleWithWebIdentity"},
                                  {"Version", "2011-06-15"},
@@ -119,9 +119,9 @@ class WebIdentitySource final : public CredentialSource {
  private:
   [[nodiscard]] std::string setting(const SharedConfig& shared, const char* variable,
                                     const char* name) const {
-    // As with keys: a profile that the program names is the program's word against the environment's.
+    // As with keys: a profile that the program names has precedence over the environment.
     if (sts_.options.profile.empty()) {
-      if (auto value = sts_.surroundings.environment(variable)) return *value;
+      if (auto value = sts_.dependencies.environment(variable)) return *value;
     }
     return shared.get(name);
   }
@@ -134,7 +134,7 @@ class ProfileRoleSource final : public CredentialSource {
   explicit ProfileRoleSource(Sts sts) : sts_(std::move(sts)) {}
 
   Found fetch(const std::stop_token& stop) override {
-    const auto shared = read_shared_config(sts_.surroundings.environment, sts_.options);
+    const auto shared = read_shared_config(sts_.dependencies.environment, sts_.options);
     if (!shared) return shared.error();
     why_not_ = "the profile '" + shared->profile_name + "' has no role_arn";
     if (!shared->profile || !has_role(*shared->profile)) return std::optional<Credentials>();
@@ -158,7 +158,8 @@ class ProfileRoleSource final : public CredentialSource {
                              const std::stop_token& stop) const {
     seen.insert(profile.name);
     if (!profile.get("mfa_serial").empty())
-      return bad(profile, "wants a code (mfa_serial), which nobody is there to type: use another profile");
+      return bad(profile,
+                 "requires an MFA code (mfa_serial), which Ratoon cannot enter: use another profile");
     const auto signer = base_of(shared, profile, seen, stop);
     if (!signer) return signer.error();
     const std::string role = profile.get("role_arn");
@@ -166,7 +167,7 @@ class ProfileRoleSource final : public CredentialSource {
         {"Action", "AssumeRole"},
         {"Version", "2011-06-15"},
         {"RoleArn", role},
-        {"RoleSessionName", session_name(profile.get("role_session_name"), sts_.surroundings)}};
+        {"RoleSessionName", session_name(profile.get("role_session_name"), sts_.dependencies)}};
     if (std::string id = profile.get("external_id"); !id.empty()) fields.emplace_back("ExternalId", id);
     if (std::string life = profile.get("duration_seconds"); !life.empty())
       fields.emplace_back("DurationSeconds", life);
@@ -174,7 +175,7 @@ class ProfileRoleSource final : public CredentialSource {
                     stop);
   }
 
-  // The credentials with which the role is asked for.
+  // The credentials that sign the request for the role.
   Result<Credentials> base_of(const SharedConfig& shared, const Profile& profile, std::set<std::string>& seen,
                               const std::stop_token& stop) const {
     const std::string source_profile = profile.get("source_profile");
@@ -203,9 +204,9 @@ class ProfileRoleSource final : public CredentialSource {
   }
 
   Found of_place(const Profile& profile, const std::string& place, const std::stop_token& stop) const {
-    if (place == "Environment") return environment_source(sts_.surroundings.environment)->fetch(stop);
-    if (place == "EcsContainer") return container_source(sts_.surroundings)->fetch(stop);
-    if (place == "Ec2InstanceMetadata") return metadata_source(sts_.surroundings)->fetch(stop);
+    if (place == "Environment") return environment_source(sts_.dependencies.environment)->fetch(stop);
+    if (place == "EcsContainer") return container_source(sts_.dependencies)->fetch(stop);
+    if (place == "Ec2InstanceMetadata") return metadata_source(sts_.dependencies)->fetch(stop);
     return bad(profile, "has a credential_source '" + place +
                             "'; expected Environment, EcsContainer or Ec2InstanceMetadata");
   }
@@ -216,14 +217,14 @@ class ProfileRoleSource final : public CredentialSource {
 
 }  // namespace
 
-std::unique_ptr<CredentialSource> web_identity_source(const Surroundings& surroundings,
+std::unique_ptr<CredentialSource> web_identity_source(const HttpDependencies& dependencies,
                                                       StoreOptions options) {
-  return std::make_unique<WebIdentitySource>(Sts{surroundings, std::move(options)});
+  return std::make_unique<WebIdentitySource>(Sts{dependencies, std::move(options)});
 }
 
-std::unique_ptr<CredentialSource> profile_role_source(const Surroundings& surroundings,
+std::unique_ptr<CredentialSource> profile_role_source(const HttpDependencies& dependencies,
                                                       StoreOptions options) {
-  return std::make_unique<ProfileRoleSource>(Sts{surroundings, std::move(options)});
+  return std::make_unique<ProfileRoleSource>(Sts{dependencies, std::move(options)});
 }
 
 }  // namespace ratoon::objects

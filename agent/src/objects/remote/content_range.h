@@ -1,4 +1,4 @@
-// The headers that say which bytes a reply has. Pure.
+// The HTTP headers that state which bytes a reply contains. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ namespace ratoon::objects {
 struct ContentRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;                       // one behind the last
-  std::optional<std::uint64_t> total_bytes{};  // of the object, where it is said
+  std::optional<std::uint64_t> total_bytes{};  // of the object, if the header states it
 
   friend bool operator==(const ContentRange&, const ContentRange&) = default;
 };
 
-// "bytes 2-4/10" or "bytes 2-4/*"; nothing for anything else.
+// Parses "bytes 2-4/10" or "bytes 2-4/*". Returns nothing for any other text.
 [[nodiscard]] std::optional<ContentRange> parse_content_range(std::string_view text);
 
-// "bytes=2-4", or "bytes=2-" where there is no end.
+// Makes "bytes=2-4", or "bytes=2-" if there is no end.
 [[nodiscard]] std::string range_header(std::uint64_t begin, std::optional<std::uint64_t> end);
 
-// A number of bytes; nothing where it is none.
+// Parses a number of bytes. Returns nothing if the text is not a number.
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view digits);
 
-// Whether equal ETags mean equal bytes: weak ones ("W/...") promise less.
+// Whether equal ETags mean equal bytes. A weak ETag ("W/...") does not promise this.
 [[nodiscard]] bool is_strong_etag(std::string_view etag);
 
 }  // namespace ratoon::objects

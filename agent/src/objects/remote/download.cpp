@@ -13,8 +13,9 @@ constexpr std::size_t kRefusalBytesMax = 64 * 1024;
 
 class Download final : public http::BodySink {
  public:
-  Download(const Surroundings& surroundings, const DownloadPlan& plan, ObjectSink& sink, Attempts& attempts)
-      : surroundings_(surroundings), plan_(plan), sink_(sink), attempts_(attempts) {}
+  Download(const HttpDependencies& dependencies, const DownloadPlan& plan, ObjectSink& sink,
+           RetryLoop& attempts)
+      : dependencies_(dependencies), plan_(plan), sink_(sink), attempts_(attempts) {}
 
   Result<ObjectInfo> run() {
     while (true) {
@@ -29,8 +30,8 @@ class Download final : public http::BodySink {
   Result<void> on_bytes(std::string_view bytes) override;
 
  private:
-  std::optional<Refusal> attempt();
-  std::optional<Refusal> judge_end();
+  std::optional<RemoteRefusal> attempt();
+  std::optional<RemoteRefusal> judge_end();
   Result<void> begin_anew(const http::Headers& headers, std::optional<std::uint64_t> total);
   Result<void> continue_with(const ContentRange& range, const http::Headers& headers);
 
@@ -40,43 +41,43 @@ class Download final : public http::BodySink {
   [[nodiscard]] bool is_whole() const {
     return has_begun_ && wanted_bytes_ && delivered_bytes_ == *wanted_bytes_;
   }
-  // Nothing of what was given to the sink counts any more.
+  // Discards the bytes that the sink got: the download starts over.
   void forget() {
     has_begun_ = false;
     delivered_bytes_ = 0;
     wanted_bytes_.reset();
   }
   Error flawed(ErrorKind kind, bool may_be_better_next_time, const std::string& how) {
-    flaw_ = Refusal{.error = Error(kind, "the server " + how), .may_pass = may_be_better_next_time};
+    flaw_ = RemoteRefusal{.error = Error(kind, "the server " + how), .may_pass = may_be_better_next_time};
     return flaw_->error;
   }
-  // An error of the sink is the caller's own, and ends everything.
+  // An error of the sink comes from the caller, so it ends the download.
   Result<void> of_sink(const Result<void>& result) {
     if (result) return {};
     sink_error_ = result.error().with_context(attempts_.what());
     return *sink_error_;
   }
 
-  const Surroundings& surroundings_;
+  const HttpDependencies& dependencies_;
   const DownloadPlan& plan_;
   ObjectSink& sink_;
-  Attempts& attempts_;
+  RetryLoop& attempts_;
 
   ObjectInfo object_;
   bool has_begun_ = false;
   std::uint64_t delivered_bytes_ = 0;            // to the sink, since it began
-  std::uint64_t most_bytes_ = 0;                 // that were ever delivered
-  std::optional<std::uint64_t> wanted_bytes_{};  // altogether, where the server said
+  std::uint64_t most_bytes_ = 0;                 // the most that were ever delivered
+  std::optional<std::uint64_t> wanted_bytes_{};  // total, if the server stated it
   std::optional<Error> sink_error_{};
 
-  // Of this attempt.
+  // State of this attempt.
   int status_ = 0;
   http::ResponseHead head_{};
   std::string refusal_body_{};
-  std::optional<Refusal> flaw_{};
+  std::optional<RemoteRefusal> flaw_{};
 };
 
-std::optional<Refusal> Download::attempt() {
+std::optional<RemoteRefusal> Download::attempt() {
   if (is_resuming() && !is_strong_etag(object_.etag)) forget();
   http::Headers more;
   const std::uint64_t from = first_byte() + delivered_bytes_;
@@ -85,35 +86,35 @@ std::optional<Refusal> Download::attempt() {
   }
   if (is_resuming()) more.set("If-Match", object_.etag);
   const auto request = plan_.make(more);
-  if (!request) return Refusal{.error = request.error(), .may_pass = may_pass(request.error())};
+  if (!request) return RemoteRefusal{.error = request.error(), .may_pass = may_pass(request.error())};
 
   status_ = 0;
   flaw_.reset();
   refusal_body_.clear();
   const auto streamed =
-      surroundings_.transport->stream(*request, attempts_.limits(), *this, attempts_.stop());
-  // Not what was had before: a server that always stops at the same byte would keep us for ever.
+      dependencies_.transport->stream(*request, attempts_.limits(), *this, attempts_.stop());
+  // Only bytes beyond earlier attempts count, since a server may always stop at the same byte.
   if (delivered_bytes_ > most_bytes_) attempts_.saw_progress();
   most_bytes_ = std::max(most_bytes_, delivered_bytes_);
   if (flaw_) return flaw_;
-  if (is_object() && is_whole()) return std::nullopt;  // whatever became of the connection afterwards
-  if (!streamed) return Refusal{.error = streamed.error(), .may_pass = may_pass(streamed.error())};
+  if (is_object() && is_whole()) return std::nullopt;  // a later connection error does not matter
+  if (!streamed) return RemoteRefusal{.error = streamed.error(), .may_pass = may_pass(streamed.error())};
   return judge_end();
 }
 
-std::optional<Refusal> Download::judge_end() {
+std::optional<RemoteRefusal> Download::judge_end() {
   if (!is_object()) {
-    const bool is_another_now = is_resuming() && (status_ == 412 || status_ == 416);
-    if (!is_another_now) return plan_.judge(head_, refusal_body_);
+    const bool was_replaced = is_resuming() && (status_ == 412 || status_ == 416);
+    if (!was_replaced) return plan_.judge(head_, refusal_body_);
     forget();
-    return Refusal{.error = Error(ErrorKind::kConflict, "it became another object while it was read"),
-                   .may_pass = true};
+    return RemoteRefusal{.error = Error(ErrorKind::kConflict, "the object changed while it was read"),
+                         .may_pass = true};
   }
-  if (!wanted_bytes_) {  // a reply without a length ends where it ends
+  if (!wanted_bytes_) {  // without a stated length, the end of the reply is the end of the object
     object_.size_bytes = delivered_bytes_;
     return std::nullopt;
   }
-  return Refusal{
+  return RemoteRefusal{
       .error = Error(ErrorKind::kUnavailable, "the server gave " + std::to_string(delivered_bytes_) +
                                                   " bytes of " + std::to_string(*wanted_bytes_)),
       .may_pass = true};
@@ -125,17 +126,17 @@ Result<void> Download::on_head(const http::ResponseHead& head) {
   if (!is_object()) {
     if (status_ / 100 == 2)
       return flawed(ErrorKind::kInvalid, false,
-                    "answered with status " + std::to_string(status_) + ", expected was 200");
+                    "answered with status " + std::to_string(status_) + ", expected status 200");
     return {};
   }
   if (const auto doubt = plan_.doubts ? plan_.doubts(head.headers) : std::nullopt) {
-    flaw_ = Refusal{.error = *doubt, .may_pass = true};
+    flaw_ = RemoteRefusal{.error = *doubt, .may_pass = true};
     return *doubt;
   }
   if (status_ == 200) {
     if (plan_.range) {
       return flawed(ErrorKind::kInvalid, false,
-                    "gives whole objects only, and a part was asked for; use one that knows Range");
+                    "returns whole objects only, and a part was requested; use one that supports Range");
     }
     return begin_anew(head.headers, parse_bytes(head.headers.get("Content-Length")));
   }
@@ -161,7 +162,7 @@ Result<void> Download::begin_anew(const http::Headers& headers, std::optional<st
 Result<void> Download::continue_with(const ContentRange& range, const http::Headers& headers) {
   if (!has_begun_) {
     if (auto begun = begin_anew(headers, range.total_bytes); !begun) return begun;
-    // Without a total, what this reply has is all there is to go by.
+    // Without a total, the length of this reply is the only one known.
     wanted_bytes_ = range.end - range.begin;
     if (range.total_bytes) {
       const std::uint64_t end =
@@ -175,7 +176,7 @@ Result<void> Download::continue_with(const ContentRange& range, const http::Head
       (!range.total_bytes || object_.size_bytes == 0 || *range.total_bytes == object_.size_bytes);
   if (is_same) return {};
   forget();
-  return flawed(ErrorKind::kConflict, true, "goes on with another object than it began with");
+  return flawed(ErrorKind::kConflict, true, "continued with another object: the ETag or the size changed");
 }
 
 Result<void> Download::on_bytes(std::string_view bytes) {
@@ -198,10 +199,9 @@ Result<void> Download::on_bytes(std::string_view bytes) {
 std::optional<Error> find_page(const http::Headers& headers) {
   const std::string_view type = headers.get("Content-Type");
   if (!type.starts_with("text/html") || !headers.get("x-amz-request-id").empty()) return std::nullopt;
-  return Error(
-      ErrorKind::kUnavailable,
-      "what answers is no object store, and sends a web page (Content-Type: text/html) instead of an "
-      "object: see which proxy or sign-in page is in between");
+  return Error(ErrorKind::kUnavailable,
+               "this is no reply of an object store: a web page (Content-Type: text/html) came instead of an "
+               "object; check for a proxy or sign-in page in between");
 }
 
 ObjectInfo object_info(std::string_view key, const http::Headers& headers) {
@@ -216,18 +216,18 @@ Result<ObjectInfo> found_by_head(ObjectStore& store, std::string_view key, const
   MemorySink first_byte;
   auto got = store.get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
   if (got && got->size_bytes > 0) return got;
-  // A server that knows no ranges, or an object of no bytes.
+  // Either the server does not support ranges, or the object is empty.
   const bool is_unknown = got || got.error().kind() == ErrorKind::kInvalid;
   if (!is_unknown) return got.error();
   return Error(ErrorKind::kUnavailable,
-               "what answers for " + join_uri(store.uri(), key) +
-                   " says nothing of the size of that object, neither by Content-Length nor by "
-                   "Content-Range; see which proxy takes them away");
+               "the reply for " + join_uri(store.uri(), key) +
+                   " does not state the object's size, neither by Content-Length nor by "
+                   "Content-Range; check for a proxy that removes these headers");
 }
 
-Result<ObjectInfo> download(const Surroundings& surroundings, const DownloadPlan& plan, ObjectSink& sink,
-                            Attempts& attempts) {
-  return Download(surroundings, plan, sink, attempts).run();
+Result<ObjectInfo> download(const HttpDependencies& dependencies, const DownloadPlan& plan, ObjectSink& sink,
+                            RetryLoop& attempts) {
+  return Download(dependencies, plan, sink, attempts).run();
 }
 
 }  // namespace ratoon::objects

@@ -1,6 +1,6 @@
-// download(): an object's bytes over HTTP into a sink, whatever the connection does. One that is cut goes on
-// where it stopped, but only if the server promises that it is the same object (If-Match on its ETag); else
-// it begins anew.
+// download(): writes an object's bytes to a sink over HTTP and retries after lost connections. An interrupted
+// download is resumed if the server promises that the object is the same (If-Match on its ETag); otherwise it
+// starts over.
 #pragma once
 
 #include <functional>
@@ -11,33 +11,33 @@
 #include <ratoon/result.h>
 
 #include "agent/src/objects/object_store.h"
-#include "agent/src/objects/remote/attempts.h"
+#include "agent/src/objects/remote/retry_loop.h"
 
 namespace ratoon::objects {
 
 struct DownloadPlan {
   std::string key;
   std::optional<ByteRange> range;
-  // The request for the object with these headers too, called for each attempt.
+  // Makes the request for the object with these additional headers. Called for each attempt.
   std::function<Result<http::Request>(const http::Headers& more)> make;
-  // Of an answer without the object.
-  std::function<Refusal(const http::ResponseHead& head, std::string_view body)> judge;
-  // Why an answer that has an object, as its head says, is none of that server's; null: it may be.
+  // Returns the refusal that a reply without the object means.
+  std::function<RemoteRefusal(const http::ResponseHead& head, std::string_view body)> judge;
+  // Returns an error if a reply that seems to have the object did not come from the store; null: no check.
   std::function<std::optional<Error>(const http::Headers&)> doubts{};
 };
 
-// Whether an answer is a web page and not one of S3, which says x-amz-request-id with each: a proxy or a
-// sign-in page answers so, also with status 200, and nothing is learned of the object.
+// Returns an error if the reply is a web page and not from S3, which always sends x-amz-request-id. A proxy
+// or a sign-in page may reply so even with status 200; the object's state remains unknown.
 [[nodiscard]] std::optional<Error> find_page(const http::Headers& headers);
 
-[[nodiscard]] Result<ObjectInfo> download(const Surroundings& surroundings, const DownloadPlan& plan,
-                                          ObjectSink& sink, Attempts& attempts);
+[[nodiscard]] Result<ObjectInfo> download(const HttpDependencies& dependencies, const DownloadPlan& plan,
+                                          ObjectSink& sink, RetryLoop& attempts);
 
-// What the head of an answer says.
+// Reads the facts about an object from the headers of a reply.
 [[nodiscard]] ObjectInfo object_info(std::string_view key, const http::Headers& headers);
 
-// What an answer to HEAD says. Proxies leave the length out: then the first byte is asked for, with which it
-// comes. kUnavailable: there is an object, and nothing says how long it is.
+// The object's facts from the reply to HEAD. If a proxy removed the length, this requests the first byte,
+// whose reply contains the length. kUnavailable: the object exists, but no reply states its length.
 [[nodiscard]] Result<ObjectInfo> found_by_head(ObjectStore& store, std::string_view key,
                                                const http::Headers& headers, const std::stop_token& stop);
 

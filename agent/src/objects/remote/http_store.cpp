@@ -16,8 +16,8 @@ bool is_redirection(int status) {
 
 }  // namespace
 
-HttpStore::HttpStore(Surroundings surroundings, StoreUri uri, const StoreOptions& options)
-    : surroundings_(std::move(surroundings)), uri_(std::move(uri)), patience_(patience_of(options)) {}
+HttpStore::HttpStore(HttpDependencies dependencies, StoreUri uri, const StoreOptions& options)
+    : dependencies_(std::move(dependencies)), uri_(std::move(uri)), timeouts_(timeouts_of(options)) {}
 
 std::string HttpStore::url_of(std::string_view key) const {
   std::string url = uri_.path + '/' + percent_encode(key, true);
@@ -25,8 +25,8 @@ std::string HttpStore::url_of(std::string_view key) const {
   return url;
 }
 
-Refusal HttpStore::judge(std::string_view method, std::string& url, int status,
-                         const http::Headers& headers) const {
+RemoteRefusal HttpStore::judge(std::string_view method, std::string& url, int status,
+                               const http::Headers& headers) const {
   const std::string shown = std::string(method) + ' ' + shown_url(url);
   if (is_redirection(status)) {
     const auto location = headers.get("Location");
@@ -38,14 +38,14 @@ Refusal HttpStore::judge(std::string_view method, std::string& url, int status,
     }
     url = *std::move(target);
     return {.error = Error(ErrorKind::kInvalid, shown + " leads to " + shown_url(url)),
-            .is_answered_anew = true};
+            .retries_at_once = true};
   }
   std::string what = shown + " was answered with status " + std::to_string(status);
   if (status == 401 || status == 403)
-    what += "; check what this server asks for and whether the URL is complete";
+    what += "; check which credentials this server requires and whether the URL is complete";
   return {.error = Error(kind_of_status(status), std::move(what)),
           .may_pass = may_pass(status, ""),
-          .retry_after = parse_retry_after(headers.get("Retry-After"), surroundings_.clock->wall_now())};
+          .retry_after = parse_retry_after(headers.get("Retry-After"), dependencies_.clock->wall_now())};
 }
 
 Result<ObjectInfo> HttpStore::get(std::string_view key, ObjectSink& sink, const GetOptions& options) {
@@ -59,18 +59,18 @@ Result<ObjectInfo> HttpStore::get(std::string_view key, ObjectSink& sink, const 
       },
       .judge = [&](const http::ResponseHead& head,
                    std::string_view) { return judge("GET", url, head.status, head.headers); }};
-  Attempts attempts(surroundings_, patience_, "reading " + join_uri(uri(), key), options.stop);
-  return download(surroundings_, plan, sink, attempts);
+  RetryLoop attempts(dependencies_, timeouts_, "reading " + join_uri(uri(), key), options.stop);
+  return download(dependencies_, plan, sink, attempts);
 }
 
 Result<ObjectInfo> HttpStore::head(std::string_view key, std::stop_token stop) {
   if (auto checked = check_key(key, uri()); !checked) return checked.error();
   std::string url = url_of(key);
-  Attempts attempts(surroundings_, patience_, "looking for " + join_uri(uri(), key), stop);
+  RetryLoop attempts(dependencies_, timeouts_, "looking for " + join_uri(uri(), key), stop);
   const auto response = exchange(
-      surroundings_,
+      dependencies_,
       {.make = [&url]() -> Result<http::Request> { return http::Request{.method = "HEAD", .url = url}; },
-       .judge = [&](const http::Response& answer) -> std::optional<Refusal> {
+       .judge = [&](const http::Response& answer) -> std::optional<RemoteRefusal> {
          if (answer.status == 200) return std::nullopt;
          return judge("HEAD", url, answer.status, answer.headers);
        }},
@@ -93,7 +93,7 @@ Result<UploadedObject> HttpStore::upload(std::string_view, ObjectSource&, const 
 }
 
 Result<std::uint64_t> HttpStore::abort_stale_uploads(std::string_view, Duration, std::stop_token) {
-  return read_only("tidying");
+  return read_only("removing stale uploads from");
 }
 
 Result<ObjectPage> HttpStore::list(std::string_view, std::string_view, std::stop_token) {

@@ -5,21 +5,21 @@
 #include <string>
 
 #include "agent/src/objects/object_store.h"
-#include "agent/src/objects/remote/attempts.h"
+#include "agent/src/objects/remote/retry_loop.h"
 #include "agent/src/objects/store_uri.h"
 
 namespace ratoon::objects {
 
 class HttpStore final : public ObjectStore {
  public:
-  HttpStore(Surroundings surroundings, StoreUri uri, const StoreOptions& options);
+  HttpStore(HttpDependencies dependencies, StoreUri uri, const StoreOptions& options);
 
   [[nodiscard]] const std::string& uri() const override { return uri_.shown; }
   [[nodiscard]] Result<ObjectInfo> get(std::string_view key, ObjectSink& sink,
                                        const GetOptions& options = {}) override;
   [[nodiscard]] Result<ObjectInfo> head(std::string_view key, std::stop_token stop = {}) override;
 
-  // A web server offers none of these.
+  // A web server supports none of these: they return an error.
   [[nodiscard]] Result<void> put(std::string_view key, std::string_view bytes,
                                  const PutOptions& options = {}) override;
   [[nodiscard]] Result<UploadedObject> upload(std::string_view key, ObjectSource& source,
@@ -32,13 +32,13 @@ class HttpStore final : public ObjectStore {
 
  private:
   [[nodiscard]] std::string url_of(std::string_view key) const;
-  [[nodiscard]] Refusal judge(std::string_view method, std::string& url, int status,
-                              const http::Headers& headers) const;
+  [[nodiscard]] RemoteRefusal judge(std::string_view method, std::string& url, int status,
+                                    const http::Headers& headers) const;
   [[nodiscard]] Error read_only(std::string_view doing) const;
 
-  const Surroundings surroundings_;
+  const HttpDependencies dependencies_;
   const StoreUri uri_;
-  const Patience patience_;
+  const RequestTimeouts timeouts_;
 };
 
 }  // namespace ratoon::objects

@@ -1,4 +1,4 @@
-// Where a redirection leads. Pure.
+// The target of an HTTP redirection. Pure.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,11 @@
 
 namespace ratoon::objects {
 
-// The absolute URL that a Location header means, seen from `url`; nothing where that is no place for us:
-// another scheme than http(s), or http after https.
+// Resolves a Location header against `url`. Returns nothing if the redirection must not be followed: to a
+// scheme other than http(s), or from https to http.
 [[nodiscard]] std::optional<std::string> follow_location(std::string_view url, std::string_view location);
 
-// Without the query, which may hold a secret.
+// The URL without its query, which may contain a secret.
 [[nodiscard]] std::string shown_url(std::string_view url);
 
 }  // namespace ratoon::objects

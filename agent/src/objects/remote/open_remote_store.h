@@ -1,4 +1,4 @@
-// The one call between open_store() and what needs HTTP: a build without base/http has another one.
+// The only call of open_store() that needs HTTP. A build without base/http has another implementation.
 #pragma once
 
 #include <memory>

@@ -1,16 +1,15 @@
-// Opening a remote store with surroundings of one's own: a test's clock, environment and chance.
+// Opens a remote store with given dependencies: the clock, environment and randomness of a test.
 #pragma once
 
 #include <memory>
 
 #include "agent/src/objects/object_store.h"
-#include "agent/src/objects/remote/surroundings.h"
+#include "agent/src/objects/remote/http_dependencies.h"
 #include "agent/src/objects/store_uri.h"
 
 namespace ratoon::objects {
 
-[[nodiscard]] Result<std::shared_ptr<ObjectStore>> open_remote_store_with(const StoreUri& uri,
-                                                                          const StoreOptions& options,
-                                                                          const Surroundings& surroundings);
+[[nodiscard]] Result<std::shared_ptr<ObjectStore>> open_remote_store_with(
+    const StoreUri& uri, const StoreOptions& options, const HttpDependencies& dependencies);
 
 }  // namespace ratoon::objects

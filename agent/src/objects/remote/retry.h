@@ -1,4 +1,4 @@
-// What is tried again, and when. Pure: time and chance are arguments.
+// Rules for retries: which failures are retried, and when. Pure: time and randomness are arguments.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,31 @@
 namespace ratoon::objects {
 
 struct RetryPolicy {
-  std::uint32_t attempts_max = 8;  // without any progress in between
+  std::uint32_t attempts_max = 8;  // in a row, without progress in between
   Duration pause_base{std::chrono::milliseconds(200)};
   Duration pause_max{std::chrono::seconds(20)};
   Duration total{std::chrono::seconds(300)};  // attempts and pauses together
 };
 
-// Before attempt number `attempt` (the first repetition is 2): anywhere between nothing and what doubles each
-// time ("full jitter": many that failed together do not come back together), and not before the server said.
-// `chance` is in [0, 1).
+// The pause before attempt number `attempt` (the first retry is 2). It is random between zero and a limit
+// that doubles each time ("full jitter", so that clients that failed together do not retry together), and at
+// least as long as the server's Retry-After. `chance` is in [0, 1).
 [[nodiscard]] Duration retry_pause(const RetryPolicy& policy, std::uint32_t attempt, double chance,
                                    std::optional<Duration> retry_after);
 
-// Whether a call that got no answer may get one: not where the address is wrong or TLS refuses.
+// Whether a call that got no reply may succeed later. A wrong address or a TLS error is permanent.
 [[nodiscard]] bool may_pass(const Error& error);
 
-// Whether a refusal may pass by itself. `code` is S3's, or empty.
+// Whether a refusal is temporary. `code` is S3's error code, or empty.
 [[nodiscard]] bool may_pass(int status, std::string_view code);
 
-// What a status means where nothing more is known.
+// The kind of error for a status, if nothing else is known.
 [[nodiscard]] ErrorKind kind_of_status(int status);
 
-// "120", or an HTTP date; nothing for anything else, and for what lies back.
+// Parses "120" or an HTTP date. Returns nothing for any other text and for a time in the past.
 [[nodiscard]] std::optional<Duration> parse_retry_after(std::string_view text, WallTime now);
 
-// "Wed, 21 Oct 2015 07:28:00 GMT"
+// Parses "Wed, 21 Oct 2015 07:28:00 GMT".
 [[nodiscard]] std::optional<WallTime> parse_http_date(std::string_view text);
 
 }  // namespace ratoon::objects

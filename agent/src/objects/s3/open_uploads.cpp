@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "agent/src/objects/s3/protocol/s3_replies.h"
 #include "agent/src/objects/s3/s3_parts.h"
-#include "agent/src/objects/s3/s3_replies.h"
 
 namespace ratoon::objects {
 
@@ -29,14 +29,14 @@ Result<std::uint64_t> abort_open_uploads(S3Client& client, const std::string& pr
       return Error(ErrorKind::kCorrupted,
                    what + ": the list does not end, a page names itself as the next one");
     page = *std::move(decoded);
-    // The store's clock, since the times of the uploads are its own. It says whole seconds.
+    // Uses the store's clock, since it sets the times of the uploads. It has a resolution of one second.
     const WallTime now =
-        parse_http_date(answer->headers.get("Date")).value_or(client.surroundings().clock->wall_now());
+        parse_http_date(answer->headers.get("Date")).value_or(client.dependencies().clock->wall_now());
     const Duration age_min = older_than - std::chrono::seconds(1);
     for (const OpenUpload& upload : page.uploads) {
       if (!upload.key.starts_with(prefix))
         return Error(ErrorKind::kCorrupted,
-                     what + ": the list gave '" + upload.key + "', which is elsewhere");
+                     what + ": the list gave '" + upload.key + "', which is outside of the prefix");
       if (now.since_epoch - upload.initiated.since_epoch < age_min) continue;
       const auto aborted = client.call(abort_call(upload.key, upload.id), "aborting an upload left at " + uri,
                                        {.stop = stop, .accepts = says_no_upload});

@@ -6,13 +6,13 @@
 #include "agent/src/objects/percent.h"
 #include "agent/src/objects/remote/download.h"
 #include "agent/src/objects/remote/location.h"
-#include "agent/src/objects/s3/s3_replies.h"
-#include "agent/src/objects/s3/sha256.h"
+#include "agent/src/objects/s3/protocol/s3_replies.h"
+#include "agent/src/objects/s3/protocol/sha256.h"
 
 namespace ratoon::objects {
 namespace {
 
-bool says_ended(std::string_view code) {
+bool is_expired_code(std::string_view code) {
   constexpr std::array<std::string_view, 4> kEnded = {"ExpiredToken", "ExpiredTokenException", "InvalidToken",
                                                       "TokenRefreshRequired"};
   return std::find(kEnded.begin(), kEnded.end(), code) != kEnded.end();
@@ -23,12 +23,13 @@ std::string signed_by(const std::optional<Credentials>& signer) {
   return "signed by " + signer->access_key_id + " from " + signer->source;
 }
 
-// What a refusal means for whoever reads it.
+// The next step for the reader of the error.
 std::string advice(int status, std::string_view code, const std::optional<Credentials>& signer) {
   if (code == "SignatureDoesNotMatch") return "; check the secret key and the region; " + signed_by(signer);
   if (code == "InvalidAccessKeyId") return "; this store does not know that key; " + signed_by(signer);
-  if (says_ended(code)) return "; these credentials have ended: have them renewed; " + signed_by(signer);
-  if (status == 401 || status == 403) return "; check what these credentials may do; " + signed_by(signer);
+  if (is_expired_code(code)) return "; these credentials have expired: renew them; " + signed_by(signer);
+  if (status == 401 || status == 403)
+    return "; check the permissions of these credentials; " + signed_by(signer);
   if (code == "NoSuchBucket") return "; check the bucket's name, and the endpoint";
   if (status == 301 || status == 307 || status == 400) return "; check region and endpoint";
   return "";
@@ -45,13 +46,13 @@ std::string answered(const S3Call& call, const S3Client::Attempt& attempt, int s
 
 }  // namespace
 
-Result<std::unique_ptr<S3Client>> S3Client::make(Surroundings surroundings, S3Place place,
-                                                 std::unique_ptr<CredentialKeeper> keeper,
-                                                 Patience patience) {
+Result<std::unique_ptr<S3Client>> S3Client::make(HttpDependencies dependencies, S3Location place,
+                                                 std::unique_ptr<CredentialCache> credential_cache,
+                                                 RequestTimeouts timeouts) {
   auto address = address_of(place);
   if (!address) return address.error();
-  return std::unique_ptr<S3Client>(new S3Client(std::move(surroundings), std::move(place),
-                                                std::move(*address), std::move(keeper), patience));
+  return std::unique_ptr<S3Client>(new S3Client(std::move(dependencies), std::move(place),
+                                                std::move(*address), std::move(credential_cache), timeouts));
 }
 
 Result<http::Request> S3Client::request(const S3Call& call, const http::Headers& more, Attempt& attempt,
@@ -63,7 +64,7 @@ Result<http::Request> S3Client::request(const S3Call& call, const http::Headers&
     attempt.region = place_.region;
   }
   std::string path = address.path + call.key;
-  if (call.key.empty() && path.size() > 1) path.pop_back();  // "/bucket", as the bucket itself is called
+  if (call.key.empty() && path.size() > 1) path.pop_back();  // "/bucket" is the path of the bucket itself
   attempt.url = address.origin + percent_encode(path, true);
   if (!call.query.empty()) attempt.url += '?' + canonical_query(call.query);
 
@@ -71,9 +72,9 @@ Result<http::Request> S3Client::request(const S3Call& call, const http::Headers&
   for (const auto& [name, value] : call.headers) request.headers.add(name, value);
   for (const auto& [name, value] : more) request.headers.add(name, value);
   attempt.signer.reset();
-  if (!keeper_) return request;
+  if (!credential_cache_) return request;
 
-  auto credentials = keeper_->current(stop);
+  auto credentials = credential_cache_->current(stop);
   if (!credentials) return credentials.error();
   attempt.signer = *std::move(credentials);
   RequestToSign to_sign{.method = call.method,
@@ -82,7 +83,7 @@ Result<http::Request> S3Client::request(const S3Call& call, const http::Headers&
                         .headers = {request.headers.begin(), request.headers.end()},
                         .payload_sha256 = to_hex(sha256(call.body))};
   to_sign.headers.emplace_back("Host", address.host);
-  const SigningScope scope{attempt.region, "s3", surroundings_.clock->wall_now()};
+  const SigningScope scope{attempt.region, "s3", dependencies_.clock->wall_now()};
   for (auto& [name, value] : sign(std::move(to_sign), scope, *attempt.signer))
     request.headers.add(std::move(name), std::move(value));
   return request;
@@ -90,9 +91,9 @@ Result<http::Request> S3Client::request(const S3Call& call, const http::Headers&
 
 bool S3Client::move_to(const std::string& region, const Attempt& attempt) {
   const std::lock_guard lock(mutex_);
-  if (place_.region != attempt.region) return true;  // another thread was told so before
+  if (place_.region != attempt.region) return true;  // another thread changed it before
   if (region.empty() || region == place_.region) return false;
-  S3Place place = place_;
+  S3Location place = place_;
   place.region = region;
   auto address = address_of(place);
   if (!address) return false;
@@ -101,21 +102,21 @@ bool S3Client::move_to(const std::string& region, const Attempt& attempt) {
   return true;
 }
 
-Refusal S3Client::judge(const S3Call& call, const Attempt& attempt, int status, const http::Headers& headers,
-                        std::string_view body) {
+RemoteRefusal S3Client::judge(const S3Call& call, const Attempt& attempt, int status,
+                              const http::Headers& headers, std::string_view body) {
   const S3Refusal refusal = decode_refusal(body);
   std::string text = answered(call, attempt, status, refusal);
-  // That something is missing or forbidden is for the store to say.
+  // Only the store can report that an object is missing or forbidden.
   if (const auto page = refusal.code.empty() ? find_page(headers) : std::nullopt)
     return {.error = Error(page->kind(), text + "; " + page->message()), .may_pass = true};
-  const WallTime now = surroundings_.clock->wall_now();
+  const WallTime now = dependencies_.clock->wall_now();
 
   if (status == 301 || status == 307 || status == 400) {
     std::string region(headers.get("x-amz-bucket-region"));
     if (region.empty()) region = refusal.region;
     if (!region.empty() && move_to(region, attempt))
       return {.error = Error(ErrorKind::kInvalid, text + "; its region is " + region),
-              .is_answered_anew = true};
+              .retries_at_once = true};
   }
   if (refusal.code == "RequestTimeTooSkewed" || refusal.code == "RequestInTheFuture") {
     const std::string server_time =
@@ -124,12 +125,12 @@ Refusal S3Client::judge(const S3Call& call, const Attempt& attempt, int status, 
                 Error(ErrorKind::kPermissionDenied, text + ": it is " + format_rfc3339(now) + " here and " +
                                                         server_time + " there; set this machine's clock")};
   }
-  const bool ended = says_ended(refusal.code);
-  if (ended && attempt.signer && keeper_->doubt(*attempt.signer))
-    return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .is_answered_anew = true};
+  const bool ended = is_expired_code(refusal.code);
+  if (ended && attempt.signer && credential_cache_->doubt(*attempt.signer))
+    return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .retries_at_once = true};
 
   text += advice(status, refusal.code, attempt.signer);
-  // No object is missing: what was asked for cannot be there, and nothing can be put there.
+  // The bucket is missing, not an object: no object can be read or written there.
   const bool has_no_bucket = refusal.code == "NoSuchBucket";
   const ErrorKind kind = ended           ? ErrorKind::kPermissionDenied
                          : has_no_bucket ? ErrorKind::kInvalid
@@ -139,18 +140,18 @@ Refusal S3Client::judge(const S3Call& call, const Attempt& attempt, int status, 
           .retry_after = parse_retry_after(headers.get("Retry-After"), now)};
 }
 
-std::optional<Refusal> S3Client::why_cut_off(const std::stop_token& stop) {
+std::optional<RemoteRefusal> S3Client::find_refusal_cause(const std::stop_token& stop) {
   const S3Call question{.query = {{"list-type", "2"}, {"max-keys", "0"}}};
   Attempt attempt;
   const auto request = this->request(question, {}, attempt, stop);
   if (!request) return std::nullopt;
   const http::Limits limits{
-      .total = patience_.silence, .silence = patience_.silence, .connect = patience_.connect};
-  const auto answer = surroundings_.transport->call(*request, limits, stop);
+      .total = timeouts_.silence, .silence = timeouts_.silence, .connect = timeouts_.connect};
+  const auto answer = dependencies_.transport->call(*request, limits, stop);
   if (!answer || answer->status / 100 == 2) return std::nullopt;
-  // Whoever may write need not be allowed to list.
+  // A client that may write need not be allowed to list.
   if (decode_refusal(answer->body).code == "AccessDenied") return std::nullopt;
-  Refusal refusal = judge(question, attempt, answer->status, answer->headers, answer->body);
+  RemoteRefusal refusal = judge(question, attempt, answer->status, answer->headers, answer->body);
   if (refusal.may_pass) return std::nullopt;
   return refusal;
 }
@@ -158,18 +159,18 @@ std::optional<Refusal> S3Client::why_cut_off(const std::stop_token& stop) {
 Result<http::Response> S3Client::call(const S3Call& call, const std::string& what,
                                       const CallOptions& options) {
   Attempt attempt;
-  Attempts attempts(surroundings_, options.patience != nullptr ? *options.patience : patience_, what,
-                    options.stop);
+  RetryLoop attempts(dependencies_, options.timeouts != nullptr ? *options.timeouts : timeouts_, what,
+                     options.stop);
   const auto refused = [&](const http::Response& answer) {
     return judge(call, attempt, answer.status, answer.headers, answer.body);
   };
-  return exchange(surroundings_,
+  return exchange(dependencies_,
                   {.make =
                        [&] {
                          if (options.requests != nullptr) ++*options.requests;
                          return request(call, {}, attempt, options.stop);
                        },
-                   .judge = [&](const http::Response& answer) -> std::optional<Refusal> {
+                   .judge = [&](const http::Response& answer) -> std::optional<RemoteRefusal> {
                      if (options.accepts && options.accepts(answer)) return std::nullopt;
                      if (answer.status / 100 != 2) return refused(answer);
                      if (options.may_fail_late && !decode_refusal(answer.body).code.empty())
@@ -177,15 +178,15 @@ Result<http::Response> S3Client::call(const S3Call& call, const std::string& wha
                      if (!options.doubts) return std::nullopt;
                      auto doubt = options.doubts(answer);
                      if (!doubt) return std::nullopt;
-                     return Refusal{.error = *std::move(doubt), .may_pass = true};
+                     return RemoteRefusal{.error = *std::move(doubt), .may_pass = true};
                    },
-                   .explain = [&]() -> std::optional<Refusal> {
+                   .explain = [&]() -> std::optional<RemoteRefusal> {
                      if (call.body.empty()) return std::nullopt;
-                     if (auto refusal = why_cut_off(options.stop)) return refusal;
+                     if (auto refusal = find_refusal_cause(options.stop)) return refusal;
                      if (!options.explains) return std::nullopt;
                      auto error = options.explains();
                      if (!error) return std::nullopt;
-                     return Refusal{.error = *std::move(error)};
+                     return RemoteRefusal{.error = *std::move(error)};
                    }},
                   attempts);
 }

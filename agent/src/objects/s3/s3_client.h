@@ -1,5 +1,5 @@
-// S3Client: signed requests to one bucket, and what its refusals mean. Every operation on objects stands on
-// it, one file an operation or two.
+// S3Client: sends signed requests to one bucket and interprets its refusals. All operations on objects use
+// it.
 //
 // Thread contract: any thread.
 #pragma once
@@ -15,46 +15,47 @@
 
 #include <ratoon/result.h>
 
-#include "agent/src/objects/credentials/keeper.h"
-#include "agent/src/objects/remote/attempts.h"
-#include "agent/src/objects/s3/s3_address.h"
-#include "agent/src/objects/s3/sigv4.h"
+#include "agent/src/objects/credentials/credential_cache.h"
+#include "agent/src/objects/remote/retry_loop.h"
+#include "agent/src/objects/s3/protocol/s3_address.h"
+#include "agent/src/objects/s3/protocol/sigv4.h"
 
 namespace ratoon::objects {
 
 struct S3Call {
   std::string method = "GET";
-  std::string key{};  // of the bucket, whole; empty: the bucket itself
+  std::string key{};  // the full key in the bucket; empty: the bucket itself
   NameValues query{};
   NameValues headers{};
-  std::string_view body{};  // lives as long as the call
+  std::string_view body{};  // must outlive the call
 };
 
 struct CallOptions {
   std::stop_token stop{};
-  // What is an answer beside statuses of 2xx.
+  // Which replies count as success in addition to status 2xx.
   std::function<bool(const http::Response&)> accepts{};
-  // What is wrong with an answer of 2xx: then the call is made again.
+  // Returns an error if a reply with 2xx is wrong. Then the call is repeated.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
-  // What a lost answer must have been: asked each time one is lost, before the call is made again.
+  // Returns the error that a lost reply must have meant. Called for each lost reply, before the call is
+  // repeated.
   std::function<std::optional<Error>()> explains{};
-  bool may_fail_late = false;          // S3 may say 200 at once, and later in the body that it failed
-  std::uint32_t* requests = nullptr;   // counts those that were sent
-  const Patience* patience = nullptr;  // instead of the client's
+  bool may_fail_late = false;                 // S3 may reply 200 at once and report a failure in the body
+  std::uint32_t* requests = nullptr;          // counts the requests that were sent
+  const RequestTimeouts* timeouts = nullptr;  // replaces the client's timeouts
 };
 
 class S3Client {
  public:
-  // `keeper` null: requests are not signed.
-  [[nodiscard]] static Result<std::unique_ptr<S3Client>> make(Surroundings surroundings, S3Place place,
-                                                              std::unique_ptr<CredentialKeeper> keeper,
-                                                              Patience patience);
+  // `credential_cache` null: requests are not signed.
+  [[nodiscard]] static Result<std::unique_ptr<S3Client>> make(
+      HttpDependencies dependencies, S3Location place, std::unique_ptr<CredentialCache> credential_cache,
+      RequestTimeouts timeouts);
 
-  // A small answer. `what` begins the sentence of an error: "reading s3://bucket/key".
+  // Makes a call with a small reply. `what` begins the text of an error: "reading s3://bucket/key".
   [[nodiscard]] Result<http::Response> call(const S3Call& call, const std::string& what,
                                             const CallOptions& options);
 
-  // For those that stream: one attempt's request, and what its refusal means.
+  // For streamed replies: the request of one attempt, and the meaning of its refusal.
   struct Attempt {
     std::optional<Credentials> signer{};
     std::string region{};
@@ -62,33 +63,34 @@ class S3Client {
   };
   [[nodiscard]] Result<http::Request> request(const S3Call& call, const http::Headers& more, Attempt& attempt,
                                               const std::stop_token& stop);
-  [[nodiscard]] Refusal judge(const S3Call& call, const Attempt& attempt, int status,
-                              const http::Headers& headers, std::string_view body);
+  [[nodiscard]] RemoteRefusal judge(const S3Call& call, const Attempt& attempt, int status,
+                                    const http::Headers& headers, std::string_view body);
 
-  [[nodiscard]] const Surroundings& surroundings() const { return surroundings_; }
-  [[nodiscard]] const Patience& patience() const { return patience_; }
+  [[nodiscard]] const HttpDependencies& dependencies() const { return dependencies_; }
+  [[nodiscard]] const RequestTimeouts& timeouts() const { return timeouts_; }
 
  private:
-  S3Client(Surroundings surroundings, S3Place place, S3Address address,
-           std::unique_ptr<CredentialKeeper> keeper, Patience patience)
-      : surroundings_(std::move(surroundings)),
-        keeper_(std::move(keeper)),
-        patience_(patience),
+  S3Client(HttpDependencies dependencies, S3Location place, S3Address address,
+           std::unique_ptr<CredentialCache> credential_cache, RequestTimeouts timeouts)
+      : dependencies_(std::move(dependencies)),
+        credential_cache_(std::move(credential_cache)),
+        timeouts_(timeouts),
         place_(std::move(place)),
         address_(std::move(address)) {}
 
-  // A server may refuse a body without reading it, and what it said is lost with the connection. A question
-  // without a body is answered: what ails bucket or credentials ailed that call too.
-  [[nodiscard]] std::optional<Refusal> why_cut_off(const std::stop_token& stop);
+  // Finds out why a connection was closed. A server may refuse a body without reading it, and its reply is
+  // lost with the connection. A request without a body gets a reply, which shows a problem with the bucket or
+  // the credentials.
+  [[nodiscard]] std::optional<RemoteRefusal> find_refusal_cause(const std::stop_token& stop);
 
-  // Whether the bucket's region was another one so far.
+  // Changes the bucket's region. Returns whether the attempt used another region than is set now.
   [[nodiscard]] bool move_to(const std::string& region, const Attempt& attempt);
 
-  const Surroundings surroundings_;
-  const std::unique_ptr<CredentialKeeper> keeper_;
-  const Patience patience_;
+  const HttpDependencies dependencies_;
+  const std::unique_ptr<CredentialCache> credential_cache_;
+  const RequestTimeouts timeouts_;
   std::mutex mutex_;
-  S3Place place_;      // guarded by mutex_
+  S3Location place_;   // guarded by mutex_
   S3Address address_;  // guarded by mutex_
 };
 

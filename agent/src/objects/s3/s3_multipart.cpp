@@ -4,26 +4,26 @@
 #include <utility>
 #include <vector>
 
-#include "agent/src/objects/s3/checksum_text.h"
 #include "agent/src/objects/s3/open_uploads.h"
+#include "agent/src/objects/s3/protocol/checksum_text.h"
+#include "agent/src/objects/s3/protocol/s3_replies.h"
 #include "agent/src/objects/s3/s3_parts.h"
-#include "agent/src/objects/s3/s3_replies.h"
 #include "agent/src/objects/sources.h"
 #include "base/core/crc32c.h"
 
 namespace ratoon::objects {
 namespace {
 
-// How often an upload that others disturb begins anew.
+// How often an upload starts over because other clients interfere.
 constexpr std::uint32_t kRoundsMax = 4;
 
-// For taking back: who has failed, or was told to stop, does not wait long for its tidying.
-Patience short_patience(const Patience& usual) {
-  Patience patience = usual;
-  patience.retry.attempts_max = std::min(usual.retry.attempts_max, 3u);
-  patience.retry.total = std::min<Duration>(usual.retry.total, std::chrono::seconds(10));
-  patience.silence = std::min<Duration>(usual.silence, std::chrono::seconds(5));
-  return patience;
+// Short timeouts for aborting an upload: a caller that failed or was stopped must not wait long for it.
+RequestTimeouts make_short_timeouts(const RequestTimeouts& usual) {
+  RequestTimeouts timeouts = usual;
+  timeouts.retry.attempts_max = std::min(usual.retry.attempts_max, 3u);
+  timeouts.retry.total = std::min<Duration>(usual.retry.total, std::chrono::seconds(10));
+  timeouts.silence = std::min<Duration>(usual.silence, std::chrono::seconds(5));
+  return timeouts;
 }
 
 std::string xml_text(std::string_view text) {
@@ -50,17 +50,17 @@ std::string parts_document(const std::vector<StoredPart>& parts) {
   return text + "</CompleteMultipartUpload>";
 }
 
-// From the beginning to the end, or to the point where all has to begin anew.
-class Round {
+// One attempt from the beginning to the end, or until the upload must start over.
+class UploadRound {
  public:
-  Round(S3Writer& writer, const PartPlan& plan, ObjectSource& source, const UploadOptions& options)
+  UploadRound(S3Writer& writer, const PartPlan& plan, ObjectSource& source, const UploadOptions& options)
       : writer_(writer),
         plan_(plan),
         source_(source),
         options_(options),
-        short_patience_(short_patience(writer.client().patience())) {}
+        short_timeouts_(make_short_timeouts(writer.client().timeouts())) {}
 
-  // Nothing: begin anew.
+  // Returns nothing if the upload must start over.
   Result<std::optional<UploadedObject>> run();
 
  private:
@@ -70,21 +70,21 @@ class Round {
   Result<bool> complete(const std::vector<StoredPart>& parts);
   enum class Completed { kDone, kBeginAnew, kAskAgain };
   Result<Completed> judge_completed(const http::Response& answer, const std::vector<StoredPart>& parts);
-  [[nodiscard]] CallOptions tidying() const { return {.patience = &short_patience_}; }
+  [[nodiscard]] CallOptions tidying() const { return {.timeouts = &short_timeouts_}; }
 
   S3Writer& writer_;
   const PartPlan& plan_;
   ObjectSource& source_;
   const UploadOptions& options_;
-  const Patience short_patience_;
+  const RequestTimeouts short_timeouts_;
 
   std::string id_;
   bool proves_whole_ = false;  // the store computes the checksum of the whole object
   std::uint32_t crc32c_ = 0;
-  std::uint32_t completions_ = 0;  // requests for it that were sent
+  std::uint32_t completions_ = 0;  // complete-requests that were sent
 };
 
-Result<std::optional<UploadedObject>> Round::run() {
+Result<std::optional<UploadedObject>> UploadRound::run() {
   if (auto begun = begin(); !begun) return begun.error();
   const auto done = send_and_complete();
   const auto object = [&] { return std::optional(UploadedObject{plan_.size_bytes, crc32c_}); };
@@ -94,18 +94,17 @@ Result<std::optional<UploadedObject>> Round::run() {
   const bool may_be_done =
       completions_ > 0 && (may_pass(done.error()) || done.error().kind() == ErrorKind::kCancelled);
   if (may_be_done) {
-    // The upload is closed now, one way or the other.
+    // The upload is closed now, either completed or aborted.
     const auto found = writer_.look(source_, crc32c_, true, tidying());
     if (found && *found == S3Writer::Found::kOurs) return object();
   }
   if (aborted) return done.error();
-  return Error(done.error().kind(),
-               done.error().message() +
-                   "; its parts stay until abort_stale_uploads(), since taking them back "
-                   "failed as well");
+  return Error(done.error().kind(), done.error().message() +
+                                        "; its parts stay until abort_stale_uploads(), since aborting the "
+                                        "upload failed as well");
 }
 
-Result<void> Round::begin() {
+Result<void> UploadRound::begin() {
   S3Call call{
       .method = "POST", .key = writer_.key(), .query = {{"uploads", ""}}, .headers = writer_.headers()};
   call.headers.emplace_back("x-amz-checksum-algorithm", "CRC32C");
@@ -120,21 +119,22 @@ Result<void> Round::begin() {
   return {};
 }
 
-// Parts cost money for as long as they lie there. One that was cut off on its way may arrive after the first
-// abort, so S3 wants to be asked until it knows of nothing any more.
-Result<void> Round::take_back() {
+// Stored parts cost money until they are removed. An interrupted part may arrive after the first abort, so S3
+// requires repeating the abort until it does not know the upload.
+Result<void> UploadRound::take_back() {
   constexpr int kAbortsMax = 3;
   for (int i = 0; i < kAbortsMax; ++i) {
-    const auto aborted = writer_.client().call(abort_call(writer_.key(), id_), "taking back " + writer_.uri(),
-                                               {.accepts = says_no_upload, .patience = &short_patience_});
+    const auto aborted =
+        writer_.client().call(abort_call(writer_.key(), id_), "aborting the upload to " + writer_.uri(),
+                              {.accepts = says_no_upload, .timeouts = &short_timeouts_});
     if (!aborted) return aborted.error();
     if (aborted->status == 404) break;
   }
   return {};
 }
 
-// False: all has to begin anew.
-Result<bool> Round::send_and_complete() {
+// Returns false if the upload must start over.
+Result<bool> UploadRound::send_and_complete() {
   auto sent = S3Parts(writer_, id_, plan_, source_, options_).send();
   if (!sent) return sent.error();
   if (!*sent) return false;
@@ -146,7 +146,7 @@ Result<bool> Round::send_and_complete() {
   return complete(parts);
 }
 
-Result<bool> Round::complete(const std::vector<StoredPart>& parts) {
+Result<bool> UploadRound::complete(const std::vector<StoredPart>& parts) {
   const std::string document = parts_document(parts);
   S3Call call{.method = "POST",
               .key = writer_.key(),
@@ -167,23 +167,23 @@ Result<bool> Round::complete(const std::vector<StoredPart>& parts) {
                                 },
                             .may_fail_late = true,
                             .requests = &completions_};
-  Attempts attempts(writer_.client().surroundings(), writer_.client().patience(), what, options_.stop);
+  RetryLoop attempts(writer_.client().dependencies(), writer_.client().timeouts(), what, options_.stop);
   while (true) {
     const auto answer = writer_.client().call(call, what, options);
     if (!answer) return answer.error();
     const auto judged = judge_completed(*answer, parts);
     if (!judged) return judged.error();
     if (*judged != Completed::kAskAgain) return *judged == Completed::kDone;
-    const Error not_there(ErrorKind::kUnavailable, "the store says that it is done, and it is not there");
+    const Error not_there(ErrorKind::kUnavailable, "the store reported success, but the object is not there");
     const auto next = attempts.next({.error = not_there, .may_pass = true});
-    if (!next && next.error().kind() == ErrorKind::kUnavailable) return false;  // it never will be
+    if (!next && next.error().kind() == ErrorKind::kUnavailable) return false;  // it will never appear
     if (!next) return next.error();
   }
 }
 
-Result<Round::Completed> Round::judge_completed(const http::Response& answer,
-                                                const std::vector<StoredPart>& parts) {
-  if (answer.status == 409) return Completed::kBeginAnew;  // others wrote meanwhile: S3 wants all parts again
+Result<UploadRound::Completed> UploadRound::judge_completed(const http::Response& answer,
+                                                            const std::vector<StoredPart>& parts) {
+  if (answer.status == 409) return Completed::kBeginAnew;  // another client wrote: send all parts again
   const CallOptions options{.stop = options_.stop};
   if (says_it_exists(answer)) {
     auto resolved = writer_.resolve_taken(source_, crc32c_, completions_, options);
@@ -198,16 +198,16 @@ Result<Round::Completed> Round::judge_completed(const http::Response& answer,
     if (proof == checksum_text(crc32c_) || proof == composite_checksum_text(crcs)) return Completed::kDone;
     if (!proof.empty()) {
       return Error(ErrorKind::kCorrupted, writer_.uri() + " has the checksum '" + proof +
-                                              "' in the store, sent was '" + checksum_text(crc32c_) +
-                                              "'; remove it");
+                                              "' in the store, but the bytes that were sent have '" +
+                                              checksum_text(crc32c_) + "'; remove it");
     }
   }
-  // No proof, or the upload is not there any more: an earlier request may have completed it, or the store is
-  // still completing it, or it was aborted and what stands there is another's.
+  // There is no proof, or the upload does not exist. An earlier request may have completed it, the store may
+  // still be completing it, or it was aborted and the object is from another writer.
   const auto found = writer_.look(source_, crc32c_, says_done || completions_ > 1, options);
   if (!found) return found.error();
   if (*found == S3Writer::Found::kOurs) return Completed::kDone;
-  if (*found == S3Writer::Found::kAnothers && !writer_.replaces()) return writer_.already_exists();
+  if (*found == S3Writer::Found::kOtherWriters && !writer_.replaces()) return writer_.already_exists();
   return says_done ? Completed::kAskAgain : Completed::kBeginAnew;
 }
 
@@ -215,23 +215,23 @@ Result<Round::Completed> Round::judge_completed(const http::Response& answer,
 
 Result<UploadedObject> upload_in_parts(S3Writer& writer, const PartPlan& plan, ObjectSource& source,
                                        const UploadOptions& options) {
-  const Surroundings& surroundings = writer.client().surroundings();
+  const HttpDependencies& dependencies = writer.client().dependencies();
   for (std::uint32_t round = 1; round <= kRoundsMax; ++round) {
     if (round > 1) {
       if (options.progress) options.progress(0);
       const Duration pause =
-          retry_pause(writer.client().patience().retry, round, surroundings.chance(), std::nullopt);
-      if (!surroundings.pause(pause, options.stop))
+          retry_pause(writer.client().timeouts().retry, round, dependencies.chance(), std::nullopt);
+      if (!dependencies.pause(pause, options.stop))
         return Error(ErrorKind::kCancelled, "writing " + writer.uri() + " was cancelled");
     }
-    const auto done = Round(writer, plan, source, options).run();
+    const auto done = UploadRound(writer, plan, source, options).run();
     if (!done) return done.error();
     if (*done) return **done;
   }
   return Error(ErrorKind::kConflict, "writing " + writer.uri() + " was disturbed " +
                                          std::to_string(kRoundsMax) +
-                                         " times: others write that name at the same time, or abort uploads; "
-                                         "find out who does");
+                                         " times: other clients write that name at the same time, or abort "
+                                         "its uploads; find them and stop them");
 }
 
 }  // namespace ratoon::objects

@@ -1,7 +1,7 @@
-// An object in parts: begun, sent, completed; taken back where that fails.
+// Uploads an object in parts: begins, sends and completes the upload, or aborts it after a failure.
 #pragma once
 
-#include "agent/src/objects/s3/part_plan.h"
+#include "agent/src/objects/s3/protocol/part_plan.h"
 #include "agent/src/objects/s3/s3_writer.h"
 
 namespace ratoon::objects {

@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "agent/src/objects/s3/checksum_text.h"
-#include "agent/src/objects/s3/s3_replies.h"
+#include "agent/src/objects/s3/protocol/checksum_text.h"
+#include "agent/src/objects/s3/protocol/s3_replies.h"
 #include "base/core/crc32c.h"
 
 namespace ratoon::objects {
@@ -34,7 +34,7 @@ Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
     try {
       for (std::uint32_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      // No more threads are to be had here: those there are send all parts as well.
+      // No further threads can be started. The running ones send all parts.
     }
     work();
   }
@@ -43,7 +43,7 @@ Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
   return std::optional(std::move(parts_));
 }
 
-// On several threads: what is thrown would end the process.
+// Runs on several threads, where an exception would end the process.
 void S3Parts::work() {
   try {
     send_parts();
@@ -92,16 +92,16 @@ Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
   return {};
 }
 
-// A store that knows nothing of the upload may close without having read the part, each time, so that its
-// answer is lost. A question without a body is answered.
+// A store that does not know the upload may close the connection without reading the part, each time, so that
+// its reply is lost. A request without a body gets a reply.
 std::optional<Error> S3Parts::explain_lost() {
-  Patience once = writer_.client().patience();
+  RequestTimeouts once = writer_.client().timeouts();
   once.retry.attempts_max = 1;
   once.retry.total = once.silence;
   const S3Call question{.key = writer_.key(), .query = {{"max-parts", "1"}, {"uploadId", upload_id_}}};
   const auto answer =
       writer_.client().call(question, "looking for the upload to " + writer_.uri(),
-                            {.stop = ended_.get_token(), .accepts = says_no_upload, .patience = &once});
+                            {.stop = ended_.get_token(), .accepts = says_no_upload, .timeouts = &once});
   if (!answer || answer->status != 404) return std::nullopt;
   is_gone_ = true;
   return Error(ErrorKind::kConflict, "the upload is not there any more");
@@ -113,7 +113,7 @@ std::optional<Error> S3Parts::doubt(const http::Response& answer, const std::str
   return doubt_stored(answer, checksum);
 }
 
-// The first counts: what follows it is that the others were stopped.
+// Only the first error counts. The later ones follow from stopping the other threads.
 void S3Parts::fail(Error error) {
   {
     const std::lock_guard lock(mutex_);

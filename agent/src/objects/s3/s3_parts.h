@@ -1,7 +1,7 @@
-// Sends the parts of one upload, several at once. Each thread holds one part in memory. A part that fails is
-// sent again by itself; the first that cannot be sent ends all.
+// Sends the parts of one upload in several threads. Each thread holds one part in memory. A part that fails
+// is sent again by itself. The first part that cannot be sent ends the upload.
 //
-// Thread contract: one thread calls send(); it and the others that it starts are done when it returns.
+// Thread contract: one thread calls send(); the threads that it starts have ended when it returns.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/src/objects/s3/part_plan.h"
+#include "agent/src/objects/s3/protocol/part_plan.h"
 #include "agent/src/objects/s3/s3_writer.h"
 
 namespace ratoon::objects {
@@ -22,7 +22,7 @@ struct StoredPart {
   std::uint32_t crc32c = 0;
 };
 
-// Whether an answer says that the upload is not there (any more).
+// Whether a reply says that the upload does not exist or no longer exists.
 [[nodiscard]] bool says_no_upload(const http::Response& answer);
 
 class S3Parts {
@@ -30,7 +30,7 @@ class S3Parts {
   S3Parts(const S3Writer& writer, std::string upload_id, const PartPlan& plan, ObjectSource& source,
           const UploadOptions& options);
 
-  // All parts in their order; nothing where the upload is not there any more: then all begins anew.
+  // Returns all parts in order, or nothing if the upload no longer exists and must start over.
   [[nodiscard]] Result<std::optional<std::vector<StoredPart>>> send();
 
  private:
@@ -48,7 +48,7 @@ class S3Parts {
   ObjectSource& source_;
   const UploadOptions& options_;
 
-  std::stop_source ended_;  // the caller's stop, or the first failure
+  std::stop_source ended_;  // set by the caller's stop or by the first failure
   std::atomic<std::uint32_t> next_{0};
   std::atomic<bool> is_gone_{false};
   std::vector<StoredPart> parts_;  // each written by the thread that sends it

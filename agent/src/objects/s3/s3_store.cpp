@@ -5,9 +5,9 @@
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/remote/download.h"
 #include "agent/src/objects/s3/open_uploads.h"
-#include "agent/src/objects/s3/part_plan.h"
+#include "agent/src/objects/s3/protocol/part_plan.h"
+#include "agent/src/objects/s3/protocol/s3_replies.h"
 #include "agent/src/objects/s3/s3_multipart.h"
-#include "agent/src/objects/s3/s3_replies.h"
 #include "agent/src/objects/sinks.h"
 #include "agent/src/objects/sources.h"
 #include "base/core/crc32c.h"
@@ -31,9 +31,9 @@ Result<ObjectInfo> S3Store::get(std::string_view key, ObjectSink& sink, const Ge
             return client_->judge(call, attempt, head.status, head.headers, body);
           },
       .doubts = find_page};
-  Attempts attempts(client_->surroundings(), client_->patience(), "reading " + join_uri(uri_, key),
-                    options.stop);
-  return download(client_->surroundings(), plan, sink, attempts);
+  RetryLoop attempts(client_->dependencies(), client_->timeouts(), "reading " + join_uri(uri_, key),
+                     options.stop);
+  return download(client_->dependencies(), plan, sink, attempts);
 }
 
 Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
@@ -45,7 +45,8 @@ Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
   const bool is_clear = answer || answer.error().kind() == ErrorKind::kNotFound || may_pass(answer.error()) ||
                         stop.stop_requested();
   if (!is_clear) {
-    // A refused HEAD has no body and so no reason: the smallest GET has one, and learns the bucket's region.
+    // A refused HEAD has no body and so no reason. The smallest GET has one, and its reply names the bucket's
+    // region.
     MemorySink first_byte;
     const auto got = get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
     const bool is_only_empty = !got && got.error().kind() == ErrorKind::kInvalid;
@@ -94,13 +95,12 @@ Result<std::uint64_t> S3Store::abort_stale_uploads(std::string_view prefix, Dura
 Result<ObjectPage> S3Store::list(std::string_view prefix, std::string_view page, std::stop_token stop) {
   if (auto checked = check_prefix(prefix, uri_); !checked) return checked.error();
   S3Call call;
-  // Escaped, since a key may hold characters that XML cannot.
+  // Names are escaped, since a key may contain characters that XML cannot represent.
   call.query = {{"list-type", "2"}, {"encoding-type", "url"}, {"prefix", prefix_ + std::string(prefix)}};
   if (!page.empty()) call.query.emplace_back("continuation-token", page);
   const std::string what = "listing " + join_uri(uri_, prefix);
   const auto answer = client_->call(call, what, {.stop = stop});
-  // A prefix of nothing is an empty list: what is missing here is the place itself, whatever the reason
-  // given.
+  // A prefix without objects gives an empty list, so kNotFound means that the bucket is missing.
   if (!answer && answer.error().kind() == ErrorKind::kNotFound)
     return Error(
         ErrorKind::kInvalid,
@@ -110,7 +110,8 @@ Result<ObjectPage> S3Store::list(std::string_view prefix, std::string_view page,
   if (!decoded) return decoded.error().with_context(what);
   for (ObjectInfo& object : decoded->objects) {
     if (!object.key.starts_with(prefix_))
-      return Error(ErrorKind::kCorrupted, what + " gave '" + object.key + "', which is elsewhere");
+      return Error(ErrorKind::kCorrupted,
+                   what + " gave '" + object.key + "', which is outside of the prefix");
     object.key.erase(0, prefix_.size());
   }
   return decoded;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "agent/src/objects/remote/download.h"
-#include "agent/src/objects/s3/checksum_text.h"
+#include "agent/src/objects/s3/protocol/checksum_text.h"
 #include "agent/src/objects/sources.h"
 #include "base/core/hex.h"
 
@@ -14,14 +14,14 @@ namespace {
 
 constexpr const char* kMark = "x-amz-meta-ratoon-writer";
 
-// Different for each writer there ever is.
-std::string new_mark(const Surroundings& surroundings) {
-  const auto first = static_cast<std::uint64_t>(surroundings.chance() * 0x1p53);
-  const auto now = static_cast<std::uint64_t>(surroundings.clock->wall_now().since_epoch.count());
-  return to_hex(first) + '-' + to_hex(now);
+// Makes a mark that is different for every writer.
+std::string new_mark(const HttpDependencies& dependencies) {
+  const auto first = static_cast<std::uint64_t>(dependencies.chance() * 0x1p53);
+  const auto now = static_cast<std::uint64_t>(dependencies.clock->wall_now().since_epoch.count());
+  return ratoon::to_hex(first) + "-" + ratoon::to_hex(now);
 }
 
-// Notes whether the object has the source's bytes; ends the download at the first that differs.
+// Compares an object with the source's bytes, and ends the download at the first difference.
 class ComparingSink final : public ObjectSink {
  public:
   explicit ComparingSink(ObjectSource& source) : source_(source) {}
@@ -55,9 +55,9 @@ class ComparingSink final : public ObjectSink {
 std::optional<Error> doubt_stored(const http::Response& answer, std::string_view checksum) {
   const std::string_view theirs = answer.headers.get(kChecksumHeader);
   if (theirs.empty() || theirs == checksum) return std::nullopt;
-  return Error(ErrorKind::kCorrupted, "the store has got bytes with the checksum '" +
-                                          std::string(theirs.substr(0, 64)) + "', sent were some with '" +
-                                          std::string(checksum) + "'");
+  return Error(ErrorKind::kCorrupted,
+               "the store received bytes with the checksum '" + std::string(theirs.substr(0, 64)) +
+                   "', but the bytes that were sent have '" + std::string(checksum) + "'");
 }
 
 bool says_it_exists(const http::Response& answer) {
@@ -69,7 +69,7 @@ S3Writer::S3Writer(S3Client& client, std::string key, std::string uri, bool repl
       key_(std::move(key)),
       uri_(std::move(uri)),
       replaces_(replaces),
-      mark_(new_mark(client.surroundings())) {}
+      mark_(new_mark(client.dependencies())) {}
 
 NameValues S3Writer::headers() const {
   return {{"Content-Type", "application/octet-stream"}, {kMark, mark_}};
@@ -91,7 +91,7 @@ Result<void> S3Writer::put(std::string_view bytes, std::uint32_t crc32c, const s
   options.doubts = [&](const http::Response& answer) { return doubt_stored(answer, checksum); };
   if (!replaces_) {
     options.accepts = says_it_exists;
-    // A store that refuses a name which is taken may close without having read the bytes, each time.
+    // If the name is taken, a store may refuse and close without reading the bytes, each time.
     options.explains = [&]() -> std::optional<Error> {
       const auto found = look(source, crc32c, true, {.stop = stop});
       if (!found)
@@ -112,15 +112,15 @@ Result<void> S3Writer::resolve_taken(ObjectSource& source, std::uint32_t crc32c,
                                      const CallOptions& options) {
   const auto found = look(source, crc32c, requests > 1, options);
   if (!found) {
-    // Who may write need not be allowed to read, and the only answer there was is clear enough.
+    // A client that may write need not be allowed to read. The only reply was clear.
     if (requests == 1 && found.error().kind() == ErrorKind::kPermissionDenied) return already_exists();
     return found.error();
   }
   if (*found == Found::kOurs) return {};
-  if (*found == Found::kAnothers) return already_exists();
+  if (*found == Found::kOtherWriters) return already_exists();
   return Error(ErrorKind::kConflict, uri_ +
-                                         " existed when it was to be created and was removed just now; "
-                                         "find out who else writes there, then try again");
+                                         " existed when it was to be created and was removed since; "
+                                         "find the other client that writes there, then try again");
 }
 
 Result<S3Writer::Found> S3Writer::look(ObjectSource& source, std::uint32_t crc32c, bool may_be_unmarked,
@@ -128,12 +128,12 @@ Result<S3Writer::Found> S3Writer::look(ObjectSource& source, std::uint32_t crc32
   const S3Call call{.method = "HEAD", .key = key_, .headers = {{"x-amz-checksum-mode", "ENABLED"}}};
   CallOptions with_nothing = options;
   with_nothing.accepts = [](const http::Response& answer) { return answer.status == 404; };
-  const auto answer = client_.call(call, "looking whose " + uri_ + " is", with_nothing);
+  const auto answer = client_.call(call, "checking which writer's object " + uri_ + " is", with_nothing);
   if (!answer) return answer.error();
   if (answer->status == 404) return Found::kNothing;
   const std::string_view mark = answer->headers.get(kMark);
   if (mark.empty() && may_be_unmarked) return compare(source, options);
-  if (mark != mark_) return Found::kAnothers;
+  if (mark != mark_) return Found::kOtherWriters;
   if (answer->headers.get("Content-Length").empty()) return compare(source, options);
   const std::uint64_t size = object_info(key_, answer->headers).size_bytes;
   const std::string_view checksum = answer->headers.get(kChecksumHeader);
@@ -142,7 +142,7 @@ Result<S3Writer::Found> S3Writer::look(ObjectSource& source, std::uint32_t crc32
     return Found::kOurs;
   return Error(ErrorKind::kCorrupted, uri_ + " holds other bytes than were sent: " + std::to_string(size) +
                                           " with the checksum '" + std::string(checksum.substr(0, 64)) +
-                                          "', sent were " + std::to_string(source.size_bytes()) + " with '" +
+                                          "' instead of " + std::to_string(source.size_bytes()) + " with '" +
                                           checksum_text(crc32c) + "'; remove it");
 }
 
@@ -157,11 +157,11 @@ Result<S3Writer::Found> S3Writer::compare(ObjectSource& source, const CallOption
           [&](const http::ResponseHead& head, std::string_view body) {
             return client_.judge(call, attempt, head.status, head.headers, body);
           }};
-  Attempts attempts(client_.surroundings(), client_.patience(), "comparing " + uri_, options.stop);
+  RetryLoop attempts(client_.dependencies(), client_.timeouts(), "comparing " + uri_, options.stop);
   ComparingSink sink(source);
-  const auto got = download(client_.surroundings(), plan, sink, attempts);
-  if (sink.is_different()) return Found::kAnothers;
-  if (got) return sink.is_equal() ? Found::kOurs : Found::kAnothers;
+  const auto got = download(client_.dependencies(), plan, sink, attempts);
+  if (sink.is_different()) return Found::kOtherWriters;
+  if (got) return sink.is_equal() ? Found::kOurs : Found::kOtherWriters;
   if (got.error().kind() == ErrorKind::kNotFound) return Found::kNothing;
   return got.error();
 }

@@ -1,8 +1,8 @@
-// S3Writer: one object that is being written, by however many requests. All of them bear the writer's mark,
-// which the store keeps with the object: so a writer whose answer was lost, or whose request a proxy sent
-// twice, can tell whether what stands there is its own work or another's.
+// S3Writer: writes one object with one or more requests. All requests contain the writer's mark, which the
+// store keeps with the object. After a lost reply, or a request that a proxy sent twice, the writer can tell
+// whether the stored object is its own or another writer's.
 //
-// Thread contract: one thread; the parts of an upload are sent by threads of its own.
+// Thread contract: one thread; the parts of an upload are sent by threads that the upload starts.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,24 @@ namespace ratoon::objects {
 
 class S3Writer {
  public:
-  // `key` is the bucket's, `uri` is for messages.
+  // `key` is the full key in the bucket, `uri` is for messages.
   S3Writer(S3Client& client, std::string key, std::string uri, bool replaces);
 
-  // All of it in one request.
+  // Writes the whole object in one request.
   [[nodiscard]] Result<void> put(std::string_view bytes, std::uint32_t crc32c, const std::stop_token& stop);
 
-  enum class Found { kNothing, kOurs, kAnothers };
-  // What stands under the name. Where it is ours but does not hold the bytes that were sent: kCorrupted. An
-  // object without any mark (some stores drop it) counts as ours if it has the source's bytes and
-  // `may_be_unmarked`, that is, an earlier request may have made it.
+  enum class Found { kNothing, kOurs, kOtherWriters };
+  // Checks which writer's object is stored under the name. kCorrupted: it is this writer's, but does not have
+  // the bytes that were sent. Some stores drop the mark. An object without a mark counts as this writer's if
+  // it has the source's bytes and `may_be_unmarked`, which means that an earlier request may have made it.
   [[nodiscard]] Result<Found> look(ObjectSource& source, std::uint32_t crc32c, bool may_be_unmarked,
                                    const CallOptions& options);
 
-  // The same after the store said that the name is taken: success where it is ours.
+  // Does the same after the store said that the name is taken. Succeeds if the object is this writer's.
   [[nodiscard]] Result<void> resolve_taken(ObjectSource& source, std::uint32_t crc32c, std::uint32_t requests,
                                            const CallOptions& options);
 
-  // For objects and for uploads alike.
+  // The headers of objects and of multipart uploads.
   [[nodiscard]] NameValues headers() const;
   [[nodiscard]] Error already_exists() const;
 
@@ -57,10 +57,10 @@ class S3Writer {
 };
 
 inline constexpr const char* kChecksumHeader = "x-amz-checksum-crc32c";
-// Where an answer says another checksum than that of the bytes that were sent.
+// Returns an error if the reply states a checksum other than that of the bytes that were sent.
 [[nodiscard]] std::optional<Error> doubt_stored(const http::Response& answer, std::string_view checksum);
 
-// For If-None-Match: 412 as it should be, 304 from older MinIO.
+// Whether a reply to If-None-Match says that the object exists: 412, or 304 from an older MinIO.
 [[nodiscard]] bool says_it_exists(const http::Response& answer);
 
 }  // namespace ratoon::objects

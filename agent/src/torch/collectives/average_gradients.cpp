@@ -7,7 +7,7 @@ namespace ratoon {
 void average_gradients_of(Session& session, ::torch::nn::Module& module, const Averaging& how) {
   if (session.world_size() == 1 && !averages_alone) {
     if (how.backward) how.backward();
-    session.agree(session.wishes());
+    session.agree(session.requests());
     return;
   }
   session.part<Averager>(session).average(module, how);

@@ -10,13 +10,13 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/nn/module.h>
 
-#include "agent/src/session/fail.h"
-#include "agent/src/session/leaving.h"
-#include "agent/src/session/say.h"
-#include "agent/src/torch/collectives/device_collectives.h"
-#include "agent/src/torch/collectives/gradient_watch.h"
-#include "agent/src/torch/collectives/graveyard.h"
-#include "agent/src/torch/collectives/weights_mark.h"
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/shutdown/process_exit.h"
+#include "agent/src/session/telemetry/say.h"
+#include "agent/src/torch/collectives/abandoned_collectives.h"
+#include "agent/src/torch/collectives/gradients/gradient_watch.h"
+#include "agent/src/torch/collectives/gradients/weights_fingerprint.h"
+#include "agent/src/torch/collectives/nccl/device_collectives.h"
 
 namespace ratoon {
 namespace {
@@ -58,25 +58,27 @@ GradientBuckets::Layout layout_for(c10::Device device, const Averaging& how) {
           .sum_in_half_precision = how.sum_in_half_precision && !device.is_cpu()};
 }
 
-// What adds up on the accelerator itself.
-std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, const Ranks& ranks) {
+// Creates the collective that sums on the accelerator itself.
+std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, const RankGroup& ranks) {
   const auto make = find_device_collective(device.type());
   if (make == nullptr) {
     refuse(
         "the parameters are on " + device.str() +
         ", and this program links nothing that adds up there: link ratoon::agent_torch_cuda, which does so "
-        "with NCCL, or say over_host in average_gradients(), which is slow");
+        "with NCCL, or set over_host in average_gradients(), which is slow");
   }
   const auto waits = session.in(Phase::kCollective);
-  return make({.device = device,
-               .rank = session.rank(),
-               .world_size = session.world_size(),
-               .share_from_first = [&](std::span<std::uint8_t> bytes) { ranks.share_from_first(bytes); },
-               .look = [&session] { session.check(); }});
+  return make(
+      {.device = device,
+       .rank = session.rank(),
+       .world_size = session.world_size(),
+       .broadcast_from_first = [&](std::span<std::uint8_t> bytes) { ranks.broadcast_from_first(bytes); },
+       .look = [&session] { session.check(); }});
 }
 
-// Until nothing writes into gradients any longer. What does not end keeps the accelerator, and memory that
-// the next attempt needs: another process goes on then, and this one ends without tearing anything down.
+// Returns when no sum writes into gradients any longer. A sum that does not end occupies the accelerator and
+// memory that the next attempt needs. Then this process ends without destroying objects, and another process
+// goes on.
 void wait_until_stopped(Collective& collective) {
   constexpr auto kPatience = std::chrono::seconds(30);
   constexpr auto kPause = std::chrono::microseconds(200);
@@ -86,13 +88,13 @@ void wait_until_stopped(Collective& collective) {
       session::say(
           "sums on the accelerator were aborted and have not ended after 30 s: a kernel that was queued "
           "before them does not end; this process ends, and a fresh one goes on");
-      session::leave_now(static_cast<int>(ExitCode::kAbortOverdue));
+      session::exit_now(static_cast<int>(ExitCode::kAbortOverdue));
     }
     std::this_thread::sleep_for(kPause);
   }
 }
 
-// Never, on an accelerator with an error that stays: what is on it is not taken apart.
+// An accelerator with a permanent error is never over, so its objects are not destroyed.
 bool is_over(const std::shared_ptr<Collective>& collective) {
   try {
     return !collective || collective->is_over();
@@ -122,13 +124,13 @@ Averager::Averager(Session& session) : session_(session) {
   session_.before_saves_of_all([this] { compare_weights(); });
 }
 
-// Where the world changed, or an exception passes, sums may be open that never end.
+// If the world changed or an exception is passing, sums may be open that never end.
 Averager::~Averager() {
   if (!on_device_) return;
   try {
     const bool is_in_order = std::uncaught_exceptions() == exceptions_ && has_world();
     if (!is_in_order || !on_device_->close()) give_up();
-  } catch (...) {  // an accelerator with an error that stays: the process is about to end with it
+  } catch (...) {  // an accelerator with a permanent error: the process is about to end with it
   }
 }
 
@@ -145,15 +147,15 @@ void Averager::average(::torch::nn::Module& module, const Averaging& how) {
   try {
     prepare(module, how);
     buckets_->begin(session_.world_size(), how.samples);
-    PieceTurns turns(buckets_->places(), buckets_->pieces().size());
+    BucketSchedule schedule(buckets_->places(), buckets_->pieces().size());
     filled_on_.reset();
-    if (how.backward) average_during(how.backward, turns);
-    average_the_rest(turns);
+    if (how.backward) average_during(how.backward, schedule);
+    average_the_rest(schedule);
     if (on_device_) on_device_->queue_wait();
-    const std::uint32_t wishes = buckets_->finish();
+    const std::uint32_t requests = buckets_->finish();
     if (on_device_) wait_for_device(how.return_early);
     session_.take_sums(buckets_->more().first<Session::kNumbers>());
-    session_.agree(wishes);
+    session_.agree(requests);
   } catch (...) {
     give_up();
     throw;
@@ -173,7 +175,7 @@ void Averager::prepare(const ::torch::nn::Module& module, const Averaging& how) 
   buckets_ = buckets_for(trained_weights(module), layout);
 }
 
-// A program may train several modules in turn, each in steps of its own.
+// A program may train several modules in turn, each in its own steps.
 std::shared_ptr<GradientBuckets> Averager::buckets_for(const NamedWeights& weights,
                                                        const GradientBuckets::Layout& layout) {
   constexpr std::size_t kModules = 4;
@@ -192,20 +194,20 @@ std::shared_ptr<GradientBuckets> Averager::buckets_for(const NamedWeights& weigh
 
 void Averager::connect(const ::torch::nn::Module& module, c10::Device device) {
   const auto given = std::exchange(given_, nullptr);
-  if (given) check_seat(session_, *given);
+  if (given) check_group_ranks(session_, *given);
   if (given && (device.is_cpu() || given->getBackendName() == "gloo")) {
     adds_up_on_host_ = true;
-    ranks_.emplace(session_, mark_weights(trained_weights(module)), given);
+    ranks_.emplace(session_, fingerprint_weights(trained_weights(module)), given);
     return;
   }
-  if (!ranks_) ranks_.emplace(session_, mark_weights(trained_weights(module)));
+  if (!ranks_) ranks_.emplace(session_, fingerprint_weights(trained_weights(module)));
   if (device.is_cpu()) return;
   on_device_ =
       given ? std::make_shared<GroupCollective>(given, end_group) : connect_on(device, session_, *ranks_);
   device_ = device;
 }
 
-// So that no checkpoint has weights that differ, from which no world could go on.
+// Ensures that no checkpoint has weights that differ between ranks, because no world could resume from it.
 void Averager::compare_weights() {
   if (!ranks_ || !ranks_->collective()) return;
   if (on_device_) finish_sums(session_, *on_device_);
@@ -215,7 +217,7 @@ void Averager::compare_weights() {
     for (const auto& named : weights)
       if (named.second.requires_grad() && known.insert(named.second.unsafeGetTensorImpl()).second)
         all.push_back(named);
-  ranks_->compare_again(mark_weights(all));
+  ranks_->compare_again(fingerprint_weights(all));
 }
 
 void Averager::begin(std::size_t piece) {
@@ -227,8 +229,8 @@ void Averager::begin(std::size_t piece) {
     ranks_->collective()->begin_sum(sums);
 }
 
-// A program may compute on several streams, and a piece has gradients of all of them: each stream goes on
-// after what the one before it has put there.
+// A program may compute on several streams, and a piece contains gradients of all of them. So each stream
+// waits for the gradients that the previous stream has written.
 void Averager::fill_one(std::size_t parameter) {
   if (on_device_) {
     const c10::Stream now = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
@@ -242,59 +244,59 @@ void Averager::fill_one(std::size_t parameter) {
   buckets_->fill_one(parameter);
 }
 
-void Averager::average_during(const std::function<void()>& backward, PieceTurns& turns) {
+void Averager::average_during(const std::function<void()>& backward, BucketSchedule& schedule) {
   const GradientWatch watch(buckets_->parameters(), [&](std::size_t parameter) {
     session_.check();
-    if (!turns.note(parameter)) {
+    if (!schedule.note(parameter)) {
       refuse("parameter " + std::to_string(parameter) +
              " was given a gradient twice while gradients were averaged: call backward() once within "
              "average_gradients(), and what comes before it outside");
     }
     fill_one(parameter);
-    while (turns.has_full()) begin(turns.take());
+    while (schedule.has_full()) begin(schedule.take());
   });
   watch.during(backward);
 }
 
-void Averager::average_the_rest(PieceTurns& turns) {
+void Averager::average_the_rest(BucketSchedule& schedule) {
   const auto waits = session_.in(Phase::kCollective);
-  buckets_->tell(session_.wishes());
+  buckets_->tell(session_.requests());
   std::ranges::copy(session_.numbers(), buckets_->more().begin());
-  while (turns.has_any()) begin(turns.take());
+  while (schedule.has_any()) begin(schedule.take());
   if (ranks_->collective()) finish_sums(session_, *ranks_->collective());
 }
 
-// The commit gate: nothing that changes weights is queued behind sums that may still be aborted.
+// A commit gate: operations that change weights are not queued behind sums that may still be aborted.
 void Averager::wait_for_device(bool returns_early) {
   if (returns_early && !on_device_->error()) return;
   const auto waits = session_.in(Phase::kCollective);
   finish_sums(session_, *on_device_);
 }
 
-// Gradients that were averaged in part are not used: they may change until all sums have ended. Those of a
-// group of the program's take its time-out to end.
+// Partly averaged gradients are not used: they may change until all sums have ended. Sums of the program's
+// group end at its timeout.
 void Averager::give_up() {
-  struct Remains {
+  struct AbandonedWork {
     std::vector<std::shared_ptr<GradientBuckets>> buckets;
     std::shared_ptr<Collective> host;
     std::shared_ptr<Collective> device;
   };
   for (const auto& buckets : all_buckets_) buckets->let_go();
   buckets_ = nullptr;
-  const auto remains = std::make_shared<Remains>(Remains{
+  const auto work = std::make_shared<AbandonedWork>(AbandonedWork{
       std::exchange(all_buckets_, {}), ranks_ ? ranks_->collective() : nullptr, std::move(on_device_)});
   ranks_.reset();
   all_weights_.clear();
   device_ = c10::kCPU;
   adds_up_on_host_ = false;
-  bury(remains, [r = remains.get()] { return is_over(r->host) && is_over(r->device); });
-  abort(remains->host);
-  abort(remains->device);
-  if (!remains->device) return;
-  wait_until_stopped(*remains->device);
-  // NCCL may take the rest apart while the next attempt has the memory. Sums on the host may still be
+  retain(work, [r = work.get()] { return is_over(r->host) && is_over(r->device); });
+  abort(work->host);
+  abort(work->device);
+  if (!work->device) return;
+  wait_until_stopped(*work->device);
+  // NCCL may destroy the rest while the next attempt already uses the memory. Sums on the host may still be
   // written.
-  if (!remains->host || remains->host->has_stopped()) remains->buckets.clear();
+  if (!work->host || work->host->has_stopped()) work->buckets.clear();
 }
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// Averager: what one attempt needs for averaging gradients; one a Session.
+// Averager: the state of one attempt for averaging gradients; one per Session.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,9 @@
 
 #include <ratoon/session.h>
 
-#include "agent/src/torch/collectives/gradient_buckets.h"
-#include "agent/src/torch/collectives/piece_turns.h"
-#include "agent/src/torch/collectives/ranks.h"
+#include "agent/src/torch/collectives/gradients/bucket_schedule.h"
+#include "agent/src/torch/collectives/gradients/gradient_buckets.h"
+#include "agent/src/torch/collectives/rank_group.h"
 
 namespace torch::nn {
 class Module;
@@ -22,7 +22,7 @@ class Module;
 
 namespace ratoon {
 
-// For tests on one accelerator: a world of one, which has nothing to add up, goes the whole way.
+// For tests on one accelerator: if true, a world of one uses the whole path although it has nothing to sum.
 inline std::atomic<bool> averages_alone = false;
 
 class Averager {
@@ -43,22 +43,23 @@ class Averager {
   void compare_weights();
   void begin(std::size_t piece);
   void fill_one(std::size_t parameter);
-  void average_during(const std::function<void()>& backward, PieceTurns& turns);
-  void average_the_rest(PieceTurns& turns);
+  void average_during(const std::function<void()>& backward, BucketSchedule& schedule);
+  void average_the_rest(BucketSchedule& schedule);
   void wait_for_device(bool returns_early);
   [[nodiscard]] bool has_world() const;
   void give_up();
 
   Session& session_;
   const int exceptions_ = std::uncaught_exceptions();
-  c10::intrusive_ptr<c10d::Backend> given_;  // and not taken over yet
-  std::optional<Ranks> ranks_;
-  std::shared_ptr<Collective> on_device_;  // null: so far all parameters are on the CPU, or add up there
+  c10::intrusive_ptr<c10d::Backend> given_;  // the program's group, until connect() takes it
+  std::optional<RankGroup> ranks_;
+  std::shared_ptr<Collective> on_device_;  // null: all parameters so far are on the CPU, or are summed there
   c10::Device device_ = c10::kCPU;         // of on_device_
-  bool adds_up_on_host_ = false;           // whatever the parameters are on: the program's group can no more
+  bool adds_up_on_host_ = false;           // for any device of the parameters: the program's group sums on
+                                           // the host only
   std::vector<std::shared_ptr<GradientBuckets>> all_buckets_;  // of the modules, the newest last
-  std::vector<NamedWeights> all_weights_;                      // of each of those
-  std::shared_ptr<GradientBuckets> buckets_;                   // of the step under way
+  std::vector<NamedWeights> all_weights_;                      // one per entry of all_buckets_
+  std::shared_ptr<GradientBuckets> buckets_;                   // of the current step
   std::optional<c10::Stream> filled_on_;
 };
 

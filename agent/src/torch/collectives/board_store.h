@@ -1,6 +1,6 @@
-// BoardStore: the board of an attempt as Gloo and NCCL want it. LibTorch's own TCPStore asks the resolver for
-// the name behind every connection's address, which takes seconds where none answers, and its waits cannot be
-// given up.
+// BoardStore: the board of an attempt as a c10d::Store for Gloo and NCCL. LibTorch's own TCPStore resolves
+// the name of every connection's address, which takes seconds if no resolver answers, and its waits cannot be
+// cancelled.
 #pragma once
 
 #include <mutex>
@@ -11,8 +11,8 @@
 
 namespace ratoon {
 
-// From any thread; one that waits keeps the others out, unless they have a clone(). What fails throws
-// c10::Error.
+// May be used from any thread. A waiting thread blocks the others unless they use a clone(). Errors are
+// thrown as c10::Error.
 class BoardStore final : public c10d::Store {
  public:
   using Bytes = std::vector<std::uint8_t>;

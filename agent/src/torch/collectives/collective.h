@@ -1,4 +1,6 @@
-// Collective: sums over all ranks of one attempt. They are begun one by one, in the same order on all ranks,
+// torch/collectives/: How gradients are averaged over the ranks of an attempt.
+//
+// Collective: sums over all ranks of one attempt. Sums are begun one by one, in the same order on all ranks,
 // and waited for together.
 //
 //   for (const at::Tensor& piece : pieces) collective.begin_sum(piece);
@@ -19,24 +21,28 @@ class Collective {
  public:
   virtual ~Collective() = default;
 
-  // In place, after what this thread has queued for the piece. Where it cannot be begun, that is its error().
+  // Sums in place, after the operations that this thread has queued for the piece. If it cannot begin,
+  // error() returns the reason.
   virtual void begin_sum(const at::Tensor& piece) = 0;
-  // What this thread queues on its current stream from now on comes after the sums that were begun.
+  // Operations that this thread queues on its current stream after this call run after the sums that were
+  // begun.
   virtual void queue_wait() = 0;
-  // Until the sums that were begun are complete, on the device too, or one has failed. Calls `look` each
-  // millisecond, which may throw.
+  // Waits until the sums that were begun are complete, on the device too, or one has failed. Calls `look`
+  // each millisecond, which may throw.
   virtual void wait(const std::function<void()>& look) = 0;
-  // Of the first sum that failed, since a rank was lost or the library refused; none: nothing has, so far.
+  // The error of the first sum that failed, because a rank was lost or the library refused; null: none has
+  // failed so far.
   [[nodiscard]] virtual std::exception_ptr error() = 0;
 
-  // All sums are complete and no more come: takes leave of the other ranks. False: they do not answer in
-  // time, and it is to be aborted.
+  // Call it when all sums are complete and no others follow: disconnects from the other ranks. Returns false
+  // if they do not answer in time; then call abort().
   [[nodiscard]] virtual bool close() { return true; }
-  // Begins to end what runs, and returns; what it would have written is no sum. It can do nothing afterwards.
+  // Starts to end running sums, and returns. Their results are not valid. No function that begins sums may be
+  // called afterwards.
   virtual void abort() = 0;
-  // Nothing writes into the pieces any longer. Throws what the accelerator says.
+  // Whether no sum writes into the pieces any longer. Throws the accelerator's error.
   [[nodiscard]] virtual bool has_stopped() = 0;
-  // Nor does anything else of it run: it may be destroyed without waiting.
+  // Whether no other work of it runs either: it can be destroyed without waiting.
   [[nodiscard]] virtual bool is_over() { return has_stopped(); }
 };
 

@@ -1,5 +1,5 @@
 // The only file that includes Gloo. The headers may be of another version than the code inside LibTorch, so
-// nothing here may make the compiler emit a class of Gloo: tests/torch/no_gloo_classes_test.py looks.
+// nothing here may make the compiler emit a class of Gloo: tests/torch/no_gloo_classes_test.py checks this.
 #include "agent/src/torch/collectives/gloo.h"
 
 #include <ATen/ops/empty.h>
@@ -8,7 +8,7 @@
 namespace ratoon {
 namespace {
 
-// Gloo adds a limit to the present time, in nanoseconds of 64 bits: they last for 292 years.
+// Gloo adds the timeout to the present time, in nanoseconds of 64 bits, which last for 292 years.
 constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365 * 100);
 
 }  // namespace
@@ -23,8 +23,9 @@ c10::intrusive_ptr<c10d::Backend> connect_with_gloo(const c10::intrusive_ptr<c10
   return group;
 }
 
-// Gloo has no call for this. A receive that comes to its limit closes all connections of its group, and what
-// waits for them fails; unlike a collective it is no work of the group's threads, which may all be waiting.
+// Gloo has no call for this. A receive that reaches its timeout closes all connections of its group, and
+// operations that wait for them fail. Unlike a collective, it does not run on the group's threads, which may
+// all be waiting.
 void end_collectives(c10d::Backend& group) {
   if (group.getSize() == 1) return;
   const int peer = group.getRank() == 0 ? 1 : 0;
@@ -32,7 +33,7 @@ void end_collectives(c10d::Backend& group) {
   std::vector<at::Tensor> nothing{at::empty({1}, at::TensorOptions(at::kByte))};
   try {
     group.recv(nothing, peer, kTagOfNoMessage)->wait(std::chrono::milliseconds(1));
-  } catch (const std::exception&) {  // as it was to be, or the connection had failed before
+  } catch (const std::exception&) {  // the timeout is expected; or the connection had failed before
   }
 }
 

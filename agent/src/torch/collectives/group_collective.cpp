@@ -44,13 +44,13 @@ void GroupCollective::begin_sum(const at::Tensor& piece) {
   }
 }
 
-// On the CPU the caller waits for the sums anyway, and a work's own wait() could not be interrupted.
+// On the CPU the caller waits for the sums anyway, and the work's own wait() cannot be interrupted.
 void GroupCollective::queue_wait() {
   for (const Sum& sum : sums_)
     if (!sum.piece.is_cpu()) sum.work->wait();
 }
 
-// A future of a device is complete as soon as its kernels are queued.
+// The future of a device is complete as soon as its kernels are queued.
 bool GroupCollective::are_complete() const {
   return std::ranges::all_of(sums_,
                              [](const Sum& sum) { return sum.piece.is_cpu() || sum.work->isCompleted(); });

@@ -1,4 +1,4 @@
-// GroupCollective: sums over a process group of LibTorch: Gloo's, or one that the program has made.
+// GroupCollective: sums over a process group of LibTorch: Gloo's, or the program's own.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace ratoon {
 
 class GroupCollective final : public Collective {
  public:
-  // How collectives of the group are ended.
+  // Ends the collectives of the group.
   using End = std::function<void(c10d::Backend&)>;
 
   GroupCollective(c10::intrusive_ptr<c10d::Backend> group, End end)
@@ -30,7 +30,7 @@ class GroupCollective final : public Collective {
  private:
   struct Count;
   struct Sum {
-    at::Tensor piece;  // which the group may write to for as long as its work runs
+    at::Tensor piece;  // the group may write to it while its work runs
     c10::intrusive_ptr<c10d::Work> work;
   };
   [[nodiscard]] bool are_complete() const;
@@ -38,7 +38,7 @@ class GroupCollective final : public Collective {
   c10::intrusive_ptr<c10d::Backend> group_;
   End end_;
   std::vector<Sum> sums_;
-  // Shared with the threads of the group, which may end a work when this is gone.
+  // Shared with the group's threads, which may end a work after this object is destroyed.
   std::shared_ptr<Count> count_ = make_count();
   static std::shared_ptr<Count> make_count();
 };

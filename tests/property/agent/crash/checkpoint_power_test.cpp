@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "agent/src/checkpoint/tiers/claim.h"
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/loop_mount.h"

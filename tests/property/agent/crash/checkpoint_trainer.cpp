@@ -17,7 +17,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "base/core/random_name.h"
 #include "tests/support/crash/crash_point.h"
 #include "tests/support/crash/run_life.h"

@@ -17,7 +17,7 @@ using test::DiskCall;
 using test::Fault;
 using test::ModelDisk;
 
-constexpr ClaimTimes kTimes{.lease = seconds(30), .look = seconds(1), .farewell = seconds(300)};
+constexpr ClaimTimes kTimes{.lease = seconds(30), .look = seconds(1), .namesake_wait = seconds(300)};
 
 Result<Claim> take(const std::shared_ptr<Disk>& disk, const std::string& job, Duration& waited) {
   ManualClock clock;

@@ -11,7 +11,7 @@ namespace ratoon::test::history_crash_test {
 namespace {
 
 using history::HistoryFile;
-using history::Place;
+using history::HistoryPosition;
 using history::Row;
 
 Row row(std::uint64_t step) {
@@ -19,7 +19,7 @@ Row row(std::uint64_t step) {
 }
 
 // "attempt bytes last-step", as the manifest would keep it.
-std::string promise(const Place& place, std::uint64_t step) {
+std::string promise(const HistoryPosition& place, std::uint64_t step) {
   return std::to_string(place.attempt.value()) + " " + std::to_string(place.bytes) + " " +
          std::to_string(step);
 }
@@ -35,7 +35,7 @@ std::vector<std::uint64_t> numbers_in(std::string_view text) {
   return numbers;
 }
 
-std::optional<std::string> judge_place(const ModelDisk& disk, const Place& place,
+std::optional<std::string> judge_place(const ModelDisk& disk, const HistoryPosition& place,
                                        std::optional<std::uint64_t> last) {
   std::uint64_t step = 0;
   bool is_in_order = true;
@@ -59,14 +59,14 @@ std::optional<std::string> judge(const CrashState& state) {
   const auto attempts = history::list_attempts(disk);
   if (!attempts) return attempts.error().message();
   const auto place =
-      history::newest_place(*attempts, [&](Attempt attempt) { return history::read_file(disk, attempt); });
+      history::newest_position(*attempts, [&](Attempt attempt) { return history::read_file(disk, attempt); });
   if (!place) return place.error().message();
   return *place ? judge_place(disk, **place, std::nullopt) : std::nullopt;
 }
 
 CrashReport cut_everywhere(bool syncs) {
   ModelDisk disk;
-  std::optional<Place> saved;
+  std::optional<HistoryPosition> saved;
   std::uint64_t saved_step = 0;
   for (std::uint64_t attempt = 1; attempt <= 3; ++attempt) {
     auto file = HistoryFile::begin(disk, Attempt(attempt), saved).value();

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/rollback_files.h"
+#include "agent/src/checkpoint/commit/rollback_files.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "tests/support/crash/crash_checker.h"
 #include "tests/support/crash/effort.h"

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/saver.h"
+#include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/crash_checker.h"
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/run_life.h"
@@ -26,8 +26,8 @@ class World {
  public:
   explicit World(std::shared_ptr<ModelDisk> disk) : disk_(std::move(disk)) {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-      auto work =
-          SaveWork::open(disk_, "mark" + std::to_string(rank), clock_, {.pause = {}, .has_thread = false});
+      auto work = SavePipeline::open(disk_, "mark" + std::to_string(rank), clock_,
+                                     {.pause = {}, .has_thread = false});
       if (work) works_.push_back(*std::move(work));
     }
   }
@@ -66,7 +66,7 @@ class World {
 
   const std::shared_ptr<ModelDisk> disk_;
   const std::shared_ptr<const Clock> clock_ = std::make_shared<SystemClock>();
-  std::vector<std::shared_ptr<SaveWork>> works_;
+  std::vector<std::shared_ptr<SavePipeline>> works_;
   std::optional<Step> told_;
 };
 

@@ -5,15 +5,15 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/lost_manifests.h"
-#include "agent/src/checkpoint/pins.h"
-#include "agent/src/checkpoint/rollback_files.h"
+#include "agent/src/checkpoint/commit/lost_manifests.h"
+#include "agent/src/checkpoint/commit/rollback_files.h"
+#include "agent/src/checkpoint/retention/pins.h"
 #include "agent/src/checkpoint/tiers/claim.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "agent/src/history/history_file.h"
 #include "agent/src/history/join.h"
-#include "agent/src/session/identity.h"
-#include "agent/src/session/launch_record.h"
+#include "agent/src/session/locations/identity.h"
+#include "agent/src/session/locations/launch_record.h"
 #include "tests/support/crash/crash_checker.h"
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/run_life.h"
@@ -59,8 +59,8 @@ struct Start {
     if (!found) return found.error();
     if (found->complete.empty() && *has_packs_of_lost_manifests(*disk))
       return Error(ErrorKind::kCorrupted, "manifests were lost");
-    if (const auto known = session::was_let_in(*disk, kLaunches); !known) return known.error();
-    if (auto noted = session::let_in(*disk, kLaunches, mark); !noted) return noted;
+    if (const auto known = session::was_accepted_before(*disk, kLaunches); !known) return known.error();
+    if (auto noted = session::record_accepted_launches(*disk, kLaunches, mark); !noted) return noted;
     auto begun = history::HistoryFile::begin(*disk, found->newest_attempt.next(), std::nullopt);
     if (!begun) return begun.error();
     history.emplace(*std::move(begun));
@@ -112,7 +112,7 @@ std::optional<std::string> judge_histories(const Disk& disk) {
   const auto attempts = history::list_attempts(disk);
   if (!attempts) return attempts.error().message();
   const auto place =
-      history::newest_place(*attempts, [&](Attempt attempt) { return history::read_file(disk, attempt); });
+      history::newest_position(*attempts, [&](Attempt attempt) { return history::read_file(disk, attempt); });
   return place ? std::nullopt : std::optional("no history: " + place.error().message());
 }
 

@@ -104,7 +104,7 @@ class BoardStrangers : public test::BoardPlace {
 
   ManualClock clock_{Timestamp{1000s}};
   UniqueFd events_{::epoll_create1(EPOLL_CLOEXEC)};
-  UnprovenLimits limits_{.at_once = 8, .a_second = 40, .in_a_row = 24, .batch = 4};
+  UnauthenticatedClientLimits limits_{.at_once = 8, .a_second = 40, .in_a_row = 24, .batch = 4};
   std::vector<std::string> told_once_;
   Connections connections_{events_.get(), listening_.get(), clock_, limits_,
                            [this](const std::string& sentence) { told_once_.push_back(sentence); }};
@@ -139,8 +139,8 @@ TEST_F(BoardStrangers, AProcessThatMayOpenNoMoreFilesSaysSoOnceAndGoesOnLater) {
     EXPECT_EQ(connections_.size(), 0u);
   }
   ASSERT_EQ(told_once_.size(), 1u);
-  EXPECT_THAT(told_once_[0], testing::AllOf(HasSubstr("it has 0:"), HasSubstr("Too many open files"),
-                                            HasSubstr("ulimit -n")));
+  EXPECT_THAT(told_once_[0], testing::AllOf(HasSubstr("open connections: 0;"),
+                                            HasSubstr("Too many open files"), HasSubstr("ulimit -n")));
   turn_until([&] {
     clock_.advance(1s);
     return connections_.size() == 3;
@@ -320,7 +320,7 @@ TEST_F(BoardStrangers, AreRanksThatAskOnBeforeTheyAreAnswered) {
 
 TEST_F(BoardStrangers, OfOneRankAreSoManyAtMost) {
   std::vector<UniqueFd> of_one;
-  for (std::size_t i = 0; i < Connections::kOfOneRankMax; ++i) of_one.push_back(join(5));
+  for (std::size_t i = 0; i < Connections::kConnectionsOfRankMax; ++i) of_one.push_back(join(5));
   const auto one_more = [&](const UniqueFd& fd) {
     const auto challenge = ask(fd, make_hello(hello_of(5)));
     return challenge ? told(ask(fd, proof_to(*challenge, hello_of(5), test::secret_of(1)))) : "hung up";
@@ -328,7 +328,7 @@ TEST_F(BoardStrangers, OfOneRankAreSoManyAtMost) {
   EXPECT_THAT(one_more(knock()), HasSubstr("rank 5 has 64 connections already"));
   const UniqueFd other = join(6);
   of_one.pop_back();
-  turn_until_held(Connections::kOfOneRankMax);
+  turn_until_held(Connections::kConnectionsOfRankMax);
   EXPECT_EQ(one_more(knock()), "done");
 }
 

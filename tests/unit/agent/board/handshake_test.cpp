@@ -133,7 +133,7 @@ TEST(BoardHandshake, ARankOutsideTheWorldIsRefused) {
   Handshake handshake;
   const auto step = handshake.hear(make_hello(hello_of(4)), kNow, kBoardNonce);
   EXPECT_EQ(kind_of(step), number(Status::kRefused));
-  EXPECT_THAT(why(step), HasSubstr("the world has 4 ranks, and one that says it is rank 4 asks"));
+  EXPECT_THAT(why(step), HasSubstr("the world has 4 ranks, and a client says that it is rank 4"));
   EXPECT_TRUE(step.hangs_up);
 }
 

@@ -131,7 +131,8 @@ TEST_F(BoardServer, AWaitForOtherRanksSaysSo) {
                  .tell_after = 1ms});
   ask(client, Op::kSet, {"here", "1"});  // connected: what may be slow from here on is the others
   EXPECT_FALSE(client.ask(Op::kGet, {"never"}, steady_clock::now() + 200ms));
-  EXPECT_THAT(said, HasSubstr("rank 2 has waited for 0 s for ranks that have not come to 127.0.0.1 port"));
+  EXPECT_THAT(said,
+              HasSubstr("rank 2 has waited for 0 s for ranks that have not connected to 127.0.0.1 port"));
 }
 
 TEST_F(BoardServer, AWaitEndsWithItsDeadlineAndTheRankAsksOn) {
@@ -154,7 +155,7 @@ TEST_F(BoardServer, AWaitEndsSoonAfterItIsGivenUp) {
   const auto answer = client.ask(Op::kGet, {"never"}, Client::kNoDeadline);
   other.join();
   EXPECT_EQ(answer.error().kind(), ErrorKind::kCancelled);
-  EXPECT_THAT(answer.error().message(), HasSubstr("where rank 0 of attempt 1 keeps the board was given up"));
+  EXPECT_THAT(answer.error().message(), HasSubstr("where rank 0 of attempt 1 keeps the board was cancelled"));
 }
 
 TEST_F(BoardServer, ServesAttemptsInTurnAndTellsThoseThatAreLate) {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/rollback_files.h"
+#include "agent/src/checkpoint/commit/rollback_files.h"
 #include "tests/support/crash/run_life.h"
 
 namespace ratoon::checkpoint::bad_way_test {

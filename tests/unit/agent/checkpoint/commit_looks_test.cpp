@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/commit_pause.h"
-#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/saver/commit_pause.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::checkpoint::commit_looks_test {

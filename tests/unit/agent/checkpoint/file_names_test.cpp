@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/format/file_names.h"
 
 #include <gtest/gtest.h>
 
@@ -99,25 +99,25 @@ TEST(FileNames, AreSomebodyElsesWhereTheirNumberIsTooGreat) {
     EXPECT_EQ(parse_attempt_name(attempt.substr(0, attempt.find('.'))), std::nullopt);
     EXPECT_EQ(parse_rollback_name(name_in(rollback_path(Attempt(number)))), std::nullopt);
     EXPECT_EQ(parse_manifest_name(name_in(manifest_path(id(number, 1)))), std::nullopt);
-    EXPECT_TRUE(is_beyond_counting(attempt.substr(0, attempt.find('.'))));
-    EXPECT_TRUE(is_beyond_counting(attempt));
-    EXPECT_TRUE(is_beyond_counting(name_in(manifest_path(id(number, 1)))));
+    EXPECT_TRUE(has_number_above_limit(attempt.substr(0, attempt.find('.'))));
+    EXPECT_TRUE(has_number_above_limit(attempt));
+    EXPECT_TRUE(has_number_above_limit(name_in(manifest_path(id(number, 1)))));
   }
   for (const std::uint64_t number : {kNumberMax + 1, ~std::uint64_t{0}}) {
     EXPECT_EQ(parse_step_name(name_in(packs_folder(id(1, number)))), std::nullopt);
     EXPECT_EQ(parse_manifest_name(name_in(manifest_path(id(1, number)))), std::nullopt);
-    EXPECT_TRUE(is_beyond_counting(name_in(manifest_path(id(1, number)))));
+    EXPECT_TRUE(has_number_above_limit(name_in(manifest_path(id(1, number)))));
   }
-  EXPECT_TRUE(is_beyond_counting("a99999999999999999999"));
+  EXPECT_TRUE(has_number_above_limit("a99999999999999999999"));
 }
 
 TEST(FileNames, AreNotBeyondCountingWhereTheyAreOursOrNothingLikeOurs) {
   for (const std::string& name :
        {manifest_path(id(kAttemptMax, kNumberMax)), history_path(Attempt(3)), std::string()})
-    EXPECT_FALSE(is_beyond_counting(name_in(name))) << name;
+    EXPECT_FALSE(has_number_above_limit(name_in(name))) << name;
   for (const char* name : {"a", "s", ".", "..", "a1", "a00000000000000000001", "a99999999999999999999x",
                            "x99999999999999999999", "notes.txt", "s0000000010.a0001.json.bak"})
-    EXPECT_FALSE(is_beyond_counting(name)) << name;
+    EXPECT_FALSE(has_number_above_limit(name)) << name;
 }
 
 TEST(CheckpointId, NewerAttemptsComeLaterWhateverTheirStep) {

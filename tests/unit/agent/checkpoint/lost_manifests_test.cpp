@@ -1,9 +1,9 @@
-#include "agent/src/checkpoint/lost_manifests.h"
+#include "agent/src/checkpoint/commit/lost_manifests.h"
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/run_store.h"
-#include "agent/src/checkpoint/tiers/mirror.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/tiers/stores/mirror.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 

@@ -1,11 +1,11 @@
-#include "agent/src/checkpoint/manifest.h"
+#include "agent/src/checkpoint/format/manifest.h"
 
 #include <span>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/rollback.h"
+#include "agent/src/checkpoint/format/rollback.h"
 #include "base/core/crc32c.h"
 
 namespace ratoon::checkpoint::manifest_test {
@@ -60,7 +60,7 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
                                            .is_deterministic = true},
                       .seed = ~std::uint64_t{0},
                       .keep = "the lowest loss",
-                      .wishes = {.save = true, .keep = "a low loss", .finish = "enough"}};
+                      .requests = {.save = true, .keep = "a low loss", .finish = "enough"}};
   auto receipt = record(0);
   receipt.run = run;
   EXPECT_EQ(decode_receipt(encode_receipt(receipt)).value(), receipt);

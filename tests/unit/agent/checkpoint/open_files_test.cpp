@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/temporary_folder.h"
 

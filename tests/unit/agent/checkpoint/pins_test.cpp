@@ -1,8 +1,8 @@
-#include "agent/src/checkpoint/pins.h"
+#include "agent/src/checkpoint/retention/pins.h"
 
 #include <gmock/gmock.h>
 
-#include "agent/src/checkpoint/removal.h"
+#include "agent/src/checkpoint/retention/removal.h"
 #include "tests/support/crash/observed_disk.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 

@@ -1,8 +1,8 @@
-#include "agent/src/checkpoint/retention.h"
+#include "agent/src/checkpoint/retention/retention.h"
 
 #include <gmock/gmock.h>
 
-#include "agent/src/checkpoint/pins.h"
+#include "agent/src/checkpoint/retention/pins.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
 namespace ratoon::checkpoint::retention_test {

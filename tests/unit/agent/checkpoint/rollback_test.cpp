@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/rollback_files.h"
+#include "agent/src/checkpoint/commit/rollback_files.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "agent/src/checkpoint/tiers/resume_choice.h"
 #include "agent/src/checkpoint/tiers/tiers.h"

@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/commit/run_store.h"
 
 #include <array>
 #include <vector>
@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/pack_writer.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/saver/pack_writer.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::checkpoint::run_store_test {
@@ -377,7 +377,7 @@ TEST_F(TwoOwners, ASecondTryTakesAndClearsWhatIsOnesOwnAlone) {
   const auto stage_again = [&](const std::string& owner, const CheckpointId& which) {
     const PackImage plan = *lay_out_image(std::span(&view, 1), owner);
     std::vector<std::byte> image(plan.layout.file_bytes());
-    const auto filling = Filling::completed();
+    const auto filling = CopyProgress::completed();
     return write_staged_pack(disk, which, Rank(0), plan.layout, image, owner, Tried::kBefore, *filling);
   };
   ASSERT_TRUE(write(a_, id(1, 20), 0));

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "agent/src/checkpoint/inventory.h"
-#include "agent/src/checkpoint/pins.h"
-#include "agent/src/checkpoint/removal.h"
+#include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/checkpoint/retention/pins.h"
+#include "agent/src/checkpoint/retention/removal.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "base/core/crc32c.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
@@ -68,7 +68,7 @@ class StrangeFolderTest : public testing::Test {
     const auto note = [&](const auto& done) {
       if (!done) refusals.push_back(done.error().message());
     };
-    const auto disk = *RealDisk::look_into(run_);
+    const auto disk = *RealDisk::open_existing_folder(run_);
     note(take_inventory(*disk));
     const auto run = RunStore::open(run_);
     note(run);
@@ -228,21 +228,21 @@ TEST_F(StrangeFolderTest, AHeaderLongerThanAnyIsDamageAndNoMemoryIsAskedForIt) {
 
 // Who counts on from there would name what nobody reads, or begin with attempt 0 again.
 TEST_F(StrangeFolderTest, ANumberThatNoManifestCanSayIsNobodysAttempt) {
-  const std::set<std::string> strangers = {"packs/a18446744073709551615",
-                                           "packs/a9007199254740991",
-                                           "packs/a1000000001",
-                                           "aside/s0000000010.a9007199254740992.json",
-                                           "history/a9007199254740992.jsonl",
-                                           "manifests/s0000000010.a18446744073709551615.json",
-                                           "manifests/s9007199254740992.a0001.json"};
-  for (const std::string& name : strangers) fs::create_directories(run_ / name);
+  const std::set<std::string> foreign_paths = {"packs/a18446744073709551615",
+                                               "packs/a9007199254740991",
+                                               "packs/a1000000001",
+                                               "aside/s0000000010.a9007199254740992.json",
+                                               "history/a9007199254740992.jsonl",
+                                               "manifests/s0000000010.a18446744073709551615.json",
+                                               "manifests/s9007199254740992.a0001.json"};
+  for (const std::string& name : foreign_paths) fs::create_directories(run_ / name);
   fs::create_directories(run_ / "packs/a0001x");
-  EXPECT_EQ(take_inventory(*test::folder_at(run_))->strangers, strangers);
+  EXPECT_EQ(take_inventory(*test::folder_at(run_))->foreign_paths, foreign_paths);
   write_text(run_ / "manifests/s0000000040.a18446744073709551615.json", "not ours");
   const auto found = take_inventory(*test::folder_at(run_));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->newest_attempt, Attempt(1));
-  for (const std::string& name : strangers) EXPECT_TRUE(fs::exists(run_ / name)) << name;
+  for (const std::string& name : foreign_paths) EXPECT_TRUE(fs::exists(run_ / name)) << name;
   EXPECT_THAT(do_all(), testing::Each(testing::Not(HasSubstr("18446744073709551615"))));
   EXPECT_EQ(read_text(run_ / "manifests/s0000000040.a18446744073709551615.json"), "not ours");
 }

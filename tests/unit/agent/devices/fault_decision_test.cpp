@@ -14,8 +14,8 @@ namespace {
 
 using enum FaultAction;
 
-constexpr std::initializer_list<FaultPlace> kPlaces = {FaultPlace::kProgram, FaultPlace::kCollective,
-                                                       FaultPlace::kStart, FaultPlace::kSave};
+constexpr std::initializer_list<FaultOrigin> kPlaces = {FaultOrigin::kProgram, FaultOrigin::kCollective,
+                                                        FaultOrigin::kStart, FaultOrigin::kSave};
 constexpr std::initializer_list<AbortResult> kAborts = {AbortResult::kNotNeeded, AbortResult::kDone,
                                                         AbortResult::kOverdue};
 constexpr std::initializer_list<ProbeResult> kProbes = {ProbeResult::kClean, ProbeResult::kSticky,
@@ -62,13 +62,13 @@ bool has_hardware_evidence(const DeviceFacts& facts) {
          facts.is_device_missing;
 }
 
-FaultDecision after_cuda(int code, FaultPlace where = FaultPlace::kProgram,
+FaultDecision after_cuda(int code, FaultOrigin where = FaultOrigin::kProgram,
                          ProbeResult probe = ProbeResult::kClean, const DeviceFacts& facts = {}) {
   return decide_after_fault({.kind = FaultKind::kCuda, .code = code}, where, AbortResult::kDone, probe,
                             facts);
 }
 
-FaultDecision after_nccl(int code, FaultPlace where = FaultPlace::kCollective,
+FaultDecision after_nccl(int code, FaultOrigin where = FaultOrigin::kCollective,
                          const DeviceFacts& facts = {}) {
   return decide_after_fault({.kind = FaultKind::kNccl, .code = code}, where, AbortResult::kDone,
                             ProbeResult::kClean, facts);
@@ -88,14 +88,14 @@ TEST(FaultDecision, EachErrorOfCudaInAProgramThatRunsHasItsAction) {
   for (const auto& row : cuda_errors()) {
     const bool is_sticky = kNeverRestart.contains(row.code);
     const ProbeResult probe = is_sticky ? ProbeResult::kSticky : ProbeResult::kClean;
-    EXPECT_EQ(after_cuda(row.code, FaultPlace::kProgram, probe).action, expected_of_cuda(row.code, probe))
+    EXPECT_EQ(after_cuda(row.code, FaultOrigin::kProgram, probe).action, expected_of_cuda(row.code, probe))
         << row.code << " " << row.name;
   }
 }
 
 TEST(FaultDecision, EachErrorOfCudaAtTheStartHasItsAction) {
   for (const auto& row : cuda_errors()) {
-    const auto action = after_cuda(row.code, FaultPlace::kStart).action;
+    const auto action = after_cuda(row.code, FaultOrigin::kStart).action;
     FaultAction expected = expected_of_cuda(row.code, ProbeResult::kSticky);
     if (kConfigurationAtStart.contains(row.code)) expected = kConfiguration;
     if (row.code == 2) expected = kStartAgain;
@@ -119,15 +119,15 @@ TEST(FaultDecision, EachResultOfNcclHasItsAction) {
   };
   for (const auto& [code, actions] : expected) {
     EXPECT_EQ(after_nccl(code).action, actions.first) << code;
-    EXPECT_EQ(after_nccl(code, FaultPlace::kStart).action, actions.second) << code;
+    EXPECT_EQ(after_nccl(code, FaultOrigin::kStart).action, actions.second) << code;
   }
-  EXPECT_EQ(after_nccl(2, FaultPlace::kStart, {.has_lost_peer = true}).action, kRestartInProcess);
+  EXPECT_EQ(after_nccl(2, FaultOrigin::kStart, {.has_lost_peer = true}).action, kRestartInProcess);
 }
 
 // Holds for each error, wherever it is met and whatever is known.
 struct Laws {
   const DeviceFault& what;
-  FaultPlace where;
+  FaultOrigin where;
   AbortResult abort;
   ProbeResult probe;
   const DeviceFacts& facts;
@@ -158,7 +158,7 @@ struct Laws {
       EXPECT_EQ(decision.action, kLeaveNode);
     }
     if (decision.action == kConfiguration) {
-      EXPECT_EQ(where, FaultPlace::kStart);
+      EXPECT_EQ(where, FaultOrigin::kStart);
       EXPECT_TRUE(is_cuda_in(kConfigurationAtStart));
     }
     if (is_cuda_in(kNeverRestart) && facts.is_remap_pending) {
@@ -193,43 +193,44 @@ TEST(FaultDecision, TheLawsHoldForEachErrorInEachCase) {
 
 TEST(FaultDecision, AKernelThatFailsAfterAPeerEndedIsNoErrorOfTheProgram) {
   for (const int code : {700, 719}) {
-    EXPECT_EQ(after_cuda(code, FaultPlace::kCollective, ProbeResult::kSticky).action, kProgramError);
-    EXPECT_EQ(after_cuda(code, FaultPlace::kCollective, ProbeResult::kSticky, {.has_lost_peer = true}).action,
-              kStartAgain);
+    EXPECT_EQ(after_cuda(code, FaultOrigin::kCollective, ProbeResult::kSticky).action, kProgramError);
+    EXPECT_EQ(
+        after_cuda(code, FaultOrigin::kCollective, ProbeResult::kSticky, {.has_lost_peer = true}).action,
+        kStartAgain);
   }
 }
 
 TEST(FaultDecision, AnXidThatAProgramCausesLeavesTheErrorToTheProgram) {
   // Nothing in the facts: such an Xid is not fatal, so that it never becomes one of them.
-  EXPECT_EQ(after_cuda(700, FaultPlace::kProgram, ProbeResult::kSticky).action, kProgramError);
-  EXPECT_EQ(after_cuda(700, FaultPlace::kProgram, ProbeResult::kSticky, {.fatal_xid = 48}).action,
+  EXPECT_EQ(after_cuda(700, FaultOrigin::kProgram, ProbeResult::kSticky).action, kProgramError);
+  EXPECT_EQ(after_cuda(700, FaultOrigin::kProgram, ProbeResult::kSticky, {.fatal_xid = 48}).action,
             kLeaveNode);
 }
 
 TEST(FaultDecision, ARowThatWaitsForAResetMattersOnlyWithAnErrorThatItExplains) {
   const DeviceFacts waits{.is_remap_pending = true};
-  const auto peer = decide_after_fault({.kind = FaultKind::kPeerLost}, FaultPlace::kCollective,
+  const auto peer = decide_after_fault({.kind = FaultKind::kPeerLost}, FaultOrigin::kCollective,
                                        AbortResult::kDone, ProbeResult::kClean, waits);
   EXPECT_EQ(peer.action, kRestartInProcess);
-  EXPECT_EQ(after_cuda(2, FaultPlace::kProgram, ProbeResult::kClean, waits).action, kProgramError);
-  EXPECT_EQ(after_cuda(719, FaultPlace::kProgram, ProbeResult::kSticky, waits).action, kLeaveNode);
+  EXPECT_EQ(after_cuda(2, FaultOrigin::kProgram, ProbeResult::kClean, waits).action, kProgramError);
+  EXPECT_EQ(after_cuda(719, FaultOrigin::kProgram, ProbeResult::kSticky, waits).action, kLeaveNode);
 }
 
 TEST(FaultDecision, ADeviceThatIsGoneIsNoConfiguration) {
-  EXPECT_EQ(after_cuda(100, FaultPlace::kStart).action, kConfiguration);
-  EXPECT_EQ(after_cuda(100, FaultPlace::kStart, ProbeResult::kClean, {.is_device_missing = true}).action,
+  EXPECT_EQ(after_cuda(100, FaultOrigin::kStart).action, kConfiguration);
+  EXPECT_EQ(after_cuda(100, FaultOrigin::kStart, ProbeResult::kClean, {.is_device_missing = true}).action,
             kLeaveNode);
   EXPECT_EQ(after_cuda(100).action, kLeaveNode) << "there was one before";
 }
 
 TEST(FaultDecision, ItsSentenceNamesTheErrorThePlaceAndTheReason) {
   EXPECT_EQ(
-      after_cuda(700, FaultPlace::kCollective, ProbeResult::kSticky, {.fatal_xid = 79}).sentence,
+      after_cuda(700, FaultOrigin::kCollective, ProbeResult::kSticky, {.fatal_xid = 79}).sentence,
       "CUDA error 700 (cudaErrorIllegalAddress) in a collective: the driver reported Xid 79 (the GPU has "
-      "fallen off the bus). Another machine goes on; have this device tested.");
-  EXPECT_EQ(describe({.kind = FaultKind::kNccl, .code = 2}, FaultPlace::kSave),
+      "fallen off the bus). Training continues on another machine; have this device tested.");
+  EXPECT_EQ(describe({.kind = FaultKind::kNccl, .code = 2}, FaultOrigin::kSave),
             "NCCL result 2 (ncclSystemError) in a save");
-  EXPECT_EQ(describe({.kind = FaultKind::kCuda, .code = 12345}, FaultPlace::kStart),
+  EXPECT_EQ(describe({.kind = FaultKind::kCuda, .code = 12345}, FaultOrigin::kStart),
             "CUDA error 12345 (unknown to this version of Ratoon) at the start");
 }
 

@@ -56,7 +56,7 @@ TEST(MissingDevice, WhereTheDriverDiedAnotherMachineGoesOn) {
     const auto missing = find_missing_device(seen(0), given);
     ASSERT_TRUE(missing);
     EXPECT_EQ(missing->exit_code, ExitCode::kDeviceUnusable);
-    EXPECT_THAT(missing->sentence, HasSubstr("Another machine goes on"));
+    EXPECT_THAT(missing->sentence, HasSubstr("Training continues on another machine"));
   }
 }
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "agent/src/history/join.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/temporary_folder.h"
@@ -18,7 +18,7 @@ Row row(std::uint64_t step) {
   return {.kind = "step", .step = step, .at = {}, .values = {{"loss", 0.5}}};
 }
 
-std::vector<std::uint64_t> steps_in(const checkpoint::Disk& disk, const Place& end) {
+std::vector<std::uint64_t> steps_in(const checkpoint::Disk& disk, const HistoryPosition& end) {
   std::vector<std::uint64_t> steps;
   const auto joined = join(
       end, [&](Attempt attempt) { return read_file(disk, attempt); },
@@ -31,7 +31,7 @@ TEST(HistoryFile, IsWrittenByAttemptsAndReadAsOne) {
   const test::TemporaryFolder folder;
   const auto disk = checkpoint::RealDisk::open_folder(folder.path()).value();
   EXPECT_THAT(list_attempts(*disk).value(), ElementsAre());
-  Place saved;
+  HistoryPosition saved;
   {
     auto file = HistoryFile::begin(*disk, Attempt(1), std::nullopt).value();
     EXPECT_EQ(file.durable(), std::nullopt);
@@ -43,12 +43,12 @@ TEST(HistoryFile, IsWrittenByAttemptsAndReadAsOne) {
     ASSERT_TRUE(file.flush());
     file.append(row(4));  // and killed
   }
-  EXPECT_FALSE(went_on_from_a_checkpoint(*disk));
+  EXPECT_FALSE(resumed_from_checkpoint(*disk));
   EXPECT_EQ(std::filesystem::file_size(folder / "history/a0001.jsonl"), saved.bytes + encode(row(3)).size());
   auto second = HistoryFile::begin(*disk, Attempt(2), saved).value();
   second.append(row(3));
-  const Place end = second.sync().value();
-  EXPECT_TRUE(went_on_from_a_checkpoint(*disk));
+  const HistoryPosition end = second.sync().value();
+  EXPECT_TRUE(resumed_from_checkpoint(*disk));
   EXPECT_THAT(steps_in(*disk, end), ElementsAre(1, 2, 3));
   EXPECT_THAT(list_attempts(*disk).value(), ElementsAre(Attempt(1), Attempt(2)));
 }
@@ -99,7 +99,7 @@ TEST(HistoryFile, AFailedSyncIsFinal) {
   test::ModelDisk disk;
   auto file = HistoryFile::begin(disk, Attempt(1), std::nullopt).value();
   file.append(row(1));
-  const Place saved = file.sync().value();
+  const HistoryPosition saved = file.sync().value();
   EXPECT_EQ(file.sync().value(), saved);  // nothing new, nothing to sync
   file.append(row(2));
   disk.set_faults([](test::DiskCall call, const std::string&) -> test::Fault {

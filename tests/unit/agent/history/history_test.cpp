@@ -24,12 +24,13 @@ TEST(HistoryLine, IsJsonThatComesBack) {
   EXPECT_EQ(
       encode(row(8)),
       "{\"kind\":\"step\",\"step\":8,\"time\":\"2023-11-14T22:13:28.000Z\",\"values\":{\"loss\":0.125}}\n");
-  EXPECT_EQ(encode(Beginning{.attempt = Attempt(3), .after = Place{.attempt = Attempt(2), .bytes = 81}}),
-            "{\"after\":{\"attempt\":2,\"bytes\":81},\"attempt\":3,\"history\":1}\n");
+  EXPECT_EQ(
+      encode(Beginning{.attempt = Attempt(3), .after = HistoryPosition{.attempt = Attempt(2), .bytes = 81}}),
+      "{\"after\":{\"attempt\":2,\"bytes\":81},\"attempt\":3,\"history\":1}\n");
   const auto line = [](std::string text) { return text.substr(0, text.size() - 1); };
   EXPECT_EQ(decode_row(line(encode(row(7)))).value(), row(7));
-  for (const auto& beginning :
-       {Beginning{.attempt = Attempt(1)}, Beginning{Attempt(9), Place{.attempt = Attempt(4), .bytes = 1}}})
+  for (const auto& beginning : {Beginning{.attempt = Attempt(1)},
+                                Beginning{Attempt(9), HistoryPosition{.attempt = Attempt(4), .bytes = 1}}})
     EXPECT_EQ(decode_beginning(line(encode(beginning))).value(), beginning);
 }
 
@@ -91,7 +92,7 @@ std::string rows(std::uint64_t first, std::uint64_t last) {
   return text;
 }
 
-std::vector<std::uint64_t> steps_of(const Files& files, const Place& end) {
+std::vector<std::uint64_t> steps_of(const Files& files, const HistoryPosition& end) {
   std::vector<std::uint64_t> steps;
   const auto joined = join(end, reader(files), [&](Attempt, const Row& r) { steps.push_back(r.step); });
   EXPECT_TRUE(joined) << joined.error().message();
@@ -119,14 +120,14 @@ class Attempts : public testing::Test {
     files[4] = encode(Beginning{.attempt = Attempt(4), .after = second_end}) + rows(8, 10);
     end = {.attempt = Attempt(4), .bytes = files[4].size()};
   }
-  std::optional<Place> newest() {
+  std::optional<HistoryPosition> newest() {
     std::vector<Attempt> attempts;
     for (const auto& [attempt, text] : files) attempts.emplace_back(attempt);
-    return newest_place(attempts, reader(files)).value();
+    return newest_position(attempts, reader(files)).value();
   }
 
   Files files;
-  Place first_end, second_end, end;
+  HistoryPosition first_end, second_end, end;
 };
 
 TEST_F(Attempts, AreJoinedWithoutGapsOrRepeats) {
@@ -134,7 +135,7 @@ TEST_F(Attempts, AreJoinedWithoutGapsOrRepeats) {
   EXPECT_EQ(steps_of(files, second_end), up_to(7));
   EXPECT_EQ(steps_of(files, first_end), up_to(4));
   EXPECT_EQ(newest(), end);
-  EXPECT_EQ(newest_place({}, reader(files)).value(), std::nullopt);
+  EXPECT_EQ(newest_position({}, reader(files)).value(), std::nullopt);
 }
 
 TEST_F(Attempts, AKillAtAnyByteLosesNothingThatWasSaved) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "agent/src/history/history_file.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "agent/src/mds/format/decode.h"
+#include "agent/src/mds/format/values/decode.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -61,7 +61,7 @@ TEST(Index, SaysWhatIsThere) {
 TEST(Index, AShardThatIsListedTwiceIsRefused) {
   const auto index = parse_index(index_of({shard("a.mds"), shard("b.mds"), shard("a.mds")}));
   ASSERT_FALSE(index);
-  EXPECT_THAT(index.error().message(), HasSubstr("a.mds is in it twice"));
+  EXPECT_THAT(index.error().message(), HasSubstr("a.mds is listed twice"));
 }
 
 TEST(Index, MayHaveNoShards) {
@@ -134,7 +134,7 @@ TEST(Index, OfAnotherShapeIsRefused) {
       {"3", "there is '3' in 'the index'"},
       {"{}", "it has no list 'shards'"},
       {R"({"version": 2})", "it has no list 'shards'"},
-      {R"({"shards": []})", "its version is not said, and only version 2 is read"},
+      {R"({"shards": []})", "its version is missing, and only version 2 is read"},
       {R"({"shards": [], "version": 3})", "its version is 3, and only version 2 is read"},
       {R"({"shards": [], "version": "2"})", "there is '2' in 'version'"},
       {R"({"shards": {}, "version": 2})", "there is '{' in 'shards'"},
@@ -150,13 +150,13 @@ TEST(Index, WithFilesThatCannotBeIsRefused) {
   const json sha = with(with(shard(), "/hashes", {"sha1"}), "/raw_data/hashes", kSha1);
   expect_refused({
       {index_of({shard(), with(shard(), "/version", 1)}), "shard 1: its version is 1"},
-      {index_of({without(shard(), "version")}), "shard 0: its version is not said"},
+      {index_of({without(shard(), "version")}), "shard 0: its version is missing"},
       {index_of({with(shard(), "/format", "xsv")}), "its format is 'xsv', and only 'mds' is read"},
       {index_of({without(shard(), "format")}), "its format is ''"},
       {index_of({without(shard(), "samples")}), "'samples' must be a number below 2^32"},
       {index_of({with(shard(), "/samples", 4294967296)}), "'samples' must be a number below 2^32"},
       {index_of({with(shard(), "/samples", -1)}), "there is '-1' in 'samples'"},
-      {index_of({with(shard(), "/samples", 1.5)}), "in 'samples', where that cannot be"},
+      {index_of({with(shard(), "/samples", 1.5)}), "in 'samples', which is not allowed there"},
       {index_of({without(shard(), "raw_data")}), "'raw_data' is missing"},
       {index_of({with(shard(), "/raw_data", nullptr)}), "there is 'null' in 'raw_data'"},
       {index_of({with(shard(), "/raw_data/basename", "../x")}),

@@ -8,8 +8,8 @@
 namespace ratoon::mds::lifetimes_test {
 namespace {
 
-// "They live until their sample's next begin(), which read() is, while the data set lives": a shard that is
-// given up in between is held by the sample.
+// mds_dataset.h: "They are valid until the next begin() of their sample, which read() calls, while the data
+// set exists": the sample holds a shard that the data set releases earlier.
 TEST(Lifetimes, FieldsOfAShardLiveUntilTheNextReadOfTheirSample) {
   for (const bool maps_files : {true, false}) {
     const auto data =

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/mds/future.h"
-#include "agent/src/mds/open_shards.h"
+#include "agent/src/mds/shards/open_shards.h"
+#include "agent/src/mds/upcoming_shards.h"
 #include "tests/support/scarce_memory.h"
 
 namespace ratoon::mds::open_shards_memory_test {
@@ -49,7 +49,7 @@ TEST(OpenShardsMemory, WhatFailedIsOpenedTheNextTimeAndTakesNoRoom) {
     long after = 0;
     for (bool was_needed = true; was_needed; ++after) {
       was_needed = false;
-      Future future;
+      UpcomingShards future;
       future.expect({0, 1, 2});
       OpenShards shards(3, {.memory_bytes_max = 250, .held_bytes_max = 250},
                         [&](std::span<const std::size_t> of) { return future.next_uses(of); });

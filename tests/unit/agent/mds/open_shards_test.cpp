@@ -1,11 +1,11 @@
-#include "agent/src/mds/open_shards.h"
+#include "agent/src/mds/shards/open_shards.h"
 
 #include <atomic>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-#include "agent/src/mds/future.h"
+#include "agent/src/mds/upcoming_shards.h"
 
 namespace ratoon::mds::open_shards_test {
 namespace {
@@ -216,7 +216,7 @@ TEST(OpenShards, ManyThreadsReadWhileShardsComeAndGo) {
 // Room is made of what nobody expects, however lately it was read, then of what is needed latest; what is
 // needed next is the last to go.
 TEST(OpenShards, WhatIsNeededNextIsGivenUpLast) {
-  Future future;
+  UpcomingShards future;
   OpenShards shards(10, {.memory_bytes_max = 400},
                     [&](std::span<const std::size_t> of) { return future.next_uses(of); });
   std::atomic<int> alive{0};

@@ -1,4 +1,4 @@
-#include "agent/src/mds/shard_table.h"
+#include "agent/src/mds/shards/shard_table.h"
 
 #include <gtest/gtest.h>
 

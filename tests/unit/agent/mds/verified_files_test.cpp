@@ -1,4 +1,4 @@
-#include "agent/src/mds/verified_files.h"
+#include "agent/src/mds/shards/verified_files.h"
 
 #include <chrono>
 #include <string>

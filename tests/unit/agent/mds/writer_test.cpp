@@ -8,8 +8,8 @@
 #include <ratoon/failure.h>
 #include <ratoon/mds_writer.h>
 
-#include "agent/src/mds/format/half.h"
 #include "agent/src/mds/format/python_text.h"
+#include "agent/src/mds/format/values/half.h"
 #include "tests/support/mds_copy.h"
 #include "tests/unit/agent/mds/golden_folders.h"
 

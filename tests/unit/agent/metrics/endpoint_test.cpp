@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/metrics/exposition.h"
-#include "agent/src/session/run_ledger.h"
+#include "agent/src/session/telemetry/run_ledger.h"
 #include "base/http/server.h"
 #include "base/http/transport.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/objects/credentials/chain.h"
-#include "agent/src/objects/credentials/keeper.h"
+#include "agent/src/objects/credentials/credential_cache.h"
 #include "agent/src/objects/credentials/shared_config.h"
 #include "agent/src/objects/credentials/static_sources.h"
 #include "tests/support/scripted_http.h"
@@ -39,7 +39,7 @@ class CredentialsTest : public testing::Test {
     std::filesystem::create_directory(folder_ / ".aws");
   }
   Result<std::optional<Credentials>> find() {
-    return default_chain(world_.surroundings(), options_)->fetch({});
+    return default_chain(world_.dependencies(), options_)->fetch({});
   }
   std::string found_id() {
     const auto found = find();
@@ -63,8 +63,8 @@ class CredentialsTest : public testing::Test {
 };
 
 TEST_F(CredentialsTest, NothingAnywhereSaysWhereItLooked) {
-  CredentialKeeper keeper(default_chain(world_.surroundings(), options_), world_.clock);
-  const auto none = keeper.current({});
+  CredentialCache credential_cache(default_chain(world_.dependencies(), options_), world_.clock);
+  const auto none = credential_cache.current({});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind(), ErrorKind::kPermissionDenied);
   for (const std::string place :
@@ -91,7 +91,7 @@ TEST_F(CredentialsTest, TheEnvironmentComesFirst) {
 
 TEST_F(CredentialsTest, WhereTheyWereFoundOnceTheyAreRenewed) {
   write_credentials("[default]\naws_access_key_id=FILE\naws_secret_access_key=S\n");
-  const auto chain = default_chain(world_.surroundings(), options_);
+  const auto chain = default_chain(world_.dependencies(), options_);
   EXPECT_EQ(chain->fetch({}).value()->access_key_id, "FILE");
   set("AWS_ACCESS_KEY_ID", "ENV");
   set("AWS_SECRET_ACCESS_KEY", "S");
@@ -283,8 +283,8 @@ TEST_F(CredentialsTest, RegionAndEndpoint) {
       "addressing_style=virtual\n"
       "[services local]\ns3=\n  endpoint_url=http://services\n");
   set("S3_ENDPOINT_URL", "http://old");
-  const auto config = [&] { return read_shared_config(world_.surroundings().environment, options_).value(); };
-  const auto environment = world_.surroundings().environment;
+  const auto config = [&] { return read_shared_config(world_.dependencies().environment, options_).value(); };
+  const auto environment = world_.dependencies().environment;
   EXPECT_EQ(region_of(environment, config(), options_), "from-profile");
   EXPECT_EQ(endpoint_of("s3", environment, config()), "http://services");
   EXPECT_EQ(endpoint_of("sts", environment, config()), "http://profile");

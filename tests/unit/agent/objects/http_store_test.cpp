@@ -1,5 +1,5 @@
 // Web servers over real connections: what is tried again, what is resumed, and what each error says.
-#include "agent/src/objects/remote/attempts.h"
+#include "agent/src/objects/remote/retry_loop.h"
 #include "agent/src/objects/sinks.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
 
@@ -186,7 +186,7 @@ TEST_F(HttpStoreTest, AServerThatIgnoresRangesGivesTheWholeAgain) {
   ASSERT_TRUE(get(*store));
   EXPECT_TRUE(sink_.bytes == object);
   EXPECT_EQ(sink_.begins, 2);
-  EXPECT_THAT(get(*store, ByteRange{2, 5}).error().message(), HasSubstr("use one that knows Range"));
+  EXPECT_THAT(get(*store, ByteRange{2, 5}).error().message(), HasSubstr("use one that supports Range"));
 }
 
 TEST_F(HttpStoreTest, ALengthThatAlwaysLiesIsGivenUp) {
@@ -224,7 +224,8 @@ TEST_F(HttpStoreTest, MoreBytesThanWereAnnouncedAreRefused) {
 
 TEST_F(HttpStoreTest, AnAnswerWithoutAnObjectIsNone) {
   const ScriptedHttp server([](const ScriptedRequest&, int) { return reply(203, "of a proxy"); });
-  EXPECT_THAT(get(*web(server)).error().message(), HasSubstr("answered with status 203, expected was 200"));
+  EXPECT_THAT(get(*web(server)).error().message(),
+              HasSubstr("answered with status 203, expected status 200"));
   EXPECT_EQ(sink_.begins, 0);
 }
 
@@ -276,9 +277,9 @@ TEST_F(HttpStoreTest, AnAttemptHasWhatIsLeftOfTheTime) {
   options_.object_seconds = 5;
   options_.connect_seconds = 2;
   options_.silence_seconds = 3;
-  const Surroundings surroundings = world_.surroundings();
-  const Patience patience = patience_of(options_);
-  const Attempts attempts(surroundings, patience, "reading", {});
+  const HttpDependencies dependencies = world_.dependencies();
+  const RequestTimeouts timeouts = timeouts_of(options_);
+  const RetryLoop attempts(dependencies, timeouts, "reading", {});
   EXPECT_EQ(attempts.limits().total, 5s);
   world_.clock->advance(4s);
   EXPECT_EQ(attempts.limits().total, 1s);
@@ -291,16 +292,16 @@ TEST_F(HttpStoreTest, AnAttemptHasWhatIsLeftOfTheTime) {
 TEST_F(HttpStoreTest, ASlowServerIsLeftAtTheDeadline) {
   options_.object_seconds = 0.3;
   world_.clock = nullptr;
-  auto surroundings = world_.surroundings();
-  surroundings.clock = std::make_shared<SystemClock>();
-  surroundings.pause = [](Duration, const std::stop_token&) { return true; };
+  auto dependencies = world_.dependencies();
+  dependencies.clock = std::make_shared<SystemClock>();
+  dependencies.pause = [](Duration, const std::stop_token&) { return true; };
   const ScriptedHttp server([](const ScriptedRequest&, int) {
     auto slow = reply(200, "0", "ETag: \"v1\"\r\n", 10);
     slow.then = ScriptedReply::kHang;
     return slow;
   });
   const auto store =
-      open_remote_store_with(parse_store_uri(server.url()).value(), options_, surroundings).value();
+      open_remote_store_with(parse_store_uri(server.url()).value(), options_, dependencies).value();
   const auto got = store->get("a", sink_);  // the server would hang for ever
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().kind(), ErrorKind::kTimeout);
@@ -330,7 +331,7 @@ TEST_F(HttpStoreTest, NobodyThereIsTriedAgainAndNamed) {
     url = closed.url();
   }
   const auto store =
-      open_remote_store_with(parse_store_uri(url).value(), options_, world_.surroundings()).value();
+      open_remote_store_with(parse_store_uri(url).value(), options_, world_.dependencies()).value();
   const auto got = store->get("a", sink_);
   EXPECT_EQ(got.error().kind(), ErrorKind::kUnavailable);
   EXPECT_THAT(got.error().message(), HasSubstr("reading " + url + "/a failed 3 times"));
@@ -348,7 +349,7 @@ TEST_F(HttpStoreTest, FollowsRedirections) {
   ASSERT_TRUE(get(*store));
   EXPECT_EQ(sink_.bytes, "there");
   EXPECT_THAT(world_.pauses, ElementsAre());
-  EXPECT_THAT(store->get("loop", sink_).error().message(), HasSubstr("without end"));
+  EXPECT_THAT(store->get("loop", sink_).error().message(), HasSubstr("redirected too often"));
   EXPECT_THAT(store->get("ftp", sink_).error().message(),
               HasSubstr("leads to 'ftp://h/x', which is not followed"));
 }
@@ -361,7 +362,7 @@ TEST_F(HttpStoreTest, TheSinksErrorIsFinal) {
   EXPECT_EQ(got.error().kind(), ErrorKind::kCorrupted);
   EXPECT_EQ(got.error().message(), "reading " + server.url() +
                                        "/data/a: it is longer than the 4 bytes that " +
-                                       "were expected; check it, or what describes it");
+                                       "were expected; check the object, or the index that states its size");
   EXPECT_EQ(server.requests().size(), 1u);
 }
 

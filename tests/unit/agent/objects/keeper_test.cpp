@@ -1,6 +1,4 @@
 // How credentials are kept fresh.
-#include "agent/src/objects/credentials/keeper.h"
-
 #include <deque>
 #include <latch>
 #include <thread>
@@ -8,6 +6,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "agent/src/objects/credentials/credential_cache.h"
 
 namespace ratoon::objects::keeper_test {
 namespace {
@@ -38,7 +38,7 @@ class KeeperTest : public testing::Test {
   KeeperTest() {
     auto source = std::make_unique<ScriptedSource>();
     source_ = source.get();
-    keeper_ = std::make_unique<CredentialKeeper>(std::move(source), clock_);
+    credential_cache_ = std::make_unique<CredentialCache>(std::move(source), clock_);
   }
   Credentials ending_in(const std::string& id, Duration life) {
     return {.access_key_id = id,
@@ -47,14 +47,14 @@ class KeeperTest : public testing::Test {
             .source = "a script"};
   }
   std::string id() {
-    const auto current = keeper_->current({});
+    const auto current = credential_cache_->current({});
     return current ? current->access_key_id : current.error().message();
   }
 
   std::shared_ptr<ManualClock> clock_ =
       std::make_shared<ManualClock>(Timestamp{}, parse_rfc3339("2026-03-01T12:00:00Z").value());
   ScriptedSource* source_ = nullptr;
-  std::unique_ptr<CredentialKeeper> keeper_;
+  std::unique_ptr<CredentialCache> credential_cache_;
 };
 
 TEST_F(KeeperTest, FetchesOnceAndAgainBeforeTheEnd) {
@@ -79,9 +79,10 @@ TEST_F(KeeperTest, OldOnesServeAsLongAsTheyAreGood) {
   EXPECT_EQ(id(), "first");
   EXPECT_EQ(source_->fetches, 3);
   clock_->advance(9min);
-  EXPECT_EQ(id(),
-            "the credentials from a script ended at 2026-03-01T13:00:00.000Z, and new ones could not be had: "
-            "the token service is away");
+  EXPECT_EQ(
+      id(),
+      "the credentials from a script expired at 2026-03-01T13:00:00.000Z, and new ones could not be fetched: "
+      "the token service is away");
   source_->answers = {std::optional(ending_in("second", 1h))};
   EXPECT_EQ(id(), "second");
 }
@@ -91,28 +92,28 @@ TEST_F(KeeperTest, WhatHasEndedIsNotUsed) {
   EXPECT_THAT(
       id(),
       HasSubstr(
-          "the credentials from a script ended at 2026-03-01T11:59:00.000Z; it is 2026-03-01T12:00:00"));
+          "the credentials from a script expired at 2026-03-01T11:59:00.000Z; it is 2026-03-01T12:00:00"));
 }
 
 TEST_F(KeeperTest, DoubtFetchesAnewOnce) {
   source_->answers = {std::optional(ending_in("first", 1h)), std::optional(ending_in("second", 1h)),
                       std::optional(ending_in("second", 1h))};
-  const Credentials first = keeper_->current({}).value();
-  EXPECT_TRUE(keeper_->doubt(first));
-  const Credentials second = keeper_->current({}).value();
+  const Credentials first = credential_cache_->current({}).value();
+  EXPECT_TRUE(credential_cache_->doubt(first));
+  const Credentials second = credential_cache_->current({}).value();
   EXPECT_EQ(second.access_key_id, "second");
-  EXPECT_TRUE(keeper_->doubt(second));
-  EXPECT_EQ(keeper_->current({}).value(), second);
-  EXPECT_FALSE(keeper_->doubt(second)) << "the same again: nothing better is to be had";
+  EXPECT_TRUE(credential_cache_->doubt(second));
+  EXPECT_EQ(credential_cache_->current({}).value(), second);
+  EXPECT_FALSE(credential_cache_->doubt(second)) << "the same again: nothing better is to be had";
 }
 
 TEST_F(KeeperTest, DoubtOfOldOnesLeavesTheNewOnes) {
   source_->answers = {std::optional(ending_in("first", 1h))};
-  const Credentials first = keeper_->current({}).value();
+  const Credentials first = credential_cache_->current({}).value();
   clock_->advance(45min);
   source_->answers = {std::optional(ending_in("second", 1h))};
   EXPECT_EQ(id(), "second");
-  EXPECT_TRUE(keeper_->doubt(first)) << "others are there already";
+  EXPECT_TRUE(credential_cache_->doubt(first)) << "others are there already";
   EXPECT_EQ(id(), "second");
   EXPECT_EQ(source_->fetches, 2);
 }

@@ -54,7 +54,7 @@ TEST(StoreUriTest, RefusesWithASentence) {
                                       {"s3://a", "does not name a bucket"},
                                       {"s3://bu cket/x", "does not name a bucket"},
                                       {"s3://bucket//x", "is absolute"},
-                                      {"s3://bucket/a/../x", "would lead elsewhere"},
+                                      {"s3://bucket/a/../x", "would lead out of the store"},
                                       {"file://elsewhere/data", "names another machine"},
                                       {"file:///a%2", "no escape"},
                                       {"file:///a%00b", "no escape"},

@@ -53,7 +53,7 @@ TEST_F(ObjectCacheTest, WhatIsNotRightNeverGetsItsName) {
 
   auto small = request("c");
   small.fill = [](FileSink& file, const std::stop_token&) { return file.write("short"); };
-  EXPECT_THAT(cache->get(small).error().message(), HasSubstr("gave 5 bytes, expected were 10 bytes"));
+  EXPECT_THAT(cache->get(small).error().message(), HasSubstr("gave 5 bytes, expected 10 bytes"));
   auto large = request("d");
   large.fill = [](FileSink& file, const std::stop_token&) { return file.write("far too long"); };
   EXPECT_THAT(cache->get(large).error().message(), HasSubstr("longer than the 10 bytes"));

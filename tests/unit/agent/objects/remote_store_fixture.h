@@ -41,13 +41,13 @@ class RemoteStoreTest : public testing::Test {
   }
   std::shared_ptr<ObjectStore> web(const ScriptedHttp& server, const std::string& query = "") {
     return open_remote_store_with(parse_store_uri(server.url() + "/data" + query).value(), options_,
-                                  world_.surroundings())
+                                  world_.dependencies())
         .value();
   }
   std::shared_ptr<ObjectStore> s3(const ScriptedHttp& server) {
     options_.endpoint = server.url();
     return open_remote_store_with(parse_store_uri("s3://bucket/data").value(), options_,
-                                  world_.surroundings())
+                                  world_.dependencies())
         .value();
   }
   Result<ObjectInfo> get(ObjectStore& store, std::optional<ByteRange> range = {}) {

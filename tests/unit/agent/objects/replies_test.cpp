@@ -3,16 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/objects/credentials/freshness.h"
-#include "agent/src/objects/credentials/served.h"
+#include "agent/src/objects/credentials/served_credentials.h"
 #include "agent/src/objects/percent.h"
 #include "agent/src/objects/remote/content_range.h"
 #include "agent/src/objects/remote/location.h"
 #include "agent/src/objects/remote/retry.h"
-#include "agent/src/objects/s3/checksum_text.h"
-#include "agent/src/objects/s3/part_plan.h"
-#include "agent/src/objects/s3/s3_address.h"
-#include "agent/src/objects/s3/s3_replies.h"
-#include "agent/src/objects/s3/xml.h"
+#include "agent/src/objects/s3/protocol/checksum_text.h"
+#include "agent/src/objects/s3/protocol/part_plan.h"
+#include "agent/src/objects/s3/protocol/s3_address.h"
+#include "agent/src/objects/s3/protocol/s3_replies.h"
+#include "agent/src/objects/s3/protocol/xml.h"
 
 namespace ratoon::objects::replies_test {
 namespace {
@@ -202,7 +202,7 @@ TEST(S3RepliesTest, Roles) {
 }
 
 TEST(S3AddressTest, PutsTheBucketWhereItBelongs) {
-  const auto url = [](const S3Place& place) {
+  const auto url = [](const S3Location& place) {
     const auto address = address_of(place);
     return address ? address->origin + address->path : address.error().message();
   };
@@ -228,12 +228,12 @@ TEST(S3AddressTest, PutsTheBucketWhereItBelongs) {
 
 TEST(S3AddressTest, RefusesWithASentence) {
   for (const auto& [place, problem] :
-       {std::pair(S3Place{.endpoint = "s3.example", .bucket = "abc"}, "another scheme"),
-        {S3Place{.endpoint = "https://", .bucket = "abc"}, "does not name a host"},
-        {S3Place{.endpoint = "https://h?x", .bucket = "abc"}, "more than host"},
-        {S3Place{.region = "", .bucket = "abc"}, "region '' is none"},
-        {S3Place{.region = "evil.com/x", .bucket = "abc"}, "is none"},
-        {S3Place{.endpoint = "https://h", .bucket = "my.bucket", .uses_path_style = false},
+       {std::pair(S3Location{.endpoint = "s3.example", .bucket = "abc"}, "another scheme"),
+        {S3Location{.endpoint = "https://", .bucket = "abc"}, "does not name a host"},
+        {S3Location{.endpoint = "https://h?x", .bucket = "abc"}, "more than host"},
+        {S3Location{.region = "", .bucket = "abc"}, "region '' is not valid"},
+        {S3Location{.region = "evil.com/x", .bucket = "abc"}, "is not valid"},
+        {S3Location{.endpoint = "https://h", .bucket = "my.bucket", .uses_path_style = false},
          "set uses_path_style"}}) {
     const auto address = address_of(place);
     ASSERT_FALSE(address);

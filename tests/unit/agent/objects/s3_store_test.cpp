@@ -49,10 +49,11 @@ TEST_F(S3StoreTest, RefusalsSayWhatWhoAndWhy) {
   };
   const Error denied = failure(403, "AccessDenied");
   EXPECT_EQ(denied.kind(), ErrorKind::kPermissionDenied);
-  EXPECT_EQ(denied.message(),
-            "reading s3://bucket/data/k: GET " + server.url() +
-                "/bucket/data/k was answered with status 403 AccessDenied (As S3 says.); check what these "
-                "credentials may do; signed by AKID from the environment");
+  EXPECT_EQ(
+      denied.message(),
+      "reading s3://bucket/data/k: GET " + server.url() +
+          "/bucket/data/k was answered with status 403 AccessDenied (As S3 says.); check the permissions "
+          "of these credentials; signed by AKID from the environment");
   EXPECT_THAT(failure(403, "SignatureDoesNotMatch").message(),
               HasSubstr("check the secret key and the region"));
   EXPECT_THAT(failure(403, "InvalidAccessKeyId").message(), HasSubstr("does not know that key"));
@@ -105,7 +106,7 @@ TEST_F(S3StoreTest, MovesToTheBucketsRegion) {
 }
 
 TEST_F(S3StoreTest, TwoThatAreToldTheRegionAtOnceBothGoOn) {
-  const auto client = S3Client::make(world_.surroundings(),
+  const auto client = S3Client::make(world_.dependencies(),
                                      {.endpoint = "http://127.0.0.1:1",
                                       .region = "us-east-1",
                                       .bucket = "bucket",
@@ -118,8 +119,8 @@ TEST_F(S3StoreTest, TwoThatAreToldTheRegionAtOnceBothGoOn) {
   ASSERT_TRUE(client->request(call, {}, one, {}));
   ASSERT_TRUE(client->request(call, {}, other, {}));
   const std::string body = refusal("AuthorizationHeaderMalformed", "Wrong.", "<Region>eu-west-1</Region>");
-  EXPECT_TRUE(client->judge(call, one, 400, {}, body).is_answered_anew);
-  EXPECT_TRUE(client->judge(call, other, 400, {}, body).is_answered_anew);
+  EXPECT_TRUE(client->judge(call, one, 400, {}, body).retries_at_once);
+  EXPECT_TRUE(client->judge(call, other, 400, {}, body).retries_at_once);
 }
 
 TEST_F(S3StoreTest, ARegionThatIsNeverRightIsAnError) {
@@ -152,9 +153,8 @@ TEST_F(S3StoreTest, EndedCredentialsThatStayAreAnErrorWithTheirSource) {
   const auto got = get(*s3(server));
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().kind(), ErrorKind::kPermissionDenied);
-  EXPECT_THAT(
-      got.error().message(),
-      HasSubstr("these credentials have ended: have them renewed; signed by AKID from the environment"));
+  EXPECT_THAT(got.error().message(),
+              HasSubstr("these credentials have expired: renew them; signed by AKID from the environment"));
   EXPECT_EQ(server.requests().size(), 2u);
 }
 
@@ -286,7 +286,8 @@ TEST_F(S3StoreTest, AListOfWhatIsElsewhereIsAnError) {
     return reply(
         200, "<ListBucketResult><Contents><Key>secret/a</Key><Size>1</Size></Contents></ListBucketResult>");
   });
-  EXPECT_THAT(list_all(*s3(server), "").error().message(), HasSubstr("gave 'secret/a', which is elsewhere"));
+  EXPECT_THAT(list_all(*s3(server), "").error().message(),
+              HasSubstr("gave 'secret/a', which is outside of the prefix"));
 }
 
 TEST_F(S3StoreTest, AListThatDoesNotEndIsAnError) {

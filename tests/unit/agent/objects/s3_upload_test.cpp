@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "agent/src/objects/s3/checksum_text.h"
+#include "agent/src/objects/s3/protocol/checksum_text.h"
 #include "agent/src/objects/sources.h"
 #include "base/core/crc32c.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
@@ -204,9 +204,10 @@ TEST_F(S3UploadTest, AnotherChecksumThanWasSentIsAnError) {
   });
   const auto uploaded = upload(server);
   ASSERT_FALSE(uploaded);
-  EXPECT_EQ(uploaded.error().message(),
-            "s3://bucket/data/k has the checksum 'AAAAAA==' in the store, sent was '" + checksum_text(crc_) +
-                "'; remove it");
+  EXPECT_EQ(
+      uploaded.error().message(),
+      "s3://bucket/data/k has the checksum 'AAAAAA==' in the store, but the bytes that were sent have '" +
+          checksum_text(crc_) + "'; remove it");
 }
 
 TEST_F(S3UploadTest, APartThatTheStoreGotWrongIsSentAgain) {
@@ -335,7 +336,7 @@ TEST_F(S3UploadTest, NeverAbortsWhatIsElsewhere) {
   });
   page = "<Upload><Key>datax</Key><UploadId>u</UploadId><Initiated>2020-01-01T00:00:00Z</Initiated></Upload>";
   EXPECT_THAT(s3(server)->abort_stale_uploads("", {}).error().message(),
-              HasSubstr("'datax', which is elsewhere"));
+              HasSubstr("'datax', which is outside of the prefix"));
   page = "<IsTruncated>true</IsTruncated><NextKeyMarker>data/a</NextKeyMarker>";
   EXPECT_THAT(s3(server)->abort_stale_uploads("", {}).error().message(), HasSubstr("does not end"));
   EXPECT_FALSE(s3(server)->abort_stale_uploads("../", {}));

@@ -1,12 +1,12 @@
 // Signatures against what AWS publishes: the examples of the S3 documentation ("Authenticating Requests:
 // Using the Authorization Header") and cases of its aws-sig-v4-test-suite. None of them was computed here.
-#include "agent/src/objects/s3/sigv4.h"
+#include "agent/src/objects/s3/protocol/sigv4.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "agent/src/objects/percent.h"
-#include "agent/src/objects/s3/sha256.h"
+#include "agent/src/objects/s3/protocol/sha256.h"
 
 namespace ratoon::objects::sigv4_test {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/src/objects/remote/surroundings.h"
+#include "agent/src/objects/remote/http_dependencies.h"
 
 namespace ratoon::objects::test {
 
@@ -17,7 +17,7 @@ struct TestWorld {
   std::map<std::string, std::string> environment{};
   std::vector<Duration> pauses{};
 
-  Surroundings surroundings() {
+  HttpDependencies dependencies() {
     return {.transport = http::make_transport(),
             .clock = clock,
             .environment = [this](const std::string& name) -> std::optional<std::string> {

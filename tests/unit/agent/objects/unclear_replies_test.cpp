@@ -1,7 +1,7 @@
 // Servers and proxies that say too little of an object, or what cannot be: nothing is learned from them,
 // least of all that the object is damaged.
-#include "agent/src/checkpoint/inventory.h"
-#include "agent/src/checkpoint/tiers/store_disk.h"
+#include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/checkpoint/tiers/stores/object_store_disk.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
 
 namespace ratoon::objects::unclear_replies_test {
@@ -47,7 +47,7 @@ TEST_F(UnclearReplies, ALengthThatNothingTellsIsUnknown) {
       const auto found = store->head("k");
       ASSERT_FALSE(found);
       EXPECT_EQ(found.error().kind(), ErrorKind::kUnavailable);
-      EXPECT_THAT(found.error().message(), HasSubstr("says nothing of the size"));
+      EXPECT_THAT(found.error().message(), HasSubstr("does not state the object's size"));
     }
   }
 }
@@ -58,7 +58,7 @@ TEST_F(UnclearReplies, AreNoDamageOfACheckpoint) {
       return ScriptedReply{.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"};
     return reply(206, "x", "Content-Range: bytes 7-7/100\r\n");  // it was asked for the first byte
   });
-  const checkpoint::StoreDisk disk(s3(server));
+  const checkpoint::ObjectStoreDisk disk(s3(server));
   const auto manifest = checkpoint::read_manifest(disk, {.attempt = Attempt(1), .step = Step(10)});
   ASSERT_FALSE(manifest);
   EXPECT_EQ(manifest.error().kind(), ErrorKind::kUnavailable);
@@ -78,11 +78,11 @@ TEST_F(UnclearReplies, APageInPlaceOfAnObjectSaysNothingOfIt) {
     is_page_for_head = is_first;
     for (const int one : {200, 206, 403, 404}) {
       status = one;
-      const checkpoint::StoreDisk disk(s3(server));
+      const checkpoint::ObjectStoreDisk disk(s3(server));
       const auto manifest = checkpoint::read_manifest(disk, {.attempt = Attempt(1), .step = Step(10)});
       ASSERT_FALSE(manifest) << status;
       EXPECT_EQ(manifest.error().kind(), ErrorKind::kUnavailable) << manifest.error().message();
-      EXPECT_THAT(manifest.error().message(), HasSubstr("see which proxy or sign-in page is in between"));
+      EXPECT_THAT(manifest.error().message(), HasSubstr("check for a proxy or sign-in page in between"));
     }
   }
 }

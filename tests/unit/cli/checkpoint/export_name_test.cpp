@@ -1,4 +1,4 @@
-#include "cli/checkpoint/export_name.h"
+#include "cli/checkpoint/commands/export_name.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "agent/src/checkpoint/disk/durable.h"
-#include "agent/src/checkpoint/pins.h"
+#include "agent/src/checkpoint/retention/pins.h"
 #include "tests/support/crash/observed_disk.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "agent/src/checkpoint/removal.h"
+#include "agent/src/checkpoint/retention/removal.h"
 #include "tests/support/crash/observed_disk.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
@@ -74,11 +74,12 @@ TEST_P(PinsTest, WhatIsBadOrMissingIsRefusedAsEverywhere) {
   for (const std::uint64_t step : {10, 20, 30}) commit_plain(id(1, step));
   ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
   std::filesystem::remove(pack(id(1, 30), 0));
-  for (const Wish& wish : {Wish{.step = 10}, Wish{.step = 30}, Wish{.step = 7}}) {
-    const auto refused = make_pin(*disk_, wish, "x");
+  for (const CheckpointSelection& selection :
+       {CheckpointSelection{.step = 10}, CheckpointSelection{.step = 30}, CheckpointSelection{.step = 7}}) {
+    const auto refused = make_pin(*disk_, selection, "x");
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().message(), choose(survey(), wish).error().message());
-    EXPECT_EQ(code_of(refused.error()), *wish.step == 7 ? 82 : 83);
+    EXPECT_EQ(refused.error().message(), choose(survey(), selection).error().message());
+    EXPECT_EQ(code_of(refused.error()), *selection.step == 7 ? 82 : 83);
   }
   EXPECT_THAT(pins(), IsEmpty());
 }
@@ -143,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Places, PinsTest, testing::Values(Seen::kAsFolder, Seen
                            return place.param == Seen::kAsStore ? "Store" : "Folder";
                          });
 
-TEST(ChoosePin, WithoutAWishThereMustBeOne) {
+TEST(ChoosePin, WithoutASelectionThereMustBeOne) {
   const std::vector<Pin> several = {{id(2, 10), "a"}, {id(1, 20), "b"}, {id(1, 10), "c"}};
   EXPECT_EQ(choose_pin({several[1]}, {})->why, "b");
   EXPECT_EQ(choose_pin(several, {.step = 20})->why, "b");
@@ -151,7 +152,7 @@ TEST(ChoosePin, WithoutAWishThereMustBeOne) {
   EXPECT_EQ(choose_pin(several, {.step = 10, .attempt = 1})->why, "c");
   const struct {
     std::vector<Pin> pins;
-    Wish wish;
+    CheckpointSelection selection;
     std::string said;
   } refused[] = {
       {{}, {}, "nothing is pinned here"},
@@ -167,7 +168,7 @@ TEST(ChoosePin, WithoutAWishThereMustBeOne) {
        {.step = 7},
        "no such checkpoint is pinned; pinned are: step 10 of attempt 2, step 20 of attempt 1"}};
   for (const auto& c : refused) {
-    const auto pin = choose_pin(c.pins, c.wish);
+    const auto pin = choose_pin(c.pins, c.selection);
     ASSERT_FALSE(pin) << c.said;
     EXPECT_EQ(pin.error().message(), c.said);
     EXPECT_EQ(code_of(pin.error()), 82);

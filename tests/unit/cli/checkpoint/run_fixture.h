@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/run_store.h"
-#include "agent/src/checkpoint/tiers/store_disk.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/tiers/stores/object_store_disk.h"
 #include "base/contract/exit_code.h"
 #include "cli/checkpoint/run_folder.h"
 #include "cli/checkpoint/survey.h"
@@ -76,7 +76,7 @@ class RunFixture : public testing::Test {
   }
   // The same run by way of a store, whose files are opened anew for each read.
   std::unique_ptr<checkpoint::Disk> as_store() {
-    return std::make_unique<checkpoint::StoreDisk>(*objects::open_store("file://" + run_.string(), {}));
+    return std::make_unique<checkpoint::ObjectStoreDisk>(*objects::open_store("file://" + run_.string(), {}));
   }
   Survey survey() { return take_survey(*disk_).value(); }
   std::filesystem::path pack(const checkpoint::CheckpointId& which, std::uint32_t rank) {

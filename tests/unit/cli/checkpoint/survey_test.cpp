@@ -4,8 +4,8 @@
 
 #include <gmock/gmock.h>
 
-#include "agent/src/checkpoint/removal.h"
-#include "agent/src/checkpoint/rollback_files.h"
+#include "agent/src/checkpoint/commit/rollback_files.h"
+#include "agent/src/checkpoint/retention/removal.h"
 #include "cli/checkpoint/verify.h"
 #include "tests/support/crash/observed_disk.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
@@ -24,9 +24,9 @@ class SurveyTest : public RunFixture {
       found.push_back(shown(one.id) + ": " + std::string(name_of(one.standing)));
     return found;
   }
-  Verified verify(const Wish& wish) {
+  VerifyResult verify(const CheckpointSelection& selection) {
     const Survey now = survey();
-    return verify_checkpoint(*disk_, **choose(now, wish),
+    return verify_checkpoint(*disk_, **choose(now, selection),
                              [&](std::uint64_t bytes) { verified_bytes_ += bytes; });
   }
   std::uint64_t verified_bytes_ = 0;
@@ -54,7 +54,7 @@ TEST_F(SurveyTest, NewestFirstWithWhatIsBadAndWhatWasNeverCommitted) {
   EXPECT_GT(now.uncommitted[0].size_bytes, 40u);
 }
 
-TEST_F(SurveyTest, TheNewestThatFitsTheWishIsChosen) {
+TEST_F(SurveyTest, TheNewestThatMatchesTheSelectionIsChosen) {
   commit_plain(id(1, 10));
   commit_plain(id(1, 20));
   commit_plain(id(2, 10));
@@ -80,19 +80,19 @@ TEST_F(SurveyTest, NothingAndOnlyBadOnesAreToldApart) {
 
 TEST_F(SurveyTest, EveryByteIsVerified) {
   commit_plain(id(1, 10), 100'000);
-  EXPECT_EQ(verify({}).verdict, Verdict::kGood);
+  EXPECT_EQ(verify({}).verdict, VerifyOutcome::kGood);
   EXPECT_EQ(verified_bytes_, survey().checkpoints[0].size_bytes);
   for (const std::size_t from_end : {0u, 50'000u, 99'999u, 100'100u}) {
     flip(pack(id(1, 10), 1), from_end);
-    const Verified bad = verify({});
-    EXPECT_EQ(bad.verdict, Verdict::kBad) << from_end;
+    const VerifyResult bad = verify({});
+    EXPECT_EQ(bad.verdict, VerifyOutcome::kBad) << from_end;
     EXPECT_THAT(bad.why, HasSubstr("r0001.safetensors"));
     flip(pack(id(1, 10), 1), from_end);
   }
   const Survey before = survey();
   std::filesystem::remove(pack(id(1, 10), 0));
-  const Verified bad = verify_checkpoint(*disk_, before.checkpoints[0], [](std::uint64_t) {});
-  EXPECT_EQ(bad.verdict, Verdict::kBad);
+  const VerifyResult bad = verify_checkpoint(*disk_, before.checkpoints[0], [](std::uint64_t) {});
+  EXPECT_EQ(bad.verdict, VerifyOutcome::kBad);
   EXPECT_THAT(bad.why, HasSubstr("is not there, and a manifest names it"));
 }
 
@@ -107,8 +107,8 @@ TEST_F(SurveyTest, AManifestOfPacksOfTwoJobsIsBadAndSaysWhoseTheyAre) {
     mixed.packs.back().owner = rank == 0 ? "6f1c" : "77aa";
   }
   test::write_text(run_ / checkpoint::manifest_path(id(1, 10)), checkpoint::encode_manifest(mixed));
-  const Verified bad = verify_checkpoint(*disk_, survey().checkpoints.at(0), [](std::uint64_t) {});
-  EXPECT_EQ(bad.verdict, Verdict::kBad);
+  const VerifyResult bad = verify_checkpoint(*disk_, survey().checkpoints.at(0), [](std::uint64_t) {});
+  EXPECT_EQ(bad.verdict, VerifyOutcome::kBad);
   EXPECT_THAT(bad.why, testing::HasSubstr("that of rank 0 was written by 6f1c and that of rank 1 by 77aa"));
 }
 
@@ -156,7 +156,7 @@ TEST_F(SurveyTest, WhatIsSetAsideBetweenTwoListsIsShownOnce) {
   const auto now = take_survey(disk);
   ASSERT_TRUE(now);
   ASSERT_EQ(now->checkpoints.size(), 2u);
-  EXPECT_EQ(now->checkpoints[1].standing, Standing::kSetAside);
+  EXPECT_EQ(now->checkpoints[1].standing, CheckpointState::kSetAside);
   EXPECT_EQ(now->checkpoints[1].why, "a flipped bit");
   EXPECT_THAT(now->uncommitted, testing::IsEmpty());
 }
@@ -173,7 +173,7 @@ TEST_F(SurveyTest, WhatItsRunRetiresMeanwhileIsNotBad) {
   const Survey before = survey();
   ASSERT_TRUE(checkpoint::remove_checkpoint(*disk_, id(1, 10)));
   EXPECT_EQ(verify_checkpoint(*disk_, before.checkpoints[0], [](std::uint64_t) {}).verdict,
-            Verdict::kRetired);
+            VerifyOutcome::kRetired);
 }
 
 // What was open stays readable in a folder; in a store it is gone.
@@ -186,7 +186,7 @@ TEST_F(SurveyTest, WhatItsRunRetiresWhileItIsReadIsNotBad) {
     ++pieces;
     ASSERT_TRUE(checkpoint::remove_checkpoint(*disk_, id(1, 10)));
   };
-  EXPECT_EQ(verify_checkpoint(*store, before.checkpoints[0], retire).verdict, Verdict::kRetired);
+  EXPECT_EQ(verify_checkpoint(*store, before.checkpoints[0], retire).verdict, VerifyOutcome::kRetired);
   EXPECT_EQ(pieces, 1u);
 }
 
@@ -195,21 +195,21 @@ TEST_F(SurveyTest, APackThatIsTakenAwayWhileItIsReadIsBad) {
   const auto store = as_store();
   const Survey before = take_survey(*store).value();
   const auto take = [&](std::uint64_t) { std::filesystem::remove(pack(id(1, 10), 0)); };
-  EXPECT_EQ(verify_checkpoint(*store, before.checkpoints[0], take).verdict, Verdict::kBad);
+  EXPECT_EQ(verify_checkpoint(*store, before.checkpoints[0], take).verdict, VerifyOutcome::kBad);
 }
 
 TEST(ExitCode, SaysWhatAScriptNeedsToKnow) {
-  using enum Verdict;
+  using enum VerifyOutcome;
   const struct {
-    std::vector<Verdict> verdicts;
+    std::vector<VerifyOutcome> verdicts;
     int code;
   } cases[] = {{{kGood, kGood}, 0}, {{kGood, kSetAside}, 0},   {{kGood, kRetired}, 0},
                {{kGood, kBad}, 1},  {{kUnreadable, kGood}, 1}, {{kBad, kSetAside}, 83},
                {{kSetAside}, 83},   {{kBad, kUnreadable}, 84}, {{}, 82},
                {{kRetired}, 82}};
   for (const auto& c : cases) {
-    std::vector<Verified> verified;
-    for (const Verdict verdict : c.verdicts) verified.push_back({.verdict = verdict});
+    std::vector<VerifyResult> verified;
+    for (const VerifyOutcome verdict : c.verdicts) verified.push_back({.verdict = verdict});
     EXPECT_EQ(exit_code_of(verified), c.code);
   }
 }

@@ -5,7 +5,7 @@
 #include "agent/src/checkpoint/interop/pt_reader.h"
 #include "agent/src/checkpoint/interop/pt_writer.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
-#include "agent/src/checkpoint/removal.h"
+#include "agent/src/checkpoint/retention/removal.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
 namespace ratoon::cli::tensor_stream_test {

@@ -1,9 +1,8 @@
-#include "cli/text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/progress.h"
+#include "cli/text/progress.h"
+#include "cli/text/text_format.h"
 
 namespace ratoon::cli::text_test {
 namespace {

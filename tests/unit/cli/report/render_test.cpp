@@ -1,4 +1,4 @@
-#include "cli/report/render.h"
+#include "cli/report/page/render.h"
 
 #include <cmath>
 
@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/report/axis.h"
-#include "cli/report/html.h"
+#include "cli/report/page/axis.h"
+#include "cli/report/page/html.h"
 
 namespace ratoon::cli::render_test {
 namespace {
@@ -21,38 +21,39 @@ constexpr const char* kHostile = "\"><script>alert(1)</script><img src=x onerror
 // Every text that a run's files can say.
 RunFacts hostile_run() {
   RunFacts facts{.name = kHostile, .folder = kHostile, .complaints = {kHostile}};
-  Event run{.kind = "run", .at = WallTime{from_seconds(100)}};
-  Event member{.kind = "member",
-               .at = WallTime{from_seconds(101)},
-               .member = kHostile,
-               .role = kHostile,
-               .node = kHostile,
-               .state = "running"};
-  Event world{.kind = "world", .at = WallTime{from_seconds(102)}, .attempt = 1};
-  Event gone = member;
+  RunEvent run{.kind = "run", .at = WallTime{from_seconds(100)}};
+  RunEvent member{.kind = "member",
+                  .at = WallTime{from_seconds(101)},
+                  .member = kHostile,
+                  .role = kHostile,
+                  .node = kHostile,
+                  .state = "running"};
+  RunEvent world{.kind = "world", .at = WallTime{from_seconds(102)}, .attempt = 1};
+  RunEvent gone = member;
   gone.at = WallTime{from_seconds(105)};
   gone.state = "failed";
-  Event news{.kind = "news",
-             .at = WallTime{from_seconds(105)},
-             .reason = "MemberLost",
-             .message = std::string(kHostile) + ": ended"};
-  Event recovery{.kind = "recovery", .at = WallTime{from_seconds(106)}};
+  RunEvent news{.kind = "news",
+                .at = WallTime{from_seconds(105)},
+                .reason = "MemberLost",
+                .message = std::string(kHostile) + ": ended"};
+  RunEvent recovery{.kind = "recovery", .at = WallTime{from_seconds(106)}};
   recovery.disruption = api::Disruption{.member = kHostile, .node = kHostile, .reason = kHostile};
-  Event end{.kind = "end", .at = WallTime{from_seconds(110)}, .phase = "Failed", .message = kHostile};
+  RunEvent end{.kind = "end", .at = WallTime{from_seconds(110)}, .phase = "Failed", .message = kHostile};
   facts.events = {run, member, world, gone, news, recovery, end};
-  facts.past.steps = {{.at = 103, .attempt = 1, .step = 1}, {.at = 104, .attempt = 1, .step = 2}};
-  facts.past.values[kHostile] = facts.past.steps;
-  facts.past.ledger = {{kHostile, 5}, {"useful", 1}};
+  facts.history.steps = {{.at = 103, .attempt = 1, .step = 1}, {.at = 104, .attempt = 1, .step = 2}};
+  facts.history.values[kHostile] = facts.history.steps;
+  facts.history.ledger = {{kHostile, 5}, {"useful", 1}};
   facts.checkpoints = {{.state = kHostile, .why = kHostile, .digest = kHostile, .tiers = {kHostile}}};
   facts.samples = {{.stream = kHostile, .digest = kHostile}};
-  facts.status.emplace().last_failure = api::Failure{.member = kHostile,
-                                                     .node = kHostile,
-                                                     .time = WallTime{from_seconds(105)},
-                                                     .reason = kHostile,
-                                                     .exit_code = 7,
-                                                     .signal = {},
-                                                     .exception = kHostile,
-                                                     .last_lines = std::string(kHostile) + "\n" + kHostile};
+  facts.status.emplace().last_failure =
+      api::MemberFailure{.member = kHostile,
+                         .node = kHostile,
+                         .time = WallTime{from_seconds(105)},
+                         .reason = kHostile,
+                         .exit_code = 7,
+                         .signal = {},
+                         .exception = kHostile,
+                         .last_lines = std::string(kHostile) + "\n" + kHostile};
   return facts;
 }
 
@@ -72,7 +73,7 @@ TEST(RenderTest, ThePageLoadsNothing) {
 
 TEST(RenderTest, AnEmptyRunIsAPage) {
   const std::string page = render_page(make_report({.name = "empty"}));
-  EXPECT_THAT(page, AllOf(HasSubstr("Nothing of this run has a time yet."), HasSubstr("</html>")));
+  EXPECT_THAT(page, AllOf(HasSubstr("No time of this run is known yet."), HasSubstr("</html>")));
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }
 
@@ -80,7 +81,7 @@ TEST(RenderTest, AMillionRowsWithLossesAreTwoMegabytesAtMost) {
   RunFacts facts{.name = "long"};
   constexpr int kRows = 1'000'000;
   constexpr int kPerAttempt = 1000;
-  Event run{.kind = "run", .at = WallTime{from_seconds(1000)}};
+  RunEvent run{.kind = "run", .at = WallTime{from_seconds(1000)}};
   facts.events.push_back(run);
   for (std::uint64_t index = 0; index < 200; ++index)
     facts.events.push_back({.kind = "member",
@@ -92,16 +93,16 @@ TEST(RenderTest, AMillionRowsWithLossesAreTwoMegabytesAtMost) {
                             .state = "running"});
   for (int i = 0; i < kRows; ++i) {
     const auto attempt = static_cast<std::uint64_t>(i / kPerAttempt + 1);
-    const PastRow row{.at = 1000 + i * 0.04,
-                      .attempt = attempt,
-                      .step = static_cast<std::uint64_t>(i) - (attempt - 1) * 10,
-                      .value = 1 + std::sin(i * 0.7),
-                      .is_kept = i % kPerAttempt < 990};
-    facts.past.steps.push_back(row);
-    facts.past.values["loss"].push_back(row);
+    const HistoryRow row{.at = 1000 + i * 0.04,
+                         .attempt = attempt,
+                         .step = static_cast<std::uint64_t>(i) - (attempt - 1) * 10,
+                         .value = 1 + std::sin(i * 0.7),
+                         .is_kept = i % kPerAttempt < 990};
+    facts.history.steps.push_back(row);
+    facts.history.values["loss"].push_back(row);
     if (i % kPerAttempt != 0) continue;
     facts.events.push_back({.kind = "world", .at = WallTime{from_seconds(row.at)}, .attempt = attempt});
-    Event recovery{.kind = "recovery", .at = WallTime{from_seconds(row.at)}};
+    RunEvent recovery{.kind = "recovery", .at = WallTime{from_seconds(row.at)}};
     recovery.disruption = api::Disruption{.member = "worker-1", .lost_steps = 10};
     facts.events.push_back(recovery);
   }
@@ -130,10 +131,10 @@ TEST(RenderTest, JsonHasWhatThePageSays) {
 }
 
 TEST(RenderTest, CsvQuotesNamesAndKeepsEveryBit) {
-  Past past;
-  past.values["a \"b\", c"] = {{.at = 1.5, .attempt = 2, .step = 3, .value = 0.1, .is_kept = true}};
-  past.values["n"] = {{.value = -INFINITY}};
-  EXPECT_EQ(past_csv(past),
+  AttemptHistory history;
+  history.values["a \"b\", c"] = {{.at = 1.5, .attempt = 2, .step = 3, .value = 0.1, .is_kept = true}};
+  history.values["n"] = {{.value = -INFINITY}};
+  EXPECT_EQ(history_csv(history),
             "time,attempt,step,kept,name,value\r\n"
             "1970-01-01T00:00:01.500Z,2,3,1,\"a \"\"b\"\", c\",0.1\r\n"
             "1970-01-01T00:00:00.000Z,0,0,0,n,-Infinity\r\n");

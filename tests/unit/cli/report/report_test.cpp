@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/report/thin.h"
+#include "cli/report/downsample.h"
 
 namespace ratoon::cli::report_test {
 namespace {
@@ -19,12 +19,12 @@ using testing::IsEmpty;
 
 constexpr double kBegan = 1'700'000'000;
 
-Event event(double at, const std::string& kind) {
+RunEvent event(double at, const std::string& kind) {
   return {.kind = kind, .at = WallTime{from_seconds(kBegan + at)}};
 }
 
-Event member(double at, const std::string& name, std::uint64_t index, const std::string& state) {
-  Event e = event(at, "member");
+RunEvent member(double at, const std::string& name, std::uint64_t index, const std::string& state) {
+  RunEvent e = event(at, "member");
   e.member = name;
   e.role = "worker";
   e.index = index;
@@ -33,20 +33,20 @@ Event member(double at, const std::string& name, std::uint64_t index, const std:
   return e;
 }
 
-Event news(double at, const std::string& reason, const std::string& message) {
-  Event e = event(at, "news");
+RunEvent news(double at, const std::string& reason, const std::string& message) {
+  RunEvent e = event(at, "news");
   e.reason = reason;
   e.message = message;
   return e;
 }
 
-Event world(double at, std::uint64_t attempt) {
-  Event e = event(at, "world");
+RunEvent world(double at, std::uint64_t attempt) {
+  RunEvent e = event(at, "world");
   e.attempt = attempt;
   return e;
 }
 
-PastRow row(double at, std::uint64_t attempt, std::uint64_t step, double value, bool is_kept = true) {
+HistoryRow row(double at, std::uint64_t attempt, std::uint64_t step, double value, bool is_kept = true) {
   return {.at = kBegan + at, .attempt = attempt, .step = step, .value = value, .is_kept = is_kept};
 }
 
@@ -62,7 +62,7 @@ RunFacts run_with_a_loss() {
                   event(10, "apart"),
                   member(11, "w-1-i1", 1, "running")};
   facts.events.push_back(world(12, 2));
-  Event recovery = event(13, "recovery");
+  RunEvent recovery = event(13, "recovery");
   recovery.disruption = api::Disruption{.member = "w-1-i0",
                                         .node = "node-1",
                                         .reason = "ended by signal 9",
@@ -70,15 +70,16 @@ RunFacts run_with_a_loss() {
                                         .lost_steps = 2,
                                         .phases = {.detect_seconds = 1, .load_seconds = 2}};
   facts.events.push_back(recovery);
-  Event end = event(20, "end");
+  RunEvent end = event(20, "end");
   end.phase = "Succeeded";
   facts.events.push_back(end);
   for (int i = 1; i <= 6; ++i)
-    facts.past.steps.push_back(row(3 + i, 1, static_cast<std::uint64_t>(i), 0, i <= 4));
-  for (int i = 5; i <= 10; ++i) facts.past.steps.push_back(row(9 + i, 2, static_cast<std::uint64_t>(i), 0));
-  for (PastRow one : facts.past.steps) {
+    facts.history.steps.push_back(row(3 + i, 1, static_cast<std::uint64_t>(i), 0, i <= 4));
+  for (int i = 5; i <= 10; ++i)
+    facts.history.steps.push_back(row(9 + i, 2, static_cast<std::uint64_t>(i), 0));
+  for (HistoryRow one : facts.history.steps) {
     one.value = 1.0 / static_cast<double>(one.step);
-    facts.past.values["loss"].push_back(one);
+    facts.history.values["loss"].push_back(one);
   }
   return facts;
 }
@@ -114,19 +115,19 @@ TEST(ReportTest, TheEndOfARunIsARestartOnlyWhereItFailed) {
 
 TEST(ReportTest, TheTimeThatSavesHeldTrainingUpWasNotUseful) {
   RunFacts facts = run_with_a_loss();
-  facts.past.saves = {row(6, 1, 2, 0.5), row(17, 2, 8, 1.5)};
+  facts.history.saves = {row(6, 1, 2, 0.5), row(17, 2, 8, 1.5)};
   const Report report = make_report(facts);
   EXPECT_NEAR(spent(report, "save_stall"), 2, 1e-6);
   EXPECT_NEAR(spent(report, "useful"), 9, 1e-6);
 }
 
-TEST(ReportTest, AMemberHasALaneWithTheGapInWhichItWasNot) {
+TEST(ReportTest, AMemberHasARowWithTheGapInWhichItWasNot) {
   const Report report = make_report(run_with_a_loss());
-  ASSERT_EQ(report.lanes.size(), 3u);
-  EXPECT_EQ(report.lanes[2].name, "worker 1");
+  ASSERT_EQ(report.rows.size(), 3u);
+  EXPECT_EQ(report.rows[2].name, "worker 1");
   std::vector<std::string> parts;
-  std::vector<Bar> absences;
-  for (const Bar& bar : report.lanes[2].bars) {
+  std::vector<TimelineBar> absences;
+  for (const TimelineBar& bar : report.rows[2].bars) {
     if (parts.empty() || parts.back() != bar.part) parts.push_back(bar.part);
     if (bar.part == "absent") absences.push_back(bar);
   }
@@ -135,7 +136,7 @@ TEST(ReportTest, AMemberHasALaneWithTheGapInWhichItWasNot) {
   ASSERT_EQ(absences.size(), 2u);
   EXPECT_NEAR(absences[1].begin, 10, 1e-6);
   EXPECT_NEAR(absences[1].end, 11, 1e-6);
-  EXPECT_EQ(report.lanes[0].bars.back().end, 20);
+  EXPECT_EQ(report.rows[0].bars.back().end, 20);
 }
 
 TEST(ReportTest, WhatWasMadeAgainIsALineOfItsOwn) {
@@ -143,7 +144,7 @@ TEST(ReportTest, WhatWasMadeAgainIsALineOfItsOwn) {
   EXPECT_EQ(report.steps_made_again, 2u);
   ASSERT_EQ(report.curves.size(), 1u);
   std::size_t undone = 0;
-  for (const Line& line : report.curves[0].lines) {
+  for (const CurveLine& line : report.curves[0].lines) {
     if (line.is_kept) continue;
     undone += line.points.size();
     EXPECT_EQ(line.attempt, 1u);
@@ -163,7 +164,7 @@ TEST(ReportTest, LossesAndRecoveries) {
 
 TEST(ReportTest, TheMedianOfTwoIsBetweenThem) {
   RunFacts facts = run_with_a_loss();
-  Event other = facts.events[9];
+  RunEvent other = facts.events[9];
   ASSERT_EQ(other.kind, "recovery");
   other.disruption->phases.load_seconds += 4;
   facts.events.push_back(other);
@@ -172,7 +173,7 @@ TEST(ReportTest, TheMedianOfTwoIsBetweenThem) {
 
 TEST(ReportTest, ARunThatWasStoppedIsNotSaidToTrain) {
   RunFacts facts = run_with_a_loss();
-  Event end = event(20, "end");
+  RunEvent end = event(20, "end");
   end.phase = "Running";
   end.message = "attempt 2 trains with 2 processes from step 4";
   facts.events.push_back(end);
@@ -212,7 +213,7 @@ TEST(ReportTest, OfManyLossesAllAreCounted) {
 
 TEST(ReportTest, OfManyRecoveriesTheLongestStayInTime) {
   RunFacts facts = run_with_a_loss();
-  Event one = facts.events[9];
+  RunEvent one = facts.events[9];
   ASSERT_EQ(one.kind, "recovery");
   for (int i = 0; i < 100; ++i) {
     one.disruption->phases.load_seconds = i;
@@ -229,7 +230,7 @@ TEST(ReportTest, OfManyRecoveriesTheLongestStayInTime) {
 TEST(ReportTest, AnEmptyRunIsSaidToBeOne) {
   const Report report = make_report({.name = "empty"});
   EXPECT_EQ(report.length, 0);
-  EXPECT_THAT(report.lanes, IsEmpty());
+  EXPECT_THAT(report.rows, IsEmpty());
   EXPECT_THAT(report.remarks, Contains(HasSubstr("no events.jsonl")));
 }
 
@@ -237,7 +238,7 @@ TEST(ReportTest, ARunWithoutEventsHasWorldsFromItsHistory) {
   RunFacts facts = run_with_a_loss();
   facts.events.clear();
   const Report report = make_report(facts);
-  ASSERT_EQ(report.lanes.size(), 1u);
+  ASSERT_EQ(report.rows.size(), 1u);
   EXPECT_NEAR(spent(report, "restarting"), 5, 1e-6);  // from the last step of attempt 1 to the first of 2
   EXPECT_EQ(report.losses.size(), 1u);
   EXPECT_EQ(report.standing, "");
@@ -245,15 +246,15 @@ TEST(ReportTest, ARunWithoutEventsHasWorldsFromItsHistory) {
 
 TEST(ReportTest, OfATrainerThatReportsNothingTheLedgerTellsOfAttemptsAndLosses) {
   RunFacts facts{.name = "quiet", .folder = "runs/quiet"};
-  facts.past.attempts = {1, 2, 3};  // the third has saved nothing yet
-  facts.past.ledgers = {row(0, 1, 0, 0), row(2, 1, 20, 0), row(6, 2, 10, 0), row(9, 2, 30, 0)};
+  facts.history.attempts = {1, 2, 3};  // the third has saved nothing yet
+  facts.history.ledgers = {row(0, 1, 0, 0), row(2, 1, 20, 0), row(6, 2, 10, 0), row(9, 2, 30, 0)};
   const Report report = make_report(facts);
   EXPECT_EQ(report.attempts, 3u);
   EXPECT_EQ(report.step, 30u);
   EXPECT_EQ(report.length, 9);
   ASSERT_EQ(report.losses.size(), 1u);
   EXPECT_NEAR(report.losses[0].at, 2, 1e-6) << "when attempt 1 was last heard of";
-  ASSERT_EQ(report.lanes.size(), 1u);
+  ASSERT_EQ(report.rows.size(), 1u);
   EXPECT_FALSE(report.rate.empty());
 }
 
@@ -268,7 +269,7 @@ TEST(ReportTest, ARunnerThatWasKilledEndsWithItsLastWordAndTheTimeUntilTheNextIs
 
 TEST(ReportTest, WhatTheLedgerSaysCountsMore) {
   RunFacts facts = run_with_a_loss();
-  facts.past.ledger = {{"hung", 3}, {"newest_step", 700}, {"useful", 1}, {"restarting", 0}};
+  facts.history.ledger = {{"hung", 3}, {"newest_step", 700}, {"useful", 1}, {"restarting", 0}};
   EXPECT_THAT(
       make_report(facts).account,
       ElementsAre(testing::Pair("useful", 1.0), testing::Pair("hung", 3.0), testing::Pair("starting", 4.0)))
@@ -277,12 +278,12 @@ TEST(ReportTest, WhatTheLedgerSaysCountsMore) {
 
 TEST(ReportTest, NumbersThatAreNoneAreCountedAndNotDrawn) {
   RunFacts facts = run_with_a_loss();
-  facts.past.values["loss"][1].value = std::numeric_limits<double>::quiet_NaN();
-  facts.past.values["loss"][2].value = std::numeric_limits<double>::infinity();
+  facts.history.values["loss"][1].value = std::numeric_limits<double>::quiet_NaN();
+  facts.history.values["loss"][2].value = std::numeric_limits<double>::infinity();
   const Report report = make_report(facts);
   EXPECT_EQ(report.curves[0].numbers_left_out, 2u);
-  for (const Line& line : report.curves[0].lines)
-    for (const Point& point : line.points) EXPECT_TRUE(std::isfinite(point.value));
+  for (const CurveLine& line : report.curves[0].lines)
+    for (const CurvePoint& point : line.points) EXPECT_TRUE(std::isfinite(point.value));
 }
 
 TEST(ReportTest, TheLastFailureIsThatOfTheStatusWithItsLastLines) {
@@ -306,24 +307,24 @@ TEST(ReportTest, TheLastFailureIsThatOfTheStatusWithItsLastLines) {
 TEST(ReportTest, TheRateIsOfTheStepsThatWereMade) {
   const Report report = make_report(run_with_a_loss());
   double steps = 0;
-  for (const Point& point : report.rate)
+  for (const CurvePoint& point : report.rate)
     steps += point.value * report.length / static_cast<double>(report.rate.size());
   EXPECT_NEAR(steps, 5 + 5, 1e-6);  // of six moments of each attempt five pauses are known
 }
 
-TEST(ThinTest, NoPeakIsLostAndTheOrderStays) {
-  std::vector<Point> points;
+TEST(DownsampleTest, NoPeakIsLostAndTheOrderStays) {
+  std::vector<CurvePoint> points;
   for (int i = 0; i < 100'000; ++i) points.push_back({i * 0.01, i == 54'321 ? 99.0 : std::sin(i * 0.1)});
-  const auto thinned = thin(points, 1000, 100);
+  const auto thinned = downsample(points, 1000, 100);
   EXPECT_LE(thinned.size(), 202u);
   EXPECT_GE(thinned.size(), 150u);
-  EXPECT_THAT(thinned, Contains(testing::Field(&Point::value, 99.0)));
-  EXPECT_TRUE(std::ranges::is_sorted(thinned, {}, &Point::at));
+  EXPECT_THAT(thinned, Contains(testing::Field(&CurvePoint::value, 99.0)));
+  EXPECT_TRUE(std::ranges::is_sorted(thinned, {}, &CurvePoint::at));
 }
 
-TEST(ThinTest, BarsThatNobodyCouldSeeAreLeftToTheOneBefore) {
+TEST(DownsampleTest, BarsThatNobodyCouldSeeAreLeftToTheOneBefore) {
   const auto thinned =
-      thin({{0, 5, "useful", ""}, {5, 5.01, "restarting", ""}, {5.01, 9, "useful", ""}}, 0.1);
+      downsample({{0, 5, "useful", ""}, {5, 5.01, "restarting", ""}, {5.01, 9, "useful", ""}}, 0.1);
   ASSERT_EQ(thinned.size(), 1u);
   EXPECT_EQ(thinned[0].end, 9);
 }

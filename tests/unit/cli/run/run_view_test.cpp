@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/text.h"
+#include "cli/text/text_format.h"
 
 namespace ratoon::cli::run_view_test {
 namespace {

@@ -59,10 +59,9 @@ TEST(CheckpointPolicy, KeepsAllOrSomeOrNoneThatAStoreHolds) {
             std::nullopt);
   EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", 1000U}})->spec.checkpoint_policy.keep_last, 1000U);
   EXPECT_TRUE(decode_with("checkpointPolicy", {{"keepLast", 0U}, {"stores", {"/mnt/runs"}}}));
-  EXPECT_EQ(
-      decode_with("checkpointPolicy", {{"keepLast", 0U}}).error().message(),
-      "TrainingJob digits: spec.checkpointPolicy.keepLast must be 0 only where there are stores, which keep "
-      "them then, found 0");
+  EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", 0U}}).error().message(),
+            "TrainingJob digits: spec.checkpointPolicy.keepLast must be 0 only together with stores, which "
+            "then keep the checkpoints, found 0");
   for (const json& bad :
        {json(1U), json(1001U), json("all"), json(2.5), json(true), json(std::uint64_t{1} << 32U)})
     EXPECT_FALSE(decode_with("checkpointPolicy", {{"keepLast", bad}, {"stores", {"/mnt/runs"}}})) << bad;
@@ -162,12 +161,12 @@ TEST(Agent, WhoDoesWithoutIsPromisedNothingThatNeedsIt) {
 TEST(ElasticPolicy, HasPlacesUpToTheLargestSize) {
   const auto job = decode_with("elasticPolicy", {{"minReplicas", 1U}, {"maxReplicas", 3U}});
   ASSERT_TRUE(job) << job.error().message();
-  EXPECT_EQ(places_of(job->spec, job->spec.roles[0]), 3U);
+  EXPECT_EQ(members_max_of(job->spec, job->spec.roles[0]), 3U);
   const auto plain = decode_with("elasticPolicy", {{"minReplicas", 1U}});
-  EXPECT_EQ(places_of(plain->spec, plain->spec.roles[0]), 1U) << "numNodes";
+  EXPECT_EQ(members_max_of(plain->spec, plain->spec.roles[0]), 1U) << "numNodes";
   Role own = job->spec.roles[0];
   own.replicas = 2;
-  EXPECT_EQ(places_of(job->spec, own), 2U) << "a number of its own";
+  EXPECT_EQ(members_max_of(job->spec, own), 2U) << "a number of its own";
 
   json document = *job->document;
   document["spec"]["numNodes"] = 4U;
@@ -259,11 +258,11 @@ TEST(LimitsOfARole, AreThoseOfTheTrainersContainer) {
     const json pod = {{"spec", {{"containers", json::array({container})}}}};
     return decode_with("roles", json::array({{{"name", "worker"}, {"template", pod}}}));
   };
-  EXPECT_EQ(decode(json::object())->spec.roles[0].limits, Limits{});
+  EXPECT_EQ(decode(json::object())->spec.roles[0].limits, ResourceLimits{});
   EXPECT_EQ(decode({{"limits", {{"memory", "64Mi"}, {"cpu", "1500m"}}}})->spec.roles[0].limits,
-            (Limits{.memory_bytes = 1U << 26U, .cpu_millis = 1500}));
+            (ResourceLimits{.memory_bytes = 1U << 26U, .cpu_millis = 1500}));
   EXPECT_EQ(decode({{"limits", {{"memory", 1000U}, {"cpu", 0.0001}}}})->spec.roles[0].limits,
-            (Limits{.memory_bytes = 1000, .cpu_millis = 1}));
+            (ResourceLimits{.memory_bytes = 1000, .cpu_millis = 1}));
   const auto refused = decode({{"limits", {{"memory", "64 megabytes"}}}});
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message().find("resources.limits.memory must be a quantity like 512Mi"),

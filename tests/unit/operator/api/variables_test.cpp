@@ -9,7 +9,7 @@ namespace {
 
 // As the kubelet takes them.
 TEST(Variables, AreReplacedWhereTheyAreKnown) {
-  const Environment known = {{"A", "1"}, {"LONG_NAME", "x y"}, {"EMPTY", ""}, {"my.dot-ted", "d"}};
+  const VariableMap known = {{"A", "1"}, {"LONG_NAME", "x y"}, {"EMPTY", ""}, {"my.dot-ted", "d"}};
   const std::pair<const char*, const char*> rows[] = {
       {"", ""},
       {"$(A)", "1"},
@@ -35,17 +35,17 @@ TEST(Variables, AreReplacedWhereTheyAreKnown) {
 }
 
 TEST(Variables, AValueSeesWhatStandsBeforeItAndTheLastOfANameCounts) {
-  const Environment expanded = expand_environment(
+  const VariableMap expanded = expand_environment(
       {{"A", "$(OURS)/a"}, {"B", "$(A)/b"}, {"EARLY", "$(LATE)"}, {"LATE", "1"}, {"A", "$(A)2"}},
       {{"OURS", "o"}});
   EXPECT_EQ(expanded,
-            (Environment{{"A", "o/a2"}, {"B", "o/a/b"}, {"EARLY", "$(LATE)"}, {"LATE", "1"}, {"OURS", "o"}}));
+            (VariableMap{{"A", "o/a2"}, {"B", "o/a/b"}, {"EARLY", "$(LATE)"}, {"LATE", "1"}, {"OURS", "o"}}));
 }
 
 TEST(Variables, AnEscapedTextExpandsToItself) {
   constexpr std::string_view kLetters = "$$$()AB ";
   std::mt19937 random(17);
-  const Environment known = {{"A", "1"}, {"B", "2"}, {"", "3"}, {"AB", "4"}};
+  const VariableMap known = {{"A", "1"}, {"B", "2"}, {"", "3"}, {"AB", "4"}};
   for (int i = 0; i < 20'000; ++i) {
     std::string text;
     for (std::size_t length = random() % 12; length > 0; --length)

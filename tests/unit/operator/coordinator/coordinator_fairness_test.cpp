@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "operator/coordinator/message_budget.h"
+#include "operator/coordinator/message_rate_limiter.h"
 #include "tests/conformance/support/raw_socket.h"
 #include "tests/unit/operator/coordinator/coordinator_over_http.h"
 
@@ -70,7 +70,7 @@ TEST_F(CoordinatorFairness, AMemberThatCallsTooOftenIsAnsweredLater) {
   announce(1, {process(0), process(1)});
   coordinator_.announce(
       test::job_key(), {.attempt = Attempt(1), .current = {process(0), process(1)}, .processes_per_node = 1});
-  const auto limits = MessageLimits{};
+  const auto limits = MessageRateLimits{};
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(limits.burst); ++i)
     ASSERT_EQ(beat(test::beat(process(0), 1, i, i + 1)).status, 200) << i;
   auto held = std::async(std::launch::async, [this] { return beat(test::beat(process(0), 1, 5, 5000)); });
@@ -84,7 +84,7 @@ TEST_F(CoordinatorFairness, AMemberThatCallsTooOftenIsAnsweredLater) {
 // As a faulty member opens them; another one's connection stays.
 TEST_F(CoordinatorFairness, AMemberHasSoManyConnectionsAndNoMore) {
   using http::testing::RawSocket;
-  serve({.strangers_max = 4});
+  serve({.unauthenticated_connections_max = 4});
   coordinator_.announce(
       test::job_key(), {.attempt = Attempt(1), .current = {process(0), process(1)}, .processes_per_node = 1});
   const auto call = [this](RawSocket& socket, std::uint32_t index, std::uint64_t sequence) {
@@ -111,8 +111,8 @@ TEST_F(CoordinatorFairness, AMemberHasSoManyConnectionsAndNoMore) {
   EXPECT_TRUE(is_served(call(other, 1, 2)));
 }
 
-TEST(MessageBudget, IsMadeGoodByTimeAndForgottenWhenItIsWhole) {
-  MessageBudget budget({.burst = 2, .each_second = 1});
+TEST(MessageRateLimiter, IsMadeGoodByTimeAndForgottenWhenItIsWhole) {
+  MessageRateLimiter budget({.burst = 2, .each_second = 1});
   const auto at = [](double second) { return test::at_seconds(second); };
   EXPECT_TRUE(budget.take("a", 1, at(0)));
   EXPECT_TRUE(budget.take("a", 1, at(0)));

@@ -190,9 +190,9 @@ TEST_F(CoordinatorTest, AReplacedIncarnationIsRefusedEverywhereAndItsPollsEnd) {
 }
 
 // With room for one stranger whoever comes next is closed for the one after.
-TEST_F(CoordinatorTest, WhoShowsAMembersTokenIsNoStrangerAndWhoShowsAnotherOneStaysOne) {
+TEST_F(CoordinatorTest, AMembersTokenAuthenticatesAConnectionAndAnotherOneDoesNot) {
   using http::testing::RawSocket;
-  serve({.strangers_max = 1});
+  serve({.unauthenticated_connections_max = 1});
   announce(1, {process(0)});
   auto waiting = join(test::join_request(process(0)));
   wait_until_heard(process(0));
@@ -224,8 +224,8 @@ TEST_F(CoordinatorTest, RefusalsNameTheirReason) {
       {"wrong token", post(names::route::kBeat, sound, "guess"), 401, "unauthorized",
        "the token is not this run's"},
       {"a local rank that no job has", join(test::join_request(process(0, 0, 64))).get(), 401, "unauthorized",
-       "local ranks of digits-worker-0-i0 are below 64 (processesPerNode), and one of local rank 64 speaks: "
-       "start as many as the job says, or say more in the job"},
+       "local ranks of digits-worker-0-i0 are below 64 (processesPerNode), and a process with local rank 64 "
+       "called: start as many processes as the job says, or raise processesPerNode"},
       {"unknown job", post(names::route::kBeat, encode(test::beat(stranger, 1, 5))), 404, "unknown_job",
        "no TrainingJob default/other is served here"},
       {"no message", post(names::route::kBeat, "{}"), 422, "bad_message",
@@ -332,7 +332,7 @@ TEST(CoordinatorOfASleeper, AfterItsMachineSleptEverybodyGetsAFreshStart) {
 }
 
 // A standby has run for hours when it takes over, and nobody could have spoken to it.
-TEST_F(CoordinatorTest, NobodyIsListenedToBeforeTheDoorIsOpen) {
+TEST_F(CoordinatorTest, NoProcessIsHeardBeforeTheJobIsAnnounced) {
   clock_.advance(900ms);
   EXPECT_EQ(coordinator_.listening_since(test::job_key()), test::at_seconds(1000.9));
   announce(1, {process(0)});

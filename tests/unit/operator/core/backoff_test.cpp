@@ -1,4 +1,4 @@
-#include "operator/core/backoff.h"
+#include "operator/core/policy/backoff.h"
 
 #include <algorithm>
 #include <chrono>

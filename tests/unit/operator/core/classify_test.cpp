@@ -1,4 +1,4 @@
-#include "operator/core/classify.h"
+#include "operator/core/loss/classify.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ TEST(Classify, ReadsTheExitCode) {
   };
   const Case cases[] = {
       {0, EndCause::kApplication,
-       "exit code 0 without a completion record: its training did not reach its end; a program that does not "
-       "call ratoon::train is one of a role with agent: None"},
+       "exit code 0 without a completion record: its training did not reach its end; if the program does not "
+       "call ratoon::train, set agent: None in its role"},
       {1, EndCause::kApplication, "exit code 1"},
       {79, EndCause::kApplication, "exit code 79"},
       {80, EndCause::kDisruption, "exit code 80 (left because it was told to)"},
@@ -36,7 +36,7 @@ TEST(Classify, ReadsTheExitCode) {
       {143, EndCause::kDisruption, "ended by signal 15"},
   };
   for (const auto& c : cases) {
-    const Ending ending = classify(test::ended_pod(0, c.exit_code), false);
+    const MemberEnd ending = classify(test::ended_pod(0, c.exit_code), false);
     EXPECT_EQ(ending.cause, c.cause) << c.exit_code;
     EXPECT_EQ(ending.sentence, c.sentence);
   }
@@ -51,7 +51,7 @@ TEST(Classify, AContainerThatDoesNotStartIsToldInTheRuntimesWords) {
             "its container did not start: exec: \"digitz\": executable file not found in $PATH");
 }
 
-Ending ending_of_unstarted(const std::string& words) {
+MemberEnd ending_of_unstarted(const std::string& words) {
   api::Pod pod = test::ended_pod(0, 128);
   pod.end_reasons = {"StartError"};
   pod.last_lines = words;
@@ -78,7 +78,7 @@ TEST(Classify, WhereItsNodeCouldNotStartAContainerNoProgramFailed) {
         "failed to create shim task: context deadline exceeded", "no space left on device",
         "error running prestart hook #0: nvidia-container-cli: initialization error: nvml error",
         "unable to apply cgroup configuration: open /sys/fs/cgroup/a: permission denied", ""}) {
-    const Ending ending = ending_of_unstarted(words);
+    const MemberEnd ending = ending_of_unstarted(words);
     EXPECT_EQ(ending.cause, EndCause::kDisruption) << words;
     EXPECT_TRUE(ending.is_rejection && ending.is_of_platform) << words;
     EXPECT_EQ(ending.sentence, "its container did not start: " + std::string(words));

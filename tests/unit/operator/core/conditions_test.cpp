@@ -1,4 +1,4 @@
-#include "operator/core/conditions.h"
+#include "operator/core/status/conditions.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "operator/core/deadlines.h"
+#include "operator/core/loss/deadlines.h"
 
 #include <chrono>
 
@@ -230,6 +230,23 @@ TEST(ProgressDeadline, NoWorldHasStalledBeforeAllOfItWereHeard) {
   seen.processes.clear();
   EXPECT_EQ(decide(seen).status.restarts.application, 0U);
   EXPECT_EQ(incarnation(decide(seen), 0), 0U);
+}
+
+// The network between the operator and the members is cut: they may step, and nothing is heard of it.
+TEST(ProgressDeadline, NoWorldHasStalledThatIsNotHeardNow) {
+  auto seen = no_step(ProcessPhase::kCollective, ProcessPhase::kData);
+  seen.job.spec.disruption_policy.suspect_after_seconds = 3;
+  for (auto& process : seen.processes) process.last_heard = test::at_seconds(-2);
+  EXPECT_EQ(decide(seen).status.restarts.application, 0U) << "both are silent";
+  EXPECT_EQ(incarnation(decide(seen), 1), 0U) << "and the silence of many is waited for";
+  seen.processes[0].last_heard = test::at_seconds(-1);
+  EXPECT_EQ(decide(seen).status.restarts.application, 0U) << "the other one is lost by its silence";
+  EXPECT_EQ(decide(seen).status.restarts.disruption, 1U);
+  seen.processes[1].last_heard = test::at_seconds(-1);
+  EXPECT_EQ(decide(seen).status.restarts.application, 1U) << "both are heard";
+  for (auto& process : seen.processes) process.last_heard = test::at_seconds(-2);
+  for (auto& seat : seen.world) seat.assignment.beat_seconds = 4;
+  EXPECT_EQ(decide(seen).status.restarts.application, 1U) << "they were told to beat more slowly";
 }
 
 // A laptop slept for ten minutes: the wall's clock is ahead, and the world made a step a moment ago.

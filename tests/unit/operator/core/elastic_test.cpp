@@ -1,12 +1,12 @@
-#include "operator/core/elastic.h"
+#include "operator/core/world/elastic.h"
 
 #include <algorithm>
 #include <chrono>
 
 #include <gtest/gtest.h>
 
-#include "operator/core/announce.h"
 #include "operator/core/reconcile.h"
+#include "operator/core/world/announce.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::core::elastic_test {
@@ -38,23 +38,23 @@ std::vector<bool> absent_in(const std::vector<api::MemberStatus>& members) {
 }
 using Flags = std::vector<bool>;
 
-Lineup pick(const Observation& seen) {
-  return pick_lineup(seen, seen.job.status.members, *seen.job.status.waiting_since);
+NextWorldMembers pick(const Observation& seen) {
+  return pick_next_world_members(seen, seen.job.status.members, *seen.job.status.waiting_since);
 }
 
-TEST(PickLineup, WaitsForTheMissingAndSaysHowLong) {
-  const auto lineup = pick(third_is_missing());
-  EXPECT_EQ(absent_in(lineup.members), Flags({false, false, false}));
-  EXPECT_EQ(lineup.fewer_at, wall(120));
+TEST(PickNextWorldMembers, WaitsForTheMissingAndSaysHowLong) {
+  const auto next_world = pick(third_is_missing());
+  EXPECT_EQ(absent_in(next_world.members), Flags({false, false, false}));
+  EXPECT_EQ(next_world.fewer_at, wall(120));
 }
 
-TEST(PickLineup, GoesWithoutTheMissingWhenItsTimeIsUp) {
+TEST(PickNextWorldMembers, GoesWithoutTheMissingWhenItsTimeIsUp) {
   auto seen = third_is_missing();
   seen.wall_now = wall(120);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
 }
 
-TEST(PickLineup, WaitsLongerForOneThatHasSpoken) {
+TEST(PickNextWorldMembers, WaitsLongerForOneThatHasSpoken) {
   auto seen = third_is_missing();
   seen.processes.push_back(test::heard(process(2)));
   seen.wall_now = wall(120);
@@ -65,41 +65,41 @@ TEST(PickLineup, WaitsLongerForOneThatHasSpoken) {
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
 }
 
-TEST(PickLineup, GivesTheFirstWorldMoreTime) {
+TEST(PickNextWorldMembers, GivesTheFirstWorldMoreTime) {
   auto seen = third_is_missing();
   seen.job.status.attempt = Attempt(1);
   EXPECT_EQ(pick(seen).fewer_at, wall(180));
 }
 
-TEST(PickLineup, DoesNotWaitForOneThatWasAbsentAlready) {
+TEST(PickNextWorldMembers, DoesNotWaitForOneThatWasAbsentAlready) {
   auto seen = third_is_missing();
   seen.job.status.members[2].is_absent = true;
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
   EXPECT_EQ(pick(seen).fewer_at, std::nullopt);
 }
 
-TEST(PickLineup, TakesBackWhoIsReady) {
+TEST(PickNextWorldMembers, TakesBackWhoIsReady) {
   auto seen = third_is_missing();
   seen.job.status.members[2].is_absent = true;
   seen.processes.push_back(test::waiting(process(2)));
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
 }
 
-TEST(PickLineup, NeverGoesBelowTheSmallestSize) {
+TEST(PickNextWorldMembers, NeverGoesBelowTheSmallestSize) {
   auto seen = third_is_missing(3);
   seen.wall_now = wall(1000);
   seen.job.status.members[2].is_absent = true;
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
 }
 
-TEST(PickLineup, HasAllOfARoleWithItsOwnNumber) {
+TEST(PickNextWorldMembers, HasAllOfARoleWithItsOwnNumber) {
   auto seen = third_is_missing(1);
   seen.wall_now = wall(1000);
   seen.job.spec.roles[0].replicas = 3;
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
 }
 
-TEST(PickLineup, HasAllWhereNothingIsElastic) {
+TEST(PickNextWorldMembers, HasAllWhereNothingIsElastic) {
   auto seen = third_is_missing();
   seen.wall_now = wall(1000);
   seen.job.spec.elastic_policy.reset();
@@ -172,18 +172,18 @@ Observation three_of_four(std::vector<std::uint32_t> ready) {
   return seen;
 }
 
-TEST(PickLineup, HasPlacesBeyondTheWantedNumberAndWaitsForNobodyThere) {
+TEST(PickNextWorldMembers, HasPlacesBeyondTheWantedNumberAndWaitsForNobodyThere) {
   const auto seen = three_of_four({0, 1, 2});
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false, true}));
   EXPECT_EQ(pick(seen).fewer_at, std::nullopt);
 }
 
-TEST(PickLineup, AnyWhoAreReadyMakeTheWantedNumber) {
+TEST(PickNextWorldMembers, AnyWhoAreReadyMakeTheWantedNumber) {
   const auto seen = three_of_four({0, 1, 3});
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true, false}));
 }
 
-TEST(PickLineup, TakesAllWhoAreReadyAndWaitsForOneOnItsWay) {
+TEST(PickNextWorldMembers, TakesAllWhoAreReadyAndWaitsForOneOnItsWay) {
   EXPECT_EQ(absent_in(pick(three_of_four({0, 1, 2, 3})).members), Flags({false, false, false, false}));
   auto seen = three_of_four({0, 1, 2});
   seen.processes.push_back(test::heard(process(3)));
@@ -194,7 +194,7 @@ TEST(PickLineup, TakesAllWhoAreReadyAndWaitsForOneOnItsWay) {
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false, true}));
 }
 
-TEST(PickLineup, WaitsForTheWantedNumberAndNoLonger) {
+TEST(PickNextWorldMembers, WaitsForTheWantedNumberAndNoLonger) {
   auto seen = three_of_four({0, 1});
   EXPECT_EQ(pick(seen).fewer_at, wall(120));
   seen.wall_now = wall(120);
@@ -211,7 +211,8 @@ TEST(ReconcileElastic, AWorldIsFormedWithFewerAndSaysSo) {
   const auto before = decide(seen);
   EXPECT_FALSE(before.status.is_formed);
   EXPECT_EQ(before.wake_at, test::at_seconds(2));
-  EXPECT_TRUE(before.status.message.ends_with("; goes on with fewer at 1970-01-01T00:02:00.000Z"))
+  EXPECT_TRUE(
+      before.status.message.ends_with("; the world forms with fewer members at 1970-01-01T00:02:00.000Z"))
       << before.status.message;
   seen.wall_now = wall(120);
   const auto after = decide(seen);

@@ -132,9 +132,9 @@ TEST(SuccessPolicy, WhatIsStoredOfTheirEndIsAnnounced) {
   EXPECT_THAT(done(), testing::IsEmpty());
   const std::string uid = seen.job.status.members[0].uid;
   seen.processes[0].is_completed = true;
-  EXPECT_THAT(done(), testing::ElementsAre(api::RecordedDone{.member_uid = uid, .local_ranks = ~0ULL}));
+  EXPECT_THAT(done(), testing::ElementsAre(api::RecordedCompletion{.member_uid = uid, .local_ranks = ~0ULL}));
   seen.job.spec.processes_per_node = 2;
-  EXPECT_THAT(done(), testing::ElementsAre(api::RecordedDone{.member_uid = uid, .local_ranks = 1}));
+  EXPECT_THAT(done(), testing::ElementsAre(api::RecordedCompletion{.member_uid = uid, .local_ranks = 1}));
 }
 
 TEST(FailurePolicy, FailuresOfOtherRolesUseUpNothing) {

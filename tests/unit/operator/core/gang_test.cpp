@@ -1,4 +1,4 @@
-#include "operator/core/gang.h"
+#include "operator/core/world/gang.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "operator/core/hang.h"
+#include "operator/core/loss/hang.h"
 
 #include <chrono>
 
@@ -180,7 +180,7 @@ TEST_F(HangTest, WhoStepsMeanwhileDoesNotExcuseWhoDoesNot) {
   EXPECT_THAT(incarnations(), ElementsAre(0, 0, 1));
 }
 
-TEST_F(HangTest, EachHangDoublesThePatienceWithTheNext) {
+TEST_F(HangTest, EachHangDoublesTheLimitOfTheNext) {
   put(2, ProcessPhase::kCompute, 31);
   seen_.job.status.restarts.hung = 1;
   EXPECT_THAT(culprits(), ElementsAre());

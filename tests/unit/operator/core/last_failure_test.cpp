@@ -1,4 +1,4 @@
-#include "operator/core/last_failure.h"
+#include "operator/core/loss/last_failure.h"
 
 #include <chrono>
 
@@ -61,7 +61,7 @@ TEST(LastFailure, IsNotThatOfAMemberThatTheFirstOneDraggedAlong) {
 
 TEST(LastFailure, OfAnotherWorldIsNews) {
   auto seen = training();
-  seen.job.status.last_failure = api::Failure{.member = "digits-worker-2-i0", .attempt = Attempt(1)};
+  seen.job.status.last_failure = api::MemberFailure{.member = "digits-worker-2-i0", .attempt = Attempt(1)};
   seen.job.status.attempt = Attempt(2);
   for (auto& one : seen.processes) one.beat->attempt = Attempt(2);
   for (auto& seat : seen.world) seat.assignment.attempt = Attempt(2);

@@ -1,4 +1,4 @@
-#include "operator/core/ledger.h"
+#include "operator/core/status/ledger.h"
 
 #include <numeric>
 
@@ -17,7 +17,7 @@ using test::process;
 // A job that is decided on again and again, with one clock for both kinds of time.
 class LedgerTest : public testing::Test {
  protected:
-  const api::Ledger& at(double when) {
+  const api::JobLedger& at(double when) {
     seen_.wall_now = {from_seconds(when)};
     const Decision decision = reconcile(seen_, at_seconds(when));
     seen_.job.status = decision.status;
@@ -123,7 +123,7 @@ TEST_F(LedgerTest, ThatOfAJobThatIsOverIsClosed) {
   for (auto& facts : seen_.processes) facts.is_completed = true;
   EXPECT_FALSE(at(130).since);
   EXPECT_EQ(spent(LedgerPart::kUseful), 30);
-  const api::Ledger closed = seen_.job.status.ledger;
+  const api::JobLedger closed = seen_.job.status.ledger;
   EXPECT_EQ(at(140), closed);
 }
 

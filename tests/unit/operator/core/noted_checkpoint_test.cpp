@@ -143,7 +143,7 @@ TEST(NotedCheckpoint, WhoWaitsWithAnOldListLooksAgainBeforeAWorldIsFormed) {
 TEST(NotedCheckpoint, WhoIsToldOfARollbackAloneGetsNoWorld) {
   auto seen = waiting("volume", 0);
   for (auto& process : seen.processes)
-    process.waiting->rollback = RollbackWish{.resume_from = Step(20), .skip = 5};
+    process.waiting->rollback = RollbackRequest{.resume_from = Step(20), .skip = 5};
   EXPECT_EQ(reconcile(seen, test::at_seconds(1)).status.phase, api::JobPhase::kRunning) << "all say it";
   seen.processes[1].waiting->rollback.reset();
   const auto decision = reconcile(seen, test::at_seconds(1));

@@ -1,4 +1,4 @@
-#include "operator/core/notice.h"
+#include "operator/core/members/notice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "operator/core/progress.h"
+#include "operator/core/status/progress.h"
 
 #include <cmath>
 
@@ -109,19 +109,19 @@ TEST(NoteProgress, GoesOnFromANewerOneThanThatWhichDidNotReadBack) {
   EXPECT_EQ(status.last_checkpoint, test::resume_point(1, 30));
 }
 
-TEST(TellOfDamage, IsAWarningWhereAnOlderOneIsTheNewestNow) {
+TEST(ReportDamagedCheckpoint, IsAWarningWhereAnOlderOneIsTheNewestNow) {
   const auto ten = std::optional(test::resume_point(1, 10));
   const auto twenty = std::optional(test::resume_point(1, 20));
-  EXPECT_TRUE(tell_of_damage(std::nullopt, ten).empty());
-  EXPECT_TRUE(tell_of_damage(ten, ten).empty());
-  EXPECT_TRUE(tell_of_damage(twenty, test::resume_point(2, 10)).empty());
+  EXPECT_TRUE(report_damaged_checkpoint(std::nullopt, ten).empty());
+  EXPECT_TRUE(report_damaged_checkpoint(ten, ten).empty());
+  EXPECT_TRUE(report_damaged_checkpoint(twenty, test::resume_point(2, 10)).empty());
   const auto message = [](const std::vector<Action>& actions) {
     return actions.empty() ? "" : std::get<EmitEvent>(actions.front()).message;
   };
   EXPECT_EQ(
-      message(tell_of_damage(twenty, ten)),
+      message(report_damaged_checkpoint(twenty, ten)),
       "the checkpoint of step 20 does not read back; that of step 10 is the newest until the next save");
-  EXPECT_EQ(message(tell_of_damage(ten, std::nullopt)),
+  EXPECT_EQ(message(report_damaged_checkpoint(ten, std::nullopt)),
             "the checkpoint of step 10 does not read back; there is no other one until the next save");
 }
 
@@ -138,27 +138,27 @@ TEST(NoteProgress, ACheckpointThatIsNotCompleteIsNone) {
             test::job().status);
 }
 
-TEST(NoteLeft, IsWhatThisWorldSavedWhereAllCanReachIt) {
+TEST(NoteSavesBeforeLeaving, IsWhatThisWorldSavedWhereAllCanReachIt) {
   api::TrainingJobStatus status = test::job(1).status;
   status.attempt = Attempt(3);
   auto facts = test::waiting(process(0), 3, {checkpoint(2, 90), checkpoint(3, 50, "staged")});
-  note_left({facts}, status);
+  note_saves_before_leaving({facts}, status);
   EXPECT_EQ(status.last_checkpoint, std::nullopt);
   facts.waiting->inventory.push_back(checkpoint(3, 40));
   facts.waiting->left_attempt = Attempt(2);
-  note_left({facts}, status);
+  note_saves_before_leaving({facts}, status);
   EXPECT_EQ(status.last_checkpoint, std::nullopt) << "it was not in this world";
   facts.waiting->left_attempt = Attempt(3);
-  note_left({facts}, status);
+  note_saves_before_leaving({facts}, status);
   EXPECT_EQ(status.last_checkpoint, test::resume_point(3, 40));
 }
 
 // Beats come once a second: the last steps of a world may be known by what was saved of them alone.
-TEST(NoteLeft, AStepThatWasSavedWasMade) {
+TEST(NoteSavesBeforeLeaving, AStepThatWasSavedWasMade) {
   api::TrainingJobStatus status = test::job(1).status;
   status.attempt = Attempt(3);
   status.step = Step(25);
-  note_left({test::waiting(process(0), 3, {checkpoint(2, 90), checkpoint(3, 30)})}, status);
+  note_saves_before_leaving({test::waiting(process(0), 3, {checkpoint(2, 90), checkpoint(3, 30)})}, status);
   EXPECT_EQ(status.step, Step(30));
 }
 

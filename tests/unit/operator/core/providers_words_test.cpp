@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "operator/core/notice.h"
+#include "operator/core/members/notice.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::core::providers_words_test {

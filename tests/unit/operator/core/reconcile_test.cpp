@@ -66,16 +66,16 @@ TEST(Reconcile, TellsWhichMemberThatAskedToJoinFellQuiet) {
   for (std::uint32_t i = 0; i < 3; ++i)
     seen.processes[i] = test::waiting(process(i), 0, {}, i == 1 ? 96 : 100);
   const std::string quiet =
-      "2 of 3 processes are ready for attempt 1; digits-worker-1-i0 asked to join and was not heard for 3 s "
-      "since: no world is formed with it until it is heard again";
+      "2 of 3 processes are ready for attempt 1; digits-worker-1-i0 asked to join and has sent no message "
+      "for 3 s: no world is formed with it until it sends one";
   EXPECT_EQ(reconcile(seen, test::at_seconds(100)).status.message, quiet);
   seen.processes[2].last_heard = test::at_seconds(96);
   EXPECT_EQ(
       reconcile(seen, test::at_seconds(100)).status.message,
       "1 of 3 processes are ready for attempt 1; digits-worker-1-i0 and 1 other member asked to join and "
-      "were not heard for 3 s since: no world is formed with them until they are heard again");
+      "have sent no message for 3 s: no world is formed with them until they send one");
   for (auto& facts : seen.processes) facts.last_heard = test::at_seconds(100);
-  EXPECT_EQ(reconcile(seen, test::at_seconds(100)).status.message.find("heard"), std::string::npos);
+  EXPECT_EQ(reconcile(seen, test::at_seconds(100)).status.message.find("sent no message"), std::string::npos);
 }
 
 TEST(Reconcile, NothingIsDoneWhileAllIsWell) {

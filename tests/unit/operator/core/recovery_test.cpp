@@ -1,4 +1,4 @@
-#include "operator/core/recovery.h"
+#include "operator/core/status/recovery.h"
 
 #include <gtest/gtest.h>
 

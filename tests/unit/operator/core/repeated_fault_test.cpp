@@ -1,6 +1,6 @@
 // A program that ends the same way each time it starts: the second time is enough, where the fault is its
 // own.
-#include "operator/core/repeated_fault.h"
+#include "operator/core/loss/repeated_fault.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

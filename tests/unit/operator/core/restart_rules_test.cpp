@@ -1,8 +1,8 @@
-#include "operator/core/restart_rules.h"
+#include "operator/core/policy/restart_rules.h"
 
 #include <gtest/gtest.h>
 
-#include "operator/core/classify.h"
+#include "operator/core/loss/classify.h"
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
@@ -42,14 +42,14 @@ TEST(RestartRules, TheFirstThatIsMetSaysWhatAnEndingIs) {
       {test::ended_pod(0, 137), EndCause::kDisruption, "ended by signal 9"},
   };
   for (const auto& c : cases) {
-    const Ending ending = classify(c.pod, false, policy());
+    const MemberEnd ending = classify(c.pod, false, policy());
     EXPECT_EQ(ending.cause, c.cause) << c.sentence;
     EXPECT_EQ(ending.sentence, c.sentence);
   }
 }
 
 TEST(RestartRules, OfWhatThePlatformEndedOnlyItsWordsCount) {
-  EXPECT_FALSE(find_rule(policy(), evicted(1, {"TerminationByKubelet"})));
+  EXPECT_FALSE(match_restart_rule(policy(), evicted(1, {"TerminationByKubelet"})));
   EXPECT_EQ(classify(evicted(1, {"TerminationByKubelet"}), false, policy()).cause, EndCause::kDisruption);
 }
 

@@ -1,9 +1,9 @@
-#include "operator/core/roster.h"
+#include "operator/core/members/roster.h"
 
 #include <gmock/gmock.h>
 
-#include "operator/core/completion.h"
-#include "operator/core/lookup.h"
+#include "operator/core/members/completion.h"
+#include "operator/core/observation_index.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::core::roster_test {
@@ -112,9 +112,9 @@ TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
       {"left with 0 and no word of completion",
        [](Observation& seen) { seen.pods[1] = test::ended_pod(1, 0); },
        {.application = 1},
-       "digits-worker-1-i0: exit code 0 without a completion record: its training did not reach its end; a "
-       "program that does not "
-       "call ratoon::train is one of a role with agent: None"},
+       "digits-worker-1-i0: exit code 0 without a completion record: its training did not reach its end; if "
+       "the program does not "
+       "call ratoon::train, set agent: None in its role"},
       {"being deleted",
        [](Observation& seen) { seen.pods[1].is_deleting = true; },
        {.disruption = 1},
@@ -295,10 +295,10 @@ TEST(ReplaceLost, TellsWhatAFailedProgramSaid) {
   EXPECT_LT(news_of(1, "ratoon: " + std::string(900, 'x')).size(), 400U);
 }
 
-TEST(FollowRoster, MakesWhatIsMissingAndDeletesWhatIsNotNamed) {
+TEST(ReconcilePods, MakesWhatIsMissingAndDeletesWhatIsNotNamed) {
   auto seen = test::running(test::job(2));
   const auto actions =
-      follow_roster(seen, {member(0, 0, test::uid_of(0)), member(1, 1)}, {"node-9"}, {"node-8"});
+      reconcile_pods(seen, {member(0, 0, test::uid_of(0)), member(1, 1)}, {"node-9"}, {"node-8"});
   const auto made = only<CreatePod>(actions);
   ASSERT_EQ(made.size(), 1u);
   EXPECT_EQ(made[0].pod.name, "digits-worker-1-i1");
@@ -310,17 +310,17 @@ TEST(FollowRoster, MakesWhatIsMissingAndDeletesWhatIsNotNamed) {
       std::vector{(DeletePod{.name = "digits-worker-1-i0", .uid = test::uid_of(1), .reason = "superseded"})});
 }
 
-TEST(FollowRoster, LeavesPodsThatAreOnTheirWayOut) {
+TEST(ReconcilePods, LeavesPodsThatAreOnTheirWayOut) {
   auto seen = test::running(test::job(1));
   seen.pods.push_back(test::pod(1));
   seen.pods.back().is_deleting = true;
-  EXPECT_TRUE(follow_roster(seen, seen.job.status.members, {}, {}).empty());
+  EXPECT_TRUE(reconcile_pods(seen, seen.job.status.members, {}, {}).empty());
 }
 
-TEST(FollowRoster, DoesNotMakeAPodAgainThatWasSeen) {
+TEST(ReconcilePods, DoesNotMakeAPodAgainThatWasSeen) {
   auto seen = test::running(test::job(1));
   seen.pods.clear();
-  EXPECT_TRUE(follow_roster(seen, seen.job.status.members, {}, {}).empty())
+  EXPECT_TRUE(reconcile_pods(seen, seen.job.status.members, {}, {}).empty())
       << "it is lost first, then the next one is made";
 }
 
@@ -344,8 +344,8 @@ Observation mixed() {
 
 TEST(Lookup, FindsTheSameWithOrderAndWithout) {
   const auto plain = mixed();
-  const auto ordered = with_order(plain);
-  ASSERT_EQ(ordered.order.processes.size(), plain.processes.size());
+  const auto ordered = with_index(plain);
+  ASSERT_EQ(ordered.index.processes.size(), plain.processes.size());
   for (const auto* seen : {&plain, &ordered}) {
     const auto& member = seen->job.status.members[1];
     EXPECT_THAT(processes_of(*seen, member), testing::ElementsAre(&seen->processes[0], &seen->processes[4]));
@@ -358,7 +358,7 @@ TEST(Lookup, FindsTheSameWithOrderAndWithout) {
 }
 
 TEST(Lookup, FindsNothingOfAnotherIncarnationRoleOrStart) {
-  const auto seen = with_order(mixed());
+  const auto seen = with_index(mixed());
   auto member = seen.job.status.members[1];
   member.incarnation = 2;
   EXPECT_THAT(processes_of(seen, member), testing::IsEmpty());
@@ -374,7 +374,7 @@ TEST(Lookup, FindsNothingOfAnotherIncarnationRoleOrStart) {
 
 // Else what came since would not be found.
 TEST(Lookup, AnOrderOfOtherItemsIsNotUsed) {
-  auto seen = with_order(mixed());
+  auto seen = with_index(mixed());
   seen.processes.push_back(test::heard(test::process(1, 2)));
   auto member = seen.job.status.members[1];
   member.incarnation = 2;

@@ -1,4 +1,4 @@
-#include "operator/core/sick_nodes.h"
+#include "operator/core/members/sick_nodes.h"
 
 #include <gtest/gtest.h>
 
@@ -126,8 +126,8 @@ TEST(SickNodesInADecision, ANodeWithAnUnusableAcceleratorIsAvoidedFromTheFirstTi
   const auto decision = reconcile(seen, test::at_seconds(1));
   const auto told = devices_told_of(decision);
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_TRUE(
-      told[0].starts_with("node-1: its accelerator is unusable, says digits-worker-0-i0; members avoid"))
+  EXPECT_TRUE(told[0].starts_with(
+      "node-1: its accelerator is unusable, as digits-worker-0-i0 reported; members avoid"))
       << told[0];
   EXPECT_EQ(decision.status.restarts.application, 0U) << "the program is not to blame";
   ASSERT_EQ(decision.status.failed_nodes.size(), 1U);

@@ -1,4 +1,4 @@
-#include "operator/core/silence.h"
+#include "operator/core/loss/silence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "operator/core/suspend.h"
+#include "operator/core/policy/suspend.h"
 
 #include <chrono>
 

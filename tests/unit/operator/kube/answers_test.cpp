@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "operator/kube/event.h"
-#include "operator/kube/failure.h"
+#include "operator/kube/api_failure.h"
+#include "operator/kube/objects/event.h"
+#include "operator/kube/objects/token_review.h"
 #include "operator/kube/patch.h"
-#include "operator/kube/token_review.h"
 
 namespace ratoon::kube::answers_test {
 namespace {
@@ -16,29 +16,29 @@ std::string status(const std::string& reason, const std::string& message = "m") 
   return json{{"kind", "Status"}, {"reason", reason}, {"message", message}}.dump();
 }
 
-TEST(Failure, SaysWhatMayBeDoneAboutIt) {
-  EXPECT_EQ(read_failure(404, status("NotFound"), "").error.kind(), ErrorKind::kNotFound);
-  EXPECT_EQ(read_failure(409, status("AlreadyExists"), "").error.kind(), ErrorKind::kAlreadyExists);
-  EXPECT_EQ(read_failure(409, status("Conflict"), "").error.kind(), ErrorKind::kConflict);
-  EXPECT_EQ(read_failure(401, "", "").error.kind(), ErrorKind::kPermissionDenied);
-  EXPECT_EQ(read_failure(403, status("Forbidden"), "").error.kind(), ErrorKind::kPermissionDenied);
-  EXPECT_EQ(read_failure(403, status("Forbidden", "exceeded quota: pods"), "").error.kind(),
+TEST(ApiFailure, SaysWhatMayBeDoneAboutIt) {
+  EXPECT_EQ(read_api_failure(404, status("NotFound"), "").error.kind(), ErrorKind::kNotFound);
+  EXPECT_EQ(read_api_failure(409, status("AlreadyExists"), "").error.kind(), ErrorKind::kAlreadyExists);
+  EXPECT_EQ(read_api_failure(409, status("Conflict"), "").error.kind(), ErrorKind::kConflict);
+  EXPECT_EQ(read_api_failure(401, "", "").error.kind(), ErrorKind::kPermissionDenied);
+  EXPECT_EQ(read_api_failure(403, status("Forbidden"), "").error.kind(), ErrorKind::kPermissionDenied);
+  EXPECT_EQ(read_api_failure(403, status("Forbidden", "exceeded quota: pods"), "").error.kind(),
             ErrorKind::kNoSpace);
-  EXPECT_EQ(read_failure(422, status("Invalid"), "").error.kind(), ErrorKind::kInvalid);
-  EXPECT_EQ(read_failure(504, status("Timeout"), "").error.kind(), ErrorKind::kTimeout);
-  EXPECT_TRUE(read_failure(410, status("Expired"), "").is_expired());
-  EXPECT_TRUE(read_failure(json{{"code", 410}}).is_expired());
-  EXPECT_FALSE(read_failure(json{{"code", "x"}}).is_expired());
+  EXPECT_EQ(read_api_failure(422, status("Invalid"), "").error.kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(read_api_failure(504, status("Timeout"), "").error.kind(), ErrorKind::kTimeout);
+  EXPECT_TRUE(read_api_failure(410, status("Expired"), "").is_expired());
+  EXPECT_TRUE(read_api_failure(json{{"code", 410}}).is_expired());
+  EXPECT_FALSE(read_api_failure(json{{"code", "x"}}).is_expired());
 }
 
-TEST(Failure, KnowsWhenToAskAgain) {
-  EXPECT_EQ(read_failure(429, "slow down", "7").retry_after_seconds, 7u);
-  EXPECT_EQ(read_failure(429, "slow down", "7").error.message(), "the API server answers 429: slow down");
-  EXPECT_EQ(
-      read_failure(429, R"({"kind": "Status", "details": {"retryAfterSeconds": 3}})", "").retry_after_seconds,
-      3u);
+TEST(ApiFailure, KnowsWhenToAskAgain) {
+  EXPECT_EQ(read_api_failure(429, "slow down", "7").retry_after_seconds, 7u);
+  EXPECT_EQ(read_api_failure(429, "slow down", "7").error.message(), "the API server answers 429: slow down");
+  EXPECT_EQ(read_api_failure(429, R"({"kind": "Status", "details": {"retryAfterSeconds": 3}})", "")
+                .retry_after_seconds,
+            3u);
   for (const char* bad : {"", "-1", "tomorrow", "99999"})
-    EXPECT_EQ(read_failure(503, "", bad).retry_after_seconds, std::nullopt) << bad;
+    EXPECT_EQ(read_api_failure(503, "", bad).retry_after_seconds, std::nullopt) << bad;
 }
 
 TEST(Patch, TurnsOneIntoTheOther) {

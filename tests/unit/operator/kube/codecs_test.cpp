@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/contract/codec.h"
-#include "operator/kube/node_codec.h"
-#include "operator/kube/pod_codec.h"
+#include "operator/kube/pods/node_codec.h"
+#include "operator/kube/pods/pod_codec.h"
 
 namespace ratoon::kube::codecs_test {
 namespace {

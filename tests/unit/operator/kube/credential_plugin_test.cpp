@@ -1,4 +1,4 @@
-#include "operator/kube/credential_plugin.h"
+#include "operator/kube/access/credential_plugin.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(CredentialPlugin, RefusesWithASentence) {
   };
   EXPECT_THAT(refusal("command", ""), HasSubstr("names no command"));
   EXPECT_THAT(refusal("apiVersion", "client.authentication.k8s.io/v1alpha1"), HasSubstr("v1 or v1beta1"));
-  EXPECT_THAT(refusal("interactiveMode", "Always"), HasSubstr("nothing is asked here"));
+  EXPECT_THAT(refusal("interactiveMode", "Always"), HasSubstr("Ratoon gives it none"));
   EXPECT_THAT(refusal("args", json::array({1})), HasSubstr("quote it"));
 }
 

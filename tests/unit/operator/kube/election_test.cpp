@@ -1,9 +1,9 @@
-#include "operator/kube/election.h"
+#include "operator/kube/objects/election.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "operator/kube/endpoint_slice.h"
+#include "operator/kube/objects/endpoint_slice.h"
 
 namespace ratoon::kube::election_test {
 namespace {
@@ -29,34 +29,34 @@ ElectionView seen(std::optional<Lease> lease) {
   return view;
 }
 
-Move choose(const ElectionView& view, Duration after) {
-  return choose_move(view, kSelf, at(after), kTimes);
+ElectionMove choose(const ElectionView& view, Duration after) {
+  return choose_election_move(view, kSelf, at(after), kTimes);
 }
 
 TEST(Election, NothingIsDoneBeforeTheLeaseWasRead) {
-  EXPECT_EQ(choose({}, seconds(100)), Move::kWait);
+  EXPECT_EQ(choose({}, seconds(100)), ElectionMove::kWait);
 }
 
 TEST(Election, AnothersLeaseIsTakenOnceItStoodStillForItsWholeTime) {
   const ElectionView view = seen(held_by("pod-b/uid-2/start-1"));
-  EXPECT_EQ(choose(view, milliseconds(5999)), Move::kWait);
-  EXPECT_EQ(choose(view, seconds(6)), Move::kTake);
+  EXPECT_EQ(choose(view, milliseconds(5999)), ElectionMove::kWait);
+  EXPECT_EQ(choose(view, seconds(6)), ElectionMove::kTake);
 }
 
 // Who restores a backup of etcd tells nobody; watches go on from numbers that the server has yet to reach.
 TEST(Election, WhoSeesTheServerSetBackStepsDown) {
   ElectionView standby = seen(held_by("pod-b/uid-2/start-1", "10"));
   standby.note_read(held_by("pod-b/uid-2/start-1", "9"), at(seconds(1)));
-  EXPECT_EQ(choose(standby, seconds(1)), Move::kStepDown);
+  EXPECT_EQ(choose(standby, seconds(1)), ElectionMove::kStepDown);
   standby.note_read(held_by("pod-b/uid-2/start-1", "11"), at(seconds(2)));
-  EXPECT_EQ(choose(standby, seconds(20)), Move::kStepDown) << "for good";
+  EXPECT_EQ(choose(standby, seconds(20)), ElectionMove::kStepDown) << "for good";
 
   ElectionView leader;
   leader.note_claimed(held_by(kSelf.identity, "100"), at(seconds(0)), at(seconds(0)));
   leader.note_read(std::nullopt, at(seconds(1)));
-  EXPECT_EQ(choose(leader, seconds(1)), Move::kCreate) << "the backup may be older than the lease";
+  EXPECT_EQ(choose(leader, seconds(1)), ElectionMove::kCreate) << "the backup may be older than the lease";
   leader.note_claimed(held_by(kSelf.identity, "99"), at(seconds(1)), at(seconds(1)));
-  EXPECT_EQ(choose(leader, seconds(1)), Move::kStepDown);
+  EXPECT_EQ(choose(leader, seconds(1)), ElectionMove::kStepDown);
 }
 
 TEST(Election, OfVersionsThatAreNoNumbersNothingFollows) {
@@ -64,57 +64,59 @@ TEST(Election, OfVersionsThatAreNoNumbersNothingFollows) {
   view.note_read(held_by("pod-b/uid-2/start-1", "b"), at(seconds(1)));
   view.note_read(held_by("pod-b/uid-2/start-1", ""), at(seconds(1)));
   view.note_read(std::nullopt, at(seconds(1)));
-  EXPECT_NE(choose(view, seconds(1)), Move::kStepDown);
+  EXPECT_NE(choose(view, seconds(1)), ElectionMove::kStepDown);
 }
 
 TEST(Election, ARenewalBeginsTheTimeAnewAndTheSameRecordDoesNot) {
   ElectionView view = seen(held_by("pod-b/uid-2/start-1"));
   view.note_read(held_by("pod-b/uid-2/start-1"), at(seconds(5)));
-  EXPECT_EQ(choose(view, seconds(6)), Move::kTake);
+  EXPECT_EQ(choose(view, seconds(6)), ElectionMove::kTake);
   view.note_read(held_by("pod-b/uid-2/start-1", "8"), at(seconds(5)));
-  EXPECT_EQ(choose(view, seconds(6)), Move::kWait);
+  EXPECT_EQ(choose(view, seconds(6)), ElectionMove::kWait);
 }
 
 TEST(Election, AHolderThatAskedForLongerGetsItWithinReason) {
   Lease lease = held_by("pod-b/uid-2/start-1");
   lease.duration_seconds = 15;
-  EXPECT_EQ(choose(seen(lease), seconds(14)), Move::kWait);
+  EXPECT_EQ(choose(seen(lease), seconds(14)), ElectionMove::kWait);
   lease.duration_seconds = 1'000'000;
-  EXPECT_EQ(choose(seen(lease), seconds(60)), Move::kTake);
+  EXPECT_EQ(choose(seen(lease), seconds(60)), ElectionMove::kTake);
   lease.duration_seconds = 0;
-  EXPECT_EQ(choose(seen(lease), seconds(5)), Move::kWait);
+  EXPECT_EQ(choose(seen(lease), seconds(5)), ElectionMove::kWait);
 }
 
 TEST(Election, WhatWasGivenBackOrIsOursOrOfADeadPredecessorIsTakenAtOnce) {
   for (const char* holder : {"", "pod-a/uid-1/start-2", "pod-a/uid-1/start-1"})
-    EXPECT_EQ(choose(seen(held_by(holder)), seconds(0)), Move::kTake) << holder;
+    EXPECT_EQ(choose(seen(held_by(holder)), seconds(0)), ElectionMove::kTake) << holder;
   // A pod of our name may be another one, which lives.
-  EXPECT_EQ(choose(seen(held_by("pod-a/uid-9/start-1")), seconds(0)), Move::kWait);
+  EXPECT_EQ(choose(seen(held_by("pod-a/uid-9/start-1")), seconds(0)), ElectionMove::kWait);
   const Candidate unplaced{.identity = "pod-a/start-2"};
-  EXPECT_EQ(choose_move(seen(held_by("pod-a/start-1")), unplaced, at(seconds(0)), kTimes), Move::kWait);
+  EXPECT_EQ(choose_election_move(seen(held_by("pod-a/start-1")), unplaced, at(seconds(0)), kTimes),
+            ElectionMove::kWait);
 }
 
 TEST(Election, OneThatVanishedIsMadeAnewWhenItsHolderMustKnow) {
-  EXPECT_EQ(choose(seen(std::nullopt), seconds(5)), Move::kWait);
-  EXPECT_EQ(choose(seen(std::nullopt), seconds(6)), Move::kCreate);
+  EXPECT_EQ(choose(seen(std::nullopt), seconds(5)), ElectionMove::kWait);
+  EXPECT_EQ(choose(seen(std::nullopt), seconds(6)), ElectionMove::kCreate);
   ElectionView view = seen(held_by("pod-b/uid-2/start-1"));
   view.note_read(std::nullopt, at(seconds(5)));
-  EXPECT_EQ(choose(view, seconds(10)), Move::kWait);
-  EXPECT_EQ(choose(view, seconds(11)), Move::kCreate);
+  EXPECT_EQ(choose(view, seconds(10)), ElectionMove::kWait);
+  EXPECT_EQ(choose(view, seconds(11)), ElectionMove::kCreate);
 }
 
 TEST(Election, ALeaderRenewsAndEndsWhereItCannot) {
   ElectionView view = seen(held_by(""));
   view.note_claimed(held_by(kSelf.identity, "8"), at(seconds(1)), at(seconds(3)));
-  EXPECT_EQ(choose(view, seconds(3)), Move::kRenew);
-  EXPECT_EQ(choose(view, milliseconds(4999)), Move::kRenew);
-  EXPECT_EQ(choose(view, seconds(5)), Move::kStepDown) << "4 s after it was sent, not after its answer";
+  EXPECT_EQ(choose(view, seconds(3)), ElectionMove::kRenew);
+  EXPECT_EQ(choose(view, milliseconds(4999)), ElectionMove::kRenew);
+  EXPECT_EQ(choose(view, seconds(5)), ElectionMove::kStepDown)
+      << "4 s after it was sent, not after its answer";
   view.note_claimed(held_by(kSelf.identity, "9"), at(seconds(4)), at(seconds(4)));
-  EXPECT_EQ(choose(view, seconds(5)), Move::kRenew);
+  EXPECT_EQ(choose(view, seconds(5)), ElectionMove::kRenew);
   view.note_read(std::nullopt, at(seconds(5)));
-  EXPECT_EQ(choose(view, seconds(5)), Move::kCreate) << "deleted by hand";
+  EXPECT_EQ(choose(view, seconds(5)), ElectionMove::kCreate) << "deleted by hand";
   view.note_read(held_by("pod-b/uid-2/start-1"), at(seconds(5)));
-  EXPECT_EQ(choose(view, seconds(5)), Move::kStepDown);
+  EXPECT_EQ(choose(view, seconds(5)), ElectionMove::kStepDown);
 }
 
 TEST(Lease, IsReadWithoutTrust) {
@@ -149,22 +151,23 @@ TEST(EndpointSlice, IsWrittenWhereItLeadsElsewhere) {
   EXPECT_EQ(slice_name("door", "10.0.0.7"), "door-ipv4");
   EXPECT_EQ(slice_name("door", "fd00::7"), "door-ipv6");
   json slice = {{"metadata", {{"resourceVersion", "5"}}}, {"endpoints", nullptr}};
-  const json patch = lead_to(slice, "10.0.0.7", 9443);
+  const json patch = point_slice_to(slice, "10.0.0.7", 9443);
   EXPECT_EQ(patch["metadata"]["resourceVersion"], "5");
   slice.merge_patch(patch);
   EXPECT_EQ(slice["endpoints"][0]["addresses"], json::array({"10.0.0.7"}));
-  EXPECT_EQ(lead_to(slice, "10.0.0.7", 9443), json::object());
-  EXPECT_NE(lead_to(slice, "10.0.0.8", 9443), json::object());
-  EXPECT_NE(lead_to(slice, "10.0.0.7", 9444), json::object());
+  EXPECT_EQ(point_slice_to(slice, "10.0.0.7", 9443), json::object());
+  EXPECT_NE(point_slice_to(slice, "10.0.0.8", 9443), json::object());
+  EXPECT_NE(point_slice_to(slice, "10.0.0.7", 9444), json::object());
   const json made = make_slice("door", "fd00::7", 9443);
-  EXPECT_EQ(lead_to(made, "fd00::7", 9443), json::object()) << "one that was deleted is made to lead here";
+  EXPECT_EQ(point_slice_to(made, "fd00::7", 9443), json::object())
+      << "one that was deleted is made to lead here";
   EXPECT_EQ(made["metadata"]["name"], "door-ipv6");
   EXPECT_EQ(made["metadata"]["labels"]["kubernetes.io/service-name"], "door")
       << "or the Service does not know it";
   EXPECT_EQ(made["addressType"], "IPv6");
   EXPECT_FALSE(made["metadata"].contains("resourceVersion")) << "the server refuses it at a creation";
   slice["endpoints"].push_back(slice["endpoints"][0]);
-  EXPECT_NE(lead_to(slice, "10.0.0.7", 9443), json::object()) << "alone";
+  EXPECT_NE(point_slice_to(slice, "10.0.0.7", 9443), json::object()) << "alone";
 }
 
 }  // namespace

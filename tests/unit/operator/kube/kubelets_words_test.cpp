@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "operator/kube/pod_codec.h"
+#include "operator/kube/pods/pod_codec.h"
 
 namespace ratoon::kube::kubelets_words_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "operator/kube/member_pod.h"
+#include "operator/kube/pods/member_pod.h"
 
 #include <map>
 
@@ -25,7 +25,7 @@ json document() {
                "progress": {"step": 0}}})");
 }
 
-Result<json> make(const json& job, const ShunnedNodes& shunned = {}) {
+Result<json> make(const json& job, const NodesToAvoid& shunned = {}) {
   const auto decoded = api::decode_training_job(job);
   if (!decoded) return decoded.error();
   const api::Pod member{.name = "digits-worker-1-i2", .role = "worker", .index = 1, .incarnation = 2};

@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-const Target kPod{.resource = kPods, .name_space = "team-a", .name = "w-0"};
+const ObjectReference kPod{.resource = kPods, .name_space = "team-a", .name = "w-0"};
 
 TEST(Requests, NameWhatTheyAreAbout) {
   EXPECT_EQ(list({.resource = kTrainingJobs}, 500, "")->target,
@@ -22,12 +22,12 @@ TEST(Requests, NameWhatTheyAreAbout) {
   EXPECT_EQ(get(kPod)->target, "/api/v1/namespaces/team-a/pods/w-0");
   EXPECT_EQ(create({.resource = kTokenReviews}, json::object())->target,
             "/apis/authentication.k8s.io/v1/tokenreviews");
-  EXPECT_EQ(create({.resource = kPods, .name_space = "n"}, json::object(), Unknown::kRefused)->target,
+  EXPECT_EQ(create({.resource = kPods, .name_space = "n"}, json::object(), UnknownFields::kRefused)->target,
             "/api/v1/namespaces/n/pods?fieldValidation=Strict");
 }
 
 TEST(Requests, SayWhatTheyAreAsTheServersMetricsDo) {
-  const auto is = [](const Result<Request>& request, std::string_view verb, std::string_view resource) {
+  const auto is = [](const Result<ApiRequest>& request, std::string_view verb, std::string_view resource) {
     return request && request->verb == verb && request->resource == resource;
   };
   EXPECT_TRUE(is(list({.resource = kTrainingJobs}, 500, ""), "list", "trainingjobs"));
@@ -54,7 +54,7 @@ TEST(Requests, DeletionNamesTheUidAndRefusesToDoWithout) {
 }
 
 TEST(Requests, AStatusNamesTheVersionThatItsWriterRead) {
-  const Target job{.resource = kTrainingJobs, .name_space = "team-a", .name = "j"};
+  const ObjectReference job{.resource = kTrainingJobs, .name_space = "team-a", .name = "j"};
   const auto request = patch_status(job, "17", {{"phase", "Running"}});
   ASSERT_TRUE(request);
   EXPECT_EQ(request->method, "PATCH");
@@ -77,7 +77,7 @@ TEST(Requests, NoNameReachesAnotherObject) {
 }
 
 TEST(Requests, BytesThatAreNoTextDoNotThrow) {
-  const auto request = create(Target{.resource = kPods, .name_space = "n"}, {{"x", "\xFF"}});
+  const auto request = create(ObjectReference{.resource = kPods, .name_space = "n"}, {{"x", "\xFF"}});
   ASSERT_TRUE(request);
   EXPECT_EQ(request->body, "{\"x\":\"\xEF\xBF\xBD\"}");
 }

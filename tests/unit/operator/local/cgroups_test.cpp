@@ -1,10 +1,10 @@
-#include "operator/local/cgroups.h"
+#include "operator/local/members/cgroups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "operator/local/cgroup_rules.h"
+#include "operator/local/members/cgroup_rules.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::local::cgroups_test {
@@ -37,7 +37,7 @@ TEST(CgroupRules, AControllerIsTakenWhereALimitOfAnyRoleTakesIt) {
 }
 
 TEST(CgroupRules, EachVersionHasFilesOfItsOwn) {
-  const api::Limits limits{.memory_bytes = 64 * kMib, .cpu_millis = 1500};
+  const api::ResourceLimits limits{.memory_bytes = 64 * kMib, .cpu_millis = 1500};
   EXPECT_THAT(written(cgroup_settings(limits, kMemory, false)),
               ElementsAre("memory.limit_in_bytes=67108864", "memory.memsw.limit_in_bytes=67108864?"));
   EXPECT_THAT(written(cgroup_settings(limits, kMemory, true)),
@@ -50,14 +50,14 @@ TEST(CgroupRules, EachVersionHasFilesOfItsOwn) {
 
 TEST(CgroupRules, OneWithProcessesGivesNothingToThoseWithinIt) {
   UnifiedCgroup own{.folder = "/sys/fs/cgroup/scope", .offered = "cpu memory pids\n", .given = "memory\n"};
-  EXPECT_FALSE(has_to_make_room(own, kMemory).value());
-  EXPECT_TRUE(has_to_make_room(own, kCpu).value());
+  EXPECT_FALSE(must_move_to_child(own, kMemory).value());
+  EXPECT_TRUE(must_move_to_child(own, kCpu).value());
   own.has_others = true;
-  EXPECT_FALSE(has_to_make_room(own, kMemory).value()) << "the outermost one gives and has processes";
-  EXPECT_THAT(has_to_make_room(own, kCpu).error().message(),
+  EXPECT_FALSE(must_move_to_child(own, kMemory).value()) << "the outermost one gives and has processes";
+  EXPECT_THAT(must_move_to_child(own, kCpu).error().message(),
               StartsWith("/sys/fs/cgroup/scope is a cgroup that has other processes too: put `systemd-run "));
   own = {.folder = "/sys/fs/cgroup/scope", .offered = "cpuset memory_extra\n", .given = ""};
-  EXPECT_THAT(has_to_make_room(own, kMemory).error().message(),
+  EXPECT_THAT(must_move_to_child(own, kMemory).error().message(),
               StartsWith("/sys/fs/cgroup/scope is a cgroup without a memory controller: put `systemd-run "));
 }
 

@@ -1,4 +1,4 @@
-#include "operator/local/control_socket.h"
+#include "operator/local/control/control_socket.h"
 
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "operator/local/find_program.h"
+#include "operator/local/members/find_program.h"
 
 #include <cstdlib>
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/core/lists.h"
-#include "operator/local/cgroup_rules.h"
-#include "operator/local/cgroups.h"
+#include "operator/local/members/cgroup_rules.h"
+#include "operator/local/members/cgroups.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::local {

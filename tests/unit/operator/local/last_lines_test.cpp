@@ -1,4 +1,4 @@
-#include "operator/local/last_lines.h"
+#include "operator/local/folder/last_lines.h"
 
 #include <fstream>
 
@@ -29,10 +29,10 @@ TEST(LastLines, OfOneLongLineAreItsEnd) {
 
 TEST(LastLines, OfATextAreSoMany) {
   using Lines = std::vector<std::string>;
-  EXPECT_EQ(last_of("a\nb\nc\n", 2), Lines({"b", "c"}));
-  EXPECT_EQ(last_of("a\n\nc", 2), Lines({"", "c"}));
-  EXPECT_EQ(last_of("a", 2), Lines({"a"}));
-  EXPECT_EQ(last_of("", 2), Lines());
+  EXPECT_EQ(last_lines_in("a\nb\nc\n", 2), Lines({"b", "c"}));
+  EXPECT_EQ(last_lines_in("a\n\nc", 2), Lines({"", "c"}));
+  EXPECT_EQ(last_lines_in("a", 2), Lines({"a"}));
+  EXPECT_EQ(last_lines_in("", 2), Lines());
 }
 
 }  // namespace

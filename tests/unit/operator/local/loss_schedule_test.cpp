@@ -1,4 +1,4 @@
-#include "operator/local/loss_schedule.h"
+#include "operator/local/control/loss_schedule.h"
 
 #include <chrono>
 #include <set>
@@ -28,7 +28,7 @@ TEST(Trace, IsReadLineByLine) {
 }
 
 TEST(Trace, WhatIsNoneIsRefusedWithItsLine) {
-  EXPECT_EQ(complaint_of(""), "there is no event in it");
+  EXPECT_EQ(complaint_of(""), "the trace has no event: expected lines like '0,add,node1'");
   EXPECT_EQ(complaint_of("time,what,node\n"),
             "line 1: expected '<milliseconds>,add|remove,<node>', found 'time,what,node'");
   for (const char* line : {"-1,add,a", "1.5,add,a", "1e3,add,a", "0,take,a", "99999999999999999999,add,a"})

@@ -1,4 +1,4 @@
-#include "operator/local/member_plan.h"
+#include "operator/local/members/member_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace env = names::env;
 
 class MemberPlan : public testing::Test {
  protected:
-  LaunchPlan plan() const { return plan_member(job_, pod_, places_); }
+  MemberLaunchPlan plan() const { return plan_member(job_, pod_, places_); }
   std::string variable(const char* name, std::size_t process = 0) const {
     const auto environment = plan().environments.at(process);
     const auto found = environment.find(name);
@@ -21,12 +21,12 @@ class MemberPlan : public testing::Test {
 
   api::TrainingJob job_ = test::job();
   api::Pod pod_ = test::pod(1, 3);
-  MemberPlaces places_{.coordinator_port = 4711,
-                       .job_uid = "6f1c",
-                       .token_file = "run/token",
-                       .save_folder = "run/checkpoints",
-                       .log_file = "run/logs/a.log",
-                       .lifeline_fd = 9};
+  MemberLaunchInputs places_{.coordinator_port = 4711,
+                             .job_uid = "6f1c",
+                             .token_file = "run/token",
+                             .save_folder = "run/checkpoints",
+                             .log_file = "run/logs/a.log",
+                             .lifeline_fd = 9};
 };
 
 TEST_F(MemberPlan, EachProcessKnowsItsPlace) {

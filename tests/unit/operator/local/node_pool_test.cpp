@@ -1,10 +1,10 @@
-#include "operator/local/node_pool.h"
+#include "operator/local/members/node_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "operator/core/notice.h"
+#include "operator/core/members/notice.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::local::node_pool_test {

@@ -1,4 +1,4 @@
-#include "operator/local/process_group.h"
+#include "operator/local/members/process_group.h"
 
 #include <csignal>
 
@@ -41,14 +41,14 @@ class LivingLog {
 
 class ProcessGroupTest : public testing::Test {
  protected:
-  LaunchPlan shell(const std::string& script, std::size_t processes = 1) {
-    LaunchPlan plan{
+  MemberLaunchPlan shell(const std::string& script, std::size_t processes = 1) {
+    MemberLaunchPlan plan{
         .command = {"sh", "-c", script}, .environments = {}, .log_path = (folder_ / "log").string()};
     for (std::size_t i = 0; i < processes; ++i)
       plan.environments.push_back({{"LOCAL_RANK", std::to_string(i)}});
     return plan;
   }
-  ProcessGroup launch(const LaunchPlan& plan) {
+  ProcessGroup launch(const MemberLaunchPlan& plan) {
     auto group = ProcessGroup::launch(plan);
     EXPECT_TRUE(group) << group.error().message();
     return std::move(*group);

@@ -1,4 +1,4 @@
-#include "operator/local/run_events.h"
+#include "operator/local/folder/run_events.h"
 
 #include <chrono>
 

@@ -9,7 +9,7 @@ api::TrainingJobStatus failed_with(std::uint32_t code) {
   api::TrainingJobStatus status;
   status.phase = api::JobPhase::kFailed;
   status.message = "job-worker-0-i2: exit code; maxRestarts (2) is used up";
-  status.last_failure = api::Failure{};
+  status.last_failure = api::MemberFailure{};
   status.last_failure->reason = "exit code";
   status.last_failure->exit_code = code;
   return status;

@@ -1,4 +1,4 @@
-#include "operator/local/run_folder.h"
+#include "operator/local/folder/run_folder.h"
 
 #include <atomic>
 #include <thread>

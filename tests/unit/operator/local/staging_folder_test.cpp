@@ -1,4 +1,4 @@
-#include "operator/local/staging_folder.h"
+#include "operator/local/folder/staging_folder.h"
 
 #include <fstream>
 

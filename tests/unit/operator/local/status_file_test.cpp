@@ -1,4 +1,4 @@
-#include "operator/local/status_file.h"
+#include "operator/local/folder/status_file.h"
 
 #include <chrono>
 #include <vector>

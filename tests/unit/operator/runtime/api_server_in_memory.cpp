@@ -6,7 +6,7 @@
 
 #include "base/contract/names.h"
 #include "base/core/clock.h"
-#include "operator/kube/lenient.h"
+#include "operator/kube/lenient_json.h"
 
 namespace ratoon::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "operator/runtime/broken_job.h"
+#include "operator/runtime/jobs/broken_job.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@ WallTime at(int second) {
   return {std::chrono::seconds(second)};
 }
 
-TEST(BrokenJob, IsToldInAConditionBesideTheOthers) {
+TEST(UnreadableJob, IsToldInAConditionBesideTheOthers) {
   const json others = json::parse(R"([{"type": "Running", "status": "True", "of": "others"}, 7])");
-  const auto told = with_complaint(others, "spec.numNodes is no number", 3, at(100));
+  const auto told = with_invalid_condition(others, "spec.numNodes is no number", 3, at(100));
   ASSERT_TRUE(told);
   ASSERT_EQ(told->size(), 3U);
   EXPECT_EQ((*told)[0], others[0]);
@@ -21,30 +21,31 @@ TEST(BrokenJob, IsToldInAConditionBesideTheOthers) {
   EXPECT_EQ((*told)[2], json::parse(R"({"type": "InvalidSpec", "status": "True", "reason": "Unreadable",
       "message": "spec.numNodes is no number", "lastTransitionTime": "1970-01-01T00:01:40.000Z",
       "observedGeneration": 3})"));
-  EXPECT_EQ(with_complaint(json(), "why", 3, at(100))->size(), 1U) << "it had none";
+  EXPECT_EQ(with_invalid_condition(json(), "why", 3, at(100))->size(), 1U) << "it had none";
 }
 
-TEST(BrokenJob, IsWrittenOnceWhileNothingChanges) {
-  const json told = *with_complaint(json::array(), "why", 3, at(100));
-  EXPECT_FALSE(with_complaint(told, "why", 3, at(200)));
-  const auto other = with_complaint(told, "another reason", 4, at(200));
+TEST(UnreadableJob, IsWrittenOnceWhileNothingChanges) {
+  const json told = *with_invalid_condition(json::array(), "why", 3, at(100));
+  EXPECT_FALSE(with_invalid_condition(told, "why", 3, at(200)));
+  const auto other = with_invalid_condition(told, "another reason", 4, at(200));
   ASSERT_TRUE(other);
   EXPECT_EQ(other->size(), 1U);
   EXPECT_EQ((*other)[0]["message"], "another reason");
   EXPECT_EQ((*other)[0]["lastTransitionTime"], "1970-01-01T00:01:40.000Z") << "it held all the time";
   json mended = told;
   mended[0]["status"] = "False";
-  EXPECT_EQ((*with_complaint(mended, "why", 3, at(200)))[0]["lastTransitionTime"],
+  EXPECT_EQ((*with_invalid_condition(mended, "why", 3, at(200)))[0]["lastTransitionTime"],
             "1970-01-01T00:03:20.000Z");
 }
 
-TEST(BrokenJob, KeepsTheDefinitionsBounds) {
-  EXPECT_EQ(
-      (*with_complaint(json(), std::string(9000, 'x'), 1, at(1)))[0]["message"].get<std::string>().size(),
-      1024U);
-  EXPECT_TRUE(with_complaint(json::array_t(15, {{"type", "Other"}}), "why", 1, at(1)));
-  EXPECT_FALSE(with_complaint(json::array_t(16, {{"type", "Other"}}), "why", 1, at(1)));
-  EXPECT_FALSE(with_complaint("nonsense", "why", 1, at(1)));
+TEST(UnreadableJob, KeepsTheDefinitionsBounds) {
+  EXPECT_EQ((*with_invalid_condition(json(), std::string(9000, 'x'), 1, at(1)))[0]["message"]
+                .get<std::string>()
+                .size(),
+            1024U);
+  EXPECT_TRUE(with_invalid_condition(json::array_t(15, {{"type", "Other"}}), "why", 1, at(1)));
+  EXPECT_FALSE(with_invalid_condition(json::array_t(16, {{"type", "Other"}}), "why", 1, at(1)));
+  EXPECT_FALSE(with_invalid_condition("nonsense", "why", 1, at(1)));
 }
 
 }  // namespace

@@ -101,14 +101,14 @@ class ControllerTest : public testing::Test {
     options.transport = std::make_unique<TransportTo>(server_);
     cluster_ = std::move(*Cluster::attach({.server = "http://api"}, clock_, std::move(options)));
     cluster_->step({});
-    controller_.emplace(clock_, logger_, queue_, *cluster_, rooms_, metrics_);
+    controller_.emplace(clock_, logger_, queue_, *cluster_, registry_, metrics_);
   }
 
   ManualClock clock_{Timestamp{1h}};
   Logger logger_{clock_};
   Server server_;
   WorkQueue queue_{clock_};
-  coordinator::Coordinator rooms_{clock_, {.authenticate = {}, .on_news = {}}};
+  coordinator::Coordinator registry_{clock_, {.authenticate = {}, .on_news = {}}};
   OperatorMetrics metrics_;
   std::unique_ptr<Cluster> cluster_;
   std::optional<Controller> controller_;

@@ -1,5 +1,5 @@
 // The elector's calls, on an API server that is overloaded.
-#include "operator/runtime/elector.h"
+#include "operator/runtime/leader/elector.h"
 
 #include <algorithm>
 #include <condition_variable>

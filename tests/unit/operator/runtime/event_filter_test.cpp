@@ -1,4 +1,4 @@
-#include "operator/runtime/event_filter.h"
+#include "operator/runtime/jobs/event_filter.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ using std::chrono::seconds;
 
 class EventFilterTest : public testing::Test {
  protected:
-  std::optional<EventOrder> take(const std::string& message, const std::string& reason = "MemberLost",
+  std::optional<EventWrite> take(const std::string& message, const std::string& reason = "MemberLost",
                                  const std::string& job = "job") {
     return filter_.take(job, {.is_warning = true, .reason = reason, .message = message},
                         "new-" + std::to_string(++number_), now_);
@@ -29,13 +29,13 @@ class EventFilterTest : public testing::Test {
 };
 
 TEST_F(EventFilterTest, TheSameSentenceIsOneEventWithACount) {
-  EXPECT_EQ(take("a"), (EventOrder{.name = "new-1", .is_new = true, .note = "a", .count = 1}));
+  EXPECT_EQ(take("a"), (EventWrite{.name = "new-1", .is_new = true, .note = "a", .count = 1}));
   now_ = now_ + minutes(9);
-  EXPECT_EQ(take("a"), (EventOrder{.name = "new-1", .is_new = false, .note = "a", .count = 2}));
+  EXPECT_EQ(take("a"), (EventWrite{.name = "new-1", .is_new = false, .note = "a", .count = 2}));
   now_ = now_ + minutes(9);
   EXPECT_EQ(take("a")->count, 3U) << "ten minutes from the last";
   now_ = now_ + minutes(11);
-  EXPECT_EQ(take("a"), (EventOrder{.name = "new-4", .is_new = true, .note = "a", .count = 1}));
+  EXPECT_EQ(take("a"), (EventWrite{.name = "new-4", .is_new = true, .note = "a", .count = 1}));
 }
 
 TEST_F(EventFilterTest, ReasonsAndWarningsAreApart) {
@@ -47,10 +47,10 @@ TEST_F(EventFilterTest, ReasonsAndWarningsAreApart) {
 
 TEST_F(EventFilterTest, LossesAreToldOneByOneUntilThereAreTen) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(take("loss " + std::to_string(i))->is_new) << i;
-  EXPECT_EQ(take("loss 10"), (EventOrder{.name = "new-11", .is_new = true, .note = "loss 10", .count = 1}));
+  EXPECT_EQ(take("loss 10"), (EventWrite{.name = "new-11", .is_new = true, .note = "loss 10", .count = 1}));
   EXPECT_EQ(
       take("loss 11"),
-      (EventOrder{.name = "new-11", .is_new = false, .note = "(the newest of several) loss 11", .count = 2}));
+      (EventWrite{.name = "new-11", .is_new = false, .note = "(the newest of several) loss 11", .count = 2}));
   EXPECT_EQ(take("loss 3")->name, "new-4") << "what has its event keeps it";
   now_ = now_ + minutes(11);
   EXPECT_TRUE(take("loss 12")->is_new);

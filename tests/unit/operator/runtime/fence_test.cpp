@@ -1,4 +1,4 @@
-#include "operator/runtime/fence.h"
+#include "operator/runtime/leader/fence.h"
 
 #include <atomic>
 
@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/http/server.h"
-#include "operator/runtime/api_client.h"
+#include "operator/runtime/api_server/api_client.h"
 
 namespace ratoon::runtime::fence_test {
 namespace {
 
 using std::chrono::seconds;
 
-const kube::Target kPod{.resource = kube::kPods, .name_space = "n", .name = "p"};
+const kube::ObjectReference kPod{.resource = kube::kPods, .name_space = "n", .name = "p"};
 
 class FencedClient : public testing::Test {
  protected:
@@ -28,7 +28,7 @@ class FencedClient : public testing::Test {
                   }
                 }).value()) {}
 
-  [[nodiscard]] kube::Access access() const {
+  [[nodiscard]] kube::ApiServerAccess access() const {
     return {.server = "http://127.0.0.1:" + std::to_string(server_->port())};
   }
 
@@ -48,14 +48,14 @@ TEST_F(FencedClient, SendsNoWriteAfterItsTimeAndReadsGoOn) {
                             kube::patch_status(kPod, "1", {})}) {
     const auto done = client.call(write, {});
     ASSERT_FALSE(done);
-    EXPECT_NE(done.error().message().find("does not lead any more"), std::string::npos);
+    EXPECT_NE(done.error().message().find("no longer leads"), std::string::npos);
   }
   EXPECT_EQ(calls_, 1);
   EXPECT_TRUE(client.call(kube::get(kPod), {}));
   EXPECT_EQ(calls_, 2);
 }
 
-TEST_F(FencedClient, RepeatsWhatTheServerPutOffWhenItWishesForIt) {
+TEST_F(FencedClient, RepeatsWhatTheServerPutOffWhenItAsksForIt) {
   const SystemClock clock;
   const ApiClient client(access(), clock, {}, nullptr);
   refusals_ = 1;

@@ -1,4 +1,4 @@
-#include "operator/runtime/health_port.h"
+#include "operator/runtime/metrics/health_port.h"
 
 #include <string>
 #include <vector>
@@ -47,7 +47,7 @@ TEST(HealthPort, APageThatIsReadSlowlyHasAnEnd) {
   const auto options = options_of_health_port(0);
   ASSERT_TRUE(options.reply_deadline);
   EXPECT_LT(*options.reply_deadline, Duration(std::chrono::minutes(2)));
-  EXPECT_EQ(options.stranger_deadline, options.idle_deadline);
+  EXPECT_EQ(options.unauthenticated_deadline, options.idle_deadline);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "operator/runtime/member_check.h"
+#include "operator/runtime/members/member_check.h"
 
 #include <gtest/gtest.h>
 

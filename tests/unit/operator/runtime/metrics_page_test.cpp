@@ -1,4 +1,4 @@
-#include "operator/runtime/metrics_page.h"
+#include "operator/runtime/metrics/metrics_page.h"
 
 #include <condition_variable>
 #include <future>

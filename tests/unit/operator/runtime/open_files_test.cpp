@@ -1,4 +1,4 @@
-#include "operator/runtime/open_files.h"
+#include "operator/runtime/members/open_files.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "operator/runtime/operator_metrics.h"
+#include "operator/runtime/metrics/operator_metrics.h"
 
 #include <algorithm>
 #include <string>

@@ -12,11 +12,11 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/session/coordinator_link.h"
+#include "agent/src/session/link/coordinator_link.h"
 #include "base/contract/names.h"
 #include "base/http/transport.h"
 #include "operator/api/training_job.h"
-#include "operator/kube/lenient.h"
+#include "operator/kube/lenient_json.h"
 #include "operator/runtime/operator.h"
 #include "tests/support/own_ports.h"
 #include "tests/support/temporary_folder.h"
@@ -140,7 +140,7 @@ class Member {
       std::this_thread::sleep_for(kLook);
       if (door == 0) continue;
       options.member.coordinator_url = "http://127.0.0.1:" + std::to_string(door);
-      checkpoint::PatientCalls calls{1h, std::make_shared<SystemClock>()};
+      checkpoint::CallsWithTimeout calls{1h, std::make_shared<SystemClock>()};
       const auto link = session::CoordinatorLink::open(options, calls).value();
       const std::stop_callback given_up(stop, [&] { link->give_up("the test ends this member"); });
       while (!stop.stop_requested() && !is_done_ && orders_.door == door) train(*link, door, stop);
@@ -152,7 +152,8 @@ class Member {
     if (!assignment) return;
     left_ = assignment->attempt;
     session::Position position{.attempt = assignment->attempt};
-    while (link.standing() == session::Standing::kGoOn && !stop.stop_requested() && orders_.door == door) {
+    while (link.world_status() == session::WorldStatus::kGoOn && !stop.stop_requested() &&
+           orders_.door == door) {
       position.milestone = session::Milestone::kStepped;
       position.phase = ProcessPhase::kCompute;
       position.step = Step(position.step.value() + 1);
@@ -338,13 +339,13 @@ TEST_F(OperatorThreads, ServeJobsThatAllChangeAtOnceAndHandThemOver) {
   const auto next_port = [&known] { return *known.insert(wait_for_port_beyond(known)).first; };
   RunningOperator first(folder_ / "kubeconfig", "first");
   const std::uint16_t first_metrics = next_port();
-  const std::uint16_t first_door = next_port();
+  const std::uint16_t first_server = next_port();
   RunningOperator second(folder_ / "kubeconfig", "second");
   const std::uint16_t second_metrics = next_port();
   const std::jthread scraper(
       [&](const std::stop_token& stop) { scrape(stop, {first_metrics, second_metrics}); });
 
-  orders_.door = first_door;
+  orders_.door = first_server;
   auto kubelets = std::make_unique<Kubelets>(server_, orders_);
   at_once([&](const std::string& name) {
     server_.put("trainingjobs", job_document(name));

@@ -1,4 +1,4 @@
-#include "operator/runtime/plugin_credentials.h"
+#include "operator/runtime/api_server/plugin_credentials.h"
 
 #include <filesystem>
 #include <fstream>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "operator/runtime/kubeconfig.h"
+#include "operator/runtime/api_server/kubeconfig.h"
 
 namespace ratoon::runtime::plugin_credentials_test {
 namespace {
@@ -104,14 +104,14 @@ TEST(RunProgram, SaysHowItFailed) {
 
 TEST(RunProgram, KillsWithItsChildrenWhatDoesNotEnd) {
   for (const char* words : {"sleep 1000000 & wait", "exec >&-; sleep 1000000"}) {
-    const auto late = run_program({.words = {"sh", "-c", words}, .patience = std::chrono::milliseconds(200)});
+    const auto late = run_program({.words = {"sh", "-c", words}, .timeout = std::chrono::milliseconds(200)});
     ASSERT_FALSE(late) << words;
     EXPECT_EQ(late.error().kind(), ErrorKind::kTimeout) << late.error().message();
   }
 }
 
 TEST(RunProgram, KillsWhatPrintsWithoutEnd) {
-  const auto endless = run_program({.words = {"yes"}, .patience = std::chrono::hours(1)});
+  const auto endless = run_program({.words = {"yes"}, .timeout = std::chrono::hours(1)});
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().kind(), ErrorKind::kTimeout);
 }

@@ -1,4 +1,4 @@
-#include "operator/runtime/pruned_fields.h"
+#include "operator/runtime/jobs/pruned_fields.h"
 
 #include <array>
 #include <string>

@@ -1,4 +1,4 @@
-#include "operator/runtime/self_metrics.h"
+#include "operator/runtime/metrics/self_metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,13 +33,13 @@ TEST(SelfMetrics, AWatchIsCountedAndItsLengthIsNoAnswerTime) {
 
 TEST(SelfMetrics, WhatIsKeptElsewhereIsToldAsItIsWhenAsked) {
   SelfMetrics metrics;
-  const Vitals first{.seconds_behind = {{"pods", 0}, {"nodes", 2.5}},
-                     .backlog = {.jobs = 3, .longest_seconds = 0.5},
-                     .load = {.messages = 100, .parked = 7},
-                     .is_leading = true,
-                     .certificate_ends = WallTime{std::chrono::seconds(1'800'000'000)},
-                     .memory_bytes = 4096,
-                     .cpu_seconds = 1.25};
+  const OperatorVitals first{.seconds_behind = {{"pods", 0}, {"nodes", 2.5}},
+                             .backlog = {.jobs = 3, .longest_seconds = 0.5},
+                             .load = {.messages = 100, .parked = 7},
+                             .is_leading = true,
+                             .certificate_ends = WallTime{std::chrono::seconds(1'800'000'000)},
+                             .memory_bytes = 4096,
+                             .cpu_seconds = 1.25};
   const std::string text = metrics.text(first);
   EXPECT_THAT(text, HasSubstr(R"(ratoon_cache_staleness_seconds{resource="nodes"} 2.5)"));
   EXPECT_THAT(text, HasSubstr(R"(ratoon_cache_staleness_seconds{resource="pods"} 0)"));
@@ -62,8 +62,8 @@ TEST(SelfMetrics, WithoutACertificateThereIsNoEndOfOne) {
 }
 
 TEST(SelfMetrics, AProcessHasMemoryAndTookTime) {
-  Vitals vitals;
-  look_at_process(vitals);
+  OperatorVitals vitals;
+  measure_process(vitals);
   EXPECT_GT(vitals.memory_bytes, 1e6);
   EXPECT_LT(vitals.memory_bytes, 1e12);
   EXPECT_GT(vitals.cpu_seconds, 0);

@@ -1,4 +1,4 @@
-#include "operator/runtime/token_reviewer.h"
+#include "operator/runtime/members/token_reviewer.h"
 
 #include <atomic>
 #include <chrono>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "operator/runtime/member_check.h"
+#include "operator/runtime/members/member_check.h"
 
 namespace ratoon::runtime::token_reviewer_test {
 namespace {
@@ -155,7 +155,7 @@ TEST_F(TokenReviewerTest, WhoWasRefusedIsNotKnownAnyMoreEvenWhileTheServerIsAway
   EXPECT_FALSE(review("a")) << "its pod has gone";
 }
 
-TEST_F(TokenReviewerTest, StrangersFillNoMemory) {
+TEST_F(TokenReviewerTest, UnknownTokensFillNoMemory) {
   ProcessIdentity process;
   process.job = {.name_space = "team", .name = "w"};
   EXPECT_FALSE(check_member(reviewer_, "a", process)) << "a good token, of another pod";

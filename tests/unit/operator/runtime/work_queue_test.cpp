@@ -1,4 +1,4 @@
-#include "operator/runtime/work_queue.h"
+#include "operator/runtime/jobs/work_queue.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Files past the page cache are the files that they would be by way of it, and nobody notices where that
 // cannot be.
-#include "agent/src/checkpoint/disk/direct_writes.h"
+#include "agent/src/checkpoint/disk/real/direct_writes.h"
 
 #include <cerrno>
 #include <cstring>
@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/checkpoint/disk/durable.h"
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/disk/real_write_file.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/disk/real/real_write_file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::checkpoint::direct_writes_test {
@@ -82,7 +82,7 @@ class DirectWritesTest : public testing::Test {
   }
   // What is in the file, of which `bytes` are to be found at `at`.
   void expect_file(const std::string& name, std::size_t at, std::span<const std::byte> bytes) {
-    const auto disk = RealDisk::look_into(folder_.path()).value();
+    const auto disk = RealDisk::open_existing_folder(folder_.path()).value();
     const std::string text = read_whole(*disk, name, at + bytes.size()).value();
     ASSERT_EQ(text.size(), at + bytes.size());
     EXPECT_EQ(std::memcmp(text.data() + at, bytes.data(), bytes.size()), 0);

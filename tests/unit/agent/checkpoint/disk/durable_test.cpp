@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/commit.h"
-#include "agent/src/checkpoint/file_names.h"
-#include "agent/src/checkpoint/pins.h"
+#include "agent/src/checkpoint/commit/commit.h"
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/checkpoint/retention/pins.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "tests/support/crash/crash_checker.h"
 #include "tests/support/crash/run_life.h"

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "agent/src/checkpoint/disk/page_cache.h"
-#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/disk/real/page_cache.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::checkpoint::read_directly_test {
@@ -29,7 +29,7 @@ class ReadDirectlyTest : public testing::Test {
   }
 
   std::string read_directly(const ReadFile& file, std::uint64_t at, std::uint64_t count) {
-    const ReadRoom room = ReadRoom::of(count);
+    const ReadBuffer room = ReadBuffer::of(count);
     if (auto read = file.read_directly(at, room, count); !read) return read.error().message();
     return {reinterpret_cast<const char*>(room.bytes().data()), count};
   }
@@ -44,14 +44,14 @@ class ReadDirectlyTest : public testing::Test {
 
   bool can_be_direct() const {
     const UniqueFd direct(::open((folder_ / "f").c_str(), O_RDONLY | O_DIRECT));
-    const ReadRoom room = ReadRoom::of(kDirectAlignment);
+    const ReadBuffer room = ReadBuffer::of(kDirectAlignment);
     return direct.is_open() && ::pread(direct.get(), room.bytes().data(), room.bytes().size(), 0) > 0;
   }
 
   test::TemporaryFolder folder_;
   std::string text_ = std::string(kBytes, '\0');
   UniqueFd fd_;
-  std::unique_ptr<RealDisk> disk_ = RealDisk::look_into(folder_.path()).value();
+  std::unique_ptr<RealDisk> disk_ = RealDisk::open_existing_folder(folder_.path()).value();
 };
 
 TEST_F(ReadDirectlyTest, TheBytesAreThoseOfTheFile) {
@@ -73,7 +73,7 @@ TEST_F(ReadDirectlyTest, NothingOfThemStaysInTheCache) {
   if (!forgotten || !*forgotten) GTEST_SKIP() << "this system does not say what it remembers";
   const auto file = disk_->open("f").value();
   std::string nothing(1000, '?');
-  EXPECT_FALSE(file->read_remembered(0, std::as_writable_bytes(std::span(nothing))));
+  EXPECT_FALSE(file->read_from_page_cache(0, std::as_writable_bytes(std::span(nothing))));
   EXPECT_TRUE(read_directly(*file, 0, kBytes) == text_);
   EXPECT_FALSE(is_remembered(fd_.get(), 0, kDirectAlignment).value());
 }
@@ -84,10 +84,10 @@ TEST_F(ReadDirectlyTest, WhatIsRememberedIsReadWithoutTheDisk) {
   ASSERT_TRUE(file->read(0, std::as_writable_bytes(std::span(all))));
   if (!is_remembered(fd_.get(), 0, kBytes).value_or(false)) GTEST_SKIP() << "nothing is remembered here";
   std::string some(70'001, '?');
-  if (!file->read_remembered(12'345, std::as_writable_bytes(std::span(some))))
+  if (!file->read_from_page_cache(12'345, std::as_writable_bytes(std::span(some))))
     GTEST_SKIP() << "this file system cannot say that it need not wait";
   EXPECT_TRUE(some == text_.substr(12'345, some.size()));
-  EXPECT_FALSE(file->read_remembered(kBytes - 10, std::as_writable_bytes(std::span(some))))
+  EXPECT_FALSE(file->read_from_page_cache(kBytes - 10, std::as_writable_bytes(std::span(some))))
       << "they end before";
 }
 

@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
 
 #include <gtest/gtest.h>
 

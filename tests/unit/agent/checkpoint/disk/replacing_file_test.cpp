@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/disk/patient_disk.h"
+#include "agent/src/checkpoint/disk/disk_with_timeout.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
 
@@ -22,7 +22,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 class ReplacingFileTest : public testing::Test {
  protected:
   ReplacingFileTest() { ratoon::test::write_text(path_, "old"); }
-  std::unique_ptr<WriteFile> create() { return replace_patiently(path_, calls_).value(); }
+  std::unique_ptr<WriteFile> create() { return replace_with_timeout(path_, calls_).value(); }
   std::ptrdiff_t files() const {
     return std::distance(std::filesystem::directory_iterator(folder_.path()), {});
   }
@@ -30,7 +30,7 @@ class ReplacingFileTest : public testing::Test {
   ratoon::test::TemporaryFolder folder_;
   const std::filesystem::path path_ = folder_ / "weights";
   std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
-  std::shared_ptr<PatientCalls> calls_ = std::make_shared<PatientCalls>(1h, clock_);
+  std::shared_ptr<CallsWithTimeout> calls_ = std::make_shared<CallsWithTimeout>(1h, clock_);
 };
 
 TEST_F(ReplacingFileTest, IsThereWholeWhenItIsClosed) {
@@ -49,7 +49,7 @@ TEST_F(ReplacingFileTest, LeavesNothingWhereItIsNotClosed) {
   EXPECT_EQ(ratoon::test::read_text(path_), "old");
   EXPECT_EQ(files(), 1);
   std::filesystem::remove_all(folder_.path());
-  EXPECT_EQ(replace_patiently(path_, calls_).error().kind(), ErrorKind::kNotFound);
+  EXPECT_EQ(replace_with_timeout(path_, calls_).error().kind(), ErrorKind::kNotFound);
 }
 
 // Its last call to the disk is its end.
@@ -66,7 +66,7 @@ struct HangsAtItsEnd final : WriteFile {
 TEST_F(ReplacingFileTest, WhoLetsGoOfAFileThatHangsDoesNotHangWithIt) {
   const auto gate = std::make_shared<ratoon::test::Gate>();
   gate->close();
-  auto file = make_patient(std::make_unique<HangsAtItsEnd>(gate), calls_, "a file");
+  auto file = add_timeout(std::make_unique<HangsAtItsEnd>(gate), calls_, "a file");
   const std::jthread later([&] {
     gate->await_somebody();
     clock_->advance(2h);

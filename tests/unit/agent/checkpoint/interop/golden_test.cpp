@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "agent/src/checkpoint/interop/crc32.h"
-#include "agent/src/checkpoint/interop/pickle_writer.h"
+#include "agent/src/checkpoint/interop/pickle/pickle_writer.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
 #include "agent/src/checkpoint/interop/torch_types.h"
-#include "agent/src/checkpoint/interop/zip_reader.h"
+#include "agent/src/checkpoint/interop/zip/crc32.h"
+#include "agent/src/checkpoint/interop/zip/zip_reader.h"
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 
 namespace ratoon::checkpoint::golden_test {

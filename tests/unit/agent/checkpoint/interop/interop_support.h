@@ -11,7 +11,7 @@
 #include "agent/src/checkpoint/interop/byte_sink.h"
 #include "agent/src/checkpoint/interop/pt_reader.h"
 #include "agent/src/checkpoint/interop/pt_writer.h"
-#include "agent/src/checkpoint/interop/zip_writer.h"
+#include "agent/src/checkpoint/interop/zip/zip_writer.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::checkpoint::test {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/mman.h>
 
-#include "agent/src/checkpoint/interop/zip_reader.h"
+#include "agent/src/checkpoint/interop/zip/zip_reader.h"
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 
 namespace ratoon::checkpoint::large_test {

@@ -1,5 +1,5 @@
 // Pickles that ask for more than tensors, or lie.
-#include "agent/src/checkpoint/interop/pickle_reader.h"
+#include "agent/src/checkpoint/interop/pickle/pickle_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

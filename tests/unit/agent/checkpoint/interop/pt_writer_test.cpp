@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/interop/pickle_writer.h"
+#include "agent/src/checkpoint/interop/pickle/pickle_writer.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 

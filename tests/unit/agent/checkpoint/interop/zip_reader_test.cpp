@@ -1,5 +1,5 @@
 // Zip files that lie.
-#include "agent/src/checkpoint/interop/zip_reader.h"
+#include "agent/src/checkpoint/interop/zip/zip_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,29 +79,29 @@ TEST(ZipReader, WhatIsSaidTwiceIsSaidTheSame) {
       {with(file, local + 28, U16{0xFFFF}), "reaches into"},
       {with(file, local + 30, U16{0x7878}), "another name"},
       {with(file, local, U32{0}), "no record"},
-      {with(file, descriptor, U32{0}), "neither of it"},
-      {with(file, descriptor + 4, U32{0}), "neither of it"},
-      {with(file, descriptor + 8, U32{5}), "neither of it"},
-      {with(file, descriptor + 12, U32{5}), "neither of it"},
+      {with(file, descriptor, U32{0}), "neither its data descriptor"},
+      {with(file, descriptor + 4, U32{0}), "neither its data descriptor"},
+      {with(file, descriptor + 8, U32{5}), "neither its data descriptor"},
+      {with(file, descriptor + 12, U32{5}), "neither its data descriptor"},
       {with(file, central, U32{0}), "fewer entries"},
       {with(file, central + 8, U16{0x0809}), "encrypted"},
       {with(file, central + 10, U16{8}), "compressed"},
       {with(file, central + 20, U32{5}), "stored in 5 bytes"},
       {with(file, central + 24, U32{5}), "stored in 6 bytes"},
-      {with(with(file, central + 24, U32{5}), central + 20, U32{5}), "neither of it"},
-      {with(with(file, central + 24, U32{7}), central + 20, U32{7}), "neither of it"},
+      {with(with(file, central + 24, U32{5}), central + 20, U32{5}), "neither its data descriptor"},
+      {with(with(file, central + 24, U32{7}), central + 20, U32{7}), "neither its data descriptor"},
       {with(with(file, central + 24, U32{600}), central + 20, U32{600}), "reaches into"},
       {with(file, central + 24, U32{0xFFFFFFFF}), "too short"},
       {with(file, central + 28, U16{4}), "directory"},
       {with(file, central + 30, U16{1}), "past the end"},
       {with(file, central + 32, U16{1}), "past the end"},
       {with(file, central + 34, U16{1}), "another part"},
-      {with(file, central + 42, U32{0}), "lies over"},
+      {with(file, central + 42, U32{0}), "overlaps another"},
       {with(file, central + 42, U32{1}), "no record"},
-      {with(file, central + 42, U32{0x7FFFFFFF}), "lies over"},
+      {with(file, central + 42, U32{0x7FFFFFFF}), "overlaps another"},
       {with(file, first + 42, U32{1}), "before its first"},
-      {with(file, end64, U32{0}), "zip64 end record is not one"},
-      {with(file, end64 + 4, U64{45}), "zip64 end record is not one"},
+      {with(file, end64, U32{0}), "zip64 end record has another"},
+      {with(file, end64 + 4, U64{45}), "zip64 end record has another"},
       {with(file, end64 + 16, U32{1}), "disagree"},
       {with(file, end64 + 24, U64{1}), "disagree"},
       {with(file, end64 + 32, U64{1}), "disagree"},
@@ -157,8 +157,10 @@ TEST(ZipReader, NoByteIsOutsideOfTheRecords) {
   ASSERT_TRUE(zip.finish().has_value());
   for (const std::string& file : {two_records(), empty.text}) {
     EXPECT_EQ(refusal_of(file), "read");
-    EXPECT_THAT(refusal_of(with_hole(file, nth(file, kLocal, 1))), HasSubstr("neither of it nor the next"));
-    EXPECT_THAT(refusal_of(with_hole(file, nth(file, kCentral, 0))), HasSubstr("neither of it nor the next"));
+    EXPECT_THAT(refusal_of(with_hole(file, nth(file, kLocal, 1))),
+                HasSubstr("neither its data descriptor nor the next"));
+    EXPECT_THAT(refusal_of(with_hole(file, nth(file, kCentral, 0))),
+                HasSubstr("neither its data descriptor nor the next"));
   }
 }
 
@@ -192,9 +194,10 @@ TEST(ZipReader, Zip64FieldsHoldWhatIsAskedForAndNoMore) {
   };
   const std::string in_64 = with(with(file, central + 20, 0xFFFFFFFFu), central + 24, 0xFFFFFFFFu);
   EXPECT_EQ(refusal_of(grown(field({6, 6}), in_64)), "read");
-  EXPECT_THAT(refusal_of(grown(field({6, 6}), file)), HasSubstr("nothing asks for"));
+  EXPECT_THAT(refusal_of(grown(field({6, 6}), file)), HasSubstr("more numbers than the entry leaves to it"));
   EXPECT_THAT(refusal_of(grown(field({6}), in_64)), HasSubstr("too short"));
-  EXPECT_THAT(refusal_of(grown(field({6, 6, 0}), in_64)), HasSubstr("nothing asks for"));
+  EXPECT_THAT(refusal_of(grown(field({6, 6, 0}), in_64)),
+              HasSubstr("more numbers than the entry leaves to it"));
   EXPECT_THAT(refusal_of(grown(field({6, 7}), in_64)), HasSubstr("stored in 7 bytes"));
   EXPECT_THAT(refusal_of(grown(field({~0ull, ~0ull}), in_64)), HasSubstr("reaches into"));
   EXPECT_THAT(refusal_of(grown(field({6, 6}) + field({6, 6}), in_64)), HasSubstr("two zip64 fields"));

@@ -177,11 +177,11 @@ TEST(CheckpointReader, AMissingPartIsSaidByName) {
 }
 
 TEST(CheckpointReader, WhatSeveralWantIsReadByWayOfThePageCache) {
-  EXPECT_EQ(choose_way(100, 100, 1), ReadWay::kDirect);
-  EXPECT_EQ(choose_way(25, 100, 4), ReadWay::kDirect) << "each its own";
-  EXPECT_EQ(choose_way(26, 100, 4), ReadWay::kDirect) << "parts are not quite equal";
-  EXPECT_EQ(choose_way(100, 100, 4), ReadWay::kByPageCache) << "all want all";
-  EXPECT_EQ(choose_way(1ULL << 62, 1ULL << 62, 64), ReadWay::kByPageCache);
+  EXPECT_EQ(choose_read_mode(100, 100, 1), ReadMode::kDirect);
+  EXPECT_EQ(choose_read_mode(25, 100, 4), ReadMode::kDirect) << "each its own";
+  EXPECT_EQ(choose_read_mode(26, 100, 4), ReadMode::kDirect) << "parts are not quite equal";
+  EXPECT_EQ(choose_read_mode(100, 100, 4), ReadMode::kByPageCache) << "all want all";
+  EXPECT_EQ(choose_read_mode(1ULL << 62, 1ULL << 62, 64), ReadMode::kByPageCache);
 }
 
 TEST(CheckpointReader, AnyDamageOfWhatIsReadIsNoticedAndAFlipOnTheWayIsNot) {

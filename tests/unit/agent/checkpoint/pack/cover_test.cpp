@@ -80,7 +80,7 @@ TEST(Cover, NamesWhatIsThereTwice) {
   EXPECT_EQ(complaint({8, 3}, {{0, {{0, 0}, {5, 3}}}, {3, {{4, 0}, {4, 3}}}}),
             "the packs do not fit together: element [4,0] of tensor 'w' of shape 8,3, parts of which are in "
             "r0, r3, "
-            "is in r0 and in r3, in parts that are not alike");
+            "is in r0 and in r3, in parts that overlap and are not copies");
   // As many elements as the tensor has, and yet not those.
   EXPECT_THAT(complaint({4}, {{0, {{0}, {2}}}, {1, {{1}, {2}}}}), HasSubstr("element [1] of tensor 'w'"));
   EXPECT_THAT(complaint({2, 2}, {{0, {{0, 0}, {2, 1}}}, {1, {{0, 0}, {1, 2}}}}), HasSubstr("element [0,0]"));
@@ -98,10 +98,11 @@ TEST(Cover, RefusesPartsOfOtherTensors) {
   other_type.type = kInt32;
   EXPECT_THAT(
       built({{whole({8}), {{0}, {4}}}, {other_type, {{4}, {4}}}}),
-      HasSubstr("is of type I32 and whole shape 8 in r1, and of type F32 and whole shape 8 before it"));
+      HasSubstr(
+          "is of type I32 and whole shape 8 in r1, and of type F32 and whole shape 8 in an earlier pack"));
   EXPECT_THAT(built({{whole({8}), {{0}, {4}}}, {whole({9}), {{4}, {4}}}}), HasSubstr("whole shape 9 in r1"));
   EXPECT_THAT(built({{whole({8}, 1), {{0}, {8}}}, {whole({8}, 2), {{0}, {8}}}}),
-              HasSubstr("tensor 'w' is in r0 and in r1, and nothing says that the bytes are the same"));
+              HasSubstr("tensor 'w' is in r0 and in r1, in parts that are not known to have the same bytes"));
   EXPECT_EQ(built({{whole({8}), {{0}, {8}}}, {whole({8}), {{0}, {8}}}}), "");
 }
 
@@ -112,7 +113,7 @@ TEST(Cover, CopiesOfForeignPacksAreNotKnownToBeAlike) {
   const auto files = shelf.files();
   const auto index = PartIndex::build({{"a", &files[0].header.layout}, {"b", &files[1].header.layout}});
   ASSERT_FALSE(index);
-  EXPECT_THAT(index.error().message(), HasSubstr("nothing says that the bytes are the same"));
+  EXPECT_THAT(index.error().message(), HasSubstr("not known to have the same bytes"));
 }
 
 // Against counting, on every pair and many triples of boxes in a small grid.

@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/pack/header.h"
+#include "agent/src/checkpoint/pack/header/header.h"
 
 #include <functional>
 #include <stdexcept>
@@ -191,7 +191,7 @@ TEST(PackHeader, BoxesMustHoldTheirTensors) {
   for (const auto* wrong :
        {"7,0 of 8,16", "4,0 of 8", "4 of 8,16", "4,0", "", "0,0 of 4611686018427387904,16"}) {
     EXPECT_THAT(complaint_after([&](json& h) { h["__metadata__"]["ratoon.box.w"] = wrong; }),
-                HasSubstr("tensor 'w' of shape 2,16 is said to be a part at"))
+                HasSubstr("tensor 'w' of shape 2,16 has the box"))
         << wrong;
   }
 }
@@ -247,9 +247,9 @@ TEST(ForeignHeader, RangesLeaveNoHoleAndFitTheirShapes) {
   EXPECT_THAT(two("0,4", "0,4", 4), HasSubstr("tensor 'b' begins at 0"));
   EXPECT_THAT(two("1,5", "5,9", 9), HasSubstr("tensor 'a' begins at 1, and the tensor before it ends at 0"));
   EXPECT_THAT(two("0,4", "4,8", 9), HasSubstr("its tensors end at 8, and its data at 9"));
-  EXPECT_THAT(two("0,4", "8,4", 8), HasSubstr("is said to lie from 8 to 4"));
+  EXPECT_THAT(two("0,4", "8,4", 8), HasSubstr("has data_offsets from 8 to 4, which do not match"));
   EXPECT_THAT(two("0,4", "4,7", 7),
-              HasSubstr("tensor 'b' of type U8 and shape 4 is said to lie from 4 to 7"));
+              HasSubstr("tensor 'b' of type U8 and shape 4 has data_offsets from 4 to 7"));
   EXPECT_THAT(foreign_complaint("{" + entry("a", "F32", "4", "0,4") + "}", 4),
               HasSubstr("of type F32 and shape 4"));
   EXPECT_THAT(foreign_complaint("{" + entry("a", "U8", "3", "0,4") + "}", 4),
@@ -267,12 +267,13 @@ TEST(ForeignHeader, LengthsThatNoTensorHasAreRefusedAlsoBesideAZero) {
   for (const char* shape : {"4294967296,4294967296", "0,9223372036854775808,4", "9223372036854775808,4,0",
                             "0,4294967296,4294967296", "4294967296,0,4294967296", "0,9223372036854775808",
                             "18446744073709551615,0"}) {
-    EXPECT_THAT(empty("U8", shape), HasSubstr(std::string("tensor 'a' of type U8 has the shape ") + shape +
-                                              ", and its lengths that are not 0 say over 2^63 - 1 bytes"));
+    EXPECT_THAT(empty("U8", shape),
+                HasSubstr(std::string("tensor 'a' of type U8 has the shape ") + shape +
+                          ", which overflows: its lengths other than 0 give more than 2^63 - 1 bytes"));
   }
   EXPECT_EQ(empty("U8", "0,9223372036854775807"), "");
   EXPECT_EQ(empty("U8", "0,4,0,2305843009213693951"), "");
-  EXPECT_THAT(empty("F32", "0,2305843009213693952"), HasSubstr("over 2^63 - 1 bytes"));
+  EXPECT_THAT(empty("F32", "0,2305843009213693952"), HasSubstr("more than 2^63 - 1 bytes"));
 }
 
 TEST(ForeignHeader, TypesThatAreNotReadAreNamed) {
@@ -301,18 +302,18 @@ TEST(ForeignHeader, EntriesHaveTheirThreeKeysAndNoOther) {
       {R"({"dtype":"U8","shape":[01],"data_offsets":[0,1]})", "a number that is not whole"},
       {R"({"dtype":"U8","shape":[1e0],"data_offsets":[0,1]})", "a number that is not whole"},
       {R"({"dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,1]})", "a number that is not whole"},
-      {R"({"dtype":"U8","shape":["1"],"data_offsets":[0,1]})", "a text where there is none"},
-      {R"({"dtype":"U8","shape":"1","data_offsets":[0,1]})", "a text where there is none"},
-      {R"({"dtype":["U8"],"shape":[1],"data_offsets":[0,1]})", "a list where there is none"},
-      {R"({"dtype":"U8","shape":[[1]],"data_offsets":[0,1]})", "a list where there is none"},
-      {R"({"dtype":"U8","shape":1,"data_offsets":[0,1]})", "a number where there is none"},
-      {R"({"dtype":"U8","shape":{},"data_offsets":[0,1]})", "an object where there is none"},
-      {R"({"dtype":"U8","shape":[{}],"data_offsets":[0,1]})", "an object where there is none"},
+      {R"({"dtype":"U8","shape":["1"],"data_offsets":[0,1]})", "a text where none is allowed"},
+      {R"({"dtype":"U8","shape":"1","data_offsets":[0,1]})", "a text where none is allowed"},
+      {R"({"dtype":["U8"],"shape":[1],"data_offsets":[0,1]})", "a list where none is allowed"},
+      {R"({"dtype":"U8","shape":[[1]],"data_offsets":[0,1]})", "a list where none is allowed"},
+      {R"({"dtype":"U8","shape":1,"data_offsets":[0,1]})", "a number where none is allowed"},
+      {R"({"dtype":"U8","shape":{},"data_offsets":[0,1]})", "an object where none is allowed"},
+      {R"({"dtype":"U8","shape":[{}],"data_offsets":[0,1]})", "an object where none is allowed"},
       {R"({"dtype":null,"shape":[1],"data_offsets":[0,1]})", "a null"},
       {R"({"dtype":"U8","shape":[true],"data_offsets":[0,1]})", "a true or false"},
-      {"3", "a number where there is none"},
-      {"[]", "a list where there is none"},
-      {R"("text")", "a text where there is none"},
+      {"3", "a number where none is allowed"},
+      {"[]", "a list where none is allowed"},
+      {R"("text")", "a text where none is allowed"},
   };
   for (const auto& [body, complaint] : wrong) EXPECT_THAT(one(body), HasSubstr(complaint)) << body;
   std::string many = "1";

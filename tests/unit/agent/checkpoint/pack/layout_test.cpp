@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/pack/layout.h"
+#include "agent/src/checkpoint/pack/header/layout.h"
 
 #include <set>
 #include <tuple>
@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/checkpoint/pack/boxes.h"
-#include "agent/src/checkpoint/pack/header_json.h"
-#include "agent/src/checkpoint/pack/types.h"
+#include "agent/src/checkpoint/pack/header/header_json.h"
+#include "agent/src/checkpoint/pack/header/types.h"
 
 namespace ratoon::checkpoint::layout_test {
 namespace {
@@ -106,7 +106,7 @@ TEST(PackLayout, HeaderFillsWholePages) {
 TEST(PackLayout, RefusesWhatAFileCannotHold) {
   EXPECT_THAT(complaint_of({{"a", kUint8, {1}}, {"b", kUint8, {1}}, {"a", kFloat32, {1}}}),
               HasSubstr("tensor 'a' cannot be saved: two tensors have this name"));
-  EXPECT_THAT(complaint_of({{"__metadata__", kUint8, {1}}}), HasSubstr("keeps this name for itself"));
+  EXPECT_THAT(complaint_of({{"__metadata__", kUint8, {1}}}), HasSubstr("safetensors reserves this name"));
   EXPECT_THAT(complaint_of({{"a\xff", kUint8, {1}}}), HasSubstr("not UTF-8"));
   EXPECT_THAT(complaint_of({{"a", kUint8, {kHuge, 4}}}),
               HasSubstr("cannot hold the shape 4611686018427387904,4"));

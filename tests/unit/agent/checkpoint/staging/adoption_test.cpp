@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/rollback_files.h"
-#include "agent/src/checkpoint/saver.h"
+#include "agent/src/checkpoint/commit/rollback_files.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/crash/wait_until_alone.h"
 #include "tests/support/held_file.h"
@@ -111,7 +111,7 @@ TEST_F(AdoptionTest, ASlotThatAnotherHoldsIsPassedOver) {
 TEST_F(AdoptionTest, ADiskThatHangsWhileItLooksIsAnErrorAfterItsPatience) {
   const auto gate = std::make_shared<test::Gate>();
   const auto clock = std::make_shared<ManualClock>();
-  auto calls = std::make_shared<PatientCalls>(std::chrono::hours(1), clock);
+  auto calls = std::make_shared<CallsWithTimeout>(std::chrono::hours(1), clock);
   const auto disk = std::make_shared<test::ModelDisk>();
   gate->close();
   disk->set_faults([gate](test::DiskCall call, const std::string&) {
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Has, HangingSlotsTest, testing::Values(false, true),
 
 TEST_P(HangingSlotsTest, IsSaidAndNotWaitedFor) {
   const auto clock = std::make_shared<ManualClock>();
-  const auto calls = std::make_shared<PatientCalls>(std::chrono::hours(1), clock);
+  const auto calls = std::make_shared<CallsWithTimeout>(std::chrono::hours(1), clock);
   test::HeldFile slot(folder_ / "held");
   auto saver = Saver::open(
       std::make_shared<test::ModelDisk>(), "mark", clock,
@@ -172,7 +172,7 @@ TEST_P(HangingSlotsTest, IsSaidAndNotWaitedFor) {
   EXPECT_TRUE(progress.must_end);
   EXPECT_EQ(progress.last_error, "opening staged memory at " + (folder_ / "slots-0.slot").string() +
                                      ": the disk has not answered for 3600 s (--disk-timeout); see whether "
-                                     "it answers anybody, mend or mount it, and start again");
+                                     "it answers other programs, repair or mount it, and start again");
   EXPECT_TRUE(calls->was_abandoned()->load());
 }
 

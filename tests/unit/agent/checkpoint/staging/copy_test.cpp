@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/commit.h"
+#include "agent/src/checkpoint/commit/commit.h"
 #include "agent/src/checkpoint/disk/durable.h"
-#include "agent/src/checkpoint/pack/pack_sums.h"
+#include "agent/src/checkpoint/pack/header/pack_sums.h"
 #include "agent/src/checkpoint/staging/slab.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/temporary_folder.h"
@@ -45,13 +45,13 @@ TEST_F(CopyTest, MakesTheSameFile) {
   const auto plan = lay_out_image(views_);
   ASSERT_TRUE(plan);
   std::vector<std::byte> image(plan->layout.file_bytes());
-  copy_to_image(*plan, views_, image, *Filling::completed());
+  copy_to_image(*plan, views_, image, *CopyProgress::completed());
   const auto layout = read_layout(image, image.size());
   ASSERT_TRUE(layout) << layout.error().message();
   EXPECT_EQ(*layout, plan->layout);
   test::ModelDisk staged;
-  ASSERT_TRUE(
-      write_staged_pack(staged, kId, Rank(0), *layout, image, "mark", Tried::kNever, *Filling::completed()));
+  ASSERT_TRUE(write_staged_pack(staged, kId, Rank(0), *layout, image, "mark", Tried::kNever,
+                                *CopyProgress::completed()));
 
   EXPECT_EQ(staged.all_paths(), straight.all_paths());
   for (const std::string& path : straight.all_paths())
@@ -61,7 +61,7 @@ TEST_F(CopyTest, MakesTheSameFile) {
 TEST_F(CopyTest, SumsAreTheSameWhateverThePieces) {
   const auto plan = lay_out_image(views_);
   std::vector<std::byte> image(plan->layout.file_bytes());
-  copy_to_image(*plan, views_, image, *Filling::completed());
+  copy_to_image(*plan, views_, image, *CopyProgress::completed());
   const auto data = std::span(image).subspan(plan->layout.header_bytes);
   PackSums whole(plan->layout);
   whole.add(data);
@@ -80,7 +80,7 @@ TEST_F(CopyTest, SumsAreTheSameWhateverThePieces) {
 TEST_F(CopyTest, SeesWhatIsChangedWhileItIsCopied) {
   const auto plan = lay_out_image(views_);
   std::vector<std::byte> image(plan->layout.file_bytes());
-  copy_to_image(*plan, views_, image, *Filling::completed());
+  copy_to_image(*plan, views_, image, *CopyProgress::completed());
   EXPECT_EQ(find_changed(*plan, views_, image), std::nullopt);
   buffers_[6].back() ^= std::byte{1};
   EXPECT_EQ(find_changed(*plan, views_, image), "t6");
@@ -107,9 +107,10 @@ TEST_F(CopyTest, AnImageThatWasNeverWholeHasNoLayout) {
 TEST_F(CopyTest, ASecondTryTakesOrReplacesWhatTheFirstLeft) {
   const auto plan = lay_out_image(views_);
   std::vector<std::byte> image(plan->layout.file_bytes());
-  copy_to_image(*plan, views_, image, *Filling::completed());
+  copy_to_image(*plan, views_, image, *CopyProgress::completed());
   const auto write = [&](test::ModelDisk& disk, Tried tried) {
-    return write_staged_pack(disk, kId, Rank(0), plan->layout, image, "mark", tried, *Filling::completed());
+    return write_staged_pack(disk, kId, Rank(0), plan->layout, image, "mark", tried,
+                             *CopyProgress::completed());
   };
   std::uint64_t calls = 0;
   test::ModelDisk whole;
@@ -121,7 +122,7 @@ TEST_F(CopyTest, ASecondTryTakesOrReplacesWhatTheFirstLeft) {
   for (std::uint64_t bad = 1; bad <= calls; ++bad) {
     for (const bool is_done_all_the_same : {false, true}) {
       test::ModelDisk disk;
-      ASSERT_TRUE(make_folders(disk, kManifests, Lasts::kPowerCuts));
+      ASSERT_TRUE(make_folders(disk, kManifests, Durability::kPowerCuts));
       std::uint64_t call = 0;
       disk.set_faults([&](test::DiskCall, const std::string&) {
         if (++call != bad) return test::Fault{};

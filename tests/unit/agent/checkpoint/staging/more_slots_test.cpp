@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/saver.h"
+#include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
 
@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr auto kSoon = std::chrono::minutes(2);  // of a wait that ends much earlier, or the test fails
 
-Result<Ticket> save(Saver& saver, std::uint64_t step, const std::string& weights, const Ticket& ticket = {}) {
+Result<SavePromise> save(Saver& saver, std::uint64_t step, const std::string& weights,
+                         const SavePromise& ticket = {}) {
   const TensorView view{
       .name = "weights", .shape = {weights.size()}, .bytes = std::as_bytes(std::span(weights))};
   return saver.save(Step(step), std::span(&view, 1), {}, ticket);
@@ -27,7 +28,7 @@ Result<Ticket> save(Saver& saver, std::uint64_t step, const std::string& weights
 bool save_ten() {
   const auto disk = std::make_shared<test::ModelDisk>();
   const auto gate = std::make_shared<test::Gate>();
-  const Ticket first;
+  const SavePromise first;
   std::atomic<bool> is_first = true;
   std::atomic<bool> was_early = false;
   disk->set_faults([&, gate](test::DiskCall call, const std::string& path) {

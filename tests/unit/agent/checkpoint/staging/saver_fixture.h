@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/saver.h"
+#include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
 
@@ -38,7 +38,7 @@ class SaverTest : public testing::TestWithParam<bool> {
     return saver;
   }
   // What is in memory at a step.
-  Result<Ticket> save(Saver& saver, std::uint64_t step) {
+  Result<SavePromise> save(Saver& saver, std::uint64_t step) {
     weights_.assign(100'000, static_cast<char>(step));
     const TensorView views[] = {
         {.name = "weights", .shape = {weights_.size()}, .bytes = std::as_bytes(std::span(weights_))}};

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/saver.h"
+#include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/model_disk.h"
 
 namespace ratoon::checkpoint::saver_of_two_test {
@@ -21,7 +21,7 @@ class SaverOfTwoTest : public testing::Test {
     saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(rank), .world_size = 2, .rules = {.last = 2}});
     return saver;
   }
-  static Result<Ticket> save(Saver& saver, std::uint64_t step) {
+  static Result<SavePromise> save(Saver& saver, std::uint64_t step) {
     const std::string weights(1000, static_cast<char>(step));
     const TensorView views[] = {
         {.name = "weights", .shape = {weights.size()}, .bytes = std::as_bytes(std::span(weights))}};
@@ -31,7 +31,7 @@ class SaverOfTwoTest : public testing::Test {
     ASSERT_TRUE(other_.write_pack(id(step), Rank(rank), {}));
   }
   static CheckpointId id(std::uint64_t step) { return {.attempt = Attempt(1), .step = Step(step)}; }
-  static std::optional<ErrorKind> failure_of(const Result<Ticket>& ticket) {
+  static std::optional<ErrorKind> failure_of(const Result<SavePromise>& ticket) {
     const auto reached = ticket->wait(SaveLevel::kCommitted, 0s);
     return reached ? std::nullopt : std::optional(reached.error().kind());
   }

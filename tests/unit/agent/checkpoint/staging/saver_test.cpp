@@ -1,5 +1,5 @@
 // Saves with a thread: what is handed over to whom, what training waits for, and what it hears of a bad disk.
-#include "agent/src/checkpoint/saver.h"
+#include "agent/src/checkpoint/saver/saver.h"
 
 #include <atomic>
 #include <future>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/format/file_names.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/crash/wait_until_alone.h"
 #include "tests/unit/agent/checkpoint/staging/saver_fixture.h"
@@ -246,8 +246,9 @@ TEST_P(SaverTest, WithoutMemoryForASlotItIsWrittenFromWhereItLies) {
   }
   const auto progress = settled(saver);
   EXPECT_EQ(progress.committed->step, Step(20));
-  EXPECT_THAT(progress.events, ElementsAre(AllOf(HasSubstr("does not fit into the 1000 that copies may have"),
-                                                 HasSubstr("training waits for the disk at each save"))))
+  EXPECT_THAT(progress.events,
+              ElementsAre(AllOf(HasSubstr("does not fit into the 1000 bytes of staging memory"),
+                                HasSubstr("training waits for the disk at each save"))))
       << "once";
   for (const std::uint64_t step : {10, 20}) expect_on_disk(step);
   *refused_ = 1;
@@ -335,7 +336,8 @@ TEST_P(SaverTest, TheSameBytesAgainAreToldOf) {
   ASSERT_TRUE(saver.save(Step(30), same));
   const auto progress = saver.poll();
   EXPECT_EQ(progress.stale, 1u);
-  EXPECT_THAT(progress.events, Contains(HasSubstr("what is saved at step 30 is the same to the last byte")));
+  EXPECT_THAT(progress.events,
+              Contains(HasSubstr("the save of step 30 has the same bytes as the save before it")));
   EXPECT_EQ(progress.committed->step, Step(30)) << "it may be right: it is saved";
 }
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/saver.h"
+#include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/model_disk.h"
 
 namespace ratoon::checkpoint::short_of_room_test {
@@ -37,7 +37,7 @@ class ShortOfRoom : public testing::Test {
                          .may_clean_up = std::move(may_clean_up)});
     return saver;
   }
-  static Ticket save(Saver& saver, std::uint64_t step) {
+  static SavePromise save(Saver& saver, std::uint64_t step) {
     const std::string weights(kWeights, static_cast<char>(step));
     const TensorView view{
         .name = "weights", .shape = {weights.size()}, .bytes = std::as_bytes(std::span(weights))};
@@ -47,7 +47,7 @@ class ShortOfRoom : public testing::Test {
   }
   // Both save and look until nothing is left to do; whether it is committed then.
   static bool save_both(Saver& first, Saver& second, std::uint64_t step) {
-    const Ticket ticket = save(first, step);
+    const SavePromise ticket = save(first, step);
     static_cast<void>(first.poll());
     save(second, step);
     for (Saver* const saver : {&second, &first}) static_cast<void>(saver->poll());
@@ -111,7 +111,7 @@ TEST_F(ShortOfRoom, NothingGoesWhereAnotherJobOwnsThePlace) {
 
 TEST_F(ShortOfRoom, WhatWaitsForAnotherRankIsGivenUpOnlyAtTheSecondRefusal) {
   auto first = open_rank(0);
-  const Ticket waiting = save(first, 10);
+  const SavePromise waiting = save(first, 10);
   static_cast<void>(first.poll());
   int refusals = 0;
   bool was_kept = true;
@@ -129,7 +129,7 @@ TEST_F(ShortOfRoom, WhatWaitsForAnotherRankIsGivenUpOnlyAtTheSecondRefusal) {
   const auto given_up = waiting.wait(SaveLevel::kCommitted, 0s);
   ASSERT_FALSE(given_up);
   EXPECT_EQ(given_up.error().kind(), ErrorKind::kNoSpace);
-  EXPECT_THAT(given_up.error().message(), HasSubstr("makes room for that of step 20"));
+  EXPECT_THAT(given_up.error().message(), HasSubstr("given up to free space for that of step 20"));
 }
 
 TEST_F(ShortOfRoom, ACommitTakesAwayWhatItPassedOver) {

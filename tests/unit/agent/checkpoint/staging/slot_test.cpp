@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/staging/freshness.h"
 #include "agent/src/checkpoint/staging/slot_info.h"
 #include "agent/src/checkpoint/staging/slot_rules.h"
 #include "agent/src/checkpoint/staging/slot_table.h"
+#include "agent/src/checkpoint/staging/stale_save_check.h"
 #include "base/core/crc32c.h"
 
 namespace ratoon::checkpoint::slot_test {
@@ -49,9 +49,9 @@ TEST(SlotInfoBytes, KeepWhatIsSaidOfTheRun) {
                                                  .is_deterministic = true},
                             .seed = ~0ULL,
                             .keep = std::string(kReasonBytesMax, 'k'),
-                            .wishes = {.save = true,
-                                       .keep = std::string(kReasonBytesMax, 'w'),
-                                       .finish = std::string(kReasonBytesMax, 'f')}};
+                            .requests = {.save = true,
+                                         .keep = std::string(kReasonBytesMax, 'w'),
+                                         .finish = std::string(kReasonBytesMax, 'f')}};
   EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
 }
 
@@ -171,75 +171,76 @@ TEST(Slots, OfADeadProcessAreWrittenFirstAndItsGenerationsGoOn) {
   EXPECT_EQ(table.begin_writing(), 1u);
 }
 
-TEST(Room, IsFoundInWhatIsThereThenAddedThenWaitedFor) {
-  const RoomFacts facts{.image_bytes = 10, .budget_bytes = 25, .taken_bytes = 10, .slots = 1, .slots_max = 2};
+TEST(SlotDecision, IsFoundInWhatIsThereThenAddedThenWaitedFor) {
+  const SlotFacts facts{.image_bytes = 10, .budget_bytes = 25, .taken_bytes = 10, .slots = 1, .slots_max = 2};
   const auto with = [&](auto change) {
-    RoomFacts changed = facts;
+    SlotFacts changed = facts;
     change(changed);
-    return find_room(changed);
+    return choose_slot(changed);
   };
-  EXPECT_EQ(find_room(facts), Room::kAdd) << "the one is busy";
-  EXPECT_EQ(with([](auto& f) { f.free_slot_bytes = 10; }), Room::kTake);
-  EXPECT_EQ(with([](auto& f) { f.taken_bytes = 16; }), Room::kWait) << "a second would be beyond the budget";
-  EXPECT_EQ(with([](auto& f) { f.slots_max = 1; }), Room::kWait);
-  EXPECT_EQ(with([](auto& f) { f.slots_max = f.slots = 0; }), Room::kNone);
-  EXPECT_EQ(with([](auto& f) { f.slots = f.taken_bytes = 0; }), Room::kAdd);
+  EXPECT_EQ(choose_slot(facts), SlotDecision::kAdd) << "the one is busy";
+  EXPECT_EQ(with([](auto& f) { f.free_slot_bytes = 10; }), SlotDecision::kTake);
+  EXPECT_EQ(with([](auto& f) { f.taken_bytes = 16; }), SlotDecision::kWait)
+      << "a second would be beyond the budget";
+  EXPECT_EQ(with([](auto& f) { f.slots_max = 1; }), SlotDecision::kWait);
+  EXPECT_EQ(with([](auto& f) { f.slots_max = f.slots = 0; }), SlotDecision::kNone);
+  EXPECT_EQ(with([](auto& f) { f.slots = f.taken_bytes = 0; }), SlotDecision::kAdd);
   EXPECT_EQ(with([](auto& f) {
               f.slots = f.taken_bytes = 0;
               f.image_bytes = 26;
             }),
-            Room::kNone)
+            SlotDecision::kNone)
       << "not even one";
 }
 
-TEST(Room, ASlotGrowsWithinTheBudget) {
-  RoomFacts facts{.image_bytes = 15,
+TEST(SlotDecision, ASlotGrowsWithinTheBudget) {
+  SlotFacts facts{.image_bytes = 15,
                   .budget_bytes = 25,
                   .taken_bytes = 20,
                   .slots = 2,
                   .slots_max = 2,
                   .free_slot_bytes = 10};
-  EXPECT_EQ(find_room(facts), Room::kTake) << "10 of the other and 15";
+  EXPECT_EQ(choose_slot(facts), SlotDecision::kTake) << "10 of the other and 15";
   facts.image_bytes = 16;
-  EXPECT_EQ(find_room(facts), Room::kNone);
+  EXPECT_EQ(choose_slot(facts), SlotDecision::kNone);
   facts = {.image_bytes = 10,
            .budget_bytes = 5,
            .taken_bytes = 10,
            .slots = 1,
            .slots_max = 1,
            .free_slot_bytes = 10};
-  EXPECT_EQ(find_room(facts), Room::kTake)
+  EXPECT_EQ(choose_slot(facts), SlotDecision::kTake)
       << "it is there: an inherited slot may be larger than a new budget";
 }
 
-TEST(Legacy, IsFinishedWhereNobodyElseHasIt) {
+TEST(Leftover, IsFinishedWhereNobodyElseHasIt) {
   const SlotInfo staged{.state = SlotState::kStaged, .generation = 4, .pack = pack_of(3, 30)};
   SlotInfo writing = staged;
   writing.state = SlotState::kWriting;
   const CheckpointId older{.attempt = Attempt(3), .step = Step(20)};
-  EXPECT_EQ(judge_legacy(staged, 4096, std::nullopt), Legacy::kFinish);
-  EXPECT_EQ(judge_legacy(staged, 4096, older), Legacy::kFinish);
-  EXPECT_EQ(judge_legacy(writing, 4096, older), Legacy::kFinish) << "nobody knows how far it came";
+  EXPECT_EQ(judge_leftover(staged, 4096, std::nullopt), Leftover::kFinish);
+  EXPECT_EQ(judge_leftover(staged, 4096, older), Leftover::kFinish);
+  EXPECT_EQ(judge_leftover(writing, 4096, older), Leftover::kFinish) << "nobody knows how far it came";
   SlotInfo written = staged;
   written.state = SlotState::kFree;
-  EXPECT_EQ(judge_legacy(written, 4096, older), Legacy::kCommit);
-  EXPECT_EQ(judge_legacy(written, 4096, staged.pack.id), Legacy::kDiscard) << "which was done";
+  EXPECT_EQ(judge_leftover(written, 4096, older), Leftover::kCommit);
+  EXPECT_EQ(judge_leftover(written, 4096, staged.pack.id), Leftover::kDiscard) << "which was done";
 }
 
-TEST(Legacy, IsDiscardedWhereItIsHalfOrLate) {
+TEST(Leftover, IsDiscardedWhereItIsHalfOrLate) {
   const SlotInfo staged{.state = SlotState::kStaged, .generation = 4, .pack = pack_of(3, 30)};
   SlotInfo filling = staged;
   filling.state = SlotState::kFilling;
-  EXPECT_EQ(judge_legacy(filling, 4096, std::nullopt), Legacy::kDiscard);
-  EXPECT_EQ(judge_legacy({}, 4096, std::nullopt), Legacy::kDiscard) << "it never held anything";
-  EXPECT_EQ(judge_legacy(staged, 4095, std::nullopt), Legacy::kDiscard) << "more than the file has";
-  EXPECT_EQ(judge_legacy(staged, 4096, staged.pack.id), Legacy::kDiscard) << "it is committed";
-  EXPECT_EQ(judge_legacy(staged, 4096, CheckpointId{.attempt = Attempt(4), .step = Step(1)}),
-            Legacy::kDiscard)
+  EXPECT_EQ(judge_leftover(filling, 4096, std::nullopt), Leftover::kDiscard);
+  EXPECT_EQ(judge_leftover({}, 4096, std::nullopt), Leftover::kDiscard) << "it never held anything";
+  EXPECT_EQ(judge_leftover(staged, 4095, std::nullopt), Leftover::kDiscard) << "more than the file has";
+  EXPECT_EQ(judge_leftover(staged, 4096, staged.pack.id), Leftover::kDiscard) << "it is committed";
+  EXPECT_EQ(judge_leftover(staged, 4096, CheckpointId{.attempt = Attempt(4), .step = Step(1)}),
+            Leftover::kDiscard)
       << "a newer attempt has committed: it went another way";
   SlotInfo odd = staged;
   odd.pack.rank = Rank(2);
-  EXPECT_EQ(judge_legacy(odd, 4096, std::nullopt), Legacy::kDiscard) << "no rank of its world";
+  EXPECT_EQ(judge_leftover(odd, 4096, std::nullopt), Leftover::kDiscard) << "no rank of its world";
 }
 
 TEST(Tries, AreFewerWhereANewerSaveWaits) {
@@ -253,10 +254,10 @@ class FreshnessTest : public testing::Test {
  protected:
   bool is_stale(std::uint64_t step, std::uint64_t weights, std::uint64_t frozen) {
     const Hash128 hashes[] = {{.high = 1, .low = weights}, {.high = 2, .low = frozen}};
-    return freshness_.is_stale(Step(step), layout_, hashes);
+    return stale_save_check_.is_stale(Step(step), layout_, hashes);
   }
   const PackLayout layout_{.tensors = {{.name = "weights"}, {.name = "frozen"}}};
-  Freshness freshness_;
+  StaleSaveCheck stale_save_check_;
 };
 
 TEST_F(FreshnessTest, WhatUsedToChangeAndDoesNotIsStale) {
@@ -272,7 +273,7 @@ TEST_F(FreshnessTest, WhatNeverChangedIsFrozen) {
   EXPECT_FALSE(is_stale(20, 1, 1)) << "nobody knows yet whether it should";
   EXPECT_FALSE(is_stale(30, 2, 1));
   EXPECT_FALSE(is_stale(30, 2, 1)) << "no step was made";
-  freshness_.forget();
+  stale_save_check_.forget();
   EXPECT_FALSE(is_stale(40, 2, 1)) << "another attempt has resumed from it";
 }
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/saver.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/effort.h"
 #include "tests/support/temporary_folder.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/checkpoint/disk/watched_disk.h"
-#include "agent/src/checkpoint/saver.h"
+#include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/observed_disk.h"
 
 namespace ratoon::checkpoint::writer_throws_test {

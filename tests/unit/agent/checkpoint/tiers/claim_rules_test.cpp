@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 TEST(JudgeClaim, IsAFunctionOfWhatWasSeen) {
   const Owner me{.job = "me of 1", .start = "1"};
-  const ClaimTimes times{.lease = seconds(30), .farewell = seconds(300)};
+  const ClaimTimes times{.lease = seconds(30), .namesake_wait = seconds(300)};
   const auto note = [](std::uint64_t number, const char* job, bool is_released = false) {
     return std::optional(
         ClaimNote{.number = number, .owner = {.job = job, .start = "x"}, .is_released = is_released});
@@ -37,25 +37,25 @@ TEST(JudgeClaim, IsAFunctionOfWhatWasSeen) {
   EXPECT_EQ(judge(note(1, "me of 2"), note(1, "me of 2"), 300, 29), ClaimVerdict::kWatch);
 }
 
-TEST(Kinship, IsOfNameAndUid) {
+TEST(JobRelation, IsOfNameAndUid) {
   EXPECT_EQ(job_text("a/b", "6f1c"), "a/b of 6f1c");
   EXPECT_EQ(job_text("a/b", ""), "a/b");
-  EXPECT_EQ(kinship("a/b of 1", "a/b of 1"), Kinship::kSame);
-  EXPECT_EQ(kinship("a/b of 1", "a/b"), Kinship::kSame);
-  EXPECT_EQ(kinship("a/b", "a/b of 1"), Kinship::kSame);
-  EXPECT_EQ(kinship("a/b of 1", "a/b of 2"), Kinship::kNamesake);
-  EXPECT_EQ(kinship("a/b of 1", "a/c of 2"), Kinship::kOther);
-  EXPECT_EQ(kinship("a/b of 1", "a/c of 1"), Kinship::kOther);
-  EXPECT_EQ(kinship("/a on h of 1", "/a on h of 1"), Kinship::kSame);
-  EXPECT_EQ(kinship("/a on h of 1", "/b on h of 1"), Kinship::kOther) << "one of the two is a copy";
-  EXPECT_EQ(kinship("/a on h of 1", "/b on i of 1"), Kinship::kOther);
-  EXPECT_EQ(kinship("/a on h of 1", "/a on i of 1"), Kinship::kNamesake) << "it may be moving";
-  EXPECT_EQ(kinship("/a on h", "/a on i"), Kinship::kOther);
-  EXPECT_EQ(kinship("/a on h of 1", "/a on h of 2"), Kinship::kOther);
-  EXPECT_EQ(kinship("s3://a/b on h of 1", "s3://a/b on h of 2"), Kinship::kOther);
-  EXPECT_EQ(kinship("/a on h of 1", "/a on h"), Kinship::kSame);
-  EXPECT_EQ(kinship("/runs of me/x on here", "/runs on here"), Kinship::kOther);
-  EXPECT_EQ(kinship("/runs of me/x on here", "/runs of me/y on here"), Kinship::kOther);
+  EXPECT_EQ(relation_of("a/b of 1", "a/b of 1"), JobRelation::kSame);
+  EXPECT_EQ(relation_of("a/b of 1", "a/b"), JobRelation::kSame);
+  EXPECT_EQ(relation_of("a/b", "a/b of 1"), JobRelation::kSame);
+  EXPECT_EQ(relation_of("a/b of 1", "a/b of 2"), JobRelation::kNamesake);
+  EXPECT_EQ(relation_of("a/b of 1", "a/c of 2"), JobRelation::kOther);
+  EXPECT_EQ(relation_of("a/b of 1", "a/c of 1"), JobRelation::kOther);
+  EXPECT_EQ(relation_of("/a on h of 1", "/a on h of 1"), JobRelation::kSame);
+  EXPECT_EQ(relation_of("/a on h of 1", "/b on h of 1"), JobRelation::kOther) << "one of the two is a copy";
+  EXPECT_EQ(relation_of("/a on h of 1", "/b on i of 1"), JobRelation::kOther);
+  EXPECT_EQ(relation_of("/a on h of 1", "/a on i of 1"), JobRelation::kNamesake) << "it may be moving";
+  EXPECT_EQ(relation_of("/a on h", "/a on i"), JobRelation::kOther);
+  EXPECT_EQ(relation_of("/a on h of 1", "/a on h of 2"), JobRelation::kOther);
+  EXPECT_EQ(relation_of("s3://a/b on h of 1", "s3://a/b on h of 2"), JobRelation::kOther);
+  EXPECT_EQ(relation_of("/a on h of 1", "/a on h"), JobRelation::kSame);
+  EXPECT_EQ(relation_of("/runs of me/x on here", "/runs on here"), JobRelation::kOther);
+  EXPECT_EQ(relation_of("/runs of me/x on here", "/runs of me/y on here"), JobRelation::kOther);
   EXPECT_TRUE(have_one_uid("/a on h of 1", "/b on h of 1"));
   EXPECT_FALSE(have_one_uid("/a on h of 1", "/a on h of 2"));
   EXPECT_FALSE(have_one_uid("/a on h", "/a on h"));

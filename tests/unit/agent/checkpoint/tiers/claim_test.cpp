@@ -38,7 +38,7 @@ class ClaimTest : public testing::TestWithParam<bool> {
     std::filesystem::create_directories(folder_ / "run/claims");
     ratoon::test::write_text(folder_ / ("run/claims/c000000000" + std::to_string(number) + ".txt"), text);
   }
-  static constexpr ClaimTimes kTimes{.lease = seconds(30), .look = seconds(1), .farewell = seconds(300)};
+  static constexpr ClaimTimes kTimes{.lease = seconds(30), .look = seconds(1), .namesake_wait = seconds(300)};
   std::size_t claim_files() { return disk_->list("claims")->size(); }
 
   ratoon::test::TemporaryFolder folder_;

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 TEST(LoadPath, ARunOrOneManifest) {
   EXPECT_EQ(parse_load_path("s3://b/runs/x/").uri, "s3://b/runs/x");
   EXPECT_FALSE(parse_load_path("s3://b/runs/x").id);
-  const LoadPlace one = parse_load_path("https://h/x/manifests/s0000001200.a0003.json");
+  const LoadLocation one = parse_load_path("https://h/x/manifests/s0000001200.a0003.json");
   EXPECT_EQ(one.uri, "https://h/x");
   EXPECT_EQ(one.id, id(3, 1200));
   EXPECT_FALSE(parse_load_path("/x/other/s0000001200.a0003.json").id);

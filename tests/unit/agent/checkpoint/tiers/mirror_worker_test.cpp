@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/tiers/mirror_worker.h"
+#include "agent/src/checkpoint/tiers/stores/mirror_worker.h"
 
 #include <atomic>
 #include <latch>
@@ -26,7 +26,7 @@ class MirrorWorkerTest : public testing::Test {
   }
   ratoon::test::TemporaryFolder folder_;
   std::shared_ptr<Disk> local_;
-  std::shared_ptr<StoreDisk> store_;
+  std::shared_ptr<ObjectStoreDisk> store_;
 };
 
 TEST_F(MirrorWorkerTest, WhatIsCommittedGetsThere) {

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/run_store.h"
-#include "agent/src/checkpoint/tiers/store_disk.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/tiers/stores/object_store_disk.h"
 #include "base/core/random_name.h"
 #include "tests/support/temporary_folder.h"
 
@@ -27,8 +27,8 @@ inline std::shared_ptr<Disk> folder_at(const std::filesystem::path& path) {
   return *RealDisk::open_folder(path);
 }
 
-inline std::shared_ptr<StoreDisk> store_at(const std::filesystem::path& path) {
-  return std::make_shared<StoreDisk>(*objects::open_store("file://" + path.string(), {}));
+inline std::shared_ptr<ObjectStoreDisk> store_at(const std::filesystem::path& path) {
+  return std::make_shared<ObjectStoreDisk>(*objects::open_store("file://" + path.string(), {}));
 }
 
 inline RunStore run_in(const std::shared_ptr<Disk>& disk) {

@@ -28,8 +28,8 @@ TierInventory tier(const std::string& word, std::vector<InventoryEntry> complete
                     .complete = std::move(complete),
                     .damaged = std::move(damaged)}};
 }
-StartChoice start_of(const std::vector<TierInventory>& tiers, const StartWishes& wishes = {}) {
-  return choose_start(*merge(tiers), wishes, [](const auto&) { return true; }).value();
+StartChoice start_of(const std::vector<TierInventory>& tiers, const StartRequest& requests = {}) {
+  return choose_start(*merge(tiers), requests, [](const auto&) { return true; }).value();
 }
 
 TEST(ResumeChoice, TheNewestWinsWhereverItIs) {
@@ -70,10 +70,10 @@ TEST(ResumeChoice, NothingEverSavedAndNothingGoodAreDifferent) {
 }
 
 TEST(ResumeChoice, ALoadPathCountsOnlyWhereNothingOfThisRunIs) {
-  const StartWishes wishes{.has_load_path = true};
-  EXPECT_EQ(start_of({tier("volume", {})}, wishes).kind, Kind::kFromLoadPath);
-  EXPECT_EQ(start_of({tier("volume", {}), tier("store", {good(1, 10)})}, wishes).kind, Kind::kResume);
-  EXPECT_EQ(start_of({tier("volume", {}, {bad(1, 10)})}, wishes).kind, Kind::kNoneIsGood);
+  const StartRequest requests{.has_load_path = true};
+  EXPECT_EQ(start_of({tier("volume", {})}, requests).kind, Kind::kFromLoadPath);
+  EXPECT_EQ(start_of({tier("volume", {}), tier("store", {good(1, 10)})}, requests).kind, Kind::kResume);
+  EXPECT_EQ(start_of({tier("volume", {}, {bad(1, 10)})}, requests).kind, Kind::kNoneIsGood);
 }
 
 TEST(ResumeChoice, BeginningAnewWhereCheckpointsStandNeedsLeave) {
@@ -85,8 +85,8 @@ TEST(ResumeChoice, BeginningAnewWhereCheckpointsStandNeedsLeave) {
   EXPECT_EQ(
       refused.error().message(),
       "the run has checkpoints up to step 700 of attempt 2, and is not to resume them (--autoresume "
-      "false): --autoresume=true goes on from there, --overwrite=true sets them aside, deletes none and "
-      "begins anew, another --run-name is a run of its own");
+      "false): set --autoresume=true to resume from them, --overwrite=true to set them aside and begin anew "
+      "(none is deleted), or another --run-name to begin a new run");
   const auto of_many = choose_start(*found, {.resumes = false, .can_overwrite = false}, is_usable);
   EXPECT_THAT(of_many.error().message(), Not(HasSubstr("--overwrite")));
 

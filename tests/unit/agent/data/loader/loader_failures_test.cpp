@@ -115,7 +115,7 @@ TEST_P(Failures, OfSeveralSamplesAreThoseOfTheFirst) {
   DataLoader loader(set, stream, options());
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(what_next_throws(loader),
-              "reading sample 3 of source 0 'numbers' (epoch 0, slot 3): something was thrown that is no "
+              "reading sample 3 of source 0 'numbers' (epoch 0, slot 3): an exception that is not a "
               "std::exception");
   }
 }
@@ -163,7 +163,7 @@ TEST_P(Failures, OfAFieldThatLiesAboutItsBytesAreSaid) {
   EXPECT_THAT(what_next_throws(loader), HasSubstr("field 'id' has 4 bytes, and its shape says 8"));
 }
 
-// Reading goes well without them.
+// LoaderInput goes well without them.
 TEST_P(Failures, OfHintsAreNone) {
   class Hasty : public NumbersDataset {
    public:

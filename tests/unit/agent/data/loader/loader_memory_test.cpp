@@ -23,7 +23,7 @@ int failures_told(std::uint32_t threads, long after, bool is_everywhere) {
   Stream stream({.samples = 64, .global_batch = 8, .seed = 1, .source = "numbers"});
   DataLoader loader(set, stream, {.threads = threads, .prefetch_batches = 3, .augment = test::add_draws});
   std::vector<test::SeenRow> rows = test::train(loader, 1);
-  stream.skip_to(16);  // another course
+  stream.skip_to(16);  // another loader_plan
   int told = 0;
   for (int i = 0; i < 12; ++i) {
     std::optional<Batch> batch;

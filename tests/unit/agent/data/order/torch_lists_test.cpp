@@ -1,4 +1,4 @@
-#include "agent/src/data/order/torch_lists.h"
+#include "agent/src/data/order/torch/torch_lists.h"
 
 #include <csignal>
 #include <fstream>
@@ -14,7 +14,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/torch_order.h>
 
-#include "agent/src/data/order/list_image.h"
+#include "agent/src/data/order/torch/list_image.h"
 #include "base/core/unique_fd.h"
 #include "tests/support/failing_calls/draw.h"
 #include "tests/support/temporary_folder.h"

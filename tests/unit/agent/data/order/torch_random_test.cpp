@@ -6,7 +6,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/torch_random.h>
 
-#include "agent/src/data/order/torch_randperm.h"
+#include "agent/src/data/order/torch/torch_randperm.h"
 #include "base/core/hex.h"
 #include "tests/unit/agent/data/golden/torch_vectors.h"
 

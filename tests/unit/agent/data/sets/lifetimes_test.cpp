@@ -43,7 +43,7 @@ void expect_fields_for_the_life_of(const Dataset& data) {
   EXPECT_EQ(numbers_of(kept), (std::vector<std::int64_t>{2, 3}));
 }
 
-// memory_dataset.h: "The fields lie in the arrays: they live as long as the data set."
+// memory_dataset.h: "The fields point into the arrays: they are valid while the data set exists."
 TEST(Lifetimes, FieldsInMemoryLiveAsLongAsTheDataSet) {
   const auto data = counted();
   expect_fields_for_the_life_of(*data);
@@ -51,7 +51,7 @@ TEST(Lifetimes, FieldsInMemoryLiveAsLongAsTheDataSet) {
   expect_fields_for_the_life_of(*ConcatDataset::of({data, data}));
 }
 
-// record_dataset.h: "The fields lie in the file's mapping: they live as long as the data set."
+// record_dataset.h: "The fields point into the file's mapping: they are valid while the data set exists."
 TEST(Lifetimes, FieldsOfRecordsLiveAsLongAsTheDataSet) {
   const test::TemporaryFolder folder;
   std::string bytes(2 * kSamples * sizeof(std::int64_t), '\0');
@@ -92,7 +92,7 @@ TEST(Lifetimes, WhatASampleGaveStaysUntilBegin) {
   EXPECT_TRUE(held.expired()) << "nothing is kept for longer";
 }
 
-// batch.h: "copies share the memory, and it stays as it is for as long as one of them lives."
+// batch.h: "copies share the memory, which does not change while a copy exists."
 TEST(Lifetimes, ABatchStaysAsItIsThoughLoaderAndDataSetAreGone) {
   for (const std::uint32_t threads : {0U, 2U}) {
     std::vector<Batch> kept;

@@ -9,7 +9,7 @@
 #include <ratoon/memory_dataset.h>
 #include <ratoon/subset_dataset.h>
 
-#include "agent/src/data/sets/content_digest.h"
+#include "agent/src/data/sets/folder/content_digest.h"
 
 namespace ratoon::memory_dataset_test {
 namespace {

@@ -12,8 +12,8 @@
 #include <ratoon/failure.h>
 #include <ratoon/record_dataset.h>
 
-#include "agent/src/data/sets/digest_note.h"
-#include "agent/src/data/sets/file_hash.h"
+#include "agent/src/data/sets/folder/digest_note.h"
+#include "agent/src/data/sets/folder/file_hash.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::record_dataset_test {

@@ -1,0 +1,89 @@
+// KeyValueStore: the values on the board of the current attempt, the rank that set each of them, and the
+// readers that wait for keys. It uses no sockets: it takes requests of numbered readers and returns answers
+// to them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "agent/src/board/frame.h"
+
+namespace ratoon::board {
+
+struct KeyValueLimits {
+  std::size_t bytes = std::size_t{256} << 20;
+  std::size_t bytes_of_rank = std::size_t{32} << 20;
+  std::size_t keys_of_rank = std::size_t{1} << 16;
+};
+
+class KeyValueStore {
+ public:
+  using Reader = std::uint64_t;  // a number is never reused
+  struct Answer {
+    Reader to = 0;
+    Frame frame;
+  };
+  using Answers = std::vector<Answer>;
+
+  explicit KeyValueStore(const KeyValueLimits& limits = {}) : limits_(limits) {}
+
+  // Removes the values of the previous attempt, and answers the readers that wait for them.
+  [[nodiscard]] Answers begin(std::uint64_t attempt);
+  // Handles a request. `from` is a reader of `rank` that is not waiting. Returns the answer to `from`, unless
+  // it has to wait, and the answers to readers that waited for this change.
+  [[nodiscard]] Answers take(Reader from, std::uint32_t rank, Frame request);
+  void forget(Reader reader);
+
+  [[nodiscard]] bool is_waiting(Reader reader) const { return waiting_.contains(reader); }
+  // The approximate memory of all values.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct StoredValue {
+    std::string value;
+    std::uint32_t rank = 0;   // the rank that set it; its memory counts for this rank
+    bool is_counted = false;  // set by kAdd: any rank may add to it
+  };
+  struct Waiting {
+    Frame request;
+    std::uint32_t rank = 0;
+    std::size_t next = 0;  // all words before it exist as keys
+  };
+  struct Used {
+    std::size_t bytes = 0;
+    std::size_t keys = 0;
+  };
+  struct Asked {
+    Reader from = 0;
+    std::uint32_t rank = 0;
+    const Frame& request;
+  };
+
+  [[nodiscard]] std::optional<Answer> look(Reader reader, Waiting& waiting);
+  [[nodiscard]] Answers change(const Asked& asked);
+  [[nodiscard]] Answers wait(Reader from, std::uint32_t rank, Frame request);
+  // Why the rank may not change this key; nothing if it may.
+  [[nodiscard]] std::optional<std::string> find_obstacle(const Asked& asked, const std::string& key) const;
+  [[nodiscard]] Answers put(const Asked& asked, const std::string& key, std::string value,
+                            std::vector<std::string> words);
+  [[nodiscard]] Answers add(const Asked& asked);
+  [[nodiscard]] Answers erase(const Asked& asked);
+  [[nodiscard]] std::string value_of(const std::string& key) const;
+  // Updates the memory that the rank uses. Returns false, and changes nothing, if it would exceed a limit.
+  [[nodiscard]] bool charge(std::uint32_t rank, const Used& freed, const Used& needed);
+
+  KeyValueLimits limits_;
+  std::size_t bytes_ = 0;
+  std::uint64_t attempt_ = 0;
+  std::map<std::string, StoredValue> entries_;
+  std::map<std::string, std::vector<Reader>> readers_;  // by the first key that each reader still waits for
+  std::map<Reader, Waiting> waiting_;
+  std::unordered_map<std::uint32_t, Used> used_;  // by rank
+};
+
+}  // namespace ratoon::board

@@ -1,0 +1,69 @@
+// The connections that have not proved that they belong to the attempt, oldest first. Their number, their
+// time and their rate are limited. A connection that is proven no longer counts, so only unauthenticated
+// clients use up the limits. If no place is free, the oldest connection of the address with the most
+// connections is closed: a rank keeps its place while other addresses send many. No I/O.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/core/clock.h"
+
+namespace ratoon::board {
+
+struct UnauthenticatedClientLimits {
+  std::size_t at_once = 256;
+  Duration handshake = std::chrono::seconds(10);          // then the connection is closed
+  Duration undisturbed = std::chrono::milliseconds(100);  // for this time no connection is closed to make
+                                                          // room for a later one
+  std::size_t a_second = 4000;
+  std::size_t in_a_row = 512;  // connections in a burst, after a time with fewer
+  std::size_t batch = 64;      // after the rate limit is reached, accepting pauses until this many are
+                               // allowed
+  int reads = 8;               // a handshake has two frames, which may arrive in parts
+};
+
+class UnauthenticatedClients {
+ public:
+  using Id = std::uint64_t;  // grows from one connection to the next
+
+  UnauthenticatedClients(const UnauthenticatedClientLimits& limits, Timestamp now)
+      : limits_(limits), allowed_(static_cast<double>(limits.in_a_row)), counted_(now) {}
+
+  // Whether another connection may be accepted now; if not, may_accept_at() says when to check again.
+  [[nodiscard]] bool may_accept(Timestamp now);
+  [[nodiscard]] Timestamp may_accept_at(Timestamp now) const;
+  // Call it after may_accept(). `from` is an address, any text. Returns the connection that must be closed to
+  // make room.
+  [[nodiscard]] std::optional<Id> add(Id id, Timestamp now, const std::string& from = "");
+  [[nodiscard]] bool contains(Id id) const { return came_.contains(id); }
+  // Call it before reading from the connection. Returns false if it sends in too many parts.
+  [[nodiscard]] bool note_read(Id id);
+  void prove(Id id);
+  void remove(Id id);
+  // The connections whose time is over.
+  [[nodiscard]] std::vector<Id> find_overdue(Timestamp now) const;
+  [[nodiscard]] std::optional<Timestamp> next_overdue() const;
+
+ private:
+  struct Came {
+    Timestamp at;
+    std::string from{};
+    int reads = 0;
+  };
+  // The oldest connection of the address that has the most; if several have the most, the oldest of theirs.
+  [[nodiscard]] Id next_to_evict() const;
+
+  const UnauthenticatedClientLimits limits_;
+  std::map<Id, Came> came_;
+  std::map<std::string, std::set<Id>> by_address_;
+  double allowed_;  // how many may be accepted now
+  Timestamp counted_;
+};
+
+}  // namespace ratoon::board

@@ -1,0 +1,177 @@
+// The names tell which directories are finished: "<prefix>7" is, and "<prefix>7.unfinished" is not. A
+// directory whose number is greater than that of the linked directory is an exception. If a temporary link
+// names it, a save was interrupted after it renamed the directory and before it replaced the link. Otherwise
+// a user set the link back, or cycling_utils was writing the directory, which it names before it fills it.
+// prepare() removes the directory in the first case only.
+//
+// finalize(): sync all files, then their folders; make the new link under a temporary name; sync; rename the
+// directory; sync; replace the link; sync. If nothing is finished yet, replace the link before renaming the
+// directory: then an interrupted save never leaves a finished name without a link.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <vector>
+
+#include "agent/src/checkpoint/atomic_directory/atomic_directory_entry.h"
+#include "agent/src/checkpoint/atomic_directory/folder_tree.h"
+#include "base/core/atomic_fill.h"
+#include "base/core/durable_folder.h"
+#include "base/core/random_name.h"
+
+namespace ratoon {
+
+namespace fs = std::filesystem;
+using namespace folder_tree;  // NOLINT
+
+namespace {
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+}
+
+// Rank 0 throws an error that occurs between two barriers only after the second barrier, so that all ranks
+// pass the same number of barriers. The other ranks check themselves whether its work is done.
+template <class Work>
+std::exception_ptr error_of(const Work& work) {
+  try {
+    work();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+// Removes a directory that an earlier save left at this path: other ranks would take it for the new one.
+void remove_leftover_directory(const fs::path& directory) {
+  std::error_code ignored;
+  if (is_directory_itself(directory)) fs::remove_all(directory, ignored);
+}
+
+}  // namespace
+
+AtomicDirectory::AtomicDirectory(fs::path folder, AtomicDirectoryOptions options)
+    : folder_(std::move(folder)), options_(std::move(options)) {
+  if (!is_plain_name(options_.prefix) || !is_plain_name(options_.link))
+    throw std::invalid_argument(
+        "AtomicDirectory: prefix and link must be names without '/', and not empty, '.' or '..', found '" +
+        options_.prefix + "' and '" + options_.link + "'");
+  check(create_folders(folder_));
+}
+
+void AtomicDirectory::wait_for_all() const {
+  if (options_.barrier) options_.barrier();
+}
+
+// Removes a temporary link after the directory that it names: without the link, that directory would look
+// finished.
+void AtomicDirectory::remove_unfinished(const std::optional<Entry>& unlinked) const {
+  if (unlinked) remove_tree(folder_ / unlinked->name);
+  for (const fs::path& path : entries_of(folder_)) {
+    const std::string name = path.filename().string();
+    const auto other = parse(name);
+    const bool is_unfinished = other && other->is_unfinished && is_directory_itself(path);
+    const bool is_links = name_behind_temporary(name) == options_.link && is_link(path);
+    if (is_unfinished || is_links) remove_tree(path);
+  }
+}
+
+fs::path AtomicDirectory::prepare() const {
+  wait_for_all();
+  const Entry found = find();
+  const auto unlinked = find_unlinked(found);
+  const std::uint64_t number = found.name.empty() ? 0 : found.number + 1;
+  const fs::path directory =
+      folder_ / (options_.prefix + std::to_string(number) + std::string(kUnfinishedEnding));
+  wait_for_all();  // all ranks have read the folder before rank 0 removes anything
+  std::exception_ptr error;
+  if (options_.rank == 0) {
+    error = error_of([&] {
+      remove_unfinished(unlinked);
+      std::error_code code;
+      fs::create_directory(directory, code);
+      check(code, "creating " + directory.string());
+    });
+    if (error) remove_leftover_directory(directory);
+  }
+  wait_for_all();
+  if (error) std::rethrow_exception(error);
+  if (is_link(directory))
+    fail(ExitCode::kConfiguration, directory.string() +
+                                       " is a link, and links here are not followed: remove it, and call "
+                                       "prepare() again");
+  if (!is_directory_itself(directory))
+    fail(ExitCode::kStorage, directory.string() +
+                                 " is not there: rank 0 did not create it; see the error of rank 0, or put "
+                                 "its folder on a volume that all ranks share");
+  return directory;
+}
+
+fs::path AtomicDirectory::make_link(const std::string& name) const {
+  const fs::path temporary = folder_ / ("." + options_.link + ".tmp-" + draw_name());
+  std::error_code code;
+  fs::create_directory_symlink(name, temporary, code);
+  check(code, "creating the link " + temporary.string());
+  check(sync_folder(folder_));
+  return temporary;
+}
+
+void AtomicDirectory::replace_link(const fs::path& made) const {
+  const fs::path link = folder_ / options_.link;
+  if (::rename(made.c_str(), link.c_str()) != 0)
+    check(Result<void>(system_error(errno, "replacing the link " + link.string())));
+  check(sync_folder(folder_));
+}
+
+void AtomicDirectory::give_name(const fs::path& directory, const std::string& name) const {
+  if (::rename(directory.c_str(), (folder_ / name).c_str()) != 0)
+    check(Result<void>(system_error(errno, "renaming " + directory.string() + " to " + name)));
+  check(sync_folder(folder_));
+}
+
+// Ignores errors: the new directory is finished in any case, and the next call tries again.
+void AtomicDirectory::remove_old(std::uint64_t newest) const {
+  if (options_.keep == 0) return;
+  std::vector<Entry> old = finished();
+  std::erase_if(old, [&](const Entry& one) { return one.is_pinned || one.number > newest; });
+  for (std::size_t i = options_.keep; i < old.size(); ++i) {
+    const fs::path path = folder_ / old[i].name;
+    const fs::path leaving = path.string() + std::string(kUnfinishedEnding);
+    std::error_code ignored;
+    fs::rename(path, leaving, ignored);  // a partly removed directory must not look finished
+    fs::remove_all(leaving, ignored);
+  }
+}
+
+fs::path AtomicDirectory::finalize(const fs::path& directory) const {
+  const auto parsed = parse(directory.filename().string());
+  if (!parsed || !parsed->is_unfinished)
+    throw std::invalid_argument(
+        "AtomicDirectory::finalize() takes the path that prepare() returned, found '" + directory.string() +
+        "'");
+  const std::string name = parsed->name.substr(0, parsed->name.size() - kUnfinishedEnding.size());
+  sync_all(directory);
+  wait_for_all();
+  std::exception_ptr error;
+  if (options_.rank == 0) {
+    error = error_of([&] {
+      const bool is_first = !find().is_there;
+      const fs::path link = make_link(name);
+      if (is_first) replace_link(link);
+      give_name(directory, name);
+      if (!is_first) replace_link(link);
+      remove_old(parsed->number);
+    });
+  }
+  wait_for_all();
+  if (error) std::rethrow_exception(error);
+  const fs::path finished = folder_ / name;
+  if (!is_directory_itself(finished))
+    fail(ExitCode::kStorage, finished.string() +
+                                 " is not there: rank 0 did not give the new directory this name; see the "
+                                 "error of rank 0, or put the folder on a volume that all ranks share");
+  return finished;
+}
+
+}  // namespace ratoon

@@ -1,0 +1,117 @@
+// Reads the folder: the finished directories, the target of the link, and interrupted saves. Changes nothing.
+#include "agent/src/checkpoint/atomic_directory/atomic_directory_entry.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <vector>
+
+#include "agent/src/checkpoint/atomic_directory/folder_tree.h"
+#include "base/core/atomic_fill.h"
+
+namespace ratoon {
+
+namespace fs = std::filesystem;
+using namespace folder_tree;  // NOLINT
+
+namespace {
+
+constexpr std::string_view kPinned = "_force";
+
+}  // namespace
+
+std::optional<AtomicDirectory::Entry> AtomicDirectory::parse(const std::string& name) const {
+  std::string_view rest = name;
+  if (!rest.starts_with(options_.prefix)) return std::nullopt;
+  rest.remove_prefix(options_.prefix.size());
+  Entry found{.name = name};
+  if ((found.is_unfinished = rest.ends_with(kUnfinishedEnding))) rest.remove_suffix(kUnfinishedEnding.size());
+  if ((found.is_pinned = rest.ends_with(kPinned))) rest.remove_suffix(kPinned.size());
+  const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), found.number);
+  const bool is_number = code == std::errc() && end == rest.data() + rest.size();
+  if (!is_number || std::to_string(found.number) != rest) return std::nullopt;
+  return found;
+}
+
+std::optional<std::string> AtomicDirectory::linked_name() const {
+  const fs::path link = folder_ / options_.link;
+  std::error_code code;
+  const auto status = fs::symlink_status(link, code);
+  if (status.type() == fs::file_type::not_found) return std::nullopt;
+  check(code, "looking at " + link.string());
+  if (!fs::is_symlink(status))
+    fail(ExitCode::kConfiguration, link.string() +
+                                       " is no link: remove it, or give AtomicDirectory another "
+                                       "name for its link");
+  return target_of(link);
+}
+
+std::vector<AtomicDirectory::Entry> AtomicDirectory::finished() const {
+  std::vector<Entry> found;
+  for (const fs::path& path : entries_of(folder_)) {
+    const auto other = parse(path.filename().string());
+    if (other && !other->is_unfinished && is_directory_itself(path)) found.push_back(*other);
+  }
+  std::ranges::sort(found, std::greater(), &Entry::number);
+  return found;
+}
+
+std::string AtomicDirectory::how_to_link(const Entry& found) const {
+  return "ln -sfn " + found.name + " " + (folder_ / options_.link).string();
+}
+
+// The directory that the link names. If nothing was ever finished, its number is 0, and is_there is false.
+AtomicDirectory::Entry AtomicDirectory::find() const {
+  const fs::path link = folder_ / options_.link;
+  const auto name = linked_name();
+  Entry found{.name = {}, .is_there = false};
+  if (name) {
+    const auto parsed = parse(*name);
+    if (!parsed || parsed->is_unfinished)
+      fail(ExitCode::kConfiguration, link.string() + " names '" + *name + "', which is no directory '" +
+                                         options_.prefix +
+                                         "<number>': give AtomicDirectory the prefix of these directories");
+    found = *parsed;
+    found.is_there = is_directory_itself(folder_ / *name);
+  }
+  if (found.is_there) return found;
+  if (const auto others = finished(); !others.empty())
+    fail(ExitCode::kCheckpointsBad,
+         link.string() + (name ? " names '" + *name + "', which is not there" : " is not there") + ", but " +
+             (folder_ / others.front().name).string() + " is: link the newest that is whole (" +
+             how_to_link(others.front()) + "), or move all of these directories away to start over");
+  return found;
+}
+
+std::optional<fs::path> AtomicDirectory::latest() const {
+  const Entry found = find();
+  return found.is_there ? std::optional(folder_ / found.name) : std::nullopt;
+}
+
+std::set<std::string> AtomicDirectory::cut_short() const {
+  std::set<std::string> names;
+  for (const fs::path& path : entries_of(folder_)) {
+    if (name_behind_temporary(path.filename().string()) == options_.link && is_link(path))
+      names.insert(target_of(path));
+  }
+  return names;
+}
+
+// The directory of an interrupted save that has its final name and no link. Empty if the link names no
+// directory: then find() has checked that nothing is finished.
+std::optional<AtomicDirectory::Entry> AtomicDirectory::find_unlinked(const Entry& linked) const {
+  std::vector<Entry> newer;
+  if (linked.is_there) newer = finished();
+  std::erase_if(newer, [&](const Entry& one) { return one.number <= linked.number || one.is_pinned; });
+  if (newer.empty()) return std::nullopt;
+  const Entry& newest = newer.front();
+  // A crash of finalize() leaves at most one such directory.
+  if (newest.number == linked.number + 1 && cut_short().contains(newest.name)) return newest;
+  fail(ExitCode::kCheckpointsBad, (folder_ / newest.name).string() + " is newer than " + linked.name +
+                                      ", which " + (folder_ / options_.link).string() +
+                                      " names, and is not removed, since it may be whole: link it (" +
+                                      how_to_link(newest) +
+                                      "), or move all newer directories away to go on from " + linked.name);
+}
+
+}  // namespace ratoon

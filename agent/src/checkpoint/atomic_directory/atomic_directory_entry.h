@@ -1,0 +1,22 @@
+// AtomicDirectory::Entry: the name of one entry of its folder, parsed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ratoon/atomic_directory.h>
+
+namespace ratoon {
+
+inline constexpr std::string_view kUnfinishedEnding = ".unfinished";
+
+struct AtomicDirectory::Entry {
+  std::string name;
+  std::uint64_t number = 0;
+  bool is_pinned = false;
+  bool is_unfinished = false;
+  bool is_there = true;  // false: no link, or a link to a directory that does not exist
+};
+
+}  // namespace ratoon

@@ -1,0 +1,38 @@
+// checkpoint/atomic_directory/: AtomicDirectory: directories that other libraries fill, finished as a whole
+// or not at all.
+//
+// Operations on trees of folders, for AtomicDirectory. An error of the disk is thrown as Failure with exit
+// code 84.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon::folder_tree {
+
+[[noreturn]] void fail(ExitCode code, const std::string& sentence);
+void check(const Result<void>& done);
+void check(const std::error_code& code, const std::string& doing);
+
+[[nodiscard]] std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
+
+// False for a link to a directory.
+[[nodiscard]] bool is_directory_itself(const std::filesystem::path& path);
+
+[[nodiscard]] bool is_link(const std::filesystem::path& path);
+
+// Syncs the files of a folder before the folder itself.
+void sync_all(const std::filesystem::path& folder);
+
+void remove_tree(const std::filesystem::path& path);
+
+// The last name in the path of the link. The folders before it may exist on another machine only.
+[[nodiscard]] std::string target_of(const std::filesystem::path& link);
+
+}  // namespace ratoon::folder_tree

@@ -1,0 +1,240 @@
+#include "agent/src/checkpoint/commit/commit.h"
+
+#include <string>
+#include <vector>
+
+#include <ratoon/version.h>
+
+#include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/checkpoint/commit/lost_manifests.h"
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/load/pack_reader.h"
+#include "agent/src/checkpoint/pack/boxes.h"
+#include "agent/src/checkpoint/pack/cover.h"
+#include "agent/src/checkpoint/pack/header/header.h"
+#include "agent/src/checkpoint/pack/part_index.h"
+#include "agent/src/checkpoint/retention/pins.h"
+#include "agent/src/checkpoint/saver/pack_writer.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+// Empty if the receipt does not exist yet.
+Result<std::optional<PackRecord>> read_receipt_once(const Disk& disk, const CheckpointId& id, Rank rank) {
+  const std::string path = receipt_path(id, rank);
+  const auto text = read_whole(disk, path, kManifestBytesMax);
+  if (!text && text.error().kind() == ErrorKind::kNotFound) return std::optional<PackRecord>();
+  if (!text) return text.error();
+  auto receipt = decode_receipt(*text);
+  if (!receipt) return receipt.error().with_context(disk.shown(path));
+  if (receipt->rank != rank) return Error(ErrorKind::kCorrupted, disk.shown(path) + " names another rank");
+  return std::optional(*std::move(receipt));
+}
+
+Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const CheckpointId& id, Rank rank) {
+  return read_file_twice(disk, receipt_path(id, rank), [&] { return read_receipt_once(disk, id, rank); });
+}
+
+// Adds the receipts that `receipts` lacks. False if one does not exist yet.
+Result<bool> read_receipts(const Disk& disk, const CheckpointId& id, std::uint32_t world_size,
+                           std::vector<PackRecord>& receipts) {
+  for (auto rank = static_cast<std::uint32_t>(receipts.size()); rank < world_size; ++rank) {
+    auto receipt = read_receipt(disk, id, Rank(rank));
+    if (!receipt) return receipt.error();
+    if (!*receipt) return false;
+    receipts.push_back(**std::move(receipt));
+  }
+  return true;
+}
+
+Error not_whole(const std::string& why) {
+  return Error(ErrorKind::kInvalid,
+               "the packs of the ranks do not make up a whole checkpoint, and it is not committed: " + why);
+}
+
+// Checks that the parts of each shared tensor make up the tensor: otherwise the checkpoint could not be
+// loaded.
+Result<void> check_shared(std::span<const KnownPack> packs) {
+  std::vector<IndexedPack> indexed;
+  for (const auto& pack : packs) {
+    indexed.push_back({.name = pack.shown,
+                       .layout = &pack.header.layout,
+                       .hashes = pack.header.hashes,
+                       .has_only_boxes = true});
+  }
+  const auto index = PartIndex::build(indexed);
+  if (!index) return not_whole(index.error().message());
+  if (index->tensors().empty()) return {};
+  if (auto covered = check_cover(*index); !covered) return not_whole(covered.error().message());
+  for (const auto& pack : indexed) {
+    for (const auto& tensor : pack.layout->tensors) {
+      if (is_part(pack, tensor) || index->find(tensor.name) == nullptr) continue;
+      return not_whole("tensor " + in_quotes(tensor.name) + " is the rank's own in " +
+                       std::string(pack.name) + ", and a part with a box in another pack");
+    }
+  }
+  return {};
+}
+
+Error of_another_job(const std::string& shown, const std::string& owner, std::string_view own) {
+  return {ErrorKind::kConflict, shown + " was written by another job, " + owner + ", and this one is " +
+                                    std::string(own) +
+                                    ": both save under one name; end one of them, or give it a --run-name "
+                                    "of its own; nothing was changed"};
+}
+
+bool is_of_another_job(std::string_view owner, std::string_view own) {
+  return !owner.empty() && !own.empty() && owner != own;
+}
+
+// Checks that all packs are of one job, the one that commits.
+Result<void> check_owners(const Disk& disk, const CheckpointId& id, std::span<const PackRecord> receipts,
+                          std::string_view own) {
+  if (const auto mixture = find_two_owners(receipts))
+    return Error(ErrorKind::kConflict, disk.shown(receipts_folder(id)) + " is not committed: " + *mixture);
+  const std::string owner = owner_of(receipts);
+  if (is_of_another_job(owner, own)) return of_another_job(disk.shown(receipts_folder(id)), owner, own);
+  return {};
+}
+
+// The owner in the header of a pack that has no receipt. Empty if there is no pack, or if it cannot be read.
+std::string owner_in_pack(const Disk& disk, const std::string& path) {
+  const auto file = disk.open(path);
+  const auto size = file ? (*file)->size() : Result<std::uint64_t>(file.error());
+  if (!size || *size < kLengthBytes) return "";
+  std::string text(kLengthBytes, '\0');
+  if (!(*file)->read(0, std::as_writable_bytes(std::span(text)))) return "";
+  const auto header_bytes = header_bytes_of(text, *size);
+  if (!header_bytes) return "";
+  text.resize(*header_bytes);
+  if (!(*file)->read(0, std::as_writable_bytes(std::span(text)))) return "";
+  const auto header = decode_header(text, *size);
+  return header ? header->layout.owner : "";
+}
+
+// Rank 0's record, with the requests of all ranks.
+std::optional<RunRecord> run_of_all(std::span<const PackRecord> receipts) {
+  auto run = receipts.front().run;
+  for (const PackRecord& receipt : receipts)
+    if (run && receipt.run && &receipt != &receipts.front()) run->join(*receipt.run);
+  return run;
+}
+
+// Handles the files of an earlier try. If it wrote a receipt, returns the receipt: the pack is complete.
+// Otherwise removes the pack: no receipt refers to it, and its name may not be durable.
+Result<std::optional<PackRecord>> take_receipt_or_clear(Disk& disk, const CheckpointId& id, Rank rank,
+                                                        std::string_view own) {
+  auto receipt = read_receipt(disk, id, rank);
+  const std::string pack = pack_path(id, rank);
+  const std::string owner = receipt && *receipt ? (*receipt)->owner : owner_in_pack(disk, pack);
+  if (is_of_another_job(owner, own)) return of_another_job(disk.shown(pack), owner, own);
+  if (receipt && *receipt) return receipt;
+  if (!receipt && receipt.error().kind() != ErrorKind::kCorrupted) return receipt;
+  for (const std::string& path : {receipt_path(id, rank), pack}) {
+    const auto removed = disk.remove(path);
+    if (!removed && removed.error().kind() != ErrorKind::kNotFound) return removed.error();
+  }
+  return std::optional<PackRecord>();
+}
+
+Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId& id, std::string_view mark,
+                                                 std::string_view owner, std::vector<PackRecord> receipts) {
+  if (auto checked = check_owners(disk, id, receipts, owner); !checked) return checked.error();
+  // Each pack must match its receipt at the time of the commit.
+  std::vector<KnownPack> packs;
+  for (const PackRecord& receipt : receipts) {
+    auto pack = read_pack_header(disk, pack_path(id, receipt.rank), receipt);
+    if (!pack) return pack.error();
+    packs.push_back(*std::move(pack));
+  }
+  if (auto shared = check_shared(packs); !shared) return shared.error();
+  auto run = run_of_all(receipts);
+  const Manifest manifest{.id = id,
+                          .writer = "ratoon " + std::string(version()),
+                          .packs = std::move(receipts),
+                          .run = std::move(run)};
+  // Pin the checkpoint before the commit, or another process that retires checkpoints could remove it. If the
+  // commit fails, the pin has no effect.
+  if (auto pinned = pin_as_requested(disk, manifest, mark); !pinned) return pinned.error();
+  // No file of a run is ever overwritten. If the manifest exists already, another process committed this
+  // checkpoint, perhaps one of another job: find_committed() checks that.
+  const std::string text = encode_manifest(manifest);
+  const auto saved = save_durably(disk, manifest_path(id), text, mark);
+  if (saved) {
+    note_commit(disk, id.attempt);
+    return std::optional(entry_of(id, manifest_digest(text), true));
+  }
+  if (saved.error().kind() == ErrorKind::kAlreadyExists) return find_committed(disk, id, owner);
+  return saved.error();
+}
+
+}  // namespace
+
+Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record, std::string_view mark) {
+  if (auto made = make_folders(disk, receipts_folder(id), Durability::kForNow); !made) return made;
+  return save_for_now(disk, receipt_path(id, record.rank), encode_receipt(record), mark);
+}
+
+Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank, const PackLayout& layout,
+                                      std::span<const std::byte> image, std::string_view mark, Tried tried,
+                                      const CopyProgress& filling, const std::optional<RunRecord>& run) {
+  if (auto made = make_folders(disk, packs_folder(id), Durability::kPowerCuts); !made) return made.error();
+  if (tried == Tried::kBefore) {
+    auto left = take_receipt_or_clear(disk, id, rank, layout.owner);
+    if (!left) return left.error();
+    if (*left) return WrittenPack{.record = **std::move(left), .hashes = {}};
+  }
+  auto written = write_pack_image(disk, pack_path(id, rank), rank, layout, image, mark, filling);
+  if (!written) return written;
+  written->record.run = run;
+  if (auto told = vote(disk, id, written->record, mark); !told) return told.error();
+  return written;
+}
+
+Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
+                                      std::span<const TensorView> tensors, std::string_view mark,
+                                      std::string_view owner) {
+  if (auto made = make_folders(disk, packs_folder(id), Durability::kPowerCuts); !made) return made.error();
+  return write_pack_file(disk, pack_path(id, rank), rank, tensors, mark, owner);
+}
+
+Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank, std::span<const TensorView> tensors,
+                        std::string_view mark, std::string_view owner) {
+  const auto record = write_unvoted_pack(disk, id, rank, tensors, mark, owner);
+  if (!record) return record.error();
+  return vote(disk, id, *record, mark);
+}
+
+Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id,
+                                                     std::string_view owner) {
+  auto sealed = read_manifest(disk, id);
+  if (sealed) {
+    const std::string of = owner_of(sealed->manifest.packs);
+    if (is_of_another_job(of, owner)) return of_another_job(disk.shown(manifest_path(id)), of, owner);
+    // The process that wrote the manifest may not have synced its name yet, and this result is reported as
+    // durable.
+    if (auto synced = disk.sync_folder(kManifests); !synced) return synced.error();
+    return std::optional(entry_of(id, std::move(sealed->digest), true));
+  }
+  if (sealed.error().kind() == ErrorKind::kNotFound) return std::optional<InventoryEntry>();
+  return sealed.error();
+}
+
+Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id, std::uint32_t world_size,
+                                                 std::string_view mark, std::string_view owner) {
+  std::vector<PackRecord> receipts;
+  return try_commit(disk, id, world_size, mark, owner, receipts);
+}
+
+Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id, std::uint32_t world_size,
+                                                 std::string_view mark, std::string_view owner,
+                                                 std::vector<PackRecord>& receipts) {
+  const auto are_all_there = read_receipts(disk, id, world_size, receipts);
+  if (are_all_there && !*are_all_there) return std::optional<InventoryEntry>();
+  auto committed = are_all_there ? commit_all(disk, id, mark, owner, receipts)
+                                 : Result<std::optional<InventoryEntry>>(are_all_there.error());
+  if (!committed) receipts.clear();
+  return committed;
+}
+
+}  // namespace ratoon::checkpoint

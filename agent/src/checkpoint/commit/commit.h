@@ -1,0 +1,69 @@
+// checkpoint/commit/: Commits of checkpoints, inventories of a run's folder, and the records beside them.
+//
+// The steps of a commit:
+//   1. Every rank writes its pack, durably.
+//   2. Every rank writes its receipt: its pack is on the disk. The receipt itself need not be durable:
+//      after a power cut no attempt commits the packs of an earlier one.
+//   3. Rank 0 reads all receipts and writes the manifest, once.          <- the commit
+// A checkpoint without a manifest does not exist. Rank 0 writes no manifest if the parts of a shared tensor
+// do not make up the whole tensor.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <ratoon/result.h>
+#include <ratoon/tensor_view.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/format/manifest.h"
+#include "agent/src/checkpoint/saver/pack_writer.h"
+#include "base/contract/messages.h"
+
+namespace ratoon::checkpoint {
+
+// Steps 1 and 2 for one rank. `mark` names the writer in temporary files. `owner`, here and below, is the
+// identity of the job: pack, receipt and manifest carry it. Files of another job are not taken, removed or
+// committed (kConflict). If `owner` is empty, it is neither recorded nor compared.
+[[nodiscard]] Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank,
+                                      std::span<const TensorView> tensors, std::string_view mark,
+                                      std::string_view owner = {});
+
+// The same for a pack whose image is in memory, or is still being copied there. `image` has
+// layout.file_bytes() bytes. With Tried::kBefore, this process or one that died has tried to write this pack
+// before: files that it left are taken or replaced. `run` goes into the receipt. The owner is that of the
+// layout.
+enum class Tried { kNever, kBefore };
+[[nodiscard]] Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank,
+                                                    const PackLayout& layout,
+                                                    std::span<const std::byte> image, std::string_view mark,
+                                                    Tried tried, const CopyProgress& filling,
+                                                    const std::optional<RunRecord>& run = {});
+
+// Steps 1 and 2 as separate calls. If the tensors may be freed between the two, check them before the vote.
+[[nodiscard]] Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
+                                                    std::span<const TensorView> tensors,
+                                                    std::string_view mark, std::string_view owner = {});
+[[nodiscard]] Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record,
+                                std::string_view mark);
+
+// Step 3. Empty if receipts are missing, else the committed checkpoint, also if another process committed it.
+// kInvalid if the packs do not make up one whole checkpoint; the message names the tensor. `receipts` holds
+// the receipts that earlier calls of this process have read, by rank, so that no call reads them again. It is
+// empty after an error.
+[[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
+                                                               std::uint32_t world_size,
+                                                               std::string_view mark, std::string_view owner,
+                                                               std::vector<PackRecord>& receipts);
+// The same without receipts of earlier calls.
+[[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
+                                                               std::uint32_t world_size,
+                                                               std::string_view mark,
+                                                               std::string_view owner = {});
+
+// The checkpoint that is committed under this id, durably. Empty if there is none.
+[[nodiscard]] Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id,
+                                                                   std::string_view owner = {});
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,131 @@
+#include "agent/src/checkpoint/commit/lost_manifests.h"
+
+#include <algorithm>
+#include <system_error>
+#include <vector>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/checkpoint/retention/retention.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The newest attempt that a manifest in any of these folders names. Empty if there is no manifest.
+Result<std::optional<Attempt>> newest_named(const Disk& disk) {
+  const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
+  if (!named) return named.error();
+  return named->empty() ? std::nullopt : std::optional(named->rbegin()->attempt);
+}
+
+// Attempts with packs, oldest first.
+Result<std::vector<Attempt>> attempts_with_packs(const Disk& disk) {
+  const auto entries = list_if_there(disk, kPacks);
+  if (!entries) return entries.error();
+  std::vector<Attempt> attempts;
+  for (const DiskEntry& entry : *entries) {
+    const auto attempt = parse_attempt_name(entry.name);
+    if (!attempt || !entry.is_folder) continue;
+    const auto steps = list_if_there(disk, std::string(kPacks) + "/" + entry.name);
+    if (!steps) return steps.error();
+    if (!steps->empty()) attempts.push_back(*attempt);
+  }
+  std::ranges::sort(attempts);
+  return attempts;
+}
+
+// Attempts with a note of a commit, oldest first.
+Result<std::vector<Attempt>> attempts_that_committed(const Disk& disk) {
+  const auto entries = list_if_there(disk, kPacks);
+  if (!entries) return entries.error();
+  std::vector<Attempt> attempts;
+  for (const DiskEntry& entry : *entries)
+    if (const auto attempt = parse_committed_name(entry.name)) attempts.push_back(*attempt);
+  std::ranges::sort(attempts);
+  return attempts;
+}
+
+// Signs of a commit that do not name its attempt: the notes of older versions, and the records of rollbacks,
+// because a rollback goes back to a committed checkpoint.
+bool has_sign_of_any_commit(const Disk& disk) {
+  for (const char* path : kOldCommitNotes)
+    if (disk.open(path)) return true;
+  const auto records = list_if_there(disk, kRollbacks);
+  return records && std::ranges::any_of(*records, [](const auto& entry) {
+           return parse_rollback_name(entry.name).has_value();
+         });
+}
+
+// The attempt in a path such as packs/a0003/...
+std::optional<Attempt> attempt_of_pack(const fs::path& target) {
+  auto part = target.begin();
+  if (part == target.end() || *part != kPacks || ++part == target.end()) return std::nullopt;
+  return parse_attempt_name(part->string());
+}
+
+}  // namespace
+
+Result<bool> has_packs_of_lost_manifests(const Disk& disk) {
+  const auto named = checkpoints_named_in(disk, {kManifests});
+  if (!named) return named.error();
+  if (!named->empty()) return false;
+  const auto newest = newest_named(disk);
+  if (!newest) return newest.error();
+  const auto packs = attempts_with_packs(disk);
+  if (!packs) return packs.error();
+  if (packs->empty()) return false;
+  const auto committed = attempts_that_committed(disk);
+  if (!committed) return committed.error();
+  const bool is_lost = std::ranges::any_of(*committed, [&](Attempt attempt) {
+    return (!*newest || attempt > **newest) && std::ranges::binary_search(*packs, attempt);
+  });
+  return is_lost || (!*newest && has_sign_of_any_commit(disk));
+}
+
+Result<bool> has_packs_and_no_manifest(const Disk& disk) {
+  const auto newest = newest_named(disk);
+  if (!newest) return newest.error();
+  if (*newest) return false;
+  const auto packs = attempts_with_packs(disk);
+  if (!packs) return packs.error();
+  return !packs->empty();
+}
+
+void note_commit(Disk& disk, Attempt attempt) {
+  const std::string path = committed_path(attempt);
+  const auto file = disk.create(path);  // fails if an earlier commit of this attempt created it
+  if (!file || !(*file)->close()) return;
+  static_cast<void>(disk.rename_new(path, path));  // a store creates an object only when it is renamed
+}
+
+Result<void> remove_old_notes_of_commits(Disk& disk) {
+  auto attempts = attempts_that_committed(disk);
+  if (!attempts) return attempts.error();
+  if (!attempts->empty()) attempts->pop_back();
+  for (const Attempt attempt : *attempts) {
+    auto removed = disk.remove(committed_path(attempt));
+    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;  // else another process removed it
+  }
+  return {};
+}
+
+Result<std::optional<std::string>> link_without_manifests(const Disk& disk, const fs::path& run_folder) {
+  const auto named = checkpoints_named_in(disk, {kManifests});
+  if (!named) return named.error();
+  if (!named->empty()) return std::optional<std::string>();
+  const auto newest = newest_named(disk);
+  if (!newest) return newest.error();
+  std::error_code code;
+  for (fs::directory_iterator entry(run_folder, code); !code && entry != fs::directory_iterator();
+       entry.increment(code)) {
+    std::error_code ignored;
+    if (!entry->is_symlink(ignored)) continue;
+    const auto attempt = attempt_of_pack(fs::read_symlink(entry->path(), ignored));
+    if (attempt && (!*newest || *attempt > **newest)) return std::optional(entry->path().filename().string());
+  }
+  return std::optional<std::string>();
+}
+
+}  // namespace ratoon::checkpoint

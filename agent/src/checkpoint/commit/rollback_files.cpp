@@ -1,0 +1,69 @@
+#include "agent/src/checkpoint/commit/rollback_files.h"
+
+#include <algorithm>
+
+#include "agent/src/checkpoint/disk/durable.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+Result<Rollback> read_rollback(const Disk& disk, Attempt attempt) {
+  const std::string path = rollback_path(attempt);
+  return read_file_twice(disk, path, [&]() -> Result<Rollback> {
+    const auto text = read_whole(disk, path, kRollbackBytesMax);
+    if (!text) return text.error();
+    auto rollback = decode_rollback(*text);
+    if (!rollback) return rollback.error().with_context(disk.shown(path));
+    if (rollback->attempt == attempt) return rollback;
+    return Error(ErrorKind::kCorrupted, disk.shown(path) + " holds the record of another attempt");
+  });
+}
+
+Error with_next_step(const Error& damage) {
+  return {
+      ErrorKind::kCorrupted,
+      damage.message() +
+          ": this record says to which checkpoint the run went back (--resume-from), and without it a "
+          "start might go on from a checkpoint that was given up; remove it where another place of the run, "
+          "such as a store, has the record of that name, and a start takes it from there; where none has it, "
+          "the run then goes on from the newest checkpoint in manifests/; nothing was changed"};
+}
+
+}  // namespace
+
+Result<std::vector<Rollback>> rollbacks_in(const Disk& disk) {
+  const auto entries = list_if_there(disk, kRollbacks);
+  if (!entries) return entries.error();
+  std::vector<Rollback> all;
+  for (const DiskEntry& entry : *entries) {
+    const auto attempt = parse_rollback_name(entry.name);
+    if (!attempt || entry.is_folder) continue;
+    auto rollback = read_rollback(disk, *attempt);
+    // kNotFound: a run that starts over has moved the record aside since the listing.
+    if (!rollback && rollback.error().kind() == ErrorKind::kNotFound) continue;
+    if (!rollback && rollback.error().kind() == ErrorKind::kCorrupted)
+      return with_next_step(rollback.error());
+    if (!rollback) return rollback.error();
+    all.push_back(*rollback);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Rollback& a, const Rollback& b) { return a.attempt < b.attempt; });
+  return all;
+}
+
+Result<void> record_rollback(Disk& disk, const Rollback& rollback, std::string_view mark) {
+  if (auto made = make_folders(disk, kRollbacks, Durability::kPowerCuts); !made) return made;
+  const std::string path = rollback_path(rollback.attempt);
+  const auto saved = save_durably(disk, path, encode_rollback(rollback), mark);
+  if (saved || saved.error().kind() != ErrorKind::kAlreadyExists) return saved;
+  const auto there = read_rollback(disk, rollback.attempt);
+  if (!there) return there.error();
+  if (*there != rollback)
+    return Error(ErrorKind::kConflict,
+                 disk.shown(path) +
+                     " records another rollback: two runs save under one name; give each its own --run-name");
+  // The process that wrote the record may have died before it synced its name.
+  return disk.sync_folder(kRollbacks);
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,21 @@
+// Reads and writes the records of rollbacks in a place of a run. rollback.h explains them.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/format/rollback.h"
+
+namespace ratoon::checkpoint {
+
+// All records in this place, oldest first.
+[[nodiscard]] Result<std::vector<Rollback>> rollbacks_in(const Disk& disk);
+
+// Writes the record, durably. If the same record exists already, this succeeds. kConflict: a different one
+// exists.
+[[nodiscard]] Result<void> record_rollback(Disk& disk, const Rollback& rollback, std::string_view mark);
+
+}  // namespace ratoon::checkpoint

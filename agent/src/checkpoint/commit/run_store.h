@@ -1,0 +1,94 @@
+// RunStore: the checkpoints of one run in one folder. commit.h explains how they are committed.
+//
+// Thread contract: one thread. Several processes share a folder, each with its own RunStore.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/commit/commit.h"
+#include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/load/checkpoint_reader.h"
+#include "agent/src/checkpoint/load/pack_reader.h"
+#include "agent/src/checkpoint/retention/retention.h"
+
+namespace ratoon::checkpoint {
+
+// How much of the newest checkpoint is read before older ones are removed. The headers are enough in a store:
+// an object there is whole or does not exist, and the store verified its checksum when it was written.
+enum class ReadBack { kAllBytes, kHeaders };
+
+// Copies of this folder's checkpoints in a store.
+struct Copies {
+  std::set<CheckpointId> in_store{};   // also committed in the store
+  std::set<CheckpointId> under_way{};  // being copied, or next to be copied: kept until then
+};
+
+class RunStore {
+ public:
+  // Creates the folder if it does not exist.
+  [[nodiscard]] static Result<RunStore> open(const std::filesystem::path& folder);
+  // `mark` names this process in temporary files; no other process has the same. `owner`: see commit.h.
+  [[nodiscard]] static Result<RunStore> open(std::shared_ptr<Disk> disk, std::string mark,
+                                             std::string owner = {});
+
+  [[nodiscard]] Result<Inventory> inventory() const { return take_inventory(*disk_); }
+
+  [[nodiscard]] Result<void> write_pack(const CheckpointId& id, Rank rank,
+                                        std::span<const TensorView> tensors) const {
+    return checkpoint::write_pack(*disk_, id, rank, tensors, mark_, owner_);
+  }
+  [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(const CheckpointId& id,
+                                                                 std::uint32_t world_size) const {
+    return checkpoint::try_commit(*disk_, id, world_size, mark_, owner_);
+  }
+  // `receipts`: see commit.h.
+  [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(const CheckpointId& id,
+                                                                 std::uint32_t world_size,
+                                                                 std::vector<PackRecord>& receipts) const {
+    return checkpoint::try_commit(*disk_, id, world_size, mark_, owner_, receipts);
+  }
+  [[nodiscard]] Result<std::optional<InventoryEntry>> find(const CheckpointId& id) const {
+    return find_committed(*disk_, id, owner_);
+  }
+
+  // Works for any number of ranks. kNotFound if the manifest is not the one that `point` names.
+  [[nodiscard]] Result<CheckpointReader> read(const ResumePoint& point, Rank rank,
+                                              const ReadOptions& options = {}) const;
+
+  // All tensors of the rank's own pack, which is that of the rank modulo the number of packs.
+  [[nodiscard]] Result<LoadedTensors> load(const ResumePoint& point, Rank rank) const;
+
+  // kCorrupted if a byte differs from the committed one, kNotFound if there is no such checkpoint.
+  [[nodiscard]] Result<void> verify(const CheckpointId& id, ReadBack read_back = ReadBack::kAllBytes) const;
+
+  [[nodiscard]] Result<void> set_aside(const CheckpointId& id, std::string_view reason) const {
+    return checkpoint::set_aside(*disk_, id, reason, mark_);
+  }
+
+  // Removes the checkpoints that the rules do not keep, and the uncommitted files of checkpoints before the
+  // newest one. First checks that the newest checkpoint can be read back: if it is bad, it is set aside, and
+  // nothing is removed. After an error, more is kept than necessary, and no harm is done.
+  [[nodiscard]] Result<void> retire_old(const KeepRules& rules, Attempt own, const Copies& copies = {},
+                                        ReadBack read_back = ReadBack::kAllBytes) const;
+
+ private:
+  // The manifest that `point` names, durable under its name.
+  [[nodiscard]] Result<Manifest> manifest_of(const ResumePoint& point) const;
+  [[nodiscard]] Result<std::vector<KeptCheckpoint>> kept(const KeepRules& rules, const Copies& copies) const;
+
+  RunStore(std::shared_ptr<Disk> disk, std::string mark, std::string owner)
+      : disk_(std::move(disk)), mark_(std::move(mark)), owner_(std::move(owner)) {}
+
+  std::shared_ptr<Disk> disk_;
+  std::string mark_;
+  std::string owner_;
+};
+
+}  // namespace ratoon::checkpoint

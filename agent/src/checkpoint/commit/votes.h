@@ -1,0 +1,26 @@
+// Votes: the receipts and packs that ranks have written so far of a checkpoint that is not committed. A
+// process that waits for the commit reports them, and distinguishes ranks that write from ranks that do not.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/format/file_names.h"
+
+namespace ratoon::checkpoint {
+
+struct Votes {
+  CheckpointId id;
+  std::vector<Rank> missing{};    // ranks without a receipt
+  std::uint64_t files = 0;        // receipts and packs, also temporary ones
+  std::uint64_t bytes_begun = 0;  // of packs without a receipt; count_votes() limits their number
+
+  friend bool operator==(const Votes&, const Votes&) = default;
+};
+
+[[nodiscard]] Result<Votes> count_votes(const Disk& disk, const CheckpointId& id, std::uint32_t world_size);
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,66 @@
+// CallsWithTimeout: calls that may hang for ever, and callers that do not. A call into the kernel cannot be
+// given a deadline. Therefore another thread makes the call, and the caller waits for its result until the
+// timeout.
+//
+// A thread that hangs is left behind. A call owns everything that it uses, because its caller may be gone
+// when it returns.
+//
+// Thread contract: any thread. Destroy it when no thread waits for a call.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+
+namespace ratoon::checkpoint {
+
+class CallsWithTimeout {
+ public:
+  CallsWithTimeout(Duration patience, std::shared_ptr<const Clock> clock);
+  ~CallsWithTimeout();
+  CallsWithTimeout(const CallsWithTimeout&) = delete;
+  CallsWithTimeout& operator=(const CallsWithTimeout&) = delete;
+
+  // The result of `call`, or kTimeout with `doing` in its message, such as "reading /run/x". Exceptions of
+  // `call` pass. Everything that `call` holds, such as a lock, is released before its result is available.
+  template <class Call>
+  auto operator()(const std::string& doing, Call call) -> std::invoke_result_t<Call> {
+    auto task = std::make_shared<std::packaged_task<std::invoke_result_t<Call>()>>(
+        [held = std::make_unique<Call>(std::move(call))]() mutable {
+          const auto own = std::move(held);
+          return (*own)();
+        });
+    auto result = task->get_future();
+    const Timestamp began = clock_->now();
+    if (auto begun = begin([task] { (*task)(); }); !begun) return begun.error();
+    while (result.wait_for(kLook) != std::future_status::ready) {
+      if (clock_->now() - began > patience_) return give_up(doing);
+    }
+    return result.get();
+  }
+
+  // Whether a thread was left behind. Then the process must end without destroying what that thread may use.
+  [[nodiscard]] std::shared_ptr<const std::atomic<bool>> was_abandoned() const { return was_abandoned_; }
+
+ private:
+  static constexpr auto kLook = std::chrono::milliseconds(20);  // between two looks at the clock
+  struct Shared;
+  [[nodiscard]] Result<void> begin(std::function<void()> job);
+  [[nodiscard]] Error give_up(const std::string& doing);
+
+  const Duration patience_;
+  const std::shared_ptr<const Clock> clock_;
+  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<std::atomic<bool>> was_abandoned_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,96 @@
+#include "agent/src/checkpoint/disk/real/direct_writes.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <span>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "agent/src/checkpoint/disk/real/memory_file_system.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr std::size_t kTrialBytes = 16 << 20;
+constexpr int kRounds = 2;               // the first round may find a cold disk
+constexpr double kEnoughSeconds = 0.25;  // a round that takes longer is enough for a comparison
+constexpr double kSlowerMax = 1.1;       // tolerates noise: direct writes save cache and processor time
+
+// Memory of this process, filled with numbers so that no file system stores it as a hole.
+class TrialBytes {
+ public:
+  TrialBytes()
+      : at_(::mmap(nullptr, kTrialBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    std::uint64_t mark = 1;
+    for (std::uint64_t& number : numbers()) number = mark = mark * 6364136223846793005 + 1442695040888963407;
+  }
+  TrialBytes(const TrialBytes&) = delete;
+  TrialBytes& operator=(const TrialBytes&) = delete;
+  ~TrialBytes() {
+    if (at_ != MAP_FAILED) ::munmap(at_, kTrialBytes);
+  }
+  [[nodiscard]] std::span<std::uint64_t> numbers() const {
+    if (at_ == MAP_FAILED) return {};
+    return {static_cast<std::uint64_t*>(at_), kTrialBytes / sizeof(std::uint64_t)};
+  }
+
+ private:
+  void* at_;
+};
+
+// Seconds until the bytes are on the disk. Empty, with errno set, if a call fails.
+std::optional<double> time_write(int folder, int flags, std::span<const std::byte> bytes) {
+  const UniqueFd fd(::openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC | flags, 0600));
+  if (!fd.is_open()) return std::nullopt;
+  const auto began = std::chrono::steady_clock::now();
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t written = ::pwrite(fd.get(), bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return std::nullopt;
+    at += static_cast<std::size_t>(written);
+  }
+  if (::fdatasync(fd.get()) != 0) return std::nullopt;
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+// Alternates direct and cached writes. Empty if the trial cannot be made now. A disk without direct writes
+// returns EINVAL.
+std::optional<bool> try_out(int folder) {
+  if (is_in_memory(folder)) return false;
+  const TrialBytes memory;
+  const auto bytes = std::as_bytes(memory.numbers());
+  if (bytes.empty()) return std::nullopt;
+  DirectWriteTrial best{.direct_seconds = 1e9, .cached_seconds = 1e9};
+  for (int round = 0; round < kRounds; ++round) {
+    const auto direct = time_write(folder, O_DIRECT, bytes);
+    if (!direct) return errno == EINVAL || errno == EOPNOTSUPP ? std::optional(false) : std::nullopt;
+    const auto cached = time_write(folder, 0, bytes);
+    if (!cached) return std::nullopt;
+    best.direct_seconds = std::min(best.direct_seconds, *direct);
+    best.cached_seconds = std::min(best.cached_seconds, *cached);
+    if (*direct + *cached > kEnoughSeconds) break;
+  }
+  return pays_off(best);
+}
+
+}  // namespace
+
+bool pays_off(const DirectWriteTrial& trial) {
+  return trial.direct_seconds <= kSlowerMax * trial.cached_seconds;
+}
+
+bool DirectWrites::pay_off() {
+  const std::lock_guard lock(mutex_);
+  if (!pay_off_) pay_off_ = try_out(folder_.get());
+  return pay_off_.value_or(false);
+}
+
+void DirectWrites::end() {
+  const std::lock_guard lock(mutex_);
+  pay_off_ = false;
+}
+
+}  // namespace ratoon::checkpoint

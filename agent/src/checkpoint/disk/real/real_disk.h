@@ -1,0 +1,50 @@
+// checkpoint/disk/real/: The file system of the machine.
+//
+// RealDisk: a folder of the machine. Every path is opened name by name from the folder's descriptor, so that
+// neither "..", nor a link, nor a rename of a folder above changes where a file is.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/disk/real/direct_writes.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::checkpoint {
+
+class RealDisk : public Disk {
+ public:
+  // Creates the folder if it does not exist. The path to it may contain links.
+  [[nodiscard]] static Result<std::unique_ptr<RealDisk>> open_folder(const std::filesystem::path& folder);
+  // Opens a folder that must exist. Creates and syncs nothing, so that permission to read is enough.
+  [[nodiscard]] static Result<std::unique_ptr<RealDisk>> open_existing_folder(
+      const std::filesystem::path& folder);
+
+  [[nodiscard]] std::string shown(std::string_view path) const override;
+  [[nodiscard]] Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
+  [[nodiscard]] Result<std::unique_ptr<ReadFile>> open(const std::string& path) const override;
+  [[nodiscard]] Result<void> rename_new(const std::string& from, const std::string& to) override;
+  [[nodiscard]] Result<void> remove(const std::string& path) override;
+  [[nodiscard]] Result<void> remove_folder(const std::string& path) override;
+  [[nodiscard]] Result<void> make_folder(const std::string& path) override;
+  [[nodiscard]] Result<void> sync_folder(const std::string& path) override;
+  [[nodiscard]] Result<std::vector<DiskEntry>> list(const std::string& path) const override;
+
+ private:
+  struct EntryAt;  // a folder's descriptor and a name in it
+  RealDisk(std::filesystem::path folder, UniqueFd fd, UniqueFd for_trial)
+      : folder_(std::move(folder)),
+        fd_(std::move(fd)),
+        direct_(std::make_shared<DirectWrites>(std::move(for_trial))) {}
+
+  [[nodiscard]] Result<EntryAt> find(const std::string& path) const;
+  [[nodiscard]] Result<UniqueFd> open_at(const std::string& path) const;  // "": the folder of the disk
+  [[nodiscard]] Error error(const std::string& doing, std::string_view path) const;  // of errno
+
+  const std::filesystem::path folder_;
+  const UniqueFd fd_;
+  const std::shared_ptr<DirectWrites> direct_;  // files may outlive the disk
+};
+
+}  // namespace ratoon::checkpoint

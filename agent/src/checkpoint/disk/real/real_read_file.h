@@ -1,0 +1,15 @@
+// The files that RealDisk reads. `shown` is their name in messages.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::checkpoint {
+
+// Refuses everything but regular files.
+[[nodiscard]] Result<std::unique_ptr<ReadFile>> make_read_file(UniqueFd fd, std::string shown);
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,108 @@
+// Every file name of a run's folder, and the parsers of the names found there. Names are immutable: a file is
+// created once and only ever deleted.
+//
+//   <save_folder>/<run_name>/
+//     packs/a0003/s0000001200/r0002.safetensors   the tensors of one rank
+//     packs/committed.a0003                       attempt 3 has committed a checkpoint
+//     receipts/a0003/s0000001200/r0002.json       that rank's vote for its pack
+//     manifests/s0000001200.a0003.json            the commit: names every pack
+//     quarantine/s0000001200.a0003.json           the manifest of a bad checkpoint
+//     aside/s0000001200.a0003.json                the manifest of a checkpoint that a rollback gave up
+//     rollbacks/a0003.json                        attempt 3 began with a rollback
+//     history/a0003.jsonl                         the reports of attempt 3
+//     pins/s0000001200.a0003.json                 keeps that checkpoint, and says why
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/contract/limits.h"
+#include "base/contract/messages.h"
+
+namespace ratoon::checkpoint {
+
+struct CheckpointId {
+  Attempt attempt{0};
+  Step step{0};
+
+  // Ordered by attempt, then by step.
+  friend auto operator<=>(const CheckpointId&, const CheckpointId&) = default;
+};
+
+// The greatest step: JSON holds integers exactly up to here. A file name with a greater step is not Ratoon's.
+inline constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
+// The greatest attempt: one per second for thirty years, and the greatest that a process may report. A file
+// name with a greater attempt is not Ratoon's, and no attempt follows this one.
+inline constexpr std::uint64_t kAttemptMax = contract::kAttemptMax;
+
+// Paths below the run's folder.
+inline constexpr const char* kManifests = "manifests";
+inline constexpr const char* kPacks = "packs";
+inline constexpr const char* kOldCommitNotes[] = {"packs/committed",
+                                                  "receipts/committed"};  // written by older versions
+inline constexpr const char* kReceipts = "receipts";
+inline constexpr const char* kQuarantine = "quarantine";
+inline constexpr const char* kAside = "aside";
+inline constexpr const char* kRollbacks = "rollbacks";
+inline constexpr const char* kHistory = "history";
+inline constexpr const char* kLaunches = "launches";  // session/locations/launch_record.h
+inline constexpr const char* kClaims = "claims";
+inline constexpr const char* kPins = "pins";
+inline constexpr const char* kMeeting = "meeting";  // where ranks of a launch find each other
+inline constexpr const char* kLock = "lock";
+inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
+// `folder` is kQuarantine or kAside for a manifest that was set aside. kPins contains files of the same
+// names.
+[[nodiscard]] std::string manifest_path(const CheckpointId& id, std::string_view folder = kManifests);
+// The text beside a manifest in quarantine: the reason, for people.
+[[nodiscard]] std::string reason_path(const CheckpointId& id);
+[[nodiscard]] std::string packs_folder(const CheckpointId& id);
+[[nodiscard]] std::string receipts_folder(const CheckpointId& id);
+[[nodiscard]] std::string pack_path(const CheckpointId& id, Rank rank);
+[[nodiscard]] std::string committed_path(Attempt attempt);  // lost_manifests.h
+[[nodiscard]] std::string receipt_path(const CheckpointId& id, Rank rank);
+[[nodiscard]] std::string rollback_path(Attempt attempt);
+[[nodiscard]] std::string history_path(Attempt attempt);
+
+// Whether a run itself creates something of this name in its folder, such as "packs" or "lock", except for
+// links: no other file may have this name.
+[[nodiscard]] bool is_taken_in_run_folder(std::string_view name);
+
+// Accepts "a0003", and nothing else.
+[[nodiscard]] std::optional<Attempt> parse_attempt_name(std::string_view name);
+
+// Accepts "committed.a0003", and nothing else.
+[[nodiscard]] std::optional<Attempt> parse_committed_name(std::string_view name);
+// Accepts "a0003.jsonl", and nothing else.
+[[nodiscard]] std::optional<Attempt> parse_history_name(std::string_view name);
+
+// Accepts "a0003.json", and nothing else.
+[[nodiscard]] std::optional<Attempt> parse_rollback_name(std::string_view name);
+
+// Accepts "s0000001200", and nothing else.
+[[nodiscard]] std::optional<Step> parse_step_name(std::string_view name);
+
+// "packs/a0003/.r0002.json.0123.tmp" for "packs/a0003/r0002.json" and the mark "0123": the name while it is
+// written.
+[[nodiscard]] std::string temporary_path(const std::string& path, std::string_view mark);
+
+// Whether it is the name of a pack, a receipt or a temporary file of one: "r0002.safetensors",
+// ".r0002.json.0123.tmp".
+[[nodiscard]] bool is_name_of_rank_file(std::string_view name);
+
+// The checkpoint of a temporary manifest, ".s0000001200.a0003.json.0123.tmp", or of a temporary reason in
+// quarantine.
+[[nodiscard]] std::optional<CheckpointId> parse_temporary_manifest_name(std::string_view name);
+
+// The attempt of a temporary record of a rollback, ".a0003.json.0123.tmp".
+[[nodiscard]] std::optional<Attempt> parse_temporary_rollback_name(std::string_view name);
+
+// Accepts "s0000001200.a0003.json", and nothing else.
+[[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);
+
+// Whether it has the form of these names but a number above the limits: "a9007199254740991",
+// "s0000001200.a9007199254740991.json". Such a file is not Ratoon's, and is worth a warning.
+[[nodiscard]] bool has_number_above_limit(std::string_view name);
+
+}  // namespace ratoon::checkpoint

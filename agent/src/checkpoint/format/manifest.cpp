@@ -1,0 +1,207 @@
+#include "agent/src/checkpoint/format/manifest.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "agent/src/checkpoint/format/sealed_json.h"
+#include "base/contract/fields.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kManifestFormat = 2;
+constexpr std::uint64_t kManifestCountMax = (1ULL << 53) - 1;
+constexpr std::size_t kRanksMax = 65536;
+constexpr std::size_t kDigestBytes = 32;
+constexpr std::size_t kWriterBytesMax = 200;
+
+json to_json(const PackRecord& pack) {
+  json body = {{"rank", pack.rank.value()},
+               {"size_bytes", pack.size_bytes},
+               {"header_bytes", pack.header_bytes},
+               {"header_digest", pack.header_digest}};
+  if (!pack.owner.empty()) body["owner"] = pack.owner;
+  return body;
+}
+
+json to_json(const Numerics& numerics) {
+  return {{"library", numerics.library},
+          {"device", numerics.device},
+          {"cpu_capability", numerics.cpu_capability},
+          {"threads", numerics.threads},
+          {"deterministic", numerics.is_deterministic}};
+}
+
+json to_json(const PendingRequests& requests) {
+  json body = json::object();
+  if (requests.save) body["save"] = true;
+  if (!requests.keep.empty()) body["keep"] = requests.keep;
+  if (!requests.finish.empty()) body["finish"] = requests.finish;
+  return body;
+}
+
+// A run may count beyond the greatest number that a reader accepts. It is then written as that number, so
+// that no save fails.
+json to_json(const RunRecord& run) {
+  json body = {{"batches", std::min(run.batches, kManifestCountMax)},
+               {"samples", std::min(run.samples, kManifestCountMax)},
+               {"epoch_samples", std::min(run.epoch_samples, kManifestCountMax)},
+               {"trained_nanoseconds", std::min(run.trained_nanoseconds, kTrainedNanosecondsMax)}};
+  if (run.history_attempt != 0)
+    body["history"] = {{"attempt", std::min(run.history_attempt, kManifestCountMax)},
+                       {"bytes", std::min(run.history_bytes, kManifestCountMax)}};
+  if (run.early_end) body["finished"] = {{"reason", run.early_end->reason}, {"until", run.early_end->until}};
+  if (run.numerics) body["numerics"] = to_json(*run.numerics);
+  if (run.seed) body["seed"] = *run.seed;
+  if (!run.keep.empty()) body["keep"] = run.keep;
+  if (!run.requests.is_empty()) body["wishes"] = to_json(run.requests);
+  return body;
+}
+
+// Bytes that are not UTF-8 were written as U+FFFD, which has three bytes.
+std::string read_text(Fields& f, const char* name, std::size_t bytes_max) {
+  return f.optional_text(name, 3 * bytes_max);
+}
+
+Numerics read_numerics(Fields f) {
+  return {.library = read_text(f, "library", kNumericsTextBytesMax),
+          .device = read_text(f, "device", kNumericsTextBytesMax),
+          .cpu_capability = read_text(f, "cpu_capability", kNumericsTextBytesMax),
+          .threads = static_cast<std::uint32_t>(f.optional_whole("threads", 0xffffffffU)),
+          .is_deterministic = f.flag("deterministic")};
+}
+
+PendingRequests read_wishes(Fields f) {
+  return {.save = f.flag("save"),
+          .keep = read_text(f, "keep", kReasonBytesMax),
+          .finish = read_text(f, "finish", kReasonBytesMax)};
+}
+
+// Empty in texts of older versions, and in receipts of ranks that have no record.
+std::optional<RunRecord> read_run(Fields& parent) {
+  if (parent.find("run") == nullptr) return std::nullopt;
+  Fields f = parent.object("run");
+  RunRecord run;
+  run.batches = f.whole("batches", kManifestCountMax);
+  run.samples = f.whole("samples", kManifestCountMax);
+  run.epoch_samples = f.whole("epoch_samples", kManifestCountMax);
+  run.trained_nanoseconds = f.whole("trained_nanoseconds", std::numeric_limits<std::uint64_t>::max());
+  if (f.find("history") != nullptr) {
+    Fields history = f.object("history");
+    run.history_attempt = history.whole("attempt", kManifestCountMax);
+    run.history_bytes = history.whole("bytes", kManifestCountMax);
+  }
+  if (f.find("finished") != nullptr) {
+    Fields finished = f.object("finished");
+    run.early_end = EarlyEnd{.reason = read_text(finished, "reason", kReasonBytesMax),
+                             .until = read_text(finished, "until", kUntilBytesMax)};
+  }
+  if (f.find("numerics") != nullptr) run.numerics = read_numerics(f.object("numerics"));
+  if (f.find("seed") != nullptr) run.seed = f.whole("seed", std::numeric_limits<std::uint64_t>::max());
+  run.keep = read_text(f, "keep", kReasonBytesMax);
+  if (f.find("wishes") != nullptr) run.requests = read_wishes(f.object("wishes"));
+  return run;
+}
+
+// The checksum is right and the value is well formed, but no run can have written it: this is damage, and not
+// a text of another version.
+Result<void> check_times(const std::optional<RunRecord>& run, const std::string& whose) {
+  if (!run || run->trained_nanoseconds <= kTrainedNanosecondsMax) return {};
+  return Error(ErrorKind::kCorrupted, whose + ".run.trained_nanoseconds is " +
+                                          std::to_string(run->trained_nanoseconds) +
+                                          ", and no run has trained for more than 146 years");
+}
+
+PackRecord read_pack(Fields f) {
+  PackRecord pack;
+  pack.rank = Rank(static_cast<std::uint32_t>(f.whole("rank", kRanksMax - 1)));
+  pack.size_bytes = f.whole("size_bytes", kManifestCountMax);
+  pack.header_bytes = f.whole("header_bytes", kManifestCountMax);
+  pack.header_digest = f.text("header_digest", kDigestBytes);
+  pack.owner = f.optional_text("owner", kOwnerBytesMax);
+  return pack;
+}
+
+void check_format(Fields& f) {
+  if (f.whole("format", kManifestCountMax) != kManifestFormat)
+    f.complain("format", "2, which this version reads; use the Ratoon that wrote it");
+}
+
+}  // namespace
+
+std::optional<std::string> find_two_owners(std::span<const PackRecord> packs) {
+  const PackRecord* first = nullptr;
+  for (const PackRecord& pack : packs) {
+    if (pack.owner.empty()) continue;
+    if (first == nullptr) first = &pack;
+    if (pack.owner == first->owner) continue;
+    return "it mixes packs of two jobs: that of rank " + std::to_string(first->rank.value()) +
+           " was written by " + first->owner + " and that of rank " + std::to_string(pack.rank.value()) +
+           " by " + pack.owner + "; each job needs a --run-name of its own";
+  }
+  return std::nullopt;
+}
+
+std::string owner_of(std::span<const PackRecord> packs) {
+  for (const PackRecord& pack : packs)
+    if (!pack.owner.empty()) return pack.owner;
+  return "";
+}
+
+std::string encode_receipt(const PackRecord& receipt) {
+  json body = {{"format", kManifestFormat}, {"pack", to_json(receipt)}};
+  if (receipt.run) body["run"] = to_json(*receipt.run);
+  return seal(body);
+}
+
+Result<PackRecord> decode_receipt(std::string_view text) {
+  Result<json> body = unseal(text, kManifestBytesMax);
+  if (!body) return body.error();
+  std::optional<Error> complaint;
+  Fields f(*body, "receipt", complaint);
+  check_format(f);
+  PackRecord receipt = read_pack(f.object("pack"));
+  receipt.run = read_run(f);
+  if (complaint) return *complaint;
+  if (auto checked = check_times(receipt.run, "receipt"); !checked) return checked.error();
+  return receipt;
+}
+
+std::string encode_manifest(const Manifest& manifest) {
+  json packs = json::array();
+  for (const auto& pack : manifest.packs) packs.push_back(to_json(pack));
+  json body = {{"format", kManifestFormat},
+               {"attempt", manifest.id.attempt.value()},
+               {"step", manifest.id.step.value()},
+               {"writer", manifest.writer},
+               {"packs", std::move(packs)}};
+  if (manifest.run) body["run"] = to_json(*manifest.run);
+  return seal(body);
+}
+
+Result<Manifest> decode_manifest(std::string_view text) {
+  Result<json> body = unseal(text, kManifestBytesMax);
+  if (!body) return body.error();
+  std::optional<Error> complaint;
+  Fields f(*body, "manifest", complaint);
+  check_format(f);
+  Manifest manifest;
+  manifest.id = {.attempt = Attempt(f.whole("attempt", kAttemptMax)),
+                 .step = Step(f.whole("step", kNumberMax))};
+  manifest.writer = f.text("writer", kWriterBytesMax);
+  for (const auto& item : f.list("packs", kRanksMax)) {
+    manifest.packs.push_back(read_pack(f.child(item, "packs[]")));
+    if (manifest.packs.back().rank.value() + 1 != manifest.packs.size())
+      f.complain("packs", "one pack a rank, in order");
+  }
+  if (manifest.packs.empty()) f.complain("packs", "at least one pack");
+  manifest.run = read_run(f);
+  if (complaint) return *complaint;
+  if (auto checked = check_times(manifest.run, "manifest"); !checked) return checked.error();
+  if (const auto mixture = find_two_owners(manifest.packs)) return Error(ErrorKind::kCorrupted, *mixture);
+  return manifest;
+}
+
+}  // namespace ratoon::checkpoint

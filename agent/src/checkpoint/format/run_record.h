@@ -1,0 +1,76 @@
+// RunRecord: facts about the run in a checkpoint, beside the tracked state: the progress of the run in counts
+// and time, and the position in its history. Rank 0 writes it into its receipt, and the manifest keeps it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ratoon/numerics.h>
+
+namespace ratoon::checkpoint {
+
+// Limits of texts. The code that fills them in cuts longer texts.
+inline constexpr std::size_t kNumericsTextBytesMax = 64;
+inline constexpr std::size_t kReasonBytesMax = 256;
+inline constexpr std::size_t kUntilBytesMax = 64;
+
+// 146 years, longer than any run has trained: a record with a greater value is not from a run. The sum of two
+// such times does not overflow.
+inline constexpr std::uint64_t kTrainedNanosecondsMax = 1ULL << 62;
+
+// The program ended the run early. The next start does not continue it while the end of the run is still
+// `until`.
+struct EarlyEnd {
+  std::string reason{};
+  std::string until{};
+
+  friend bool operator==(const EarlyEnd&, const EarlyEnd&) = default;
+};
+
+// Requests of the program in the saved step, and those that take effect at the end of the next step. A
+// receipt contains those of its rank, the manifest those of all ranks.
+struct PendingRequests {
+  bool save = false;
+  std::string keep{};    // why that save must be kept; empty: retention decides
+  std::string finish{};  // why the next step is the run's last one; empty: it is not the last
+
+  [[nodiscard]] bool is_empty() const { return !save && keep.empty() && finish.empty(); }
+  // Adds the requests of another rank. The first reason stays.
+  void join(const PendingRequests& other);
+
+  friend bool operator==(const PendingRequests&, const PendingRequests&) = default;
+};
+
+// The reason that rank 0 records for a request of another rank: only that rank knows the real one.
+inline constexpr std::string_view kAnotherRank = "another rank says so";
+
+// `keep` is the reason for which the program wants this checkpoint kept. The process that commits or copies
+// it pins it there.
+struct RunRecord {
+  std::uint64_t batches = 0;
+  std::uint64_t samples = 0;              // slots before the stream's cursor
+  std::uint64_t epoch_samples = 0;        // 0: no stream, or none with epochs
+  std::uint64_t trained_nanoseconds = 0;  // in the training loop, of all attempts that led here
+  std::uint64_t history_attempt = 0;      // the attempt whose history file continues here; 0: there is none
+  std::uint64_t history_bytes = 0;        // of that file
+  std::optional<EarlyEnd> early_end{};    // only in the run's last checkpoint
+  std::optional<Numerics> numerics{};     // of rank 0; empty if no library is attached
+  std::optional<std::uint64_t> seed{};    // empty if the writer had none
+  std::string keep{};                     // empty: retention decides
+  PendingRequests requests{};
+
+  // Adds the requests of another rank: rank 0 knows only its own reasons.
+  void join(const RunRecord& other);
+
+  friend bool operator==(const RunRecord&, const RunRecord&) = default;
+};
+
+// The number of finished epochs; 0 if the run counts no epochs.
+[[nodiscard]] constexpr std::uint64_t epoch_of(const std::optional<RunRecord>& run) {
+  return run && run->epoch_samples != 0 ? run->samples / run->epoch_samples : 0;
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,51 @@
+#include "agent/src/checkpoint/interop/pickle/pickle_names.h"
+
+#include <string>
+
+#include "agent/src/checkpoint/interop/quoted.h"
+#include "agent/src/checkpoint/interop/torch_types.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+struct Admitted {
+  std::string_view module;
+  std::string_view name;
+  KnownName known;
+};
+
+constexpr Admitted kAdmitted[] = {
+    {"collections", "OrderedDict", KnownName::kOrderedDict},
+    {"torch", "Size", KnownName::kSize},
+    {"torch._utils", "_rebuild_tensor_v2", KnownName::kRebuildTensorV2},
+    {"torch._utils", "_rebuild_tensor_v3", KnownName::kRebuildTensorV3},
+    {"torch._utils", "_rebuild_parameter", KnownName::kRebuildParameter},
+    {"torch.jit._pickle", "restore_type_tag", KnownName::kRestoreTypeTag},
+    {"torch.storage", "UntypedStorage", KnownName::kUntypedStorage},
+};
+
+}  // namespace
+
+Result<NameValue> find_name(std::string_view module, std::string_view name) {
+  for (const Admitted& admitted : kAdmitted) {
+    if (admitted.module == module && admitted.name == name) return NameValue{.name = admitted.known};
+  }
+  if (module == "torch") {
+    if (const auto type = torch_type_of_storage(name))
+      return NameValue{.name = KnownName::kTypedStorage, .type = type->type};
+    if (const auto type = torch_type_of_dtype(name))
+      return NameValue{.name = KnownName::kDtype, .type = type->type};
+    if (name.ends_with("Storage"))
+      return Error(ErrorKind::kInvalid,
+                   "it has a tensor in a torch." + quoted(name) +
+                       ", a type of elements that Ratoon does not have; convert the tensor "
+                       "in Python and save it again");
+  }
+  return Error(
+      ErrorKind::kInvalid,
+      "it names the Python code " + quoted(std::string(module) + "." + std::string(name)) +
+          ", and nothing of a file is ever executed: tensors in dictionaries, lists and tuples of plain "
+          "values are admitted; save those alone, for example torch.save(model.state_dict(), path)");
+}
+
+}  // namespace ratoon::checkpoint

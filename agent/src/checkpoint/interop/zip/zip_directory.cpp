@@ -1,0 +1,159 @@
+#include "agent/src/checkpoint/interop/zip/zip_directory.h"
+
+#include "agent/src/checkpoint/interop/little_endian.h"
+#include "agent/src/checkpoint/interop/quoted.h"
+#include "agent/src/checkpoint/interop/zip/zip_format.h"
+
+namespace ratoon::checkpoint::zip {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+struct Extent {
+  std::uint64_t entries = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t end = 0;  // where the directory must end
+};
+
+// Whether a number of the old end record is that of the zip64 end record, or says that it did not fit.
+template <class T>
+bool agrees(T old_number, std::uint64_t number, T in_64) {
+  return old_number == number || old_number == in_64;
+}
+
+Result<Extent> read_end_64(Bytes file, std::uint64_t locator_at, const Extent& old_end) {
+  const Bytes locator = file.subspan(locator_at, kEnd64LocatorBytes);
+  const auto at = get<std::uint64_t>(locator, 8);
+  if (get<std::uint32_t>(locator, 4) != 0 || get<std::uint32_t>(locator, 16) != 1)
+    return Error(ErrorKind::kInvalid, "it is one of several parts of a zip file; join them first");
+  if (locator_at < kEnd64Bytes || at != locator_at - kEnd64Bytes)
+    return damaged("its zip64 end record is not where its locator says");
+  const Bytes end = file.subspan(at, kEnd64Bytes);
+  if (get<std::uint32_t>(end) != kEnd64 || get<std::uint64_t>(end, 4) != kEnd64Bytes - 12)
+    return damaged("its zip64 end record has another signature or length than such records");
+  const Extent extent{.entries = get<std::uint64_t>(end, 32),
+                      .size_bytes = get<std::uint64_t>(end, 40),
+                      .offset = get<std::uint64_t>(end, 48),
+                      .end = at};
+  const bool is_one_part = get<std::uint64_t>(end, 16) == 0 && get<std::uint64_t>(end, 24) == extent.entries;
+  if (!is_one_part || !agrees<std::uint64_t>(old_end.entries, extent.entries, kEntriesIn64) ||
+      !agrees<std::uint64_t>(old_end.size_bytes, extent.size_bytes, kIn64) ||
+      !agrees<std::uint64_t>(old_end.offset, extent.offset, kIn64))
+    return damaged("its two end records disagree");
+  return extent;
+}
+
+Result<Extent> read_end(Bytes file) {
+  if (file.size() < kEndBytes) return damaged("it has only " + std::to_string(file.size()) + " bytes");
+  const std::uint64_t at = file.size() - kEndBytes;
+  const Bytes end = file.subspan(at);
+  if (get<std::uint32_t>(end) != kEnd || get<std::uint16_t>(end, 20) != 0)
+    return damaged("it does not end with the end record of a zip file; it may have been cut short");
+  const Extent extent{.entries = get<std::uint16_t>(end, 10),
+                      .size_bytes = get<std::uint32_t>(end, 12),
+                      .offset = get<std::uint32_t>(end, 16),
+                      .end = at};
+  if (get<std::uint32_t>(end, 4) != 0 || get<std::uint16_t>(end, 8) != extent.entries)
+    return Error(ErrorKind::kInvalid, "it is one of several parts of a zip file; join them first");
+  if (at < kEnd64LocatorBytes || get<std::uint32_t>(file, at - kEnd64LocatorBytes) != kEnd64Locator)
+    return extent;
+  return read_end_64(file, at - kEnd64LocatorBytes, extent);
+}
+
+// Fills in the numbers that the entry leaves to the zip64 field, which holds those and no others.
+Result<void> read_64(Bytes extra, Entry& entry, std::uint64_t& stored_bytes) {
+  const auto found = find_extra_64(extra, entry.name);
+  if (!found) return found.error();
+  std::size_t at = 0;
+  for (std::uint64_t* number : {&entry.size_bytes, &stored_bytes, &entry.offset}) {
+    if (*number != kIn64) continue;
+    if (found->size() < at + sizeof *number)
+      return damaged("the zip64 field of record " + quoted(entry.name) + " is too short");
+    *number = get<std::uint64_t>(*found, at);
+    at += sizeof *number;
+  }
+  if (at != found->size())
+    return damaged("the zip64 field of record " + quoted(entry.name) +
+                   " holds more numbers than the entry leaves to it");
+  return {};
+}
+
+// Takes the first entry from the directory.
+Result<Entry> take_entry(Bytes& directory) {
+  if (directory.size() < kCentralHeaderBytes || get<std::uint32_t>(directory) != kCentralHeader)
+    return damaged("its directory has fewer entries than it says");
+  const std::uint64_t name_bytes = get<std::uint16_t>(directory, 28);
+  const std::uint64_t extra_bytes = get<std::uint16_t>(directory, 30);
+  const std::uint64_t comment_bytes = get<std::uint16_t>(directory, 32);
+  if (directory.size() - kCentralHeaderBytes < name_bytes + extra_bytes + comment_bytes)
+    return damaged("an entry of its directory reaches past the end");
+  Entry entry{.name{reinterpret_cast<const char*>(directory.data() + kCentralHeaderBytes), name_bytes},
+              .flags = get<std::uint16_t>(directory, 8),
+              .crc = get<std::uint32_t>(directory, 16),
+              .size_bytes = get<std::uint32_t>(directory, 24),
+              .offset = get<std::uint32_t>(directory, 42)};
+  std::uint64_t stored_bytes = get<std::uint32_t>(directory, 20);
+  if ((entry.flags & ~(kHasDescriptor | kNamesAreUtf8)) != 0)
+    return Error(ErrorKind::kInvalid,
+                 "record " + quoted(entry.name) + " is encrypted or packed in another way");
+  if (get<std::uint16_t>(directory, 10) != 0)
+    return Error(ErrorKind::kInvalid,
+                 "record " + quoted(entry.name) +
+                     " is compressed, as in programs of torch.jit.save and of LibTorch's torch::save; save "
+                     "module.state_dict() in Python, or torch::pickle_save() of a dictionary of tensors in "
+                     "C++; anything else zip without compression");
+  if (get<std::uint16_t>(directory, 34) != 0)
+    return Error(ErrorKind::kInvalid, "record " + quoted(entry.name) + " is in another part of the zip file");
+  const Bytes extra = directory.subspan(kCentralHeaderBytes + name_bytes, extra_bytes);
+  if (auto read = read_64(extra, entry, stored_bytes); !read) return read.error();
+  if (stored_bytes != entry.size_bytes)
+    return damaged("record " + quoted(entry.name) + " is stored in " + std::to_string(stored_bytes) +
+                   " bytes but has " + std::to_string(entry.size_bytes));
+  directory = directory.subspan(kCentralHeaderBytes + name_bytes + extra_bytes + comment_bytes);
+  return entry;
+}
+
+}  // namespace
+
+Error damaged(const std::string& what) {
+  return Error(ErrorKind::kCorrupted, "the zip file is damaged: " + what + "; get the file again");
+}
+
+Result<Bytes> find_extra_64(Bytes extra, const std::string& name) {
+  Bytes found;
+  bool is_found = false;
+  while (!extra.empty()) {
+    const std::size_t size = extra.size() < 4 ? 0 : get<std::uint16_t>(extra, 2);
+    if (extra.size() < 4 + size)
+      return damaged("the extra fields of record " + quoted(name) + " are cut off");
+    if (get<std::uint16_t>(extra) == kExtra64) {
+      if (is_found) return damaged("record " + quoted(name) + " has two zip64 fields");
+      is_found = true;
+      found = extra.subspan(4, size);
+    }
+    extra = extra.subspan(4 + size);
+  }
+  return found;
+}
+
+Result<Directory> read_directory(Bytes file) {
+  const auto extent = read_end(file);
+  if (!extent) return extent.error();
+  if (extent->size_bytes > extent->end || extent->offset != extent->end - extent->size_bytes)
+    return damaged("its directory is not between its records and its end");
+  Bytes left = file.subspan(extent->offset, extent->size_bytes);
+  if (extent->entries > left.size() / kCentralHeaderBytes)
+    return damaged("its directory has fewer entries than it says");
+  Directory directory{.offset = extent->offset, .entries = {}};
+  directory.entries.reserve(extent->entries);
+  for (std::uint64_t i = 0; i < extent->entries; ++i) {
+    auto entry = take_entry(left);
+    if (!entry) return entry.error();
+    directory.entries.push_back(std::move(*entry));
+  }
+  if (!left.empty()) return damaged("its directory has more entries than it says");
+  return directory;
+}
+
+}  // namespace ratoon::checkpoint::zip

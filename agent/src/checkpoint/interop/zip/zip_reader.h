@@ -1,0 +1,31 @@
+// checkpoint/interop/zip/: Zip archives without compression, as PyTorch writes them.
+//
+// Reads zip files of stored records strictly: every byte of the file belongs to exactly one record, header or
+// directory, and fields that occur twice must be equal. Nothing is decompressed, so that no small file
+// becomes large.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ratoon/result.h>
+
+namespace ratoon::checkpoint {
+
+struct ZipRecord {
+  std::string name;  // as it is stored, unique in the file
+  std::span<const std::byte> bytes{};
+  std::uint32_t crc = 0;
+};
+
+// In the order of their bytes in the file. kCorrupted: no sound writer makes such a file; kInvalid: an intact
+// file, but compressed, encrypted or in several parts. Does not verify checksums.
+[[nodiscard]] Result<std::vector<ZipRecord>> read_zip(std::span<const std::byte> file);
+
+// Compares the record's checksum with its bytes, which it reads once.
+[[nodiscard]] Result<void> verify(const ZipRecord& record);
+
+}  // namespace ratoon::checkpoint

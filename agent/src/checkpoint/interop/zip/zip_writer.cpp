@@ -1,0 +1,167 @@
+#include "agent/src/checkpoint/interop/zip/zip_writer.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "agent/src/checkpoint/interop/little_endian.h"
+#include "agent/src/checkpoint/interop/quoted.h"
+#include "agent/src/checkpoint/interop/zip/crc32.h"
+#include "agent/src/checkpoint/interop/zip/zip_format.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr std::uint64_t kAlignment = 64;
+constexpr std::uint16_t kMadeBy = 0x031e;       // Unix, 3.0: as PyTorch's miniz says in the zip64 end record
+constexpr std::uint16_t kNeededToExtract = 45;  // zip64
+
+bool needs_64(std::uint64_t number) {
+  return number >= zip::kIn64;
+}
+
+std::uint32_t saturated(std::uint64_t number) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, zip::kIn64));
+}
+
+// The zip64 field with the numbers that do not fit into 32 bits, in the order of the format. Empty if all
+// fit.
+std::string extra_64(std::uint64_t size_bytes, std::uint64_t stored_bytes, std::uint64_t offset) {
+  std::string numbers;
+  if (needs_64(size_bytes)) {
+    put(numbers, size_bytes);
+    put(numbers, stored_bytes);
+  }
+  if (needs_64(offset)) put(numbers, offset);
+  if (numbers.empty()) return numbers;
+  std::string extra;
+  put(extra, zip::kExtra64);
+  put(extra, static_cast<std::uint16_t>(numbers.size()));
+  return extra + numbers;
+}
+
+// An extra field that readers skip, so that data behind it begins at a multiple of the alignment.
+std::string padding(std::uint64_t position) {
+  const std::uint64_t begin = position + 4;  // after the field's own header
+  const auto size = static_cast<std::uint16_t>((kAlignment - begin % kAlignment) % kAlignment);
+  std::string extra = "FB";
+  put(extra, size);
+  return extra + std::string(size, 'Z');
+}
+
+}  // namespace
+
+Result<void> ZipWriter::write(std::string_view bytes) {
+  position_ += bytes.size();
+  return sink_.append(std::as_bytes(std::span(bytes)));
+}
+
+Result<void> ZipWriter::begin(std::string_view name, std::uint64_t size_bytes) {
+  Record record{.name = folder_ + "/" + std::string(name), .offset = position_, .size_bytes = size_bytes};
+  record.left_bytes = size_bytes;
+  if (record.name.size() > std::numeric_limits<std::uint16_t>::max())
+    return Error(ErrorKind::kInvalid, "record " + quoted(record.name) + " has a name of over 65535 bytes");
+
+  const std::string extra = extra_64(size_bytes, 0, record.offset);  // 0 stored bytes, as PyTorch writes
+  const std::string pad = padding(record.offset + zip::kLocalHeaderBytes + record.name.size() + extra.size());
+  std::string header;
+  put(header, zip::kLocalHeader);
+  put(header, std::uint16_t{0});  // version needed: as PyTorch's miniz has it
+  put(header, static_cast<std::uint16_t>(zip::kNamesAreUtf8 | (size_bytes == 0 ? 0 : zip::kHasDescriptor)));
+  put(header, std::uint16_t{0});  // stored
+  put(header, std::uint32_t{0});  // no time: equal tensors make equal files
+  header.append(12, '\0');        // CRC and sizes follow the data
+  put(header, static_cast<std::uint16_t>(record.name.size()));
+  put(header, static_cast<std::uint16_t>(extra.size() + pad.size()));
+  open_ = std::move(record);
+  return write(header + open_->name + extra + pad);
+}
+
+Result<void> ZipWriter::append(std::span<const std::byte> bytes) {
+  if (!open_ || bytes.size() > open_->left_bytes)
+    return Error(ErrorKind::kInvalid, "record " + quoted(open_ ? open_->name : "") + " got more than its " +
+                                          std::to_string(open_ ? open_->size_bytes : 0) + " bytes");
+  open_->left_bytes -= bytes.size();
+  open_->crc = crc32(bytes, open_->crc);
+  position_ += bytes.size();
+  return sink_.append(bytes);
+}
+
+Result<void> ZipWriter::end() {
+  const Record record = std::move(*open_);
+  open_.reset();
+  if (record.left_bytes != 0)
+    return Error(ErrorKind::kInvalid, "record " + quoted(record.name) + " got " +
+                                          std::to_string(record.left_bytes) + " bytes less than its " +
+                                          std::to_string(record.size_bytes));
+  list(record);
+  if (record.size_bytes == 0) return {};
+  std::string descriptor;
+  put(descriptor, zip::kDataDescriptor);
+  put(descriptor, record.crc);
+  for (int i = 0; i < 2; ++i) {
+    if (needs_64(record.size_bytes) || needs_64(record.offset))
+      put(descriptor, record.size_bytes);
+    else
+      put(descriptor, static_cast<std::uint32_t>(record.size_bytes));
+  }
+  return write(descriptor);
+}
+
+void ZipWriter::list(const Record& record) {
+  const std::string extra = extra_64(record.size_bytes, record.size_bytes, record.offset);
+  put(directory_, zip::kCentralHeader);
+  put(directory_, std::uint32_t{0});  // versions
+  put(directory_,
+      static_cast<std::uint16_t>(zip::kNamesAreUtf8 | (record.size_bytes == 0 ? 0 : zip::kHasDescriptor)));
+  put(directory_, std::uint16_t{0});
+  put(directory_, std::uint32_t{0});
+  put(directory_, record.crc);
+  put(directory_, saturated(record.size_bytes));
+  put(directory_, saturated(record.size_bytes));
+  put(directory_, static_cast<std::uint16_t>(record.name.size()));
+  put(directory_, static_cast<std::uint16_t>(extra.size()));
+  directory_.append(10, '\0');  // no comment, one disk, no attributes
+  put(directory_, saturated(record.offset));
+  directory_ += record.name + extra;
+  checksums_.push_back(record.crc);
+  ++records_;
+}
+
+Result<void> ZipWriter::add(std::string_view name, std::string_view bytes) {
+  if (auto begun = begin(name, bytes.size()); !begun) return begun;
+  if (auto appended = append(std::as_bytes(std::span(bytes))); !appended) return appended;
+  return end();
+}
+
+Result<void> ZipWriter::finish() {
+  const std::uint64_t directory_offset = position_;
+  const std::uint64_t end64_offset = directory_offset + directory_.size();
+  std::string tail = std::move(directory_);
+  const std::uint64_t directory_bytes = tail.size();
+  put(tail, zip::kEnd64);
+  put(tail, std::uint64_t{zip::kEnd64Bytes - 12});
+  put(tail, kMadeBy);
+  put(tail, kNeededToExtract);
+  put(tail, std::uint64_t{0});  // disks
+  put(tail, records_);
+  put(tail, records_);
+  put(tail, directory_bytes);
+  put(tail, directory_offset);
+
+  put(tail, zip::kEnd64Locator);
+  put(tail, std::uint32_t{0});
+  put(tail, end64_offset);
+  put(tail, std::uint32_t{1});
+
+  const auto entries = static_cast<std::uint16_t>(std::min<std::uint64_t>(records_, zip::kEntriesIn64));
+  put(tail, zip::kEnd);
+  put(tail, std::uint32_t{0});
+  put(tail, entries);
+  put(tail, entries);
+  put(tail, saturated(directory_bytes));
+  put(tail, saturated(directory_offset));
+  put(tail, std::uint16_t{0});
+  return write(tail);
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,69 @@
+// ZipWriter: a zip file of stored records, byte for byte as PyTorch 2.11 writes one: the data of a record
+// begins at a multiple of 64, sizes and checksums follow the data, and zip64 is used for numbers over 4 GiB.
+//
+//   ZipWriter zip(sink, "archive");
+//   zip.begin("data.pkl", pickle.size());
+//   zip.append(pickle);
+//   zip.end();
+//   ...
+//   zip.finish();
+//
+// Bytes go to the sink as they come and are not kept. After an error the writer and the bytes in its sink are
+// of no use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/interop/byte_sink.h"
+
+namespace ratoon::checkpoint {
+
+class ZipWriter final : public ByteSink {
+ public:
+  // Every record is named "<folder>/<name>".
+  ZipWriter(ByteSink& sink, std::string folder) : sink_(sink), folder_(std::move(folder)) {}
+
+  // Begins a record of `size_bytes` bytes. Its name must be new.
+  [[nodiscard]] Result<void> begin(std::string_view name, std::uint64_t size_bytes);
+  // Appends to the record that was begun.
+  [[nodiscard]] Result<void> append(std::span<const std::byte> bytes) override;
+  // Ends the record, which must have all its bytes.
+  [[nodiscard]] Result<void> end();
+  // Writes a whole record.
+  [[nodiscard]] Result<void> add(std::string_view name, std::string_view bytes);
+  // Writes the directory, after the last record.
+  [[nodiscard]] Result<void> finish();
+
+  // The checksums of the records so far, in their order.
+  [[nodiscard]] const std::vector<std::uint32_t>& checksums() const { return checksums_; }
+
+ private:
+  struct Record {
+    std::string name;
+    std::uint64_t offset = 0;
+    std::uint64_t size_bytes = 0;
+    std::uint64_t left_bytes = 0;
+    std::uint32_t crc = 0;
+  };
+
+  [[nodiscard]] Result<void> write(std::string_view bytes);
+  void list(const Record& record);
+
+  ByteSink& sink_;
+  const std::string folder_;
+  std::uint64_t position_ = 0;
+  std::uint64_t records_ = 0;
+  std::optional<Record> open_;
+  std::string directory_;
+  std::vector<std::uint32_t> checksums_;
+};
+
+}  // namespace ratoon::checkpoint

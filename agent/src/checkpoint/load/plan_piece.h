@@ -1,0 +1,18 @@
+// Splits an extent of a read plan into pieces. A piece is read, compared with its checksums and copied while
+// it is still in the processor's cache.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/src/checkpoint/pack/header/layout.h"
+#include "agent/src/checkpoint/pack/read_plan.h"
+
+namespace ratoon::checkpoint {
+
+// The piece of `extent` that begins at `begin`: the beginning of the extent or the end of the previous piece.
+// Like an extent, a piece can be verified by itself. It is longer than `bytes_max` only where a block or a
+// hashed tensor, which must be verified as a whole, is longer.
+[[nodiscard]] Extent cut_piece(const PackLayout& layout, const PackReads& reads, const Extent& extent,
+                               std::uint64_t begin, std::uint64_t bytes_max);
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,46 @@
+// checkpoint/pack/header/: The header and layout of a pack. Pure.
+//
+// The header of a pack. It is encoded when the data is known, and decoded without trusting its contents.
+//
+// Before you decode a header, compare the XXH3-128 of the pack's first header_bytes bytes with the manifest.
+// The header then has the checksums of all data.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/pack/header/layout.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon::checkpoint {
+
+struct PackHeader {
+  PackLayout layout;
+  std::vector<std::uint32_t> block_crcs;  // CRC32C of each kPackBlockBytes of data, the last one shorter
+  std::vector<Hash128> hashes;            // XXH3-128 of each tensor, in the order of layout.tensors
+
+  friend bool operator==(const PackHeader&, const PackHeader&) = default;
+};
+
+// The first layout.header_bytes bytes of the file. The layout is from plan_pack(). Throws
+// std::invalid_argument if the number of checksums or hashes does not match it.
+[[nodiscard]] std::string encode_header(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
+                                        std::span<const Hash128> hashes);
+
+// The size of the file's header, from its first eight bytes or more. Never more than the size of the file.
+[[nodiscard]] Result<std::uint64_t> header_bytes_of(std::string_view first_bytes, std::uint64_t file_bytes);
+
+// `header` is the first header_bytes_of() bytes of a file of `file_bytes`. Checks lengths, ranges, shapes,
+// boxes and numbers of digests. An unknown key is an error.
+[[nodiscard]] Result<PackHeader> decode_header(std::string_view header, std::uint64_t file_bytes);
+
+// The same for any safetensors file, also of other programs. Ignores metadata, so no tensor has a box, and
+// there are no checksums of the data.
+[[nodiscard]] Result<PackLayout> decode_foreign_header(std::string_view header, std::uint64_t file_bytes);
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,38 @@
+// The JSON of a pack's header, exactly as the safetensors library writes it: metadata (here sorted by key, so
+// that equal packs have equal bytes), then the tensors in the order of their data, without spaces.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "agent/src/checkpoint/pack/header/layout.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon::checkpoint {
+
+inline constexpr std::string_view kMetadataKey = "__metadata__";
+inline constexpr std::string_view kOurKeys = "ratoon.";
+inline constexpr std::string_view kBoxKey = "ratoon.box.";  // followed by the tensor's name
+inline constexpr std::string_view kBlocksKey = "ratoon.crc32c";
+inline constexpr std::string_view kFormatKey = "ratoon.format";
+inline constexpr std::string_view kOwnerKey = "ratoon.owner";  // absent: unknown
+inline constexpr std::string_view kHashesKey = "ratoon.xxh3";
+inline constexpr std::string_view kPackFormat = "2";
+inline constexpr std::size_t kCrcDigits = 8;
+inline constexpr std::size_t kHashDigits = 32;
+
+// Without padding. The length depends only on the layout's tensors and sizes, not on the digests.
+[[nodiscard]] std::string header_json(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
+                                      std::span<const Hash128> hashes);
+
+// The same for a safetensors file that is not a pack. The caller gives the metadata;
+// without any the key is left out.
+[[nodiscard]] std::string plain_header_json(const PackLayout& layout,
+                                            const std::map<std::string, std::string>& metadata);
+
+[[nodiscard]] bool is_utf8(std::string_view text);
+
+}  // namespace ratoon::checkpoint

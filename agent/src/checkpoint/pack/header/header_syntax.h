@@ -1,0 +1,33 @@
+// Parses the JSON of a safetensors header into entries. It does not check whether they are consistent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ratoon/result.h>
+#include <ratoon/tensor_view.h>
+
+namespace ratoon::checkpoint {
+
+struct TensorEntry {
+  std::string name;
+  std::string type_name;
+  TensorShape shape;
+  std::vector<std::uint64_t> offsets;  // two of them
+};
+
+struct HeaderSyntax {
+  std::vector<TensorEntry> tensors;                           // in the order of the text, names may repeat
+  std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the text, keys may repeat
+};
+
+// Refuses JSON of any other form: values of other types, unknown keys, entries with a missing key.
+[[nodiscard]] Result<HeaderSyntax> read_syntax(std::string_view json);
+
+// "not a sound pack: ..."
+[[nodiscard]] Error unsound(const std::string& what);
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,41 @@
+#include "agent/src/checkpoint/pack/header/pack_sums.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "base/core/crc32c.h"
+
+namespace ratoon::checkpoint {
+
+void PackSums::add(std::span<const std::byte> bytes) {
+  if (bytes.size() > layout_.data_bytes - at_)
+    throw std::invalid_argument("a pack has fewer bytes than are added to its sums");
+  add_to_blocks(bytes);
+  while (!bytes.empty()) {
+    const std::uint64_t left_of_tensor = layout_.tensors[hashes_.size()].end - at_;
+    const auto piece = bytes.first(std::min<std::uint64_t>(left_of_tensor, bytes.size()));
+    tensor_.update(piece);
+    at_ += piece.size();
+    bytes = bytes.subspan(piece.size());
+    end_tensors();
+  }
+}
+
+void PackSums::add_to_blocks(std::span<const std::byte> bytes) {
+  for (std::uint64_t in_block = at_ % kPackBlockBytes; !bytes.empty(); in_block = 0) {
+    const auto piece = bytes.first(std::min<std::uint64_t>(kPackBlockBytes - in_block, bytes.size()));
+    if (in_block == 0) crcs_.push_back(0);
+    crcs_.back() = crc32c(piece, crcs_.back());
+    bytes = bytes.subspan(piece.size());
+  }
+}
+
+// Finishes the hashes of all tensors that are complete now, empty ones among them.
+void PackSums::end_tensors() {
+  while (hashes_.size() < layout_.tensors.size() && layout_.tensors[hashes_.size()].end == at_) {
+    hashes_.push_back(tensor_.digest128());
+    tensor_.reset();
+  }
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,37 @@
+// Computes the checksums and hashes in a pack's header from its data, which arrives in consecutive pieces.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "agent/src/checkpoint/pack/header/layout.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon::checkpoint {
+
+class PackSums {
+ public:
+  // `layout` must outlive this object.
+  explicit PackSums(const PackLayout& layout) : layout_(layout) { end_tensors(); }
+
+  // Adds the next bytes of the data. A piece may end in the middle of a block or a tensor. Throws
+  // std::invalid_argument beyond the end of the layout's data.
+  void add(std::span<const std::byte> bytes);
+
+  // Complete when all bytes were added.
+  [[nodiscard]] const std::vector<std::uint32_t>& block_crcs() const { return crcs_; }
+  [[nodiscard]] const std::vector<Hash128>& hashes() const { return hashes_; }
+
+ private:
+  void add_to_blocks(std::span<const std::byte> bytes);
+  void end_tensors();
+
+  const PackLayout& layout_;
+  std::uint64_t at_ = 0;  // position in the data
+  std::vector<std::uint32_t> crcs_;
+  std::vector<Hash128> hashes_;
+  Xxh3Stream tensor_;  // state of the hash of the current tensor
+};
+
+}  // namespace ratoon::checkpoint

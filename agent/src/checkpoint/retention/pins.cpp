@@ -1,0 +1,84 @@
+#include "agent/src/checkpoint/retention/pins.h"
+
+#include <algorithm>
+#include <ranges>
+#include <span>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "base/core/utf8.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+// Reads the beginning of a file of any length.
+Result<std::string> read_beginning(const Disk& disk, const std::string& path, std::uint64_t bytes_max) {
+  const auto file = disk.open(path);
+  if (!file) return file.error();
+  const auto size = (*file)->size();
+  if (!size) return size.error();
+  std::string bytes(std::min(*size, bytes_max), '\0');
+  if (auto read = (*file)->read(0, std::as_writable_bytes(std::span(bytes))); !read) return read.error();
+  return bytes;
+}
+
+}  // namespace
+
+std::string pin_path(const CheckpointId& id) {
+  return manifest_path(id, kPins);
+}
+
+Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why, std::string_view mark) {
+  if (auto made = make_folders(disk, kPins, Durability::kPowerCuts); !made) return made.error();
+  const auto saved = save_durably(disk, pin_path(id), std::string(why) + '\n', mark);
+  if (saved) return true;
+  if (saved.error().kind() != ErrorKind::kAlreadyExists) return saved.error();
+  if (auto synced = disk.sync_folder(kPins); !synced) return synced.error();
+  return false;
+}
+
+Result<void> pin_as_requested(Disk& disk, const Manifest& manifest, std::string_view mark) {
+  if (!manifest.run || manifest.run->keep.empty()) return {};
+  const auto pinned = pin(disk, manifest.id, manifest.run->keep, mark);
+  return pinned ? Result<void>() : pinned.error();
+}
+
+Result<void> unpin(Disk& disk, const CheckpointId& id) {
+  auto removed = disk.remove(pin_path(id));
+  if (says(removed, ErrorKind::kNotFound)) return {};
+  return removed;
+}
+
+Result<bool> is_pinned(const Disk& disk, const CheckpointId& id) {
+  const auto file = disk.open(pin_path(id));
+  if (file) return true;
+  if (file.error().kind() == ErrorKind::kNotFound) return false;
+  return file.error();
+}
+
+Result<std::set<CheckpointId>> pinned_in(const Disk& disk) {
+  const auto entries = list_if_there(disk, kPins);
+  if (!entries) return entries.error();
+  std::set<CheckpointId> ids;
+  for (const DiskEntry& entry : *entries) {
+    if (const auto id = parse_manifest_name(entry.name)) ids.insert(*id);
+  }
+  return ids;
+}
+
+Result<std::vector<Pin>> read_pins(const Disk& disk) {
+  const auto pinned = pinned_in(disk);
+  if (!pinned) return pinned.error();
+  std::vector<Pin> pins;
+  for (const CheckpointId& id : *pinned | std::views::reverse) pins.push_back({id, why_pinned(disk, id)});
+  return pins;
+}
+
+std::string why_pinned(const Disk& disk, const CheckpointId& id) {
+  // Read one byte more than is shown: it is the newline, or it tells whether a character ends at the limit.
+  auto text = read_beginning(disk, pin_path(id), kPinReasonBytesMax + 1);
+  while (text && text->ends_with('\n')) text->pop_back();
+  if (!text || text->empty()) return "no reason is noted";
+  return printable(cut_text(*std::move(text), kPinReasonBytesMax));
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,44 @@
+// Pinned checkpoints, which retention never removes. A person or a metric pins them. A pin is a small file,
+// pins/s0000001200.a0003.json, whose text is the reason. It may be created before the checkpoint is
+// committed. It counts in one place only: a copy elsewhere is not pinned with it.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/checkpoint/format/manifest.h"
+
+namespace ratoon::checkpoint {
+
+// At most this much of a reason is shown, however long the file is.
+inline constexpr std::size_t kPinReasonBytesMax = 256;
+
+struct Pin {
+  CheckpointId id;
+  std::string why{};  // one line, safe to print on a terminal
+};
+
+// Returns whether the pin is new. If the checkpoint is already pinned, the first reason stays.
+// If the manifest still exists after pin() returns, the checkpoint is kept:
+// retire_checkpoint() checks for pins last.
+[[nodiscard]] Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why,
+                               std::string_view mark);
+// Pins the checkpoint if its program asked to keep it.
+[[nodiscard]] Result<void> pin_as_requested(Disk& disk, const Manifest& manifest, std::string_view mark);
+[[nodiscard]] Result<void> unpin(Disk& disk, const CheckpointId& id);
+
+[[nodiscard]] std::string pin_path(const CheckpointId& id);
+[[nodiscard]] Result<bool> is_pinned(const Disk& disk, const CheckpointId& id);
+[[nodiscard]] Result<std::set<CheckpointId>> pinned_in(const Disk& disk);
+// With their reasons, newest first.
+[[nodiscard]] Result<std::vector<Pin>> read_pins(const Disk& disk);
+// The reason, or "no reason is noted" if there is none or it cannot be read.
+[[nodiscard]] std::string why_pinned(const Disk& disk, const CheckpointId& id);
+
+}  // namespace ratoon::checkpoint

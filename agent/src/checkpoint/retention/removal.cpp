@@ -1,0 +1,78 @@
+#include "agent/src/checkpoint/retention/removal.h"
+
+#include <functional>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/format/manifest.h"
+#include "agent/src/checkpoint/retention/pins.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+// Returns whether the checkpoint was removed. Calls `is_kept` after its manifest was removed.
+Result<bool> remove_unless(Disk& disk, const CheckpointId& id, const std::function<Result<bool>()>& is_kept) {
+  // List the folders first, which may fail, for example at a link: if the packs
+  // stay, the manifest must stay, too.
+  const auto receipts = find_rank_files(disk, receipts_folder(id));
+  if (!receipts) return receipts.error();
+  const auto packs = find_rank_files(disk, packs_folder(id));
+  if (!packs) return packs.error();
+  const auto removed = disk.remove(manifest_path(id));
+  if (!removed && !says(removed, ErrorKind::kNotFound)) return removed.error();
+  const auto stays = is_kept();
+  if (!stays) return stays.error();
+  if (*stays) return false;
+  if (auto synced = disk.sync_folder(kManifests); !synced) return synced.error();
+  if (auto gone = remove_rank_files(disk, receipts_folder(id), *receipts); !gone) return gone.error();
+  if (auto gone = remove_rank_files(disk, packs_folder(id), *packs); !gone) return gone.error();
+  return true;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> find_rank_files(const Disk& disk, const std::string& folder) {
+  const auto entries = list_if_there(disk, folder);
+  if (!entries) return entries.error();
+  std::vector<std::string> ours;
+  for (const DiskEntry& entry : *entries) {
+    if (!entry.is_folder && is_name_of_rank_file(entry.name)) ours.push_back(folder + "/" + entry.name);
+  }
+  return ours;
+}
+
+Result<void> remove_rank_files(Disk& disk, const std::string& folder, const std::vector<std::string>& ours) {
+  for (const std::string& path : ours) {
+    const auto removed = disk.remove(path);
+    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
+  }
+  // A late writer of an older attempt may have just created another file in it.
+  // The next sweep finds that file.
+  static_cast<void>(disk.remove_folder(folder));
+  return {};
+}
+
+Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
+  const auto removed = remove_unless(disk, id, [] { return Result<bool>(false); });
+  return removed ? Result<void>() : removed.error();
+}
+
+// For a moment the checkpoint does not exist. A pin that was made before that moment is seen
+// here. A process that pins the checkpoint during that moment sees that its manifest is gone. So
+// one of the two always notices.
+Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_view mark) {
+  const auto is_kept = is_pinned(disk, id);
+  if (!is_kept) return is_kept.error();
+  if (*is_kept) return false;
+  const auto manifest = read_whole(disk, manifest_path(id), kManifestBytesMax);
+  if (!manifest && manifest.error().kind() != ErrorKind::kNotFound) return manifest.error();
+  return remove_unless(disk, id, [&]() -> Result<bool> {
+    auto is_kept_now = is_pinned(disk, id);
+    if (!manifest || (is_kept_now && !*is_kept_now)) return is_kept_now;
+    // Restore it also if the pins cannot be read.
+    const auto restored = save_durably(disk, manifest_path(id), *manifest, mark);
+    if (!restored && !says(restored, ErrorKind::kAlreadyExists)) return restored.error();
+    return is_kept_now;
+  });
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,165 @@
+#include "agent/src/checkpoint/retention/retention.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/checkpoint/commit/lost_manifests.h"
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/format/manifest.h"
+#include "agent/src/checkpoint/retention/pins.h"
+#include "agent/src/checkpoint/retention/removal.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+// Removes the files of an attempt under `kind` ("packs", "receipts") for checkpoints older than
+// `before`, except those in `kept`.
+Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry& attempt,
+                           const std::set<CheckpointId>& kept, const CheckpointId& before) {
+  const std::string folder = kind + "/" + attempt.name;
+  const Attempt of = *parse_attempt_name(attempt.name);
+  const auto steps = list_if_there(disk, folder);
+  if (!steps) return steps.error();
+  for (const DiskEntry& entry : *steps) {
+    const auto step = parse_step_name(entry.name);
+    if (!step || !entry.is_folder) continue;
+    const CheckpointId id{.attempt = of, .step = *step};
+    if (id >= before || kept.contains(id)) continue;
+    const std::string of_step = folder + "/" + entry.name;
+    const auto ours = find_rank_files(disk, of_step);
+    if (!ours) return ours.error();
+    if (auto removed = remove_rank_files(disk, of_step, *ours); !removed) return removed;
+  }
+  // Fails while kept files are in it. The folder of the current attempt stays,
+  // because its writers still use it.
+  if (of < before.attempt) static_cast<void>(disk.remove_folder(folder));
+  return {};
+}
+
+// Removes temporary files of older attempts: an older attempt must not commit any more.
+Result<void> sweep_temporary_files(Disk& disk, const std::string& folder, Attempt own) {
+  const auto entries = list_if_there(disk, folder);
+  if (!entries) return entries.error();
+  for (const DiskEntry& entry : *entries) {
+    const auto id = parse_temporary_manifest_name(entry.name);
+    const auto attempt = id ? std::optional(id->attempt) : parse_temporary_rollback_name(entry.name);
+    if (!attempt || *attempt >= own || entry.is_folder) continue;
+    const auto removed = disk.remove(folder + "/" + entry.name);
+    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
+  }
+  return {};
+}
+
+bool is_without_packs(const Disk& disk, const CheckpointId& id) {
+  const auto sealed = read_manifest(disk, id);
+  return sealed && lacks_a_pack(disk, sealed->manifest);
+}
+
+}  // namespace
+
+Result<std::set<CheckpointId>> checkpoints_named_in(const Disk& disk,
+                                                    std::initializer_list<const char*> folders) {
+  std::set<CheckpointId> ids;
+  for (const char* folder : folders) {
+    const auto entries = list_if_there(disk, folder);
+    if (!entries) return entries.error();
+    for (const DiskEntry& entry : *entries) {
+      if (const auto id = parse_manifest_name(entry.name)) ids.insert(*id);
+    }
+  }
+  return ids;
+}
+
+Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk) {
+  return checkpoints_named_in(disk, {kQuarantine, kAside});
+}
+
+std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_first, const KeepRules& rules,
+                                         Attempt own) {
+  const bool is_only_in_store = rules.last == 0;
+  const std::uint64_t last = std::max<std::uint64_t>(rules.last, 1);
+  std::vector<bool> goes(newest_first.size());
+  std::uint64_t kept_bytes = 0;
+  for (std::size_t i = 0; i < newest_first.size(); ++i) {
+    const KeptCheckpoint& one = newest_first[i];
+    const bool is_milestone = rules.every_steps != 0 && one.id.step.value() % rules.every_steps == 0;
+    const bool is_among_last = i < last && !(is_only_in_store && one.is_in_store);
+    goes[i] = !is_among_last && !is_milestone && !one.is_pinned && one.id.attempt <= own;
+    if (!goes[i]) kept_bytes += one.size_bytes;
+  }
+  for (std::size_t i = newest_first.size(); i-- > 1 && kept_bytes > rules.bytes_max;) {
+    const KeptCheckpoint& one = newest_first[i];
+    if (goes[i] || one.is_pinned || one.id.attempt > own) continue;
+    goes[i] = true;
+    kept_bytes -= one.size_bytes;
+  }
+  std::vector<CheckpointId> retired;
+  for (std::size_t i = 0; i < newest_first.size(); ++i) {
+    if (goes[i]) retired.push_back(newest_first[i].id);
+  }
+  return retired;
+}
+
+Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason, std::string_view mark) {
+  if (auto made = make_folders(disk, kQuarantine, Durability::kPowerCuts); !made) return made;
+  // The move must survive a power cut: if all manifests were lost, the run would look new.
+  const auto moved =
+      move_durably(disk, manifest_path(id), manifest_path(id, kQuarantine), kManifestBytesMax, mark);
+  if (says(moved, ErrorKind::kNotFound)) return {};  // retired, or set aside before
+  if (!moved) return moved;
+  // The reason is only for people. It is no error if it cannot be written, or
+  // if another rank has written one.
+  static_cast<void>(save_for_now(disk, reason_path(id), std::string(reason) + '\n', mark));
+  return {};
+}
+
+Result<void> remove_unvoted(Disk& disk, const CheckpointId& id) {
+  // Remove votes first: a pack without its vote is never committed.
+  for (const std::string& folder : {receipts_folder(id), packs_folder(id)}) {
+    const auto ours = find_rank_files(disk, folder);
+    if (!ours) return ours.error();
+    if (auto removed = remove_rank_files(disk, folder, *ours); !removed) return removed;
+  }
+  return {};
+}
+
+Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
+  const Attempt own = before.attempt;
+  const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
+  if (!named) return named.error();
+  // A checkpoint that is being retired has no manifest for a moment. It gets it
+  // back if it was pinned meanwhile.
+  const auto pinned = pinned_in(disk);
+  if (!pinned) return pinned.error();
+  std::set<CheckpointId> kept = *named;
+  kept.insert(pinned->begin(), pinned->end());
+  for (const char* folder : {kManifests, kQuarantine, kAside, kRollbacks}) {
+    if (auto swept = sweep_temporary_files(disk, folder, own); !swept) return swept;
+  }
+  // Remove votes first: a pack without its vote is never committed.
+  for (const char* kind : {kReceipts, kPacks}) {
+    const auto attempts = list_if_there(disk, kind);
+    if (!attempts) return attempts.error();
+    for (const DiskEntry& entry : *attempts) {
+      const auto attempt = parse_attempt_name(entry.name);
+      if (!attempt || *attempt > own || !entry.is_folder) continue;
+      if (auto swept = sweep_attempt(disk, kind, entry, kept, before); !swept) return swept;
+    }
+  }
+  if (auto removed = remove_old_notes_of_commits(disk); !removed) return removed;
+  // Meanwhile a late writer may have committed a checkpoint whose packs this sweep, or an earlier one,
+  // removed. Remove such manifests.
+  const auto named_now = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
+  if (!named_now) return named_now.error();
+  for (const CheckpointId& id : *named_now) {
+    if (id.attempt >= own || (named->contains(id) && !is_without_packs(disk, id))) continue;
+    if (auto removed = remove_checkpoint(disk, id); !removed) return removed;
+  }
+  return {};
+}
+
+}  // namespace ratoon::checkpoint

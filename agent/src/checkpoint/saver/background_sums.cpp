@@ -1,0 +1,60 @@
+#include "agent/src/checkpoint/saver/background_sums.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr std::size_t kBesideBytesMin = 8 << 20;  // a thread costs as much as the sums of some 100 KiB
+constexpr std::size_t kPieceBytes = 256 << 10;    // stays in the cache for the second checksum
+
+}  // namespace
+
+BackgroundSums::BackgroundSums(PackSums& sums, std::vector<std::span<const std::byte>> data)
+    : sums_(sums), data_(std::move(data)), wait_for_([](std::uint64_t) { return true; }) {
+  begin();
+}
+
+BackgroundSums::BackgroundSums(PackSums& sums, std::span<const std::byte> data, WaitFor wait_for)
+    : sums_(sums), data_({data}), wait_for_(std::move(wait_for)) {
+  begin();
+}
+
+void BackgroundSums::begin() {
+  std::size_t bytes = 0;
+  for (const auto& part : data_) bytes += part.size();
+  if (bytes < kBesideBytesMin) return;
+  try {
+    has_ended_ = std::async(std::launch::async, [this] { add_all(); });
+  } catch (const std::system_error&) {
+    // The system starts no further thread: finish() computes the sums.
+  }
+}
+
+BackgroundSums::~BackgroundSums() {
+  is_needed_.store(false, std::memory_order_relaxed);  // the thread ends early
+  if (has_ended_.valid()) has_ended_.wait();
+}
+
+void BackgroundSums::finish() {
+  if (has_ended_.valid())
+    has_ended_.get();
+  else
+    add_all();
+}
+
+void BackgroundSums::add_all() {
+  std::uint64_t end = 0;
+  for (const auto& part : data_) {
+    for (std::size_t at = 0; at < part.size(); at += kPieceBytes) {
+      const auto piece = part.subspan(at, std::min(kPieceBytes, part.size() - at));
+      end += piece.size();
+      if (!is_needed_.load(std::memory_order_relaxed) || !wait_for_(end)) return;
+      sums_.add(piece);
+    }
+  }
+}
+
+}  // namespace ratoon::checkpoint

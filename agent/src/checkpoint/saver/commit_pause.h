@@ -1,0 +1,31 @@
+// CommitPause: the pause of a writer between two checks whether a checkpoint is committed. Each check of each
+// rank costs file system calls, so the pause grows with the time that was waited: a commit is seen at most an
+// eighth later than it could be.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/core/clock.h"
+
+namespace ratoon::checkpoint {
+
+class CommitPause {
+ public:
+  // Call this after progress: the next checks then follow soon.
+  void reset() { waited_ = Duration(0); }
+  [[nodiscard]] Duration next() {
+    const Duration pause = std::clamp<Duration>(waited_ / kPart, kMin, kMax);
+    waited_ += pause;
+    return pause;
+  }
+
+ private:
+  static constexpr int kPart = 8;
+  static constexpr Duration kMin = std::chrono::milliseconds(10);
+  static constexpr Duration kMax = std::chrono::seconds(1);
+
+  Duration waited_{0};
+};
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,127 @@
+#include "agent/src/checkpoint/saver/save_pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/src/checkpoint/disk/disk_with_timeout.h"
+#include "base/core/pause.h"
+
+namespace ratoon::checkpoint {
+Result<std::shared_ptr<SavePipeline>> SavePipeline::open(std::shared_ptr<Disk> disk, const std::string& mark,
+                                                         std::shared_ptr<const Clock> clock,
+                                                         const SaverOptions& options) {
+  // Create the folders now, with a timeout, because this is the thread of the trainer.
+  if (options.calls) {
+    const auto made = RunStore::open(add_timeout(disk, options.calls), mark);
+    if (!made) return made.error();
+  }
+  auto watch = std::make_shared<CallWatch>(clock);
+  auto watched = watch_disk(std::move(disk), watch);
+  auto store = RunStore::open(watched, mark, options.owner);
+  if (!store) return store.error();
+  if (options.connect_progress) options.connect_progress([watch] { watch->go_on(); });
+  std::shared_ptr<SavePipeline> work(new SavePipeline({.watch = std::move(watch),
+                                                       .disk = std::move(watched),
+                                                       .mark = mark,
+                                                       .store = *std::move(store),
+                                                       .clock = std::move(clock)},
+                                                      options));
+  if (!options.slots_folder.empty()) {
+    if (auto adopted = work->adopt_slots(); !adopted) return adopted.error();
+  }
+  return work;
+}
+
+SavePipeline::SavePipeline(Resources places, const SaverOptions& options)
+    : resources_(std::move(places)), options_(options) {}
+
+SavePipeline::~SavePipeline() {
+  for (std::size_t i = 0; i < slots_.size() && !must_end_; ++i) {
+    if (table_[i].state == SlotState::kFree || table_[i].state == SlotState::kFilling) give_back(slots_[i]);
+  }
+}
+
+void SavePipeline::begin_attempt(const SavingWorld& world) {
+  Lock lock(mutex_);
+  world_ = world;
+  newest_saved_.reset();
+  progress_.committed.reset();
+  progress_.damaged.clear();
+  progress_.votes.reset();
+  progress_.is_newest_lost = false;
+  stale_save_check_.forget();
+  const Error is_over(ErrorKind::kCancelled, "another attempt has begun before it was committed");
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    if (table_[i].state != SlotState::kStaged || table_[i].pack.id.attempt >= world.attempt) continue;
+    slots_[i].ticket.fail(is_over);
+    table_.discard(i);
+    slots_[i].slab.write_info(table_[i]);
+  }
+  std::erase_if(watched_, [&](const Watched& one) {
+    const bool is_old = one.pack.id.attempt < world.attempt;
+    if (is_old) one.ticket.fail(is_over);
+    return is_old;
+  });
+  changed_.notify_all();
+}
+
+void SavePipeline::prepare(std::uint64_t image_bytes) {
+  const std::lock_guard lock(mutex_);
+  prepared_bytes_ = std::max(prepared_bytes_, image_bytes);
+  changed_.notify_all();
+}
+
+bool SavePipeline::is_stuck() const {
+  const auto under_way = resources_.watch->under_way();
+  return under_way && *under_way > options_.patience;
+}
+
+bool SavePipeline::has_written_all() const {
+  return table_.count(SlotState::kStaged) + table_.count(SlotState::kWriting) == 0 && !is_writing_ &&
+         std::ranges::all_of(watched_, [](const Watched& one) { return one.is_tried; });
+}
+
+void SavePipeline::wait_for_change(Duration at_most) {
+  Lock lock(mutex_);
+  changed_.wait_for(lock, waitable(at_most));
+}
+
+bool SavePipeline::is_written() const {
+  const std::lock_guard lock(mutex_);
+  return has_written_all();
+}
+
+SaveProgress SavePipeline::progress() {
+  const std::lock_guard lock(mutex_);
+  progress_.is_written = has_written_all();
+  progress_.is_committed = progress_.is_written && watched_.empty();
+  progress_.waits_for_ranks =
+      !watched_.empty() && table_.count(SlotState::kStaged) + table_.count(SlotState::kWriting) == 0;
+  progress_.is_stuck = is_stuck() || must_end_;
+  progress_.must_end = must_end_;
+  if (progress_.committed) progress_.since_commit = resources_.clock->now() - committed_at_;
+  SaveProgress now = progress_;
+  progress_.events.clear();
+  return now;
+}
+
+void SavePipeline::ask_for_votes() {
+  const std::lock_guard lock(mutex_);
+  is_asked_for_votes_ = true;
+  changed_.notify_all();
+}
+
+void SavePipeline::give_up(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  must_end_ = true;
+  progress_.last_error = why.message();
+  changed_.notify_all();
+}
+
+void SavePipeline::stop() {
+  const std::lock_guard lock(mutex_);
+  is_stopping_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,230 @@
+// The slots of SavePipeline: those that an earlier process left, and memory for new ones.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "agent/src/checkpoint/disk/disk_with_timeout.h"
+#include "agent/src/checkpoint/saver/save_pipeline.h"
+#include "agent/src/checkpoint/staging/copy.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr auto kLookForSlot = std::chrono::milliseconds(10);  // while we wait for the writer
+
+std::string text_of(const StagedPack& pack) {
+  return "step " + std::to_string(pack.id.step.value());
+}
+
+}  // namespace
+
+std::filesystem::path SavePipeline::slot_path(std::size_t number) const {
+  return options_.slots_folder / (options_.slots_name + "-" + std::to_string(number) + ".slot");
+}
+
+// Takes over the slots that the previous process with the same slot files left in memory.
+Result<void> SavePipeline::adopt_slots() {
+  const auto disk = options_.calls ? add_timeout(resources_.disk, options_.calls) : resources_.disk;
+  const auto inventory = take_inventory(*disk);
+  const auto given_up =
+      inventory ? given_up_checkpoints(*disk) : Result<std::set<CheckpointId>>(inventory.error());
+  if (!given_up) {
+    if (given_up.error().kind() == ErrorKind::kTimeout) return given_up.error();
+    progress_.events.push_back("packs that the process before this one left in memory are not read: " +
+                               given_up.error().message());
+    return {};
+  }
+  const auto standing = in_force(inventory->rollbacks);
+  const auto is_wanted = [&](const CheckpointId& id) {
+    return !given_up->contains(id) && !is_given_up(id, standing);
+  };
+  std::optional<CheckpointId> newest;
+  if (!inventory->complete.empty()) newest = id_of(inventory->complete.front());
+  for (std::size_t number = 0; number < options_.slots_max; ++number) {
+    auto slab = open_left(number);
+    if (slab)
+      adopt(number, *std::move(slab), newest, is_wanted);
+    else if (slab.error().kind() == ErrorKind::kTimeout)
+      return slab.error();
+    else if (slab.error().kind() != ErrorKind::kNotFound)
+      progress_.events.push_back(slab.error().message());
+  }
+  return {};
+}
+
+template <class Call>
+auto SavePipeline::call_slot_folder(const char* doing, std::size_t number, Call call) const {
+  if (!options_.calls || options_.slots_folder.empty()) return call();
+  return (*options_.calls)(doing + (" staged memory at " + slot_path(number).string()), std::move(call));
+}
+
+// kNotFound: there is none.
+Result<Slab> SavePipeline::open_left(std::size_t number) const {
+  return call_slot_folder("opening", number,
+                          [path = slot_path(number), home = options_.home_mark]() -> Result<Slab> {
+                            std::error_code none;
+                            if (!std::filesystem::exists(path, none))
+                              return Error(ErrorKind::kNotFound, path.string());
+                            return Slab::open(path, home);
+                          });
+}
+
+// A pack of a checkpoint that was found damaged, or given up with its lineage or by
+// a rollback, is not taken over.
+void SavePipeline::adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
+                         const std::function<bool(const CheckpointId&)>& is_wanted) {
+  SlotInfo info = slab.read_info().value_or(SlotInfo());
+  if (!is_wanted(info.pack.id)) info = SlotInfo();
+  Slot slot{
+      .number = number, .slab = std::move(slab), .layout = {}, .ticket = {}, .tries = 0, .is_leftover = true};
+  slot.room_bytes = slot.slab.image().size();
+  const Leftover legacy = judge_leftover(info, slot.slab.image().size(), newest);
+  if (legacy == Leftover::kCommit) watched_.push_back({.pack = info.pack, .ticket = {}, .commits = true});
+  if (legacy == Leftover::kFinish) {
+    auto layout = read_layout(slot.slab.image(), info.pack.image_bytes);
+    if (!layout) info.state = SlotState::kFree;
+    if (layout) slot.layout = *std::move(layout);
+    if (layout)
+      progress_.events.push_back("the pack of " + text_of(info.pack) +
+                                 " that the process before this one left in memory is written now");
+  } else {
+    info.state = SlotState::kFree;
+  }
+  table_.adopt(info);
+  slots_.push_back(std::move(slot));
+}
+
+SlotFacts SavePipeline::slot_facts(std::uint64_t image_bytes) const {
+  SlotFacts facts{.image_bytes = image_bytes,
+                  .budget_bytes = options_.budget_bytes,
+                  .slots = slots_.size(),
+                  .slots_max = options_.slots_max};
+  for (const Slot& slot : slots_) facts.taken_bytes += slot.room_bytes;
+  if (const auto free = table_.next_free()) facts.free_slot_bytes = slots_[*free].room_bytes;
+  return facts;
+}
+
+Result<std::optional<std::size_t>> SavePipeline::take_slot(Lock& lock, std::uint64_t image_bytes) {
+  const Timestamp since = resources_.clock->now();
+  for (;;) {
+    const SlotDecision room = choose_slot(slot_facts(image_bytes));
+    if (room == SlotDecision::kNone) {
+      report_budget_once(image_bytes);
+      return std::optional<std::size_t>();
+    }
+    if (room == SlotDecision::kWait || (room == SlotDecision::kAdd && is_adding_)) {
+      if (auto waited = wait_for_writer(lock, since); !waited) return waited.error();
+      continue;
+    }
+    if (room == SlotDecision::kAdd) {
+      if (auto added = add_slot(lock); !added) {
+        if (must_end_after(added.error())) return added.error();
+        progress_.events.push_back(added.error().message());
+        return std::optional<std::size_t>();
+      }
+      continue;
+    }
+    const std::size_t number = *table_.next_free();
+    table_.begin_filling(number);
+    const auto grown = grow(lock, number, image_bytes);
+    if (grown) return std::optional(number);
+    if (must_end_after(grown.error())) return grown.error();
+    progress_.events.push_back(grown.error().message() + "; training waits for the disk instead");
+    return std::optional<std::size_t>();
+  }
+}
+
+void SavePipeline::report_budget_once(std::uint64_t image_bytes) {
+  if (options_.slots_max == 0 || is_budget_told_) return;  // slots_max 0 requests no slots
+  is_budget_told_ = true;
+  progress_.events.push_back(
+      "a save of " + std::to_string(image_bytes) + " bytes does not fit into the " +
+      std::to_string(options_.budget_bytes) +
+      " bytes of staging memory (--staging-memory-mib): training waits for the disk at "
+      "each save; raise the limit");
+}
+
+// The file of a number may be held by another process, or by a slot of this one.
+Result<Slab> SavePipeline::open_new_slab(const std::set<std::size_t>& held, std::size_t& number) const {
+  Result<Slab> slab = Slab();
+  for (number = 0; number < options_.slots_max && !options_.slots_folder.empty(); ++number) {
+    if (held.contains(number)) continue;
+    slab = call_slot_folder("opening", number, [path = slot_path(number), home = options_.home_mark] {
+      return Slab::open(path, home);
+    });
+    if (slab || slab.error().kind() == ErrorKind::kTimeout) break;
+  }
+  return slab;
+}
+
+Result<std::size_t> SavePipeline::add_slot(Lock& lock) {
+  std::set<std::size_t> held;
+  for (const Slot& slot : slots_) held.insert(slot.number);
+  is_adding_ = true;
+  lock.unlock();
+  std::size_t number = 0;
+  auto slab = open_new_slab(held, number);
+  lock.lock();
+  is_adding_ = false;
+  changed_.notify_all();
+  if (!slab) return slab.error();
+  slots_.push_back({.number = number, .slab = *std::move(slab), .layout = {}, .ticket = {}});
+  table_.adopt({});
+  return slots_.size() - 1;
+}
+
+// After a timeout the call that hangs keeps the slab.
+Result<void> SavePipeline::grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes) {
+  Slot& own = slots_[slot];
+  if (image_bytes <= own.slab.image().size()) return {};
+  own.room_bytes = std::max(own.room_bytes, image_bytes);
+  lock.unlock();
+  const auto slab = std::make_shared<Slab>(std::move(own.slab));
+  const auto grown =
+      call_slot_folder("taking", own.number, [slab, image_bytes] { return slab->grow(image_bytes); });
+  const bool is_ours = grown || grown.error().kind() != ErrorKind::kTimeout;
+  if (is_ours) own.slab = std::move(*slab);
+  lock.lock();
+  own.room_bytes = own.slab.image().size();
+  if (!grown) release(slot);
+  return grown;
+}
+
+void SavePipeline::give_back(Slot& slot) const {
+  const auto slab = std::make_shared<Slab>(std::move(slot.slab));
+  // If this times out, the next process takes the slot over.
+  static_cast<void>(call_slot_folder("giving back", slot.number, [slab]() -> Result<void> {
+    slab->discard();
+    return {};
+  }));
+}
+
+bool SavePipeline::must_end_after(const Error& why) {
+  if (why.kind() != ErrorKind::kTimeout) return false;
+  must_end_ = true;
+  progress_.last_error = why.message();
+  changed_.notify_all();
+  return true;
+}
+
+Result<void> SavePipeline::wait_for_writer(Lock& lock, Timestamp since) {
+  if (is_stuck() || must_end_ || resources_.clock->now() - since > options_.patience) {
+    return Error(
+        ErrorKind::kTimeout,
+        "the disk has not written the earlier saves within " +
+            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count()) +
+            " s; see whether " + resources_.disk->shown("") + " answers");
+  }
+  if (options_.has_thread) {
+    changed_.wait_for(lock, kLookForSlot);
+    return {};
+  }
+  lock.unlock();
+  const bool has_worked = work_once();
+  lock.lock();
+  if (has_worked) return {};
+  return Error(ErrorKind::kUnavailable,
+               "every staging slot waits for a disk that refused a write: " + progress_.last_error);
+}
+
+}  // namespace ratoon::checkpoint

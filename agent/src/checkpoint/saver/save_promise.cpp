@@ -1,0 +1,70 @@
+#include "agent/src/checkpoint/saver/save_promise.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/core/pause.h"
+
+namespace ratoon {
+
+struct SaveTicket::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<SaveLevel> level;  // guarded by mutex, as is failure
+  std::optional<Error> failure;
+  std::vector<std::shared_ptr<State>> carried;  // by carry(), before another thread has a copy
+
+  // Changes this state and those that it carries.
+  template <class Change>
+  void change(const Change& act) {
+    {
+      const std::lock_guard lock(mutex);
+      act(*this);
+      changed.notify_all();
+    }
+    for (const auto& one : carried) one->change(act);
+  }
+};
+
+Result<void> SaveTicket::wait(SaveLevel level, std::chrono::nanoseconds at_most) const {
+  if (!state_)
+    return Error(ErrorKind::kInvalid,
+                 "this ticket belongs to no save: use one that Session::save() returned");
+  std::unique_lock lock(state_->mutex);
+  const auto is_reached = [&] { return state_->level && *state_->level >= level; };
+  state_->changed.wait_for(lock, waitable(at_most), [&] { return is_reached() || state_->failure; });
+  if (is_reached()) return {};
+  if (state_->failure) return *state_->failure;
+  return Error(ErrorKind::kTimeout, "the save has not reached this level within the given time");
+}
+
+namespace checkpoint {
+
+SavePromise::SavePromise() : SaveTicket(std::make_shared<State>()) {}
+
+void SavePromise::reach(SaveLevel level) const {
+  state_->change([level](State& state) {
+    if (!state.level || *state.level < level) state.level = level;
+  });
+}
+
+void SavePromise::fail(const Error& why) const {
+  state_->change([&why](State& state) {
+    if (!state.failure) state.failure = why;
+  });
+}
+
+void SavePromise::carry(const SavePromise& other) const {
+  state_->carried.push_back(other.state_);
+}
+
+bool SavePromise::is_the_last() const {
+  const auto is_held = [](const auto& state) { return state.use_count() > 1; };
+  return !is_held(state_) && std::ranges::none_of(state_->carried, is_held);
+}
+
+}  // namespace checkpoint
+}  // namespace ratoon

@@ -1,0 +1,27 @@
+// SavePromise: reports the progress of a save to its SaveTicket, on which callers wait.
+//
+//   const SavePromise ticket;
+//   const SaveTicket given_out = ticket;
+//   ticket.reach(SaveLevel::kStaged);
+//
+// Thread contract: any thread. All copies are of one save.
+#pragma once
+
+#include <ratoon/save_ticket.h>
+
+namespace ratoon::checkpoint {
+
+class SavePromise : public SaveTicket {
+ public:
+  SavePromise();
+
+  // A level never decreases, and a failure is final.
+  void reach(SaveLevel level) const;
+  void fail(const Error& why) const;
+  // Passes everything on to `other`, a ticket of the same save. Call it before either has any progress.
+  void carry(const SavePromise& other) const;
+  // Whether no other copy exists of this promise or of those that it carries.
+  [[nodiscard]] bool is_the_last() const;
+};
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,65 @@
+// checkpoint/saver/: Saves in the background: the saver, its queue of work, and the writer of packs.
+//
+// Saver: saves in the background. A save is copied into a slot. A separate thread writes it to the disk,
+// commits it and removes old checkpoints. See save_pipeline.h for its decisions and slab.h for the
+// memory that outlives the process.
+//
+//   auto saver = Saver::open(disk, draw_name(), std::make_shared<SystemClock>(), {});
+//   saver->begin_attempt({.attempt = Attempt(3), .rank = Rank(0), .world_size = 1, .rules = {.last = 3}});
+//   const auto ticket = saver->save(Step(1200), views);  // the tensors may change again
+//   if (ticket) ticket->wait(SaveLevel::kCommitted, std::chrono::minutes(5));
+//
+// Thread contract: one thread.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/saver/save_pipeline.h"
+
+namespace ratoon::checkpoint {
+
+class Saver {
+ public:
+  // Takes over the packs that the process before this one left in slots_folder, and writes them at once.
+  [[nodiscard]] static Result<Saver> open(std::shared_ptr<Disk> disk, const std::string& mark,
+                                          std::shared_ptr<const Clock> clock, const SaverOptions& options);
+  Saver(Saver&&) = default;
+  Saver& operator=(Saver&&) = delete;
+  // Writes staged packs first. If the disk hangs, leaves the thread running and sets was_abandoned().
+  ~Saver();
+
+  // Drops staged packs of older attempts that are not being written yet.
+  void begin_attempt(const SavingWorld& world) { work_->begin_attempt(world); }
+  [[nodiscard]] Result<SavePromise> save(Step step, std::span<const TensorView> tensors,
+                                         const std::optional<RunRecord>& run = {},
+                                         const SavePromise& ticket = SavePromise()) {
+    return work_->save(step, tensors, run, ticket);
+  }
+  void prepare(std::uint64_t image_bytes) { work_->prepare(image_bytes); }
+  // The progress. Without a thread it does all pending work first.
+  [[nodiscard]] SaveProgress poll();
+  // See SaveProgress::votes.
+  void ask_for_votes() { work_->ask_for_votes(); }
+  // Waits until all staged packs are written or given up. False: the time is over, or the disk hangs.
+  bool settle(Duration at_most);
+
+  // Becomes true in the destructor if the thread still runs: the process must
+  // not destroy what the thread uses.
+  [[nodiscard]] std::shared_ptr<const std::atomic<bool>> was_abandoned() const { return was_abandoned_; }
+
+ private:
+  Saver(std::shared_ptr<SavePipeline> work, const SaverOptions& options);
+
+  std::shared_ptr<SavePipeline> work_;  // a thread that is left behind keeps it alive
+  SaverOptions options_;
+  std::shared_ptr<std::atomic<bool>> was_abandoned_ = std::make_shared<std::atomic<bool>>(false);
+  std::thread thread_;
+  std::future<void> has_ended_;
+};
+
+}  // namespace ratoon::checkpoint

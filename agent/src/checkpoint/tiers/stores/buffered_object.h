@@ -1,0 +1,41 @@
+// BufferedObject: keeps the bytes of an object in memory until it is uploaded under its name. They arrive in
+// pieces, in any order. A piece is copied, or borrowed from a caller that keeps it unchanged until the upload
+// ends, so that a pack in a staging slot is not in memory twice.
+//
+// Thread contract: one thread adds. When the object is whole, any number of threads may read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/objects/object_store.h"
+
+namespace ratoon::checkpoint {
+
+class BufferedObject final : public objects::ObjectSource {
+ public:
+  // kInvalid: some of these bytes were added before. kNoSpace: there is no memory for a copy.
+  [[nodiscard]] Result<void> copy(std::uint64_t at, std::span<const std::byte> bytes);
+  [[nodiscard]] Result<void> borrow(std::uint64_t at, std::span<const std::byte> bytes);
+
+  // Whether all bytes from the first to the last were added.
+  [[nodiscard]] bool is_whole() const;
+  [[nodiscard]] std::uint64_t size_bytes() const override;
+  [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<char> into) override;
+
+ private:
+  struct Piece {
+    std::vector<std::byte> own;  // empty: borrowed
+    std::span<const std::byte> bytes;
+  };
+  [[nodiscard]] Result<void> add(std::uint64_t at, Piece piece);
+
+  std::map<std::uint64_t, Piece> pieces_;  // by position; none is empty, and none overlap
+};
+
+}  // namespace ratoon::checkpoint

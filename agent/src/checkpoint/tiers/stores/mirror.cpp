@@ -1,0 +1,162 @@
+#include "agent/src/checkpoint/tiers/stores/mirror.h"
+
+#include <algorithm>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/checkpoint/commit/lost_manifests.h"
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/pack/header/header.h"
+#include "agent/src/checkpoint/retention/pins.h"
+#include "base/core/crc32c.h"
+#include "base/core/random_name.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+// Reads from a ReadFile for several threads of a store. A ReadFile allows only one thread at a time.
+class FileOfDisk final : public objects::ObjectSource {
+ public:
+  FileOfDisk(const ReadFile& file, std::uint64_t size_bytes) : file_(file), size_bytes_(size_bytes) {}
+
+  [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
+  [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<char> into) override {
+    const std::lock_guard lock(mutex_);
+    return file_.read(offset, std::as_writable_bytes(into));
+  }
+
+ private:
+  std::mutex mutex_;
+  const ReadFile& file_;
+  const std::uint64_t size_bytes_;
+};
+
+// The header of a pack, if it matches the digest in the manifest.
+Result<std::string> read_header_text(const ReadFile& file, const std::string& shown,
+                                     const PackRecord& record) {
+  const auto size = file.size();
+  if (!size) return size.error();
+  if (*size != record.size_bytes || record.header_bytes > std::min(*size, kHeaderBytesMax)) {
+    return Error(ErrorKind::kCorrupted, shown + " has " + std::to_string(*size) + " bytes, and " +
+                                            std::to_string(record.size_bytes) + " were committed");
+  }
+  std::string text(record.header_bytes, '\0');
+  if (auto read = file.read(0, std::as_writable_bytes(std::span(text))); !read) return read.error();
+  const std::string digest = to_hex(xxh3_128(std::as_bytes(std::span(text))));
+  if (digest == record.header_digest) return text;
+  return Error(ErrorKind::kCorrupted, shown + ": its header is not the one that was committed (digest " +
+                                          record.header_digest + " expected, " + digest + " found)");
+}
+
+// The CRC32C of the whole file, computed from the checksums in its header. The data is not read.
+Result<std::uint32_t> whole_crc32c(const std::string& text, const std::string& shown,
+                                   const PackRecord& record) {
+  const auto header = decode_header(text, record.size_bytes);
+  if (!header) return header.error().with_context(shown);
+  std::uint32_t crc = crc32c(std::as_bytes(std::span(text)));
+  std::uint64_t left = header->layout.data_bytes;
+  for (const std::uint32_t block : header->block_crcs) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(left, kPackBlockBytes);
+    crc = crc32c_combine(crc, block, bytes);
+    left -= bytes;
+  }
+  return crc;
+}
+
+Error another_run(const std::string& shown) {
+  return {ErrorKind::kConflict, shown +
+                                    " is there already and is not of this run: two runs share one name; use "
+                                    "another run name, or another place in the store"};
+}
+
+// Checks that the store has the same pack under this name. Its header is enough: an object is always
+// complete, and the header has the checksums of the data.
+Result<void> expect_same_pack(const ObjectStoreDisk& to, const std::string& path, const PackRecord& record) {
+  const auto file = to.open(path);
+  if (!file) return file.error();
+  const auto text = read_header_text(**file, to.shown(path), record);
+  if (text) return {};
+  return text.error().kind() == ErrorKind::kCorrupted ? another_run(to.shown(path)) : text.error();
+}
+
+// Whether the store has exactly this manifest.
+Result<bool> is_committed_there(const ObjectStoreDisk& to, const CheckpointId& id, const std::string& text) {
+  const auto there = read_whole(to, manifest_path(id), kManifestBytesMax);
+  if (!there && there.error().kind() == ErrorKind::kNotFound) return false;
+  if (!there) return there.error();
+  if (*there != text) return another_run(to.shown(manifest_path(id)));
+  return true;
+}
+
+}  // namespace
+
+Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRecord& record,
+                         ObjectStoreDisk& to, const MirrorOptions& options) {
+  const std::string path = pack_path(id, record.rank);
+  const std::string shown = from.shown(path);
+  // Check first: after a kill most packs may be in the store, and an upload is refused
+  // only after its bytes were sent.
+  const auto there = expect_same_pack(to, path, record);
+  if (there) return false;
+  if (there.error().kind() != ErrorKind::kNotFound) return there.error();
+
+  const auto file = from.open(path);
+  if (!file && file.error().kind() == ErrorKind::kNotFound)
+    return Error(ErrorKind::kCorrupted, shown + " is not there, and a manifest names it");
+  if (!file) return file.error();
+  const auto text =
+      read_twice([&] { return read_header_text(**file, shown, record); }, [&] { (*file)->forget(); });
+  if (!text) return text.error();
+  const auto crc = whole_crc32c(*text, shown, record);
+  if (!crc) return crc.error();
+  FileOfDisk source(**file, record.size_bytes);
+  const auto uploaded = read_twice(
+      [&] {
+        return to.store().upload(path, source,
+                                 {.replaces = false,
+                                  .crc32c = *crc,
+                                  .part_bytes = options.part_bytes,
+                                  .threads = options.threads,
+                                  .progress = options.progress,
+                                  .stop = options.stop});
+      },
+      [&] { (*file)->forget(); });
+  if (uploaded) return true;
+  if (uploaded.error().kind() != ErrorKind::kAlreadyExists) return uploaded.error();
+  if (auto same = expect_same_pack(to, path, record); !same) return same.error();
+  return false;
+}
+
+Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, ObjectStoreDisk& to,
+                                   const MirrorOptions& options) {
+  const auto sealed = read_manifest(from, id);
+  if (!sealed) return sealed.error();
+  Mirrored mirrored{.digest = sealed->digest};
+  const auto committed = is_committed_there(to, id, sealed->text);
+  if (!committed) return committed.error();
+  if (*committed) {
+    mirrored.was_committed = true;
+    return mirrored;
+  }
+  for (const PackRecord& record : sealed->manifest.packs) {
+    const auto sent = mirror_pack(from, id, record, to, options);
+    if (!sent) return sent.error();
+    ++(*sent ? mirrored.packs_sent : mirrored.packs_there);
+  }
+  if (auto pinned = pin_as_requested(to, sealed->manifest, draw_name()); !pinned) return pinned.error();
+  const auto put = to.store().put(manifest_path(id), sealed->text, {.replaces = false, .stop = options.stop});
+  if (put) {
+    note_commit(to, id.attempt);
+    return mirrored;
+  }
+  if (put.error().kind() != ErrorKind::kAlreadyExists) return put.error();
+  // Another process mirrors the same checkpoint, or an earlier request of ours
+  // succeeded and its answer was lost.
+  if (auto same = is_committed_there(to, id, sealed->text); !same) return same.error();
+  mirrored.was_committed = true;
+  return mirrored;
+}
+
+}  // namespace ratoon::checkpoint

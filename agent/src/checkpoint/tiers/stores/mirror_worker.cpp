@@ -1,0 +1,147 @@
+#include "agent/src/checkpoint/tiers/stores/mirror_worker.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/core/pause.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+// Whether a retry may succeed. An error of the checkpoint itself, or of the place, is permanent.
+bool may_pass(const Error& error) {
+  switch (error.kind()) {
+    case ErrorKind::kCorrupted:
+    case ErrorKind::kNotFound:  // retired meanwhile
+    case ErrorKind::kConflict:
+    case ErrorKind::kInvalid:
+      return false;
+    case ErrorKind::kAlreadyExists:
+    case ErrorKind::kPermissionDenied:  // credentials may be corrected during training
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kTimeout:
+    case ErrorKind::kCancelled:
+    case ErrorKind::kNoSpace:
+    case ErrorKind::kIo:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+MirrorWorker::MirrorWorker(std::shared_ptr<const Disk> from, std::shared_ptr<objects::ObjectStore> to,
+                           MirrorWorkerOptions options)
+    : from_(std::move(from)),
+      to_(std::move(to)),
+      options_(std::move(options)),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+MirrorWorker::~MirrorWorker() = default;
+
+void MirrorWorker::note_committed(const CheckpointId& id) {
+  const std::lock_guard lock(mutex_);
+  if (durable_ && *durable_ >= id) return;
+  if (!wanted_ || *wanted_ < id) wanted_ = id;
+  changed_.notify_all();
+}
+
+void MirrorWorker::go_back_to(const std::optional<CheckpointId>& id) {
+  const std::lock_guard lock(mutex_);
+  wanted_ = durable_ >= id ? std::nullopt : id;
+  changed_.notify_all();
+}
+
+std::optional<CheckpointId> MirrorWorker::durable() const {
+  const std::lock_guard lock(mutex_);
+  return durable_;
+}
+
+std::set<CheckpointId> MirrorWorker::under_way() const {
+  const std::lock_guard lock(mutex_);
+  std::set<CheckpointId> ids;
+  for (const auto& id : {wanted_, copied_})
+    if (id) ids.insert(*id);
+  return ids;
+}
+
+bool MirrorWorker::wait_for(const CheckpointId& id, Duration at_most) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, waitable(at_most), [&] { return durable_ && *durable_ >= id; });
+}
+
+void MirrorWorker::note_result(const CheckpointId& id, const Result<Mirrored>& result) {
+  const std::lock_guard lock(mutex_);
+  if (result && (!durable_ || *durable_ < id)) durable_ = id;
+  copied_.reset();
+  const bool is_settled = result || !may_pass(result.error());
+  if (is_settled && wanted_ == id) wanted_.reset();
+  changed_.notify_all();
+}
+
+// Catch everything here: no caller in this thread does.
+Result<Mirrored> MirrorWorker::copy(const CheckpointId& id, ObjectStoreDisk& to,
+                                    const MirrorOptions& mirror) const {
+  try {
+    return mirror_checkpoint(*from_, id, to, mirror);
+  } catch (const std::exception& error) {
+    return Error(ErrorKind::kUnavailable, std::string("copying to a store: ") + error.what());
+  }
+}
+
+void MirrorWorker::tell(const CheckpointId& id, const Result<Mirrored>& result) const {
+  if (!options_.told) return;
+  try {
+    options_.told(id, result);
+  } catch (const std::exception& error) {
+    tell_failure(id, error.what());
+  }
+}
+
+void MirrorWorker::tell_failure(const CheckpointId& id, const std::string& why) const {
+  try {
+    options_.told(id, Error(ErrorKind::kUnavailable, "the steps after a copy to a store failed: " + why));
+  } catch (const std::exception&) {
+    // Ignored: the result of the next copy is reported again.
+  }
+}
+
+void MirrorWorker::begin(const std::stop_token& stop) const {
+  if (!options_.begins) return;
+  try {
+    options_.begins(stop);
+  } catch (const std::exception&) {
+    // Ignored: the next start repeats it.
+  }
+}
+
+void MirrorWorker::work(const std::stop_token& stop) {
+  ObjectStoreDisk to(to_, stop);
+  MirrorOptions mirror = options_.mirror;
+  mirror.stop = stop;
+  begin(stop);
+  Duration pause = options_.pause_first;
+  while (!stop.stop_requested()) {
+    CheckpointId id;
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [&] { return wanted_.has_value(); })) return;
+      id = *wanted_;
+      copied_ = id;
+    }
+    const auto result = copy(id, to, mirror);
+    if (stop.stop_requested() && !result) return;
+    note_result(id, result);
+    tell(id, result);
+    if (result || !may_pass(result.error())) {
+      pause = options_.pause_first;
+      continue;
+    }
+    std::unique_lock lock(mutex_);
+    static_cast<void>(changed_.wait_for(lock, stop, pause, [] { return false; }));
+    pause = std::min(pause * 2, options_.pause_max);
+  }
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,78 @@
+// MirrorWorker: a thread that copies committed checkpoints to a store, so that training does not wait for the
+// network. If the network is slower than the saves, it sends the newest and skips those in between.
+//
+//   MirrorWorker worker(local_disk, store, {.told = [](const auto& id, const auto& result) { ... }});
+//   worker.note_committed(id);                      // at once
+//   bool is_there = worker.wait_for(id, 60s);       // optional
+//
+// Temporary failures are retried, with pauses, until there is a newer checkpoint.
+//
+// Thread contract: any thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "agent/src/checkpoint/tiers/stores/mirror.h"
+#include "base/core/clock.h"
+
+namespace ratoon::checkpoint {
+
+struct MirrorWorkerOptions {
+  MirrorOptions mirror{};  // the worker sets its `stop`
+  Duration pause_first{std::chrono::seconds(1)};
+  Duration pause_max{std::chrono::seconds(60)};
+  // Called in the worker's thread before the first copy.
+  std::function<void(const std::stop_token& stop)> begins{};
+  // Called in the worker's thread after each try: for events, metrics, retention and pointers.
+  std::function<void(const CheckpointId& id, const Result<Mirrored>& result)> told{};
+};
+
+class MirrorWorker {
+ public:
+  MirrorWorker(std::shared_ptr<const Disk> from, std::shared_ptr<objects::ObjectStore> to,
+               MirrorWorkerOptions options);
+  // Stops a copy that is under way; the next process finishes it.
+  ~MirrorWorker();
+  MirrorWorker(const MirrorWorker&) = delete;
+  MirrorWorker& operator=(const MirrorWorker&) = delete;
+
+  void note_committed(const CheckpointId& id);
+  // Call this if the checkpoint last noted turned out damaged. The store is to get this one instead, if any.
+  void go_back_to(const std::optional<CheckpointId>& id);
+
+  // The newest checkpoint that this worker knows to be committed in the store.
+  [[nodiscard]] std::optional<CheckpointId> durable() const;
+  // The checkpoints that are being copied or are next. They must stay at the source.
+  [[nodiscard]] std::set<CheckpointId> under_way() const;
+  // Waits until this checkpoint or a newer one is in the store; false: not within that time.
+  [[nodiscard]] bool wait_for(const CheckpointId& id, Duration at_most) const;
+
+ private:
+  void work(const std::stop_token& stop);
+  void begin(const std::stop_token& stop) const;
+  [[nodiscard]] Result<Mirrored> copy(const CheckpointId& id, ObjectStoreDisk& to,
+                                      const MirrorOptions& mirror) const;
+  void tell(const CheckpointId& id, const Result<Mirrored>& result) const;
+  void tell_failure(const CheckpointId& id, const std::string& why) const;
+  void note_result(const CheckpointId& id, const Result<Mirrored>& result);
+
+  const std::shared_ptr<const Disk> from_;
+  const std::shared_ptr<objects::ObjectStore> to_;
+  MirrorWorkerOptions options_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable_any changed_;
+  std::optional<CheckpointId> wanted_;   // guarded by mutex_; the newest still to be copied
+  std::optional<CheckpointId> copied_;   // guarded by mutex_; the one being copied
+  std::optional<CheckpointId> durable_;  // guarded by mutex_
+  std::jthread thread_;                  // the last member: it uses the others
+};
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,104 @@
+// Detects a loaded state that is never used. If a program loads the state into one stream and trains with
+// another, the other begins at slot 0. So a warning on stderr is written when the last copy of a stream is
+// destroyed that was not used since its load, while another stream over the same sources took batches. A
+// stream that is loaded at the very end of its run, and therefore never used, causes no warning.
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <ratoon/stream.h>
+
+#include "agent/src/data/order/stream/recipe.h"
+#include "agent/src/data/order/stream/stream_plan.h"
+#include "base/core/clock.h"
+#include "base/core/log.h"
+
+namespace ratoon {
+namespace data {
+namespace {
+
+// The loads of this process whose streams were not used yet.
+struct Waiting {
+  std::atomic<std::uint32_t> count{0};  // a batch needs no lock if this is 0
+  std::mutex mutex;
+  std::vector<LoadedState*> all;  // guarded by mutex
+};
+
+// Each LoadedState keeps the list alive, because streams may outlive main().
+const std::shared_ptr<Waiting>& waiting() {
+  static const auto all = std::make_shared<Waiting>();
+  return all;
+}
+
+bool have_same_names(const std::vector<RecipeSource>& some, const std::vector<RecipeSource>& others) {
+  return std::equal(
+      some.begin(), some.end(), others.begin(), others.end(),
+      [](const RecipeSource& one, const RecipeSource& other) { return one.name == other.name; });
+}
+
+}  // namespace
+
+class LoadedState {
+ public:
+  LoadedState(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches)
+      : recipe_(std::move(recipe)), slot_(slot), batches_(batches) {
+    const std::lock_guard lock(waiting_->mutex);
+    waiting_->all.push_back(this);
+    ++waiting_->count;
+  }
+  ~LoadedState() {
+    {
+      const std::lock_guard lock(waiting_->mutex);
+      std::erase(waiting_->all, this);
+      --waiting_->count;
+    }
+    if (!is_used_ && has_seen_another_) complain();
+  }
+  LoadedState(const LoadedState&) = delete;
+  LoadedState& operator=(const LoadedState&) = delete;
+
+  void note_use() { is_used_ = true; }
+  void note_another(const Recipe& recipe) {
+    if (have_same_names(recipe_->sources, recipe.sources)) has_seen_another_ = true;
+  }
+
+ private:
+  void complain() const {
+    const SystemClock clock;
+    Logger(clock, {.format = LogFormat::kText})
+        .warning(
+            "the state of a sample stream was loaded and never used: another stream over the same data took "
+            "batches meanwhile. Train with the stream that the state was loaded into",
+            {{"slot", slot_}, {"batches", batches_}, {"source", recipe_->sources.front().name}});
+  }
+
+  const std::shared_ptr<Waiting> waiting_ = waiting();
+  const std::shared_ptr<const Recipe> recipe_;
+  const std::uint64_t slot_;
+  const std::uint64_t batches_;
+  std::atomic<bool> is_used_ = false;
+  std::atomic<bool> has_seen_another_ = false;
+};
+
+}  // namespace data
+
+void Stream::note_load() {
+  loaded_ = std::make_shared<data::LoadedState>(reader_.plan_->recipe, cursor_, batches_);
+}
+
+void Stream::forget_load() const {
+  loaded_->note_use();
+  loaded_ = nullptr;
+}
+
+void Stream::note_batch() const {
+  data::Waiting& waiting = *data::waiting();
+  if (waiting.count == 0) return;
+  const std::lock_guard lock(waiting.mutex);
+  for (data::LoadedState* state : waiting.all) state->note_another(*reader_.plan_->recipe);
+}
+
+}  // namespace ratoon

@@ -1,0 +1,196 @@
+#include "agent/src/data/order/stream/recipe.h"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include <ratoon/counter_random.h>
+
+#include "agent/src/data/order/mixture.h"
+#include "agent/src/data/order/torch/torch_epoch_order.h"
+
+namespace ratoon::data {
+namespace {
+
+[[noreturn]] void refuse_recipe(const std::string& why) {
+  throw std::invalid_argument("a Stream " + why);
+}
+
+std::string title(const Source& source) {
+  return "source '" + source.name + "'";
+}
+
+void check_name(const std::string& name) {
+  const bool is_printable =
+      std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
+  if (is_printable && name.size() <= kNameBytesMax) return;
+  refuse_recipe("names a source with up to " + std::to_string(kNameBytesMax) +
+                " printable ASCII characters, such as a digest of the data");
+}
+
+// Converts the number of samples in each shard to the first sample of each; the vector is not copied.
+std::vector<std::uint64_t> starts_of(std::vector<std::uint64_t> shards, const Source& source) {
+  std::uint64_t total = 0;
+  for (std::uint64_t& shard : shards) {
+    const std::uint64_t samples = shard;
+    if (samples > kSlotsMax - total)
+      refuse_recipe("takes up to 2^62 samples, and the shards of " + title(source) + " have more");
+    shard = total;
+    total += samples;
+  }
+  if (!shards.empty() && source.samples != 0 && source.samples != total) {
+    refuse_recipe("got " + std::to_string(source.samples) + " samples for " + title(source) +
+                  ", and shards with " + std::to_string(total));
+  }
+  return shards;
+}
+
+RecipeSource take_source(Source source, SampleOrder order, const TorchOrder& torch) {
+  check_name(source.name);
+  const std::uint64_t last_shard = source.shards.empty() ? 0 : source.shards.back();
+  std::vector<std::uint64_t> starts = starts_of(std::move(source.shards), source);
+  if (source.samples == 0 && !starts.empty()) source.samples = starts.back() + last_shard;
+  if (source.samples == 0 || source.samples > kSlotsMax)
+    refuse_recipe("needs 1 to 2^62 samples, and " + title(source) + " has " + std::to_string(source.samples));
+  if (order != SampleOrder::kBlocks) starts = {};
+  if (order == SampleOrder::kBlocks && starts.empty())
+    refuse_recipe("in blocks needs the number of samples in each shard of " + title(source));
+  return {.name = std::move(source.name),
+          .samples = source.samples,
+          .shard_starts = std::move(starts),
+          .epoch_slots =
+              order == SampleOrder::kTorch ? torch_epoch_slots(source.samples, torch) : source.samples};
+}
+
+std::vector<Source> sources_of(StreamOptions& options) {
+  if (options.sources.empty()) {
+    std::vector<Source> one(1);
+    one[0].name = std::move(options.source);
+    one[0].samples = options.samples;
+    return one;
+  }
+  if (options.samples != 0 || !options.source.empty())
+    refuse_recipe("takes either 'samples' and 'source' or 'sources', not both");
+  if (options.sources.size() > kSourcesMax)
+    refuse_recipe("takes up to " + std::to_string(kSourcesMax) + " sources, and got " +
+                  std::to_string(options.sources.size()));
+  return std::move(options.sources);
+}
+
+void check_torch(const Recipe& recipe) {
+  const TorchOrder& torch = recipe.torch;
+  if (recipe.is_mixture())
+    refuse_recipe("in PyTorch's order has one source, and got " + std::to_string(recipe.sources.size()));
+  if (torch.world_size == 0 || torch.batch_size == 0 || torch.batch_size > kGlobalBatchMax)
+    refuse_recipe(
+        "in PyTorch's order needs the world size and batch size of the run in Python, at least 1 each");
+  if (torch.shuffle && torch.lists == nullptr)
+    refuse_recipe("in PyTorch's order needs torch.lists: kept_lists(), or what torch_stream() makes");
+  if (recipe.epoch_end == EpochEnd::kCarry)
+    refuse_recipe(
+        "in PyTorch's order ends batches with the epoch: epoch_end must be short or, with a loader that "
+        "drops the "
+        "last batch, drop");
+  if (epoch_slots(recipe) == 0)
+    refuse_recipe("in PyTorch's order is empty: " + std::to_string(recipe.sources[0].samples) +
+                  " samples give " + std::to_string(torch.world_size) + " ranks none with drop_last");
+}
+
+void check_mixture(const Recipe& recipe) {
+  std::set<std::string_view> names;
+  std::uint64_t total = 0;
+  for (const RecipeSource& source : recipe.sources) {
+    if (!names.insert(source.name).second)
+      refuse_recipe("has two sources called '" + source.name + "': give one of them its weight");
+    if (source.samples > kSlotsMax - total)
+      refuse_recipe("takes up to 2^62 samples, and its sources have more together");
+    total += source.samples;
+  }
+  if (recipe.is_mixture() && recipe.epoch_end != EpochEnd::kCarry)
+    refuse_recipe(
+        "of several sources carries batches over the ends of epochs, since those lie apart: epoch_end must "
+        "be carry");
+}
+
+void check_batch(const Recipe& recipe) {
+  if (makes_batches(recipe, recipe.global_batch)) return;
+  if (recipe.global_batch == 0 || recipe.global_batch > kGlobalBatchMax)
+    refuse_recipe("needs a global batch of 1 to 2^28, and got " + std::to_string(recipe.global_batch));
+  refuse_recipe("that drops incomplete batches would have none: the global batch of " +
+                std::to_string(recipe.global_batch) + " is above the " + std::to_string(epoch_slots(recipe)) +
+                " samples of an epoch");
+}
+
+}  // namespace
+
+std::shared_ptr<const Recipe> make_recipe(StreamOptions options) {
+  auto recipe = std::make_shared<Recipe>();
+  recipe->order = options.order;
+  recipe->seed = options.seed;
+  recipe->epoch_end = options.epoch_end;
+  recipe->global_batch = options.global_batch;
+  recipe->torch = std::move(options.torch);
+  std::vector<double> weights;
+  for (Source& source : sources_of(options)) {
+    weights.push_back(source.weight);
+    recipe->sources.push_back(take_source(std::move(source), options.order, recipe->torch));
+  }
+  recipe->weights = quantise(weights);
+  if (options.order == SampleOrder::kBlocks) {
+    if (options.window_shards == 0) refuse_recipe("in blocks needs a window of at least one shard");
+    recipe->window_shards = options.window_shards;
+  }
+  check_mixture(*recipe);
+  if (options.order == SampleOrder::kTorch) check_torch(*recipe);
+  check_batch(*recipe);
+  return recipe;
+}
+
+std::uint64_t digest_of(const std::vector<RecipeSource>& sources) {
+  std::uint64_t digest = 0;
+  for (const RecipeSource& source : sources) {
+    digest = mix_into(hash64(digest, source.name), source.samples);
+    digest = mix_into(digest, source.shard_starts.size());
+    for (const std::uint64_t start : source.shard_starts) digest = mix_into(digest, start);
+  }
+  return digest;
+}
+
+std::string name_of_order(const Recipe& recipe) {
+  switch (recipe.order) {
+    case SampleOrder::kShuffled:
+      return "feistel-1";
+    case SampleOrder::kBlocks:
+      return "blocks-1";
+    case SampleOrder::kInOrder:
+      return "in-order-1";
+    case SampleOrder::kTorch:
+      return name_of(recipe.torch);
+  }
+  return "";
+}
+
+std::string_view name_of(EpochEnd epoch_end) {
+  switch (epoch_end) {
+    case EpochEnd::kCarry:
+      return "carry";
+    case EpochEnd::kShort:
+      return "short";
+    case EpochEnd::kDrop:
+      return "drop";
+  }
+  return "";
+}
+
+std::uint64_t epoch_slots(const Recipe& recipe) {
+  std::uint64_t slots = 0;
+  for (const RecipeSource& source : recipe.sources) slots += epoch_slots(source);
+  return slots;
+}
+
+bool makes_batches(const Recipe& recipe, std::uint64_t global_batch) {
+  if (global_batch == 0 || global_batch > kGlobalBatchMax) return false;
+  return recipe.epoch_end != EpochEnd::kDrop || global_batch <= epoch_slots(recipe);
+}
+
+}  // namespace ratoon::data

@@ -1,0 +1,60 @@
+// The checked definition of a stream: its sources, the order of their epochs, and the seed. It does not
+// change while a stream exists.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/stream_options.h>
+
+namespace ratoon::data {
+
+constexpr std::uint64_t kSlotsMax = std::uint64_t{1} << 62;
+constexpr std::uint64_t kGlobalBatchMax = std::uint64_t{1} << 28;  // a share of it is a list in memory
+constexpr std::size_t kSourcesMax = 4096;
+constexpr std::size_t kNameBytesMax = 256;
+
+struct RecipeSource {
+  std::string name;
+  std::uint64_t samples = 0;
+  std::vector<std::uint64_t> shard_starts;  // the first sample of each shard; only for SampleOrder::kBlocks
+  std::uint64_t epoch_slots = 0;
+};
+
+struct Recipe {
+  std::vector<RecipeSource> sources;
+  SampleOrder order = SampleOrder::kShuffled;
+  std::uint64_t window_shards = 0;  // 0 for orders without a window
+  TorchOrder torch;                 // for kTorch
+  std::uint64_t seed = 0;
+  EpochEnd epoch_end = EpochEnd::kCarry;
+  std::uint64_t global_batch = 0;      // from the options; the plan has the current one
+  std::vector<std::uint32_t> weights;  // from the options; they sum to kMixtureBlock
+
+  [[nodiscard]] bool is_mixture() const { return sources.size() > 1; }
+};
+
+// Throws std::invalid_argument that says why, if the options describe no stream.
+[[nodiscard]] std::shared_ptr<const Recipe> make_recipe(StreamOptions options);
+
+// A digest of names, samples and shards: they are equal if two runs have the same data.
+[[nodiscard]] std::uint64_t digest_of(const std::vector<RecipeSource>& sources);
+
+// The name of the epochs' order in states: "feistel-1". Equal names mean equal orders.
+[[nodiscard]] std::string name_of_order(const Recipe& recipe);
+[[nodiscard]] std::string_view name_of(EpochEnd epoch_end);
+
+// The number of slots in an epoch of a source.
+[[nodiscard]] inline std::uint64_t epoch_slots(const RecipeSource& source) {
+  return source.epoch_slots;
+}
+// The number of slots in an epoch of the stream.
+[[nodiscard]] std::uint64_t epoch_slots(const Recipe& recipe);
+
+// Whether an epoch can be divided into batches of that size.
+[[nodiscard]] bool makes_batches(const Recipe& recipe, std::uint64_t global_batch);
+
+}  // namespace ratoon::data

@@ -1,0 +1,97 @@
+#include "agent/src/data/order/stream/stream_differences.h"
+
+#include <optional>
+
+#include "base/core/hex.h"
+
+namespace ratoon::data {
+namespace {
+
+std::string order_of(const StoredStream& stream) {
+  std::string text = stream.order;
+  if (stream.window_shards != 0)
+    text += " with windows of " + std::to_string(stream.window_shards) + " shards";
+  return text + ", epoch end " + stream.epoch_end;
+}
+
+std::string quoted(const std::string& name) {
+  return "'" + name + "'";
+}
+
+std::string source_of(const StoredStream& stream, std::size_t i) {
+  if (i >= stream.samples.size()) return "none";
+  const std::string samples = std::to_string(stream.samples[i]) + " samples";
+  return stream.names.empty() ? samples : quoted(stream.names[i]) + " with " + samples;
+}
+
+// The first difference, described as specifically as possible.
+std::optional<Difference> sources_difference(const StoredStream& state, const StoredStream& program) {
+  const auto say = [](std::string what, std::string was, std::string is) {
+    return Difference{Subject::kSources, std::move(what), std::move(was), std::move(is)};
+  };
+  const bool are_named = !state.names.empty() && !program.names.empty();
+  if (state.samples.size() == 1 && program.samples.size() == 1) {
+    if (are_named && state.names != program.names)
+      return say("the source", quoted(state.names[0]), quoted(program.names[0]));
+    if (state.samples != program.samples)
+      return say("the number of samples", std::to_string(state.samples[0]),
+                 std::to_string(program.samples[0]));
+  }
+  if (state.samples.size() != program.samples.size())
+    return say("the number of sources", std::to_string(state.samples.size()),
+               std::to_string(program.samples.size()));
+  for (std::size_t i = 0; i < state.samples.size(); ++i) {
+    const bool is_other_name = are_named && state.names[i] != program.names[i];
+    if (is_other_name || state.samples[i] != program.samples[i])
+      return say("source " + std::to_string(i), source_of(state, i), source_of(program, i));
+  }
+  if (state.sources_digest == program.sources_digest) return std::nullopt;
+  return say("the digest of names and shards", to_hex(state.sources_digest), to_hex(program.sources_digest));
+}
+
+std::optional<Difference> weights_difference(const StoredStream& state, const StoredStream& program) {
+  for (std::size_t i = 0; i < state.weights.size(); ++i) {
+    if (state.weights[i] == program.weights[i]) continue;
+    const auto share = [](std::uint32_t weight) { return std::to_string(weight) + "/65536"; };
+    return Difference{Subject::kWeights, "the weight of source " + std::to_string(i), share(state.weights[i]),
+                      share(program.weights[i])};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Difference> differences_between(const StoredStream& state, const StoredStream& program) {
+  std::vector<Difference> found;
+  if (order_of(state) != order_of(program))
+    found.push_back({Subject::kOrder, "the order", order_of(state), order_of(program)});
+  const auto sources = sources_difference(state, program);
+  if (sources) found.push_back(*sources);
+  if (state.seed != program.seed)
+    found.push_back({Subject::kSeed, "the seed", std::to_string(state.seed), std::to_string(program.seed)});
+  if (state.global_batch != program.global_batch)
+    found.push_back({Subject::kGlobalBatch, "the global batch", std::to_string(state.global_batch),
+                     std::to_string(program.global_batch)});
+  if (!sources) {  // other sources have other weights, so do not report them
+    if (const auto weights = weights_difference(state, program)) found.push_back(*weights);
+  }
+  return found;
+}
+
+bool is_accepted(const StreamOverride& accepted, Subject subject) {
+  switch (subject) {
+    case Subject::kOrder:
+      return accepted.order;
+    case Subject::kSeed:
+      return accepted.seed;
+    case Subject::kSources:
+      return accepted.sources;
+    case Subject::kGlobalBatch:
+      return accepted.global_batch;
+    case Subject::kWeights:
+      return accepted.weights;
+  }
+  return false;
+}
+
+}  // namespace ratoon::data

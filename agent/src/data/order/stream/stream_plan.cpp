@@ -1,0 +1,206 @@
+#include "agent/src/data/order/stream/stream_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include <ratoon/failure.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon::data {
+namespace {
+
+// The last segment for which `is_before` holds. It must hold for a prefix of the segments.
+template <class Predicate>
+const Segment& last_where(const Plan& plan, Predicate is_before) {
+  const auto after = std::partition_point(plan.segments.begin() + 1, plan.segments.end(), is_before);
+  return *(after - 1);
+}
+
+void add(Plan& plan, Segment segment) {
+  if (plan.segments.size() >= kSegmentsMax) {
+    throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                  "the plan of the sample stream was changed " + std::to_string(kSegmentsMax - 1) +
+                      " times, which is the most that its state keeps: change it in fewer, larger steps");
+  }
+  plan.segments.push_back(std::move(segment));
+}
+
+// A segment that begins after `batches` batches and is otherwise like the last one; `batches` is not before
+// that one.
+Segment continued(const Plan& plan, std::uint64_t batches) {
+  Segment segment = plan.last();
+  segment.from = plan.cursor_after(batches);
+  segment.start = segment.from;
+  segment.asked = segment.from;
+  segment.batch = batches;
+  return segment;
+}
+
+// Whether the last segment changes nothing compared with the one before it.
+bool is_needless(const Plan& plan) {
+  if (plan.segments.size() == 1) return false;
+  const Segment& last = plan.last();
+  const Segment& before = *(plan.segments.end() - 2);
+  return last.asked == last.from && last.start == last.from && last.global_batch == before.global_batch &&
+         last.mixture == before.mixture;
+}
+
+}  // namespace
+
+BatchRule Plan::rule(const Segment& segment) const {
+  return {.epoch_end = recipe->epoch_end,
+          .epoch_slots = epoch_slots(*recipe),
+          .global_batch = segment.global_batch};
+}
+
+Plan::Reach Plan::mixture_at(std::uint64_t slot) const {
+  const auto after = std::partition_point(segments.begin() + 1, segments.end(),
+                                          [&](const Segment& s) { return s.mixture->origin <= slot; });
+  return {
+      .mixture = (after - 1)->mixture,
+      .end = after == segments.end() ? std::numeric_limits<std::uint64_t>::max() : after->mixture->origin};
+}
+
+std::optional<std::uint64_t> Plan::slot_with(std::uint32_t source, std::uint64_t count) const {
+  if (!recipe->is_mixture()) return count;
+  const Segment& in = last_where(*this, [&](const Segment& s) { return s.mixture->drawn[source] <= count; });
+  const std::uint32_t weight = in.mixture->weights[source];
+  if (weight == 0) return std::nullopt;
+  const std::uint64_t number = (count - in.mixture->drawn[source]) / weight;
+  if (number > kSlotsMax / kMixtureBlock) return std::nullopt;
+  const MixtureBlock block(in.mixture, recipe->seed, number);
+  return block.start() + block.find(source, count);
+}
+
+SlotRange Plan::batch(std::uint64_t number) const {
+  if (number < segments.front().batch)
+    throw std::out_of_range("the slots of batch " + std::to_string(number) +
+                            " are not known: the stream begins with batch " +
+                            std::to_string(segments.front().batch));
+  const Segment& in = last_where(*this, [&](const Segment& s) { return s.batch <= number; });
+  const BatchRule cut = rule(in);
+  return cut.batch_at(cut.begin_after(in.start, number - in.batch));
+}
+
+std::uint64_t Plan::cursor_after(std::uint64_t batches) const {
+  return rule(last()).begin_after(last().start, batches - last().batch);
+}
+
+std::optional<std::uint64_t> Plan::batch_with(std::uint64_t slot) const {
+  if (slot < segments.front().start) return std::nullopt;
+  // Segments without batches end where they start, and contain no slot.
+  const Segment& in = last_where(*this, [&](const Segment& s) { return s.start <= slot; });
+  const bool is_skipped = &in != &last() && slot >= (&in + 1)->from;
+  if (is_skipped) return std::nullopt;
+  const BatchRule cut = rule(in);
+  const std::uint64_t number = cut.batches_to(in.start, slot + 1) - 1;
+  if (slot >= cut.batch_at(cut.begin_after(in.start, number)).last) return std::nullopt;  // dropped
+  return in.batch + number;
+}
+
+std::uint64_t Plan::batches_until(std::uint64_t slot) const {
+  for (std::size_t i = 0; i + 1 < segments.size(); ++i) {
+    const Segment& next = segments[i + 1];
+    if (slot <= next.from) return segments[i].batch + rule(segments[i]).batches_to(segments[i].start, slot);
+  }
+  return last().batch + rule(last()).batches_to(last().start, slot);
+}
+
+Plan begin_plan(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches,
+                std::uint64_t global_batch) {
+  Plan plan{.recipe = std::move(recipe), .segments = {}, .first_known = 0};
+  Segment first{.asked = slot, .batch = batches, .global_batch = global_batch, .mixture = nullptr};
+  first.start = plan.rule(first).settle(slot);
+  first.from = first.start;
+  if (plan.recipe->is_mixture()) {
+    first.mixture = std::make_shared<const Mixture>(
+        Mixture{.origin = 0,
+                .weights = plan.recipe->weights,
+                .drawn = std::vector<std::uint64_t>(plan.recipe->sources.size(), 0)});
+  }
+  plan.segments.push_back(std::move(first));
+  return plan;
+}
+
+std::uint64_t usual_asked(const Plan& plan, const Segment& segment) {
+  return plan.rule(segment).settle(segment.from) == segment.start ? segment.from : segment.start;
+}
+
+Plan with_global_batch(Plan plan, std::uint64_t batches, std::uint64_t global_batch) {
+  if (!makes_batches(*plan.recipe, global_batch))
+    throw std::invalid_argument("a global batch of " + std::to_string(global_batch) + " makes no batches");
+  if (global_batch == plan.last().global_batch) return plan;
+  if (plan.last().batch != batches) add(plan, continued(plan, batches));
+  Segment& changed = plan.segments.back();
+  changed.global_batch = global_batch;
+  changed.start = plan.rule(changed).settle(changed.asked);
+  if (plan.segments.size() == 1) {  // there is nothing before it to skip
+    changed.from = changed.start;
+    if (plan.first_known != 0) plan.first_known = changed.start;
+  }
+  if (is_needless(plan)) plan.segments.pop_back();
+  return plan;
+}
+
+Plan with_weights(Plan plan, std::uint64_t batches, std::vector<std::uint32_t> weights) {
+  if (!plan.recipe->is_mixture() || weights == plan.last().mixture->weights) return plan;
+  if (plan.last().batch != batches) add(plan, continued(plan, batches));
+  Segment& changed = plan.segments.back();
+  Mixture mixture{.origin = 0, .weights = std::move(weights), .drawn = {}};
+  if (plan.segments.size() == 1) {
+    mixture.drawn.assign(mixture.weights.size(), 0);
+  } else {
+    mixture.origin = changed.start;
+    mixture.drawn = counts_before(plan, changed.start);
+  }
+  changed.mixture = std::make_shared<const Mixture>(std::move(mixture));
+  return plan;
+}
+
+Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot) {
+  const std::uint64_t cursor = plan.cursor_after(batches);
+  if (slot < cursor)
+    throw std::invalid_argument("slot " + std::to_string(slot) + " lies behind the cursor at " +
+                                std::to_string(cursor));
+  if (slot > kSlotsMax) throw std::invalid_argument("a stream has 2^62 slots");
+  if (slot == cursor) return plan;
+  // Taken and skipped slots are kept in separate segments, even if a segment took nothing.
+  add(plan, continued(plan, batches));
+  plan.segments.back().asked = slot;
+  plan.segments.back().start = plan.rule(plan.last()).settle(slot);
+  return plan;
+}
+
+std::vector<std::uint64_t> counts_before(const Plan& plan, std::uint64_t slot) {
+  if (!plan.recipe->is_mixture()) return {slot};
+  // The draws before a slot are those before its mixture and those before it in its mixture's block. If a new
+  // mixture begins at `slot`, this uses the previous one.
+  const std::shared_ptr<const Mixture> mixture = plan.mixture_at(slot).mixture;
+  const std::uint64_t draws = slot - mixture->origin;
+  return MixtureBlock(mixture, plan.recipe->seed, draws / kMixtureBlock).counts(draws % kMixtureBlock);
+}
+
+std::vector<std::uint64_t> skipped_before(const Plan& plan, std::uint64_t batches) {
+  std::vector<std::uint64_t> skipped(plan.recipe->sources.size(), 0);
+  if (plan.recipe->epoch_end == EpochEnd::kDrop) {  // a single source: slots outside full batches are skipped
+    const Segment& first = plan.segments.front();
+    std::uint64_t taken = first.start;
+    for (std::size_t i = 0; i < plan.segments.size(); ++i) {
+      const std::uint64_t end = i + 1 < plan.segments.size() ? plan.segments[i + 1].batch : batches;
+      taken += (end - plan.segments[i].batch) * plan.segments[i].global_batch;
+    }
+    skipped[0] = plan.cursor_after(batches) - taken;
+    return skipped;
+  }
+  for (const Segment& segment : plan.segments) {
+    if (segment.from == segment.start) continue;
+    const std::vector<std::uint64_t> from = counts_before(plan, segment.from);
+    const std::vector<std::uint64_t> to = counts_before(plan, segment.start);
+    for (std::size_t i = 0; i < skipped.size(); ++i) skipped[i] += to[i] - from[i];
+  }
+  return skipped;
+}
+
+}  // namespace ratoon::data

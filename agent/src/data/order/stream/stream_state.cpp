@@ -1,0 +1,264 @@
+#include "agent/src/data/order/stream/stream_state.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include <ratoon/failure.h>
+
+#include "base/contract/exit_code.h"
+#include "base/contract/fields.h"
+#include "base/contract/state_digest.h"
+#include "base/core/hex.h"
+
+namespace ratoon::data {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kStateFormat = 1;
+constexpr std::size_t kStateBytesMax = 32 * 1024 * 1024;
+constexpr int kStateDepthMax = 4;
+constexpr std::size_t kDigestDigits = 16;
+constexpr std::size_t kWordBytesMax = 64;
+constexpr std::size_t kOrderBytesMax = 128;
+constexpr std::size_t kValueBytesMax = 512;
+constexpr std::size_t kNamesBytesMax = 512;  // of all names with quotes and commas, so that a state stays
+                                             // small
+
+[[noreturn]] void refuse_state(const std::string& why) {
+  throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                "the state of the sample stream cannot be read: " + why);
+}
+
+// The last three keys may be missing: they are not written if empty.
+void check_that_it_is_whole(std::string_view text, const json& body) {
+  const std::string damage =
+      find_damage(text, body,
+                  {"format", "order", "epoch_end", "seed", "global_batch", "sources", "segments", "cursor",
+                   "batches", "digest", "accepted", "window_shards", "first_known"});
+  if (!damage.empty()) refuse_state(damage);
+}
+
+std::uint64_t read_digest(Fields& f) {
+  const std::string text = f.text("digest", kDigestDigits);
+  std::uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  const bool is_hex = problem == std::errc() && end == text.data() + text.size();
+  if (!is_hex || to_hex(value) != text) f.complain("digest", "16 hexadecimal digits");
+  return value;
+}
+
+template <class T>
+std::vector<T> read_numbers(Fields& f, const char* name, std::uint64_t max) {
+  std::vector<T> numbers;
+  for (const json& item : f.list(name, kSourcesMax)) {
+    if (!item.is_number_unsigned() || item.get<std::uint64_t>() > max) {
+      f.complain(name, "a list of whole numbers up to " + std::to_string(max));
+      break;
+    }
+    numbers.push_back(item.get<T>());
+  }
+  return numbers;
+}
+
+void read_sources(Fields f, StoredStream& stream) {
+  stream.sources_digest = read_digest(f);
+  stream.samples = read_numbers<std::uint64_t>(f, "samples", kSlotsMax);
+  stream.weights = read_numbers<std::uint32_t>(f, "weights", kMixtureBlock);
+  for (const json& item : f.list("names", kSourcesMax)) {
+    if (!item.is_string() || item.get_ref<const std::string&>().size() > kNameBytesMax) {
+      f.complain("names", "a list of texts of at most " + std::to_string(kNameBytesMax) + " bytes");
+      break;
+    }
+    stream.names.push_back(item.get<std::string>());
+  }
+  if (stream.samples.empty()) f.complain("samples", "at least one number");
+  if (stream.weights.size() != stream.samples.size()) f.complain("weights", "as many as there are samples");
+  if (!stream.names.empty() && stream.names.size() != stream.samples.size())
+    f.complain("names", "as many as there are samples, or none");
+}
+
+StoredSegment read_segment(Fields f) {
+  return {.from = f.whole("from", kSlotsMax),
+          .start = f.whole("start", kSlotsMax),
+          .batch = f.whole("batch", kSlotsMax),
+          .global_batch = f.whole("global_batch", kGlobalBatchMax),
+          .asked = f.find("asked") == nullptr ? std::nullopt : std::optional(f.whole("asked", kSlotsMax)),
+          .weights = read_numbers<std::uint32_t>(f, "weights", kMixtureBlock)};
+}
+
+AcceptedDifference read_accepted(Fields f) {
+  return {.slot = f.whole("slot", kSlotsMax),
+          .what = f.text("what", kWordBytesMax),
+          .was = f.optional_text("was", kValueBytesMax),
+          .is = f.optional_text("is", kValueBytesMax)};
+}
+
+json to_json(const StoredSegment& segment) {
+  json body = {{"from", segment.from},
+               {"start", segment.start},
+               {"batch", segment.batch},
+               {"global_batch", segment.global_batch}};
+  if (segment.asked) body["asked"] = *segment.asked;
+  if (!segment.weights.empty()) body["weights"] = segment.weights;
+  return body;
+}
+
+// Whether the names are short enough to be stored; otherwise only their digest is.
+bool are_short(const std::vector<RecipeSource>& sources) {
+  std::size_t bytes = 0;
+  for (const RecipeSource& source : sources) bytes += json(source.name).dump().size() + 1;
+  return bytes <= kNamesBytesMax;
+}
+
+std::shared_ptr<const Mixture> restore_mixture(const StoredSegment& segment, const Plan& before,
+                                               const std::vector<std::uint32_t>& weights) {
+  const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+  if (weights.size() != before.recipe->sources.size() || total != kMixtureBlock)
+    refuse_state("the weights of a segment must be one a source and sum to " + std::to_string(kMixtureBlock));
+  Mixture mixture{.origin = 0, .weights = weights, .drawn = std::vector<std::uint64_t>(weights.size(), 0)};
+  if (!before.segments.empty()) {
+    mixture.origin = segment.start;
+    mixture.drawn = counts_before(before, segment.start);
+  }
+  return std::make_shared<const Mixture>(std::move(mixture));
+}
+
+void check_segment(const Plan& before, const Segment& segment) {
+  const BatchRule cut = before.rule(segment);
+  bool is_sound = makes_batches(*before.recipe, segment.global_batch) &&
+                  cut.settle(segment.start) == segment.start && cut.settle(segment.asked) == segment.start;
+  if (before.segments.empty()) {
+    is_sound = is_sound && segment.from == segment.start;
+  } else {
+    is_sound = is_sound && segment.batch >= before.last().batch && segment.asked >= segment.from &&
+               before.cursor_after(segment.batch) == segment.from;
+  }
+  if (!is_sound)
+    refuse_state("its segment from slot " + std::to_string(segment.from) +
+                 " does not follow from the one before it");
+}
+
+}  // namespace
+
+std::string encode_stream(const StoredStream& stream) {
+  json segments = json::array();
+  for (const StoredSegment& segment : stream.segments) segments.push_back(to_json(segment));
+  json accepted = json::array();
+  for (const AcceptedDifference& each : stream.accepted)
+    accepted.push_back({{"slot", each.slot}, {"what", each.what}, {"was", each.was}, {"is", each.is}});
+  json sources = {
+      {"digest", to_hex(stream.sources_digest)}, {"samples", stream.samples}, {"weights", stream.weights}};
+  if (!stream.names.empty()) sources["names"] = stream.names;
+  json body = {{"format", kStateFormat},
+               {"order", stream.order},
+               {"epoch_end", stream.epoch_end},
+               {"seed", stream.seed},
+               {"global_batch", stream.global_batch},
+               {"sources", std::move(sources)},
+               {"segments", std::move(segments)},
+               {"cursor", stream.cursor},
+               {"batches", stream.batches},
+               {"digest", to_hex(stream.digest)}};
+  if (stream.window_shards != 0) body["window_shards"] = stream.window_shards;
+  if (stream.first_known != 0) body["first_known"] = stream.first_known;
+  if (!stream.accepted.empty()) body["accepted"] = std::move(accepted);
+  return seal_state(std::move(body));
+}
+
+StoredStream decode_stream(std::string_view text) {
+  const Result<json> body = parse_json(text, kStateBytesMax, kStateDepthMax);
+  if (!body) refuse_state(body.error().message());
+  check_that_it_is_whole(text, *body);
+  std::optional<Error> complaint;
+  Fields f(*body, "stream", complaint);
+  constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
+  if (f.whole("format", kAny) != kStateFormat)
+    f.complain("format", "1: a newer Ratoon wrote this, use that one");
+  StoredStream stream;
+  stream.order = f.text("order", kOrderBytesMax);
+  stream.epoch_end = f.text("epoch_end", kWordBytesMax);
+  stream.window_shards = f.optional_whole("window_shards", kAny);
+  stream.seed = f.whole("seed", kAny);
+  stream.global_batch = f.whole("global_batch", kGlobalBatchMax);
+  read_sources(f.object("sources"), stream);
+  for (const json& item : f.list("segments", kSegmentsMax))
+    stream.segments.push_back(read_segment(f.child(item, "segments[]")));
+  if (stream.segments.empty()) f.complain("segments", "at least one");
+  stream.cursor = f.whole("cursor", kSlotsMax);
+  stream.batches = f.whole("batches", kSlotsMax);
+  stream.digest = read_digest(f);
+  stream.first_known = f.optional_whole("first_known", kSlotsMax);
+  for (const json& item : f.list("accepted", kAcceptedMax))
+    stream.accepted.push_back(read_accepted(f.child(item, "accepted[]")));
+  if (complaint) refuse_state(complaint->message());
+  return stream;
+}
+
+StoredStream store_recipe(const Recipe& recipe) {
+  StoredStream stream;
+  stream.order = name_of_order(recipe);
+  stream.epoch_end = name_of(recipe.epoch_end);
+  stream.window_shards = recipe.window_shards;
+  stream.seed = recipe.seed;
+  stream.global_batch = recipe.global_batch;
+  stream.sources_digest = digest_of(recipe.sources);
+  stream.weights = recipe.weights;
+  const bool has_names = are_short(recipe.sources);
+  for (const RecipeSource& source : recipe.sources) {
+    stream.samples.push_back(source.samples);
+    if (has_names) stream.names.push_back(source.name);
+  }
+  return stream;
+}
+
+std::vector<StoredSegment> store_segments(const Plan& plan) {
+  std::vector<StoredSegment> stored;
+  const Mixture* before = nullptr;
+  for (const Segment& segment : plan.segments) {
+    stored.push_back({.from = segment.from,
+                      .start = segment.start,
+                      .batch = segment.batch,
+                      .global_batch = segment.global_batch,
+                      .asked = std::nullopt,
+                      .weights = {}});
+    if (segment.asked != usual_asked(plan, segment)) stored.back().asked = segment.asked;
+    const bool is_news = segment.mixture.get() != before &&
+                         (before != nullptr || segment.mixture->weights != plan.recipe->weights);
+    if (is_news) stored.back().weights = segment.mixture->weights;
+    before = segment.mixture.get();
+  }
+  return stored;
+}
+
+Plan restore_plan(const StoredStream& stored, std::shared_ptr<const Recipe> recipe) {
+  Plan plan{.recipe = std::move(recipe), .segments = {}, .first_known = stored.first_known};
+  for (const StoredSegment& from : stored.segments) {
+    Segment segment{.from = from.from,
+                    .start = from.start,
+                    .asked = from.start,
+                    .batch = from.batch,
+                    .global_batch = from.global_batch,
+                    .mixture = plan.segments.empty() ? nullptr : plan.last().mixture};
+    if (makes_batches(*plan.recipe, segment.global_batch))
+      segment.asked = from.asked.value_or(usual_asked(plan, segment));
+    check_segment(plan, segment);
+    if (plan.recipe->is_mixture()) {
+      if (!from.weights.empty())
+        segment.mixture = restore_mixture(from, plan, from.weights);
+      else if (plan.segments.empty())
+        segment.mixture = restore_mixture(from, plan, stored.weights);
+    } else if (!from.weights.empty()) {
+      refuse_state("a segment has weights, and there is one source");
+    }
+    plan.segments.push_back(std::move(segment));
+  }
+  const bool is_known = stored.first_known == 0 || stored.first_known == plan.segments.front().start;
+  if (!is_known || stored.batches < plan.last().batch || plan.cursor_after(stored.batches) != stored.cursor)
+    refuse_state("its cursor at slot " + std::to_string(stored.cursor) + " is not where " +
+                 std::to_string(stored.batches) + " batches end");
+  return plan;
+}
+
+}  // namespace ratoon::data

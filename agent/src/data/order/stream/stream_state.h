@@ -1,0 +1,61 @@
+// The state of a Stream as text (docs/reference/stream.md): its definition, every change of its plan, and its
+// position.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/stream.h>
+
+#include "agent/src/data/order/stream/stream_plan.h"
+
+namespace ratoon::data {
+
+constexpr std::size_t kAcceptedMax = 64;
+
+struct StoredSegment {
+  std::uint64_t from = 0;
+  std::uint64_t start = 0;
+  std::uint64_t batch = 0;
+  std::uint64_t global_batch = 0;
+  std::optional<std::uint64_t> asked;  // nothing: usual_asked()
+  std::vector<std::uint32_t>
+      weights;  // if they begin here; the first segment has none if they are those of the options
+};
+
+// The values of a state, not yet compared with the program.
+struct StoredStream {
+  std::uint64_t cursor = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t digest = 0;
+  std::uint64_t first_known = 0;
+  std::vector<StoredSegment> segments;
+  std::vector<AcceptedDifference> accepted;
+  // The options.
+  std::string order;
+  std::string epoch_end;
+  std::uint64_t window_shards = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t global_batch = 0;
+  std::uint64_t sources_digest = 0;
+  std::vector<std::string> names;  // empty if all names together would be too long
+  std::vector<std::uint64_t> samples;
+  std::vector<std::uint32_t> weights;
+};
+
+// One line of JSON with sorted keys.
+[[nodiscard]] std::string encode_stream(const StoredStream& stream);
+// Throws Failure if the text is not such a state.
+[[nodiscard]] StoredStream decode_stream(std::string_view text);
+
+// The stored form of the recipe; the other members are empty.
+[[nodiscard]] StoredStream store_recipe(const Recipe& recipe);
+[[nodiscard]] std::vector<StoredSegment> store_segments(const Plan& plan);
+
+// Restores the plan of a state with this recipe. Throws Failure if the state contradicts itself.
+[[nodiscard]] Plan restore_plan(const StoredStream& stored, std::shared_ptr<const Recipe> recipe);
+
+}  // namespace ratoon::data

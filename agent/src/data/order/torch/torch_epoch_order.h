@@ -1,0 +1,56 @@
+// The order "torch-2.6+" of a stream. An epoch is DistributedSampler's list with its padding, in the order in
+// which the ranks of a run in Python took it, batch by batch. Within a batch the samples of rank 0 come
+// first, then those of rank 1, and so on. So a share of a batch is what a DataLoader gave that rank.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "agent/src/data/order/epoch_order.h"
+#include "agent/src/data/order/torch/torch_share.h"
+
+namespace ratoon::data {
+
+[[nodiscard]] std::uint64_t torch_epoch_slots(std::uint64_t samples, const TorchOrder& torch);
+
+// "torch-2.6+ world_size=8 batch_size=32", and the options that are not the default.
+[[nodiscard]] std::string name_of(const TorchOrder& torch);
+
+// Maps places of the epoch to entries of the list.
+class TorchBatchOrder {
+ public:
+  TorchBatchOrder(std::uint64_t samples, const TorchOrder& torch);
+
+  [[nodiscard]] std::uint64_t entry_at(std::uint64_t place) const;
+  [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t entry) const;
+
+ private:
+  struct Batch {
+    std::uint64_t first_row = 0;  // samples of each rank before it
+    std::uint64_t rows = 0;       // samples of each rank in it
+  };
+
+  [[nodiscard]] Batch batch_with_row(std::uint64_t row) const;
+
+  std::uint64_t samples_;
+  std::uint64_t world_size_;
+  std::uint64_t batch_size_;
+  std::uint64_t rows_;
+};
+
+class TorchEpochOrder : public EpochOrder {
+ public:
+  TorchEpochOrder(std::uint64_t samples, const TorchOrder& torch, std::uint64_t seed, std::uint64_t epoch);
+
+  [[nodiscard]] std::uint64_t at(std::uint64_t place) const override;
+  // The first call makes the inverse of the list.
+  [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t sample) const override;
+  void fill(std::uint64_t place, std::span<std::uint64_t> samples) const override;
+
+ private:
+  TorchBatchOrder layout_;
+  bool is_shuffled_;
+  IndexList list_;  // only if is_shuffled_
+};
+
+}  // namespace ratoon::data

@@ -1,0 +1,52 @@
+// Memory with the image of a list: anonymous pages, or those of a file.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <ratoon/torch_random.h>
+
+#include "agent/src/data/order/torch/list_image.h"
+
+namespace ratoon::data {
+
+class ListMemory : public IndexList::Owner {
+ public:
+  // Allocates writable, zeroed pages. Throws std::bad_alloc.
+  [[nodiscard]] static std::shared_ptr<ListMemory> allocate(const ListImage& image);
+  // Maps a file with the header of the image. Blocks of numbers are checked when they are first used.
+  [[nodiscard]] static Result<std::shared_ptr<ListMemory>> map_file(const std::filesystem::path& path,
+                                                                    const ListImage& image);
+
+  // Takes ownership of mapped pages.
+  ListMemory(const ListImage& image, std::span<std::byte> pages, std::filesystem::path path);
+  ~ListMemory() override;
+  ListMemory(const ListMemory&) = delete;
+  ListMemory& operator=(const ListMemory&) = delete;
+
+  [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
+  [[nodiscard]] const ListImage& image() const { return image_; }
+  [[nodiscard]] bool is_file() const { return !path_.empty(); }
+
+  // Removes a damaged file: the next start creates it again.
+  void check(std::uint64_t place) const override;
+  [[nodiscard]] std::uint64_t place_of(std::uint64_t number) const override;
+
+ private:
+  [[nodiscard]] std::shared_ptr<ListMemory> invert() const;
+
+  ListImage image_;
+  std::span<std::byte> bytes_;
+  std::filesystem::path path_;                         // empty: anonymous pages
+  mutable std::vector<std::atomic<bool>> is_checked_;  // per block; two threads may both check one
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<ListMemory> inverse_;  // created at the first call of place_of(); guarded by mutex_
+};
+
+// The list in the memory.
+[[nodiscard]] IndexList list_in(std::shared_ptr<ListMemory> memory);
+
+}  // namespace ratoon::data

@@ -1,0 +1,196 @@
+// The draws of the two packages in an epoch, in this order:
+//   torch      the loader's number; a seed, if there is no generator; floor(n / N) permutations of all
+//   samples;
+//              one more permutation, of which only a part or nothing is used
+//   torchdata  the first permutation; the loader's number; with workers the first permutation again, because
+//              the loader creates its iterator twice, and the saved generator state is the one between the
+//              two; the other permutations, when they are needed
+// With replacement, torch draws only as many numbers as it returns; torchdata draws 32 at a time and keeps
+// the rest.
+#include <algorithm>
+#include <stdexcept>
+
+#include <ratoon/torch_order.h>
+
+#include "agent/src/data/order/torch/torch_randperm.h"
+#include "agent/src/data/order/torch/torch_sampler_state.h"
+
+namespace ratoon {
+namespace {
+
+constexpr std::uint64_t kDrawChunk = 32;
+constexpr std::uint64_t kNumbersOfLoader = 2;
+constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
+
+// torch.randint takes the remainder of 32 bits for small ranges and of 64 bits for others. (2.6 itself still
+// uses the old limit.)
+std::uint64_t numbers_of_draw(const RandomSamplerOptions& options) {
+  const int bits = options.release == TorchRelease::kBefore2_6 ? 32 : 28;
+  return options.samples < std::uint64_t{1} << bits ? 1 : 2;
+}
+
+std::uint64_t numbers_of_permutation(const RandomSamplerOptions& options) {
+  return data::numbers_of_randperm(options.samples, options.release);
+}
+
+bool is_torchdata(const RandomSamplerOptions& options) {
+  return options.flavour == SamplerFlavour::kTorchdata;
+}
+
+// The number of samples that torchdata draws together.
+std::uint64_t samples_per_draw(const RandomSamplerOptions& options) {
+  return options.replacement ? kDrawChunk : options.samples;
+}
+
+std::uint64_t numbers_of_unit(const RandomSamplerOptions& options) {
+  return options.replacement ? kDrawChunk * numbers_of_draw(options) : numbers_of_permutation(options);
+}
+
+RandomSamplerOptions checked(RandomSamplerOptions options) {
+  if (options.samples == 0 || options.samples > kSamplesMax) {
+    throw std::invalid_argument("a RandomSampler needs 1 to 2^53 samples, and got " +
+                                std::to_string(options.samples));
+  }
+  if (options.num_samples == 0) options.num_samples = options.samples;
+  if (options.num_samples > kSamplesMax) {
+    throw std::invalid_argument("an epoch of a RandomSampler has up to 2^53 samples, and got " +
+                                std::to_string(options.num_samples));
+  }
+  if (options.seeds_each_epoch && is_torchdata(options)) {
+    throw std::invalid_argument(
+        "torchdata's RandomSampler draws its seed once: give it TorchGenerator(default.draw_seed()) and "
+        "leave "
+        "seeds_each_epoch off");
+  }
+  return options;
+}
+
+}  // namespace
+
+RandomSampler::RandomSampler(RandomSamplerOptions options, const TorchGenerator& generator)
+    : options_(checked(options)), generator_(generator) {
+  enter_epoch();
+}
+
+bool RandomSampler::has_loader_draw() const {
+  if (options_.loader == Loader::kPersistentWorkers) return epoch_ == 0;
+  return options_.loader != Loader::kNone;
+}
+
+// Discards the unused draw of torchdata's loader with workers.
+void RandomSampler::enter_epoch() {
+  if (!is_torchdata(options_) || options_.loader == Loader::kInProcess || !has_loader_draw()) return;
+  generator_.discard(numbers_of_unit(options_) + kNumbersOfLoader);
+}
+
+// Whether torchdata's loader in process has drawn its number before the sample at that place is drawn.
+bool RandomSampler::is_after_loader_draw(std::uint64_t place) const {
+  return is_torchdata(options_) && options_.loader == Loader::kInProcess &&
+         place >= samples_per_draw(options_);
+}
+
+// Also advances `outer` past the draws that come before the samples.
+TorchGenerator RandomSampler::generator_of_samples(TorchGenerator& outer) const {
+  if (is_torchdata(options_)) return outer;
+  if (has_loader_draw()) outer.discard(kNumbersOfLoader);
+  return options_.seeds_each_epoch ? TorchGenerator(outer.draw_seed()) : outer;
+}
+
+TorchGenerator RandomSampler::generator_of_next_epoch() const {
+  TorchGenerator outer = generator_;
+  TorchGenerator inner = generator_of_samples(outer);
+  if (options_.seeds_each_epoch) return outer;
+  const std::uint64_t count = options_.num_samples;
+  if (is_torchdata(options_)) {
+    const std::uint64_t units = (count + samples_per_draw(options_) - 1) / samples_per_draw(options_);
+    inner.discard(units * numbers_of_unit(options_));
+    if (options_.loader == Loader::kInProcess) inner.discard(kNumbersOfLoader);
+  } else if (options_.replacement) {
+    inner.discard(count * numbers_of_draw(options_));
+  } else {
+    inner.discard((count / options_.samples + 1) * numbers_of_permutation(options_));
+  }
+  return inner;
+}
+
+void RandomSampler::begin_next_epoch() {
+  generator_ = generator_of_next_epoch();
+  ++epoch_;
+  progress_ = 0;
+  reader_.reset();
+  enter_epoch();
+}
+
+RandomSampler::Reader RandomSampler::reader_at(std::uint64_t progress) const {
+  TorchGenerator outer = generator_;
+  Reader reader{.generator = generator_of_samples(outer), .permutation = {}, .fetched = progress};
+  if (progress == 0) return reader;
+  if (options_.replacement) {
+    reader.generator.discard(progress * numbers_of_draw(options_));
+    if (is_after_loader_draw(progress - 1)) reader.generator.discard(kNumbersOfLoader);
+    return reader;
+  }
+  const std::uint64_t before = (progress - 1) / options_.samples;  // permutations that are used up
+  reader.generator.discard(before * numbers_of_permutation(options_));
+  if (is_after_loader_draw(progress - 1)) reader.generator.discard(kNumbersOfLoader);
+  reader.permutation = torch_randperm(options_.samples, reader.generator, options_.release);
+  return reader;
+}
+
+std::uint64_t RandomSampler::draw_one(Reader& reader) const {
+  const std::uint64_t place = reader.fetched++;
+  if (place == samples_per_draw(options_) && is_after_loader_draw(place))
+    reader.generator.discard(kNumbersOfLoader);
+  if (!options_.replacement) {
+    if (place % options_.samples == 0) {
+      reader.permutation = {};  // two at a time would need twice the memory
+      reader.permutation = torch_randperm(options_.samples, reader.generator, options_.release);
+    }
+    return reader.permutation[place % options_.samples];
+  }
+  if (numbers_of_draw(options_) == 1) return reader.generator.random() % options_.samples;
+  return reader.generator.random64() % options_.samples;
+}
+
+std::vector<std::uint64_t> RandomSampler::fetch(std::uint64_t count) {
+  if (!reader_) reader_ = reader_at(progress_);
+  std::vector<std::uint64_t> samples(std::min(count, size() - reader_->fetched));
+  for (std::uint64_t& sample : samples) sample = draw_one(*reader_);
+  return samples;
+}
+
+void RandomSampler::advance(std::uint64_t samples) {
+  if (samples > remaining()) {
+    throw std::invalid_argument("advance(" + std::to_string(samples) + ") goes beyond the end of epoch " +
+                                std::to_string(epoch_) + ": " + std::to_string(remaining()) +
+                                " samples are left. Begin the next epoch first");
+  }
+  progress_ += samples;
+  if (reader_ && reader_->fetched < progress_) reader_.reset();
+}
+
+void RandomSampler::rewind() {
+  reader_.reset();
+}
+
+void RandomSampler::seek(const TorchGenerator& generator, std::uint64_t progress) {
+  if (progress > size()) {
+    throw std::invalid_argument("there is no sample " + std::to_string(progress) + " in an epoch of " +
+                                std::to_string(size()));
+  }
+  generator_ = generator;
+  progress_ = progress;
+  reader_.reset();
+}
+
+std::string RandomSampler::save_state() const {
+  return data::encode_random_state(options_, {epoch_, progress_, generator_});
+}
+
+void RandomSampler::load_state(std::string_view state) {
+  const data::RandomPosition position = data::read_random_state(state, options_);
+  seek(position.generator, position.progress);
+  epoch_ = position.epoch;
+}
+
+}  // namespace ratoon

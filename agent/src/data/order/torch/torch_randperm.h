@@ -1,0 +1,28 @@
+// torch.randperm's two algorithms. They write into the caller's memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <ratoon/torch_random.h>
+
+namespace ratoon::data {
+
+// From this size on, PyTorch 2.6 and later draw 64 bits per place.
+inline constexpr std::uint64_t kLargePermutation = 214748364;  // floor((2^32 - 1) / 20)
+
+// The algorithm for such lists, here for a list of any size.
+void fill_inside_out(std::span<std::uint32_t> numbers, TorchGenerator& generator);
+void fill_inside_out(std::span<std::uint64_t> numbers, TorchGenerator& generator);
+
+// Whether a release uses it for lists of that size.
+[[nodiscard]] bool is_inside_out(std::uint64_t size, TorchRelease release);
+
+// A permutation of 0 .. numbers.size() - 1.
+void fill_randperm(std::span<std::uint32_t> numbers, TorchGenerator& generator, TorchRelease release);
+void fill_randperm(std::span<std::uint64_t> numbers, TorchGenerator& generator, TorchRelease release);
+
+// How many numbers the permutation takes from the generator.
+[[nodiscard]] std::uint64_t numbers_of_randperm(std::uint64_t size, TorchRelease release);
+
+}  // namespace ratoon::data

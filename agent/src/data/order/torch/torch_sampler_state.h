@@ -1,0 +1,29 @@
+// The states of DistributedSampler and RandomSampler as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ratoon/torch_order.h>
+
+namespace ratoon::data {
+
+struct RandomPosition {
+  std::uint64_t epoch = 0;
+  std::uint64_t progress = 0;
+  TorchGenerator generator;  // at the beginning of the epoch
+};
+
+// One line of JSON with sorted keys. Reading throws Failure if the text is not such a state, or if it has
+// other options; the message has both values.
+[[nodiscard]] std::string encode_distributed_state(const DistributedSamplerOptions& options,
+                                                   ListPosition position);
+[[nodiscard]] ListPosition read_distributed_state(std::string_view text,
+                                                  const DistributedSamplerOptions& expected);
+
+[[nodiscard]] std::string encode_random_state(const RandomSamplerOptions& options,
+                                              const RandomPosition& position);
+[[nodiscard]] RandomPosition read_random_state(std::string_view text, const RandomSamplerOptions& expected);
+
+}  // namespace ratoon::data

@@ -1,0 +1,37 @@
+// ContentDigest: a name for the content of a data set. Texts are hashed with their lengths, so different
+// contents never give the same bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <ratoon/dataset.h>
+
+#include "base/core/xxh3.h"
+
+namespace ratoon::data {
+
+class ContentDigest {
+ public:
+  // `kind` is the kind of data set and the version of its digest: "records-1".
+  explicit ContentDigest(std::string_view kind);
+
+  void add(std::uint64_t number);
+  void add(std::string_view text);
+  void add(std::span<const std::byte> bytes);
+  void add(Hash128 hash);
+  // Adds names, types and shapes.
+  void add(std::span<const Column> columns);
+
+  // "records-1:" and 32 hexadecimal digits.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::string kind_;
+  Xxh3Stream hash_;
+};
+
+}  // namespace ratoon::data

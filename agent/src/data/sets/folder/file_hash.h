@@ -1,0 +1,25 @@
+// The hash of a file of any size. The file is read in pieces, which needs little memory, and a disk error is
+// an Error.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include <ratoon/result.h>
+
+#include "base/core/xxh3.h"
+
+namespace ratoon::data {
+
+// The file that was hashed: it may differ from the file that was opened before.
+struct HashedFile {
+  std::uint64_t bytes = 0;  // all bytes, including the skipped ones
+  std::int64_t modified_nanoseconds = 0;
+  Hash128 hash;
+};
+
+// Hashes all bytes after `skipped_bytes`. A file that changes during the call is ErrorKind::kConflict.
+[[nodiscard]] Result<HashedFile> hash_file(const std::filesystem::path& path,
+                                           std::uint64_t skipped_bytes = 0);
+
+}  // namespace ratoon::data

@@ -1,0 +1,158 @@
+#include "agent/src/data/sets/folder/folder_walk.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "agent/src/data/sets/folder/python_order.h"
+#include "base/core/lists.h"
+
+namespace ratoon::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+using FolderHandle = std::unique_ptr<DIR, CloseFolder>;
+
+struct Listing {
+  std::vector<std::string> folders;
+  std::vector<std::string> files;  // all entries that are not folders, including dangling links
+};
+
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+bool is_folder(DIR* parent, const dirent& entry) {
+  if (entry.d_type == DT_DIR) return true;
+  if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return false;
+  struct stat status{};
+  return ::fstatat(::dirfd(parent), entry.d_name, &status, 0) == 0 && S_ISDIR(status.st_mode);
+}
+
+Result<Listing> list(const fs::path& path, std::vector<FileIdentity>& around) {
+  const std::string doing = "reading the folder " + path.string();
+  const FolderHandle folder(::opendir(path.c_str()));
+  struct stat status{};
+  if (folder == nullptr || ::fstat(::dirfd(folder.get()), &status) != 0) return system_error(errno, doing);
+  const FileIdentity identity{status.st_dev, status.st_ino};
+  if (std::find(around.begin(), around.end(), identity) != around.end()) {
+    return Error(ErrorKind::kInvalid, doing + ": a link leads back to a folder around it. Remove the link");
+  }
+  around.push_back(identity);
+  Listing found;
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(folder.get());
+    if (entry == nullptr && errno != 0) return system_error(errno, doing);
+    if (entry == nullptr) return found;
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    (is_folder(folder.get(), *entry) ? found.folders : found.files).emplace_back(name);
+  }
+}
+
+bool ends_with_any(std::string_view name, std::span<const std::string> extensions) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::any_of(extensions.begin(), extensions.end(), [&](const std::string& extension) {
+    return name.size() >= extension.size() &&
+           std::equal(extension.rbegin(), extension.rend(), name.rbegin(),
+                      [&](char a, char b) { return lower(a) == lower(b); });
+  });
+}
+
+struct FoundFolder {
+  std::string path;  // below the root
+  std::vector<std::string> files;
+};
+
+// Collects all folders at and below `path`, in no order.
+Result<void> collect(const fs::path& root, const std::string& path, std::span<const std::string> extensions,
+                     std::vector<FileIdentity>& around, std::vector<FoundFolder>& into) {
+  auto listing = list(root / path, around);
+  if (!listing) return listing.error();
+  std::erase_if(listing->files, [&](const std::string& name) { return !ends_with_any(name, extensions); });
+  into.push_back({path, std::move(listing->files)});
+  for (const std::string& name : listing->folders) {
+    if (auto done = collect(root, path + "/" + name, extensions, around, into); !done) return done;
+  }
+  around.pop_back();
+  return {};
+}
+
+}  // namespace
+
+std::string FolderFiles::path(std::uint64_t id) const {
+  return folders_[folder_of_[id]] + "/" +
+         names_.substr(name_begin_[id], name_begin_[id + 1] - name_begin_[id]);
+}
+
+std::int64_t FolderFiles::label(std::uint64_t id) const {
+  const auto after = std::upper_bound(first_of_class_.begin(), first_of_class_.end(), id);
+  return after - first_of_class_.begin() - 1;
+}
+
+void FolderFiles::begin_class(std::string name) {
+  classes_.push_back(std::move(name));
+  first_of_class_.push_back(size());
+}
+
+void FolderFiles::begin_folder(std::string path_below_root) {
+  folders_.push_back(std::move(path_below_root));
+}
+
+void FolderFiles::add_file(std::string_view name) {
+  folder_of_.push_back(static_cast<std::uint32_t>(folders_.size() - 1));
+  name_begin_.push_back(names_.size());
+  names_ += name;
+}
+
+void FolderFiles::end() {
+  first_of_class_.push_back(size());
+  name_begin_.push_back(names_.size());
+}
+
+Result<FolderFiles> walk_folder(const fs::path& root, FolderWalkOptions options) {
+  std::vector<FileIdentity> around;
+  auto top = list(root, around);
+  if (!top) return top.error();
+  if (top->folders.empty()) {
+    // An empty folder may be the mount point of a volume that is not mounted yet.
+    return Error(
+        top->files.empty() ? ErrorKind::kNotFound : ErrorKind::kInvalid,
+        "the folder " + root.string() + " has no folder in it; it was expected to have one for each class");
+  }
+  std::sort(top->folders.begin(), top->folders.end(), python_sorts_before);
+  FolderFiles files;
+  std::vector<std::string> empty_classes;
+  for (const std::string& name : top->folders) {
+    std::vector<FoundFolder> found;
+    if (auto done = collect(root, name, options.extensions, around, found); !done) return done.error();
+    std::sort(found.begin(), found.end(),
+              [](const auto& a, const auto& b) { return python_sorts_before(a.path, b.path); });
+    files.begin_class(name);
+    const std::uint64_t before = files.size();
+    for (FoundFolder& folder : found) {
+      std::sort(folder.files.begin(), folder.files.end(), python_sorts_before);
+      files.begin_folder(std::move(folder.path));
+      for (const std::string& file : folder.files) files.add_file(file);
+    }
+    if (files.size() == before) empty_classes.push_back(name);
+  }
+  files.end();
+  if (!empty_classes.empty() && !options.allows_empty_classes) {
+    return Error(ErrorKind::kInvalid, "in the folder " + root.string() +
+                                          " these classes have no file whose name ends with " +
+                                          join(options.extensions, ", ") + ": " + join(empty_classes, ", ") +
+                                          ". Remove their folders, or set allows_empty_classes");
+  }
+  return files;
+}
+
+}  // namespace ratoon::data

@@ -1,0 +1,51 @@
+// data/sets/folder/: FolderDataset: its files, their order and their digest.
+//
+// The files of a FolderDataset, in torchvision's order: classes are sorted, folders in a class are sorted by
+// their whole path, and files in a folder are sorted.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+
+namespace ratoon::data {
+
+class FolderFiles {
+ public:
+  [[nodiscard]] std::uint64_t size() const { return folder_of_.size(); }
+  [[nodiscard]] const std::vector<std::string>& classes() const { return classes_; }
+  // The path below the root. `id` is below size().
+  [[nodiscard]] std::string path(std::uint64_t id) const;
+  [[nodiscard]] std::int64_t label(std::uint64_t id) const;
+  // The files of a class are those of [first_of(c), first_of(c + 1)).
+  [[nodiscard]] std::uint64_t first_of(std::size_t which) const { return first_of_class_[which]; }
+
+  void begin_class(std::string name);
+  void begin_folder(std::string path_below_root);
+  void add_file(std::string_view name);
+  void end();
+
+ private:
+  std::vector<std::string> classes_;
+  std::vector<std::uint64_t> first_of_class_;
+  std::vector<std::string> folders_;
+  std::vector<std::uint32_t> folder_of_;
+  std::vector<std::uint64_t> name_begin_;  // where each name begins in names_; the last entry is the end
+  std::string names_;
+};
+
+struct FolderWalkOptions {
+  std::span<const std::string> extensions;
+  bool allows_empty_classes = false;
+};
+
+// Returns an Error if a folder cannot be read, a link leads to a folder that contains it, there is no class,
+// or a class is empty.
+[[nodiscard]] Result<FolderFiles> walk_folder(const std::filesystem::path& root, FolderWalkOptions options);
+
+}  // namespace ratoon::data

@@ -1,0 +1,12 @@
+// The order in which Python sorts names of files, which is the order of torchvision's samples.
+#pragma once
+
+#include <string_view>
+
+namespace ratoon::data {
+
+// Python reads names as UTF-8 and compares code points; a byte that is not UTF-8 counts as U+DC80 to U+DCFF.
+// The result differs from the order of bytes only for names that are not UTF-8.
+[[nodiscard]] bool python_sorts_before(std::string_view left, std::string_view right);
+
+}  // namespace ratoon::data

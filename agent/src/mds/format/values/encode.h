@@ -1,0 +1,16 @@
+// Encodes a user's value into the bytes of a column.
+#pragma once
+
+#include <string>
+
+#include <ratoon/mds_writer.h>
+#include <ratoon/result.h>
+
+#include "agent/src/mds/format/values/encoding.h"
+
+namespace ratoon::mds {
+
+// Appends to `out`. After an error `out` may contain a part of the value.
+[[nodiscard]] Result<void> encode_value(const Encoding& encoding, const MdsValue& value, std::string& out);
+
+}  // namespace ratoon::mds

@@ -1,0 +1,19 @@
+// Encodes a number for a column of one type.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <ratoon/element_type.h>
+#include <ratoon/result.h>
+
+namespace ratoon::mds {
+
+// Appends the number. Returns an error if the type cannot hold it. Floats are rounded to the nearest value,
+// and only overflow is an error.
+[[nodiscard]] Result<void> encode_number(ElementType type, std::int64_t number, std::string& out);
+[[nodiscard]] Result<void> encode_number(ElementType type, std::uint64_t number, std::string& out);
+// `type` is a floating-point type.
+[[nodiscard]] Result<void> encode_number(ElementType type, double number, std::string& out);
+
+}  // namespace ratoon::mds

@@ -1,0 +1,121 @@
+#include "agent/src/mds/format/values/encoding.h"
+
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace ratoon::mds {
+namespace {
+
+struct Named {
+  std::string_view name;
+  EncodingKind kind;
+  ElementType type;
+};
+
+constexpr std::array kVarying{
+    Named{"bytes", EncodingKind::kBytes, ElementType::kBytes},
+    Named{"jpeg", EncodingKind::kBytes, ElementType::kBytes},
+    Named{"png", EncodingKind::kBytes, ElementType::kBytes},
+    Named{"str", EncodingKind::kText, ElementType::kText},
+    Named{"json", EncodingKind::kText, ElementType::kText},
+    Named{"str_int", EncodingKind::kText, ElementType::kText},
+    Named{"str_float", EncodingKind::kText, ElementType::kText},
+    Named{"str_decimal", EncodingKind::kText, ElementType::kText},
+    Named{"ndarray", EncodingKind::kArray, ElementType::kBytes},
+    Named{"pil", EncodingKind::kPil, ElementType::kUint8},
+    Named{"jpeg_array", EncodingKind::kJpegArray, ElementType::kBytes},
+    Named{"jpegarray", EncodingKind::kJpegArray, ElementType::kBytes},
+    Named{"list[pil]", EncodingKind::kList, ElementType::kBytes},
+    Named{"list[jpeg]", EncodingKind::kList, ElementType::kBytes},
+    Named{"list[png]", EncodingKind::kList, ElementType::kBytes},
+};
+
+constexpr std::array kNumberTypes{
+    ElementType::kUint8,   ElementType::kInt8,    ElementType::kUint16,  ElementType::kInt16,
+    ElementType::kUint32,  ElementType::kInt32,   ElementType::kUint64,  ElementType::kInt64,
+    ElementType::kFloat16, ElementType::kFloat32, ElementType::kFloat64,
+};
+
+constexpr std::string_view kArrayName = "ndarray";
+constexpr std::size_t kDimensionsMax = 63;
+
+Error unknown(std::string_view name) {
+  return Error(ErrorKind::kInvalid,
+               "the encoding '" + std::string(name.substr(0, 80)) + "' is not one that Streaming 0.13 knows");
+}
+
+// Parses "3,224,224". Returns nothing for any other text, or if the shape has more bytes than a file can
+// hold.
+std::optional<std::vector<std::uint64_t>> parse_shape(std::string_view text, std::uint64_t item_bytes) {
+  std::vector<std::uint64_t> shape;
+  std::uint64_t size_bytes = item_bytes;
+  while (true) {
+    std::uint32_t dimension = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), dimension);
+    if (problem != std::errc() || dimension == 0 || shape.size() == kDimensionsMax) return std::nullopt;
+    size_bytes *= dimension;
+    if (size_bytes > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+    shape.push_back(dimension);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) return shape;
+    if (text.front() != ',') return std::nullopt;
+    text.remove_prefix(1);
+  }
+}
+
+Encoding fixed(std::string_view name, ElementType type, std::vector<std::uint64_t> shape) {
+  std::uint64_t size_bytes = size_of(type);
+  for (const std::uint64_t dimension : shape) size_bytes *= dimension;
+  return {.name = std::string(name),
+          .kind = EncodingKind::kFixed,
+          .type = type,
+          .shape = std::move(shape),
+          .size_bytes = static_cast<std::uint32_t>(size_bytes)};
+}
+
+// Parses "ndarray:float32" or "ndarray:float32:3,224,224".
+Result<Encoding> parse_array(std::string_view name) {
+  const std::string_view detail = name.substr(kArrayName.size() + 1);
+  if (detail.empty()) return Encoding{.name = std::string(name), .kind = EncodingKind::kArray};
+  const std::size_t colon = detail.find(':');
+  const auto type = parse_number_type(detail.substr(0, colon));
+  if (!type) return unknown(name);
+  if (colon == std::string_view::npos)
+    return Encoding{.name = std::string(name), .kind = EncodingKind::kArray, .type = *type};
+  auto shape = parse_shape(detail.substr(colon + 1), size_of(*type));
+  if (!shape) return unknown(name);
+  return fixed(name, *type, std::move(*shape));
+}
+
+}  // namespace
+
+std::optional<ElementType> parse_number_type(std::string_view name) {
+  for (const ElementType type : kNumberTypes) {
+    if (name_of(type) == name) return type;
+  }
+  return std::nullopt;
+}
+
+Result<Encoding> parse_encoding(std::string_view name) {
+  for (const Named& known : kVarying) {
+    if (known.name == name)
+      return Encoding{.name = std::string(name), .kind = known.kind, .type = known.type};
+  }
+  if (name == "int") return fixed(name, ElementType::kInt64, {});
+  if (const auto type = parse_number_type(name)) return fixed(name, *type, {});
+  if (name.starts_with(kArrayName) && name.substr(kArrayName.size()).starts_with(':'))
+    return parse_array(name);
+  if (name == "pkl") {
+    return Error(ErrorKind::kInvalid,
+                 "the encoding 'pkl' is refused: reading a pickle runs any code that its writer put there. "
+                 "Write the column again as json, ndarray or bytes");
+  }
+  return unknown(name);
+}
+
+EncodingKind element_kind(const Encoding& list) {
+  return list.name == "list[pil]" ? EncodingKind::kPil : EncodingKind::kBytes;
+}
+
+}  // namespace ratoon::mds

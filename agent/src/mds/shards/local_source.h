@@ -1,0 +1,35 @@
+// LocalSource: shards in a folder of this machine, used in place. It uses the uncompressed file if there is
+// one, else it decompresses the other file in memory.
+#pragma once
+
+#include <filesystem>
+
+#include "agent/src/mds/shards/shard_source.h"
+
+namespace ratoon::mds {
+
+class LocalSource final : public ShardSource {
+ public:
+  LocalSource(std::filesystem::path folder, LoadOptions options)
+      : folder_(std::move(folder)), options_(options) {}
+
+  [[nodiscard]] Result<Index> read_index() override;
+  [[nodiscard]] Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) override;
+  [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
+  // Hashing or decompressing a shard is slow; mapping it is not.
+  [[nodiscard]] bool is_slow() const override { return is_slow_; }
+  // Assumes that only the compressed file exists if the index lists one.
+  [[nodiscard]] ShardCost cost(const ShardInfo& shard) const override {
+    return {.memory_bytes = shard.zip || !options_.maps_files ? shard.raw.size_bytes : 0};
+  }
+
+ private:
+  // Returns the bytes of a file after checking its length and hashes.
+  [[nodiscard]] Result<ShardBytes> load(const FileInfo& file) const;
+
+  const std::filesystem::path folder_;
+  const LoadOptions options_;
+  bool is_slow_ = false;
+};
+
+}  // namespace ratoon::mds

@@ -1,0 +1,104 @@
+// OpenShards: the shards that are open in this process. find() takes no lock: a word per shard counts the
+// threads that are reading its slot, and such a shard is not closed. The number of open shards and their
+// memory are limited. Shards that are not expected are closed first, the least recently requested before
+// others (the clock algorithm); then the shards that are expected latest.
+//
+// Thread contract: any thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/mds/shards/shard_bytes.h"
+
+namespace ratoon::mds {
+
+class OpenShards {
+ public:
+  struct Limits {
+    std::size_t count_max = 16384;  // of the 65,530 mappings that Linux allows a process
+    // Limits for shards in memory, and for shards that keep their file in a cache. The shard that was opened
+    // last stays in any case.
+    std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t held_bytes_max = std::numeric_limits<std::uint64_t>::max();
+  };
+  // Returns when shards are needed next, as UpcomingShards::next_uses does. Called with a lock held.
+  using NextUses = std::function<std::vector<std::uint64_t>(std::span<const std::size_t> shards)>;
+  OpenShards(std::size_t shards, Limits limits, NextUses next_uses = {})
+      : limits_(limits), next_uses_(std::move(next_uses)), slots_(shards) {}
+
+  // Returns nothing if the shard is not open. The result stays readable while its owner is held, even after
+  // the shard is closed here.
+  [[nodiscard]] std::optional<ShardBytes> find(std::size_t shard);
+
+  // Finds the shard or opens it with `open`. If several threads request it, one opens it and the others wait.
+  // They get its error too, so that an unresponsive server costs one timeout and not one per thread. A
+  // waiting thread returns kCancelled when `stop` is requested. The bytes of cache files that the shard will
+  // use, `held_bytes`, are reserved first: the cache may need to evict a file that is open here.
+  [[nodiscard]] Result<ShardBytes> find_or_open(std::size_t shard, std::uint64_t held_bytes,
+                                                const std::function<Result<ShardBytes>()>& open,
+                                                const std::stop_token& stop = {});
+
+  // Whether it is open or being opened.
+  [[nodiscard]] bool is_coming(std::size_t shard) const;
+  [[nodiscard]] std::size_t count() const;
+
+  // Closes the shard unless a thread is reading its slot.
+  void close(std::size_t shard);
+
+ private:
+  struct alignas(64) Slot {              // threads that read neighbours do not share a cache line
+    std::atomic<std::uint32_t> word{0};  // kOpen, plus the number of threads that are in find()
+    std::atomic<bool> is_recent{false};
+    ShardBytes bytes;  // written under mutex_ while kOpen is not set in `word`, read while it is set
+  };
+  static constexpr std::uint32_t kOpen = 1U << 31;
+
+  struct Opening {
+    explicit Opening(std::uint64_t held_bytes) : reserved_bytes(held_bytes) {}
+    bool is_over = false;
+    std::uint64_t reserved_bytes;  // part of held_bytes_ until the shard is open
+    std::optional<Error> error{};
+  };
+
+  // The shard must be in openings_.
+  [[nodiscard]] Result<ShardBytes> open_one(std::size_t shard, bool needs_room,
+                                            const std::function<Result<ShardBytes>()>& open);
+  void end_opening(std::size_t shard, std::optional<Error> error) noexcept;
+  // These are called with mutex_ held.
+  void keep(std::size_t shard, const ShardBytes& bytes);
+  void make_room();
+  void make_room_of_unexpected(std::vector<std::uint64_t>& uses);
+  void make_room_of_latest(const std::vector<std::uint64_t>& uses);
+  bool try_close(std::size_t shard);
+  void drop_from_ring(std::size_t at);
+  [[nodiscard]] bool is_over() const;
+
+  const Limits limits_;
+  const NextUses next_uses_;
+  std::vector<Slot> slots_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any opened_;
+  std::map<std::size_t, std::shared_ptr<Opening>> openings_;  // by shard, until its opening ends
+  std::vector<std::size_t> ring_;  // the open shards, in the order of the clock's hand
+  std::size_t hand_ = 0;
+  std::uint64_t memory_bytes_ = 0;
+  std::uint64_t held_bytes_ = 0;
+};
+
+}  // namespace ratoon::mds

@@ -1,0 +1,48 @@
+// RemoteSource: shards in an object store, fetched into a cache on this machine, decompressed, and used
+// there.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "agent/src/mds/shards/shard_source.h"
+#include "agent/src/objects/cache/object_cache.h"
+#include "agent/src/objects/object_store.h"
+
+namespace ratoon::mds {
+
+class RemoteSource final : public ShardSource {
+ public:
+  // `prefix` is the common prefix of the keys: empty, or ending with '/'. After hold_files() an open shard
+  // keeps its file in the cache, so that the cache's limit is respected. Without a limit this is not needed.
+  RemoteSource(std::shared_ptr<objects::ObjectStore> store, std::string prefix,
+               std::shared_ptr<objects::ObjectCache> cache, LoadOptions options)
+      : store_(std::move(store)), prefix_(std::move(prefix)), cache_(std::move(cache)), options_(options) {}
+
+  void hold_files() { holds_files_ = true; }
+
+  [[nodiscard]] Result<Index> read_index() override;
+  [[nodiscard]] Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) override;
+  [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
+  [[nodiscard]] bool is_slow() const override { return true; }
+  [[nodiscard]] ShardCost cost(const ShardInfo& shard) const override;
+  [[nodiscard]] std::optional<objects::CacheKey> cache_key(const ShardInfo& shard) const override;
+
+ private:
+  [[nodiscard]] objects::CacheKey key_of(const ShardInfo& shard) const;
+  [[nodiscard]] objects::CacheRequest request(const ShardInfo& shard) const;
+  // Writes the decompressed bytes of a compressed object.
+  [[nodiscard]] Result<void> fetch_unpacked(const ShardInfo& shard, objects::FileSink& file,
+                                            const std::stop_token& stop) const;
+  // Loads the shard from the cache. kCorrupted: a file that was there before has wrong contents.
+  [[nodiscard]] Result<ShardBytes> load(const ShardInfo& shard, const std::stop_token& stop) const;
+
+  const std::shared_ptr<objects::ObjectStore> store_;
+  const std::string prefix_;
+  const std::shared_ptr<objects::ObjectCache> cache_;
+  const LoadOptions options_;
+  bool holds_files_ = false;
+  std::string version_;  // distinguishes data sets under the same URI if the index has no hashes
+};
+
+}  // namespace ratoon::mds

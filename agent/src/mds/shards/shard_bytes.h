@@ -1,0 +1,55 @@
+// The bytes of a shard, mapped from its file or in memory, valid while their owner is held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "base/core/unique_fd.h"
+
+namespace ratoon::mds {
+
+struct ShardBytes {
+  std::span<const std::byte> bytes{};
+  std::shared_ptr<const void> owner{};
+  std::uint64_t memory_bytes = 0;  // this process's own memory that it uses; a mapped file uses none
+  std::uint64_t held_bytes = 0;    // of a cache's file that is protected from eviction
+};
+
+// Identifies a file and the state of its contents.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size_bytes = 0;
+  std::int64_t modified_nanoseconds = 0;
+  std::int64_t changed_nanoseconds = 0;
+
+  friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
+};
+
+struct OpenFile {
+  UniqueFd fd;
+  FileIdentity identity;
+  std::string shown;  // for messages
+};
+
+// Opens a regular file for reading.
+[[nodiscard]] Result<OpenFile> open_file(const std::filesystem::path& path);
+
+// Returns the identity of a file. `shown` names it in messages. Refuses anything but a regular file.
+[[nodiscard]] Result<FileIdentity> identify(int fd, const std::string& shown);
+
+// The file may be removed or replaced while it is mapped. Reading a mapping of a truncated file, or from a
+// failing disk, ends the process (SIGBUS). read_file() avoids this.
+[[nodiscard]] Result<ShardBytes> map_file(int fd, std::uint64_t size_bytes, const std::string& shown);
+[[nodiscard]] Result<ShardBytes> read_file(int fd, std::uint64_t size_bytes, const std::string& shown);
+
+// Allocates uninitialized memory of this process. `room` is the part to write to.
+[[nodiscard]] ShardBytes allocate_shard(std::size_t size_bytes, std::span<std::byte>& room);
+
+}  // namespace ratoon::mds

@@ -1,0 +1,68 @@
+// mds/shards/: Shards that are open, their sources, and the shards that are opened ahead.
+//
+// ShardReader: opens the shards of a data set when their samples are requested, or earlier if they are
+// expected.
+//
+// Thread contract: any thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/mds/folders.h"
+#include "agent/src/mds/shards/shard_prefetcher.h"
+#include "agent/src/mds/shards/shard_table.h"
+#include "agent/src/mds/upcoming_shards.h"
+
+namespace ratoon::mds {
+
+class ShardReader {
+ public:
+  explicit ShardReader(Folders folders);
+
+  [[nodiscard]] const Index& index() const { return index_; }
+  [[nodiscard]] const ShardTable& table() const { return table_; }
+
+  [[nodiscard]] Result<ShardBytes> open(std::size_t shard, const std::stop_token& stop);
+  void expect(std::span<const std::uint64_t> ids);
+  void expect_no_more(std::span<const std::uint64_t> ids);
+  [[nodiscard]] std::string shown(std::size_t shard) const;
+
+ private:
+  [[nodiscard]] ShardSource& source_of(std::size_t shard) const {
+    return *sources_[index_.shards[shard].source];
+  }
+  [[nodiscard]] ShardCost cost_of(std::size_t shard) const {
+    return source_of(shard).cost(index_.shards[shard]);
+  }
+  // Returns the shards that are worth fetching ahead, each once.
+  [[nodiscard]] std::vector<std::size_t> shards_of(std::span<const std::uint64_t> ids) const;
+  [[nodiscard]] std::vector<std::size_t> known_future() const;
+  // Returns the cache keys of the expected shards, the nearest first.
+  [[nodiscard]] std::vector<objects::CacheKey> keys_of_future() const;
+  void fetch_ahead();
+
+  const Index index_;
+  const std::vector<std::unique_ptr<ShardSource>> sources_;
+  const ShardTable table_;
+  const ShardCost ahead_max_;
+  const std::size_t ahead_count_max_;
+
+  // Held while the future is changed. It is taken before any other lock.
+  std::mutex changing_;
+  bool is_more_expected_ = false;  // than fits ahead; guarded by changing_
+  mutable std::mutex mutex_;       // taken last, and held briefly
+  UpcomingShards future_;          // guarded by mutex_
+  OpenShards open_;
+  ShardPrefetcher prefetcher_;  // the last member: its threads use all of the above
+};
+
+// Returns the number of samples of each shard.
+[[nodiscard]] std::vector<std::uint64_t> sizes_of(const Index& index);
+
+}  // namespace ratoon::mds

@@ -1,0 +1,25 @@
+#include "agent/src/mds/shards/shard_source.h"
+
+#include "agent/src/mds/format/shard.h"
+
+namespace ratoon::mds {
+
+Result<ShardBytes> unpack(const ShardInfo& shard, std::span<const std::byte> compressed,
+                          bool verifies_hashes) {
+  std::span<std::byte> room;
+  ShardBytes raw = allocate_shard(shard.raw.size_bytes, room);
+  if (const auto done = decompress(shard.compression, compressed, room); !done) return done.error();
+  if (verifies_hashes) {
+    if (const auto sound = check_hashes(shard.raw.hashes, raw.bytes); !sound)
+      return sound.error().with_context("its decompressed bytes");
+  }
+  return raw;
+}
+
+Result<ShardBytes> checked_shard(ShardBytes bytes, const ShardInfo& shard, const std::string& shown) {
+  const auto sound = check_shard(bytes.bytes, shard.samples);
+  if (!sound) return Error(sound.error().kind(), shown + " " + sound.error().message());
+  return bytes;
+}
+
+}  // namespace ratoon::mds

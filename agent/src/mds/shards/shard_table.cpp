@@ -1,0 +1,30 @@
+#include "agent/src/mds/shards/shard_table.h"
+
+#include <algorithm>
+
+namespace ratoon::mds {
+
+ShardTable::ShardTable(std::span<const std::uint64_t> sizes) : begins_{0} {
+  begins_.reserve(sizes.size() + 1);
+  for (const std::uint64_t size : sizes) begins_.push_back(begins_.back() + size);
+  // Makes about as many ranges as shards. If shards have similar sizes, a range meets one or two of them.
+  while ((samples() >> range_bits_) > sizes.size()) ++range_bits_;
+  std::uint32_t shard = 0;
+  for (std::uint64_t range = 0; range <= samples() >> range_bits_; ++range) {
+    while (shard + 1 < sizes.size() && begins_[shard + 1] <= range << range_bits_) ++shard;
+    first_shards_.push_back(shard);
+  }
+  first_shards_.push_back(sizes.empty() ? 0 : static_cast<std::uint32_t>(sizes.size() - 1));
+}
+
+ShardTable::SamplePosition ShardTable::find(std::uint64_t id) const {
+  const std::uint64_t range = id >> range_bits_;
+  // The wanted shard is the last one that begins at or before the id.
+  const auto from = begins_.begin() + first_shards_[range];
+  const auto to = begins_.begin() + first_shards_[range + 1] + 1;
+  const auto behind = std::upper_bound(from, to, id);
+  const auto shard = static_cast<std::size_t>(behind - begins_.begin()) - 1;
+  return {.shard = shard, .sample = static_cast<std::uint32_t>(id - begins_[shard])};
+}
+
+}  // namespace ratoon::mds

@@ -1,0 +1,47 @@
+// UpcomingShards: the shards that contain the samples of the known future, the nearest first. Pure: the
+// reader adds expected samples, and removes them after reading or after a change of position.
+//
+// Thread contract: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace ratoon::mds {
+
+// The limited resources that a shard uses while it is open.
+struct ShardCost {
+  std::uint64_t memory_bytes = 0;  // of this process's own memory
+  std::uint64_t cache_bytes = 0;   // of a cache whose files are evicted
+};
+
+class UpcomingShards {
+ public:
+  static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+  // Adds the shards of one batch, in the order of need. They are needed after those of earlier calls.
+  void expect(std::vector<std::size_t> shards);
+  // Removes the oldest call with exactly these shards, if there is one.
+  void expect_no_more(std::span<const std::size_t> shards);
+
+  // Returns each shard once, in the order of need.
+  [[nodiscard]] std::vector<std::size_t> shards() const;
+  // Returns when each shard is needed next: its position in shards(), or kNever.
+  [[nodiscard]] std::vector<std::uint64_t> next_uses(std::span<const std::size_t> of) const;
+
+ private:
+  std::deque<std::vector<std::size_t>> calls_;
+};
+
+// Returns the same shards without repetitions, in the order of their first occurrence.
+[[nodiscard]] std::vector<std::size_t> distinct(std::span<const std::size_t> shards);
+
+// How many of the first shards fit into the room together. Shards that are opened ahead must not displace
+// shards that are needed earlier. The first shard always fits.
+[[nodiscard]] std::size_t fitting(std::span<const ShardCost> costs, const ShardCost& room);
+
+}  // namespace ratoon::mds

@@ -1,0 +1,61 @@
+#include "agent/src/objects/cache/cache_usage.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include <unistd.h>
+
+#include "base/core/boot_id.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon::objects {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x31746e756f636361;  // "account1"
+
+struct Record {
+  std::uint64_t magic = kMagic;
+  std::uint64_t boot = 0;
+  std::uint64_t held_bytes = 0;
+  std::uint64_t check = 0;  // hash of the fields before it
+
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+// Returns nothing if the machine has no boot id. Then no record is kept.
+std::optional<std::uint64_t> this_boot() {
+  const auto id = boot_id();
+  if (!id) return std::nullopt;
+  return xxh3_128(std::as_bytes(std::span(*id))).low;
+}
+
+std::optional<Record> record_of(std::uint64_t held_bytes) {
+  static const std::optional<std::uint64_t> boot = this_boot();
+  if (!boot) return std::nullopt;
+  Record record{.boot = *boot, .held_bytes = held_bytes};
+  record.check = xxh3_128(std::as_bytes(std::span(&record, 1)).first(offsetof(Record, check))).low;
+  return record;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> read_usage_record(int lock_fd) {
+  Record found;
+  if (::pread(lock_fd, &found, sizeof found, 0) != sizeof found) return std::nullopt;
+  if (record_of(found.held_bytes) != std::optional(found)) return std::nullopt;
+  return found.held_bytes;
+}
+
+void write_usage_record(int lock_fd, std::uint64_t held_bytes) {
+  const auto record = record_of(held_bytes);
+  if (!record || ::pwrite(lock_fd, &*record, sizeof *record, 0) != sizeof *record)
+    remove_usage_record(lock_fd);
+}
+
+void remove_usage_record(int lock_fd) {
+  // If even this fails, the file system accepts no writes, so no files are added either.
+  if (::ftruncate(lock_fd, 0) != 0) return;
+}
+
+}  // namespace ratoon::objects

@@ -1,0 +1,20 @@
+// The number of bytes in a cache's files, kept as a short record in its lock file, so that the folder need
+// not be listed. The record may be too high, because a file can vanish without being subtracted; a scan of
+// the folder corrects it. It is never too low, since bytes are added before they are written. It is valid
+// during one boot of one machine: after a power cut the file may hold an old record.
+//
+// Thread contract: the caller holds the folder's lock; remove_usage_record() needs no lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace ratoon::objects {
+
+// Returns nothing if there is no valid record.
+[[nodiscard]] std::optional<std::uint64_t> read_usage_record(int lock_fd);
+// If the record cannot be written, it is removed.
+void write_usage_record(int lock_fd, std::uint64_t held_bytes);
+void remove_usage_record(int lock_fd);
+
+}  // namespace ratoon::objects

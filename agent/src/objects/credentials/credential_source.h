@@ -1,0 +1,25 @@
+// CredentialSource: one place where credentials may be found.
+//
+// Thread contract: one thread at a time.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "agent/src/objects/credentials/credentials.h"
+
+namespace ratoon::objects {
+
+class CredentialSource {
+ public:
+  virtual ~CredentialSource() = default;
+  // Returns nothing if this place is not used here, and an error if it is used but fails.
+  [[nodiscard]] virtual Result<std::optional<Credentials>> fetch(const std::stop_token& stop) = 0;
+  // Why fetch() returned nothing, for the error that lists all places: "AWS_ACCESS_KEY_ID is not set".
+  [[nodiscard]] virtual std::string why_not() const = 0;
+};
+
+}  // namespace ratoon::objects

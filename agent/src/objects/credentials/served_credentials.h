@@ -1,0 +1,21 @@
+// Replies of local metadata servers: of a container (ECS, EKS Pod Identity) and of a machine (instance
+// metadata). Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "agent/src/objects/credentials/credentials.h"
+
+namespace ratoon::objects {
+
+// Decodes {"AccessKeyId": ..., "SecretAccessKey": ..., "Token": ..., "Expiration": "2026-01-02T03:04:05Z"};
+// instance metadata adds "Code": "Success". The caller sets Credentials::source.
+[[nodiscard]] Result<Credentials> decode_served_credentials(std::string_view json);
+
+// Whether a token may be sent there: over https, or to a host that is known to be on this machine.
+[[nodiscard]] bool is_trusted_container_url(std::string_view url);
+
+}  // namespace ratoon::objects

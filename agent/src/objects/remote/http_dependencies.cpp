@@ -1,0 +1,54 @@
+#include "agent/src/objects/remote/http_dependencies.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include <sys/random.h>
+
+#include <ratoon/counter_random.h>
+
+#include "base/core/pause.h"
+#include "base/core/read_file.h"
+
+namespace ratoon::objects {
+namespace {
+
+// Idle connections that are kept open: more than a loader has threads.
+constexpr std::size_t kIdleConnectionsMax = 64;
+
+std::optional<std::string> variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  // An empty variable counts as unset: shells and pods clear variables that way.
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+std::function<double()> kernel_chance() {
+  std::uint64_t seed = 0;
+  if (::getrandom(&seed, sizeof seed, 0) != sizeof seed) std::abort();
+  auto drawn = std::make_shared<std::atomic<std::uint64_t>>(0);
+  return [seed, drawn] { return CounterRandom(seed, "retry", drawn->fetch_add(1)).unit_double(); };
+}
+
+}  // namespace
+
+Result<HttpDependencies> system_dependencies(const StoreOptions& options) {
+  http::TransportOptions transport{.idle_connections_max = kIdleConnectionsMax};
+  const std::string ca_file =
+      options.ca_file.empty() ? variable("AWS_CA_BUNDLE").value_or("") : options.ca_file;
+  if (!ca_file.empty()) {
+    auto pem = read_file(ca_file);
+    if (!pem) return pem.error().with_context("reading the trusted authorities (ca_file, AWS_CA_BUNDLE)");
+    transport.tls.ca_pem = std::move(*pem);
+  }
+  return HttpDependencies{.transport = http::make_transport(std::move(transport)),
+                          .clock = std::make_shared<SystemClock>(),
+                          .environment = variable,
+                          .chance = kernel_chance(),
+                          .pause = pause_for};
+}
+
+}  // namespace ratoon::objects

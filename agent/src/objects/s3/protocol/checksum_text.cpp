@@ -1,0 +1,32 @@
+#include "agent/src/objects/s3/protocol/checksum_text.h"
+
+#include <span>
+#include <string_view>
+
+#include "base/core/crc32c.h"
+
+namespace ratoon::objects {
+namespace {
+
+constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+}  // namespace
+
+std::string checksum_text(std::uint32_t crc32c) {
+  // 32 bits are five digits of six bits, and a digit with the last two bits and four zeros.
+  std::string text;
+  for (const int shift : {26, 20, 14, 8, 2}) text += kDigits[(crc32c >> shift) & 63];
+  text += kDigits[(crc32c & 3) << 4];
+  return text + "==";
+}
+
+std::string composite_checksum_text(const std::vector<std::uint32_t>& crc32c_of_parts) {
+  std::string bytes;
+  for (const std::uint32_t crc : crc32c_of_parts) {
+    for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(crc >> shift & 255);
+  }
+  return checksum_text(crc32c(std::as_bytes(std::span(bytes)))) + '-' +
+         std::to_string(crc32c_of_parts.size());
+}
+
+}  // namespace ratoon::objects

@@ -1,0 +1,26 @@
+// How a large object is divided into parts, by S3's rules. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include <ratoon/result.h>
+
+namespace ratoon::objects {
+
+struct PartPlan {
+  std::uint64_t size_bytes = 0;
+  std::uint64_t part_bytes = 0;  // of all parts but the last, which has the rest
+  std::uint32_t count = 0;       // 1: the object is sent in one request, without parts
+
+  [[nodiscard]] std::uint64_t begin(std::uint32_t index) const { return index * part_bytes; }
+  [[nodiscard]] std::uint64_t bytes(std::uint32_t index) const {
+    return index + 1 < count ? part_bytes : size_bytes - begin(index);
+  }
+
+  friend bool operator==(const PartPlan&, const PartPlan&) = default;
+};
+
+// Plans parts of at least 5 MiB (except the last) and at most 5 GiB, and at most 10,000 parts.
+[[nodiscard]] Result<PartPlan> plan_parts(std::uint64_t size_bytes, std::uint64_t wanted_part_bytes);
+
+}  // namespace ratoon::objects

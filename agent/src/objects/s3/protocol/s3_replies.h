@@ -1,0 +1,54 @@
+// Decodes the replies of S3 and STS. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/objects/credentials/credentials.h"
+#include "agent/src/objects/object_info.h"
+#include "base/core/clock.h"
+
+namespace ratoon::objects {
+
+// The body of a refusal. All fields are empty if the body is no refusal (a proxy's page, a HEAD).
+struct S3Refusal {
+  std::string code;         // "NoSuchKey"
+  std::string message;      // in S3's words
+  std::string region;       // the bucket's region, if the request used another one
+  std::string server_time;  // of RequestTimeTooSkewed
+
+  friend bool operator==(const S3Refusal&, const S3Refusal&) = default;
+};
+[[nodiscard]] S3Refusal decode_refusal(std::string_view body);
+
+// Decodes a ListBucketResult of list-type 2. Keys are those of the bucket, with the prefix.
+[[nodiscard]] Result<ObjectPage> decode_list(std::string_view body);
+
+// Returns the UploadId of an InitiateMultipartUploadResult.
+[[nodiscard]] Result<std::string> decode_upload_id(std::string_view body);
+
+// Returns the checksum in a CompleteMultipartUploadResult, as S3 writes it; empty if there is none.
+[[nodiscard]] std::string decode_completed_crc32c(std::string_view body);
+
+struct OpenUpload {
+  std::string key;  // as the bucket has it
+  std::string id;
+  WallTime initiated{};
+
+  friend bool operator==(const OpenUpload&, const OpenUpload&) = default;
+};
+struct OpenUploadPage {
+  std::vector<OpenUpload> uploads;
+  std::string next_key;  // the marker of the next page; empty: this was the last one
+  std::string next_id;
+};
+// Decodes a ListMultipartUploadsResult.
+[[nodiscard]] Result<OpenUploadPage> decode_open_uploads(std::string_view body);
+
+// Decodes the reply to AssumeRoleWithWebIdentity or AssumeRole. The caller sets Credentials::source.
+[[nodiscard]] Result<Credentials> decode_assumed_role(std::string_view body);
+
+}  // namespace ratoon::objects

@@ -1,0 +1,55 @@
+// objects/s3/protocol/: The protocol of S3 as values: addresses, signatures, replies. Pure.
+//
+// AWS Signature Version 4, with the rules of S3: the path is escaped once and not normalized. Pure: the time
+// is an argument. Each step is a function, so that tests can compare it with the examples that AWS publishes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/src/objects/credentials/credentials.h"
+#include "base/core/clock.h"
+
+namespace ratoon::objects {
+
+using NameValues = std::vector<std::pair<std::string, std::string>>;
+
+struct RequestToSign {
+  std::string method = "GET";
+  std::string path = "/";        // not escaped
+  NameValues query{};            // not escaped
+  NameValues headers{};          // all headers to sign, including Host
+  std::string payload_sha256{};  // 64 hexadecimal digits, or "UNSIGNED-PAYLOAD" (over https only)
+};
+
+struct SigningScope {
+  std::string region;
+  std::string service;  // "s3", "sts"
+  WallTime time;
+};
+
+// The sorted query, "a=1&b=". The same text is signed and sent.
+[[nodiscard]] std::string canonical_query(const NameValues& query);
+
+// Formats a time as "20130524T000000Z".
+[[nodiscard]] std::string amz_date(WallTime time);
+
+// The steps of a signature.
+[[nodiscard]] std::string canonical_request(const RequestToSign& request);
+[[nodiscard]] std::string string_to_sign(const SigningScope& scope, std::string_view canonical_request);
+[[nodiscard]] std::string signature(std::string_view secret_access_key, const SigningScope& scope,
+                                    std::string_view string_to_sign);
+
+// Returns the Authorization header. It signs the given headers. The caller adds x-amz-date and
+// x-amz-security-token first, as sign() does.
+[[nodiscard]] std::string authorization(const RequestToSign& request, const SigningScope& scope,
+                                        const Credentials& credentials);
+
+// Returns the headers that a signed request needs in addition to its own: x-amz-date, x-amz-content-sha256,
+// x-amz-security-token if there is a token, and Authorization.
+[[nodiscard]] NameValues sign(RequestToSign request, const SigningScope& scope,
+                              const Credentials& credentials);
+
+}  // namespace ratoon::objects

@@ -1,0 +1,345 @@
+#include "agent/src/session/api/attempt_loop.h"
+
+#include <chrono>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "agent/src/session/link/group_link.h"
+#include "agent/src/session/options/check_options.h"
+#include "agent/src/session/options/location_options.h"
+#include "agent/src/session/options/staging_options.h"
+#include "agent/src/session/shutdown/exit_report.h"
+#include "agent/src/session/shutdown/exit_watch.h"
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/shutdown/process_exit.h"
+#include "agent/src/session/shutdown/resume_command.h"
+#include "agent/src/session/shutdown/termination_record.h"
+#include "agent/src/session/telemetry/say.h"
+#include "base/contract/exit_code.h"
+#include "base/core/random_name.h"
+
+namespace ratoon {
+
+using session::fail;
+
+namespace {
+
+// A time limit counts from here, not from the call of train().
+const Timestamp kProcessBegan = SystemClock().now();
+
+// Copies are made beside training. A process that leaves gives the last copy this much time, and says where
+// it is missing.
+constexpr auto kLeavingTime = std::chrono::seconds(10);
+
+// Staged saves get this long to reach the disk before a world is joined: one of them may be the newest
+// checkpoint.
+constexpr auto kSettleTime = std::chrono::seconds(10);
+
+void settle(checkpoint::Saver& saver) {
+  static_cast<void>(saver.settle(kSettleTime));
+  for (const std::string& event : saver.poll().events) session::say(event);
+}
+
+// The same meters with their ledgers, which must be set before the endpoint serves them.
+const metrics::Meters& with_ledgers(metrics::Meters& meters,
+                                    const std::shared_ptr<session::TimeAccounts>& accounts) {
+  meters.ledger = [accounts] { return session::seconds_of(accounts->of_process()); };
+  meters.run_ledger = [accounts] {
+    const auto run = accounts->of_run();
+    return run ? session::seconds_of(run->account) : decltype(session::seconds_of({}))();
+  };
+  return meters;
+}
+
+// Sets the checkpoint aside, so that no later start tries it again. The last checkpoint stays: if all are
+// bad, the machine is the cause. If setting aside fails, this run continues all the same: it remembers the
+// checkpoint.
+void set_aside(const session::CheckpointLocations& places, const CheckpointUnreadable& why) {
+  const auto inventory = places.inventory();
+  if (inventory && inventory->complete.size() >= 2) places.set_aside(why.id, why.what());
+}
+
+// A hint for the person who stopped the run, given by one rank only. Under a coordinator that person typed
+// another command than that of this process.
+std::string how_to_go_on(const Options& options, const Session::Engine& engine) {
+  if (engine.assignment().rank.value() != 0 || !options.member.coordinator_url.empty()) return "";
+  if (options.overwrite) return "; the same command without --overwrite goes on";
+  if (!options.autoresume) return "; the same command with --autoresume=true goes on";
+  return "; the same command goes on: " + session::own_command();
+}
+
+bool is_for_good(const Failure& why) {
+  return why.exit_code == static_cast<int>(ExitCode::kConfiguration) ||
+         why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
+}
+
+// Returns the result of `act`, which runs before this process has a link. If it ends this process for good,
+// ranks that wait for this one get the reason. (Invalid options are invalid on all ranks, and name no folder
+// to meet in.)
+template <class Act>
+auto with_group_informed(const Options& options, const Act& act) {
+  try {
+    return act();
+  } catch (const Failure& why) {
+    if (is_for_good(why)) {
+      const auto calls = std::make_shared<checkpoint::CallsWithTimeout>(
+          std::chrono::seconds(options.disk_timeout_seconds), std::make_shared<SystemClock>());
+      session::skip_teardown_if([abandoned = calls->was_abandoned()] { return abandoned->load(); });
+      session::tell_group_of_end(options, calls, why.what());
+    }
+    throw;
+  }
+}
+
+// A program may have filled in the options itself, without the checks of the parser.
+Options checked(Options options) {
+  if (const auto valid = session::check_options(options); !valid)
+    fail(ExitCode::kConfiguration, valid.error().message());
+  return options;
+}
+
+bool is_told_to_leave(const Failure& why) {
+  return why.exit_code == static_cast<int>(ExitCode::kPreempted) ||
+         why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser);
+}
+
+bool is_told_to_leave(const session::Link& link) {
+  return link.world_status() == session::WorldStatus::kFenced ||
+         link.world_status() == session::WorldStatus::kStop;
+}
+
+}  // namespace
+
+template <class Act>
+auto Session::AttemptLoop::with_refusal_published(const Act& act) {
+  try {
+    return act();
+  } catch (const Failure& why) {
+    if (is_for_good(why)) link_->end_for_good(why.what());
+    throw;
+  }
+}
+
+Session::AttemptLoop::AttemptLoop(Options options, HowMany how_many)
+    : options_(checked(std::move(options))),
+      numerics_(with_group_informed(options_,
+                                    [this] {
+                                      return std::make_shared<session::NumericsWatch>(
+                                          options_.deterministic, options_.seed.value_or(0),
+                                          session::attached_numerics());
+                                    })),
+      start_snapshot_(how_many == HowMany::kAny
+                          ? std::make_shared<session::StartSnapshot>(session::first_state_bytes_max(options_))
+                          : nullptr),
+      notices_(with_group_informed(options_,
+                                   [this] { return session::NoticeWatch(options_, clock_, kProcessBegan); })),
+      accounts_(std::make_shared<session::TimeAccounts>(clock_)),
+      places_(with_group_informed(options_,
+                                  [this] { return session::CheckpointLocations(options_, shared_meters_); })),
+      link_(open_link()),
+      saver_(with_refusal_published([this] { return open_saver(); })),
+      dependencies_{.options = options_,
+                    .places = places_,
+                    .saver = saver_,
+                    .link = *link_,
+                    .clock = clock_,
+                    .meters = meters_,
+                    .history_disk = places_.folder(),
+                    .accounts = accounts_,
+                    .drain = notices_.drain(),
+                    .numerics = numerics_,
+                    .start_snapshot = start_snapshot_},
+      endpoint_(metrics::open_endpoint(options_.member, with_ledgers(meters_, accounts_),
+                                       Logger(clock_, {.format = LogFormat::kText}))) {
+  with_refusal_published([this] {
+    if (options_.overwrite && !has_coordinator()) places_.begin_anew();
+    if (!options_.autoresume && options_.group.rank == 0) refuse_to_resume();
+  });
+  link_->tell_of_waiting([accounts = accounts_] { accounts->wait_for_members(); });
+}
+
+void Session::AttemptLoop::refuse_to_resume() {
+  const auto why = places_.find_refusal();
+  if (why && options_.group.size == 1) fail(ExitCode::kConfiguration, *why);
+  if (why) link_->form_no_new_world(*why);
+}
+
+std::unique_ptr<session::Link> Session::AttemptLoop::open_link() {
+  const auto goes_on = [this] { return notices_.is_starting_of_use(); };
+  auto link = session::make_link(options_, places_.calls(), goes_on);
+  if (link) return *std::move(link);
+  if (link.error().kind() == ErrorKind::kCancelled) notices_.leave_if_starting_is_of_no_use();
+  fail(session::exit_code_of(link.error()), link.error().message());
+}
+
+checkpoint::Saver Session::AttemptLoop::open_saver() {
+  try {
+    if (!has_coordinator() && options_.group.rank == 0)
+      places_.own([this] { return notices_.is_starting_of_use(*link_); });
+    if (has_coordinator()) {
+      places_.enter([this] { return notices_.is_starting_of_use(*link_) && !is_told_to_leave(*link_); });
+    }
+  } catch (const Interrupted&) {
+    notices_.leave_if_starting_is_of_no_use(*link_);
+    if (is_told_to_leave(*link_)) {
+      fail(link_->world_status() == session::WorldStatus::kFenced ? ExitCode::kStartAgain
+                                                                  : ExitCode::kPreempted,
+           link_->reason());
+    }
+    throw;
+  }
+  notices_.leave_if_starting_is_of_no_use(*link_);
+  auto saver = checkpoint::Saver::open(places_.home(), draw_name(), std::make_shared<SystemClock>(),
+                                       places_.saver_options());
+  if (!saver) fail(ExitCode::kStorage, saver.error().message());
+  session::skip_teardown_if([abandoned = saver->was_abandoned()] { return abandoned->load(); });
+  settle(*saver);
+  return *std::move(saver);
+}
+
+void Session::AttemptLoop::run(const std::function<void(Session&)>& function) {
+  for (;;) {
+    Session session(next());
+    const session::ExitWatch watch([&] {
+      const bool is_done = session.engine_->is_done();
+      return report_incomplete(*session.engine_, "exit() was called within the training function",
+                               is_done ? ": return from it, which completes the run"
+                                       : ": call finish() where the run is to end there, and return");
+    });
+    try {
+      function(session);
+      session::leave_if_forked();
+      session.refuse_early_return();
+      return complete(*session.engine_);
+    } catch (...) {
+      session::leave_if_forked();
+      end(*session.engine_);
+    }
+  }
+}
+
+std::unique_ptr<Session::Engine> Session::AttemptLoop::next() {
+  return with_refusal_published([this] { return wait_for_world(); });
+}
+
+std::unique_ptr<Session::Engine> Session::AttemptLoop::wait_for_world() {
+  for (;;) {
+    const Timestamp asked = clock_.now();
+    Assignment assignment;
+    link_->pin_threads(numerics_->pinned_threads());
+    notices_.while_waiting(*link_, [&] { assignment = session::join_world(*link_, places_, unreadable_); });
+    meters_.last_recovery.join = (clock_.now() - asked).count();
+    if (auto engine = begin(assignment)) return engine;
+  }
+}
+
+std::unique_ptr<Session::Engine> Session::AttemptLoop::begin(const Assignment& assignment) {
+  try {
+    auto engine = std::make_unique<Engine>(dependencies_, assignment);
+    handed_over_ = meters_.rejoins.handed_over;
+    numerics_->begin_attempt(assignment.threads);
+    if (assignment.rank.value() == 0 && !std::exchange(has_said_options_, true)) {
+      session::say("seed " + std::to_string(options_.seed.value_or(0)) + " (--seed)");
+      session::say(session::describe_saving(options_));
+    }
+    return engine;
+  } catch (const Interrupted& why) {
+    session::say("attempt " + std::to_string(assignment.attempt.value()) +
+                 " ends before it began: " + why.what());
+    ++meters_.rejoins.world_changed;
+    return nullptr;
+  }
+}
+
+void Session::AttemptLoop::wait_for_copies(Duration at_most, const std::function<bool()>& goes_on) {
+  auto sentences = places_.wait_for_copies(at_most, goes_on);
+  places_.move_events_to(sentences);
+  for (const std::string& sentence : sentences) session::say(sentence);
+}
+
+void Session::AttemptLoop::complete(Engine& engine) {
+  engine.finish();
+  engine.end_reporting();
+  wait_for_copies(std::chrono::seconds(options_.disk_timeout_seconds), [&engine] {
+    engine.leave_if_told();
+    return true;
+  });
+  const session::Position& position = engine.position();
+  const InventoryEntry& last = position.committed.value();  // finish() has committed it
+  const CompletionRecord record{
+      .attempt = position.attempt,
+      .step = position.step,
+      .checkpoint = {.attempt = last.attempt, .step = last.step, .digest = last.digest},
+      .weights = position.weights};
+  const auto write = [member = options_.member, record] {
+    return session::write_termination_record(member, record);
+  };
+  if (const auto written = (*places_.calls())("writing the completion record", write); !written)
+    session::say(written.error().message() + "; the coordinator is told all the same");
+  const auto tell = [&](const std::stop_token& leaves) { return link_->complete(position, leaves); };
+  if (const auto told = notices_.while_telling(*link_, tell); !told) {
+    engine.leave_if_told();
+    // The last checkpoint is committed: the next start resumes at the end, and completes then.
+    fail(ExitCode::kStartAgain,
+         "done, but the completion could not be reported; the next start reports it: " +
+             told.error().message());
+  }
+}
+
+void Session::AttemptLoop::end(Engine& engine) {
+  try {
+    engine.end_with_exception();
+  } catch (const CheckpointUnreadable& why) {
+    session::say(std::string(why.what()) + "; an older checkpoint is asked for");
+    unreadable_[why.id] = why.kind;
+    ++meters_.rejoins.checkpoint_unreadable;
+    if (why.kind == ErrorKind::kCorrupted) set_aside(places_, why);
+  } catch (const Failure& why) {
+    if (is_told_to_leave(why)) {
+      settle(saver_);
+      wait_for_copies(kLeavingTime);
+    }
+    if (is_for_good(why)) link_->end_for_good(why.what());
+    if (why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser))
+      throw Failure(why.exit_code, why.what() + how_to_go_on(options_, engine));
+    throw;
+  } catch (const Interrupted& why) {
+    session::say("attempt " + std::to_string(engine.assignment().attempt.value()) + " ends at step " +
+                 std::to_string(engine.step().value()) + ": " + why.what());
+    if (meters_.rejoins.handed_over == handed_over_) ++meters_.rejoins.world_changed;
+    settle(saver_);
+  }
+}
+
+void Session::AttemptLoop::finish_staged_saves() {
+  settle(saver_);
+}
+
+int Session::AttemptLoop::report_incomplete(Engine& engine, const std::string& ended_by,
+                                            const std::string& how_to_end) {
+  const std::exception_ptr why = engine.why_not_complete(ended_by, how_to_end, true);
+  engine.end_reporting();
+  finish_staged_saves();
+  try {
+    std::rethrow_exception(why);
+  } catch (...) {
+    return session::report_exception("the program");
+  }
+}
+
+void Session::AttemptLoop::refuse_to_repeat() const {
+  if (unreadable_.empty()) return;
+  const auto found = places_.inventory();
+  if (!found) fail(session::exit_code_of(found.error()), found.error().message());
+  if (found->complete.empty()) return;
+  const auto id = checkpoint::id_of(found->complete.front());
+  const auto known = unreadable_.find(id);
+  if (known == unreadable_.end()) return;
+  fail(known->second == ErrorKind::kIo ? ExitCode::kStorage : ExitCode::kCheckpointsBad,
+       "the next start would choose this checkpoint again: mend the disk, or move " +
+           places_.home()->shown(checkpoint::manifest_path(id)) +
+           " away to go on from an older one; nothing is started over by itself");
+}
+
+}  // namespace ratoon

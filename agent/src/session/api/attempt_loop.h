@@ -1,0 +1,94 @@
+// session/api/: implements the public headers: train(), Session and the amounts of its options, and the loop
+// over attempts.
+//
+// AttemptLoop: the objects that outlive the attempts of a process (its checkpoint locations, its link to the
+// other members, its saver, its watch for notices), how each attempt begins, and what its end means for the
+// process.
+//
+//   Session::AttemptLoop attempts(options);
+//   attempts.run(function);
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <ratoon/options.h>
+#include <ratoon/session.h>
+
+#include "agent/src/checkpoint/saver/saver.h"
+#include "agent/src/metrics/endpoint.h"
+#include "agent/src/session/engine/engine.h"
+#include "agent/src/session/engine/numerics_watch.h"
+#include "agent/src/session/rendezvous/join_world.h"
+#include "agent/src/session/shutdown/notice_setup.h"
+
+namespace ratoon {
+
+class Session::AttemptLoop {
+ public:
+  // How many attempts the process may have.
+  enum class HowMany { kOne, kAny };
+  // Nothing is started before this constructor runs. Throws Failure.
+  explicit AttemptLoop(Options options, HowMany how_many = HowMany::kAny);
+
+  // Runs attempt after attempt, until the function has reached its end.
+  void run(const std::function<void(Session&)>& function);
+
+  // Waits for a world, without a timeout.
+  [[nodiscard]] std::unique_ptr<Engine> next();
+
+  // Ends a run whose training is done: commits its saves, waits for copies, and reports the completion.
+  void complete(Engine& engine);
+
+  // Called where an exception of this attempt is caught. Returns if another attempt follows; otherwise throws
+  // the exception that ends the process.
+  void end(Engine& engine);
+
+  // Gives staged saves some time to reach the disk, as the destructor does.
+  void finish_staged_saves();
+
+  // Called when the process ends with 0 while this attempt is not complete. Prints why that is an error, and
+  // returns the exit code to end with.
+  [[nodiscard]] int report_incomplete(Engine& engine, const std::string& ended_by,
+                                      const std::string& how_to_end);
+
+  // For a process with one attempt: throws if the next start would choose a checkpoint that this one cannot
+  // read.
+  void refuse_to_repeat() const;
+
+ private:
+  [[nodiscard]] std::unique_ptr<session::Link> open_link();
+  // Refuses to start if there is a checkpoint that would be resumed (--autoresume false).
+  void refuse_to_resume();
+  // First takes the ownership of the checkpoint locations, or joins its owner.
+  [[nodiscard]] checkpoint::Saver open_saver();
+  void wait_for_copies(Duration at_most, const std::function<bool()>& goes_on = {});
+  [[nodiscard]] std::unique_ptr<Engine> wait_for_world();
+  // Returns the result of `act`. If that ends this process for good, the reason is published to the others
+  // that wait for it.
+  template <class Act>
+  auto with_refusal_published(const Act& act);
+  // Null if the world changed before the attempt had begun.
+  [[nodiscard]] std::unique_ptr<Engine> begin(const Assignment& assignment);
+  [[nodiscard]] bool has_coordinator() const { return !options_.member.coordinator_url.empty(); }
+
+  const Options options_;
+  const std::shared_ptr<session::NumericsWatch> numerics_;
+  const std::shared_ptr<session::StartSnapshot> start_snapshot_;
+  const SystemClock clock_;
+  session::NoticeWatch notices_;
+  const std::shared_ptr<metrics::Meters> shared_meters_ = std::make_shared<metrics::Meters>();
+  metrics::Meters& meters_ = *shared_meters_;
+  const std::shared_ptr<session::TimeAccounts> accounts_;
+  session::CheckpointLocations places_;
+  const std::unique_ptr<session::Link> link_;
+  checkpoint::Saver saver_;
+  const Engine::Dependencies dependencies_;
+  const std::unique_ptr<metrics::Endpoint> endpoint_;
+  session::Unreadable unreadable_;
+  std::uint64_t handed_over_ = 0;  // before the current attempt
+  bool has_said_options_ = false;
+};
+
+}  // namespace ratoon

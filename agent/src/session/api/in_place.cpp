@@ -1,0 +1,119 @@
+// A session in place has one attempt. When that ends, the process ends.
+#include <cstdint>
+#include <exception>
+#include <limits>
+
+#include "agent/src/session/api/attempt_loop.h"
+#include "agent/src/session/shutdown/exit_report.h"
+#include "agent/src/session/shutdown/exit_watch.h"
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/shutdown/process_exit.h"
+#include "base/contract/exit_code.h"
+#include "base/core/ignore_signal.h"
+
+namespace ratoon {
+namespace {
+
+constexpr const char* kWithoutComplete =
+    " without complete(): return session.complete() after the loop, and let the loop end by itself";
+
+}  // namespace
+
+Session::Session(Result<Options> options) {
+  ignore_signals_of_writes();
+  try {
+    if (session::is_help_request(options)) session::exit_now(static_cast<int>(ExitCode::kDone));
+    attempts_ = std::make_unique<AttemptLoop>(*std::move(options), AttemptLoop::HowMany::kOne);
+    engine_ = attempts_->next();
+    session::refuse_exit_as_done(
+        [this] { return attempts_->report_incomplete(*engine_, "exit() was called", kWithoutComplete); });
+  } catch (...) {
+    session::exit_now(session::report_exception("the session"));
+  }
+}
+
+// main() may still return an error code, which is known only when the process ends.
+Session::~Session() {
+  if (!attempts_ || is_complete_) return;
+  session::leave_if_forked();
+  const bool is_unwinding = std::uncaught_exceptions() > exceptions_;
+  const auto why =
+      engine_->why_not_complete("the program left its session in place", kWithoutComplete, !is_unwinding);
+  session::refuse_exit_as_done([why] {
+    try {
+      std::rethrow_exception(why);
+    } catch (...) {
+      return session::report_exception("the program");
+    }
+  });
+}
+
+void Session::resume() {
+  resume(Until::steps(std::numeric_limits<std::uint64_t>::max()));
+}
+
+void Session::resume(Until until) {
+  answer([&] { engine_->begin(until); });
+}
+
+bool Session::is_over() const {
+  return engine_->is_at_end();
+}
+
+bool Session::step_done() {
+  answer([&] { engine_->end_step(); });
+  thrown_ = nullptr;
+  return !is_over();
+}
+
+int Session::complete() {
+  if (!attempts_)
+    session::fail(ExitCode::kConfiguration,
+                  "complete() is for a session in place: return from the training function instead");
+  answer([&] {
+    engine_->end_in_place();
+    attempts_->complete(*engine_);
+  });
+  is_complete_ = true;
+  session::allow_exit_as_done();
+  return session::leave(static_cast<int>(ExitCode::kDone));
+}
+
+void Session::answer(const std::function<void()>& act) const {
+  session::leave_if_forked();
+  try {
+    act();
+  } catch (const Interrupted&) {
+    if (attempts_) leave_in_place();
+    thrown_ = std::current_exception();
+    throw;
+  } catch (const Failure&) {
+    if (attempts_) leave_in_place();
+    thrown_ = std::current_exception();
+    throw;
+  } catch (...) {
+    if (!attempts_) throw;
+    leave_in_place();
+  }
+}
+
+void Session::refuse_early_return() const {
+  if (engine_->is_done()) return;
+  // The program caught this exception and did not throw it again.
+  if (thrown_) std::rethrow_exception(thrown_);
+  engine_->refuse_early_return();
+}
+
+void Session::leave_in_place() const {
+  try {
+    attempts_->end(*engine_);
+    attempts_->refuse_to_repeat();
+    session::fail(ExitCode::kStartAgain,
+                  "a session in place has one attempt: start the program again, and it goes on");
+  } catch (...) {
+    attempts_->finish_staged_saves();
+    session::exit_now(session::report_exception("what is tracked"));
+  }
+}
+
+}  // namespace ratoon

@@ -1,0 +1,178 @@
+#include <exception>
+
+#include <ratoon/session.h>
+#include <ratoon/stream.h>
+
+#include "agent/src/session/api/attempt_loop.h"
+
+namespace ratoon {
+
+Session::Session(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+
+void Session::track(std::string name, Stateful& object) {
+  if (auto* stream = dynamic_cast<Stream*>(&object)) engine_->note_stream(*stream);
+  const auto save = [&object](StateWriter& out) { session::save_stateful(object, out); };
+  const auto load = [&object](StateReader& in) { session::load_stateful(object, in); };
+  const auto kind = object.is_position() ? session::ObjectKind::kPosition : session::ObjectKind::kState;
+  answer([&] { engine_->track(std::move(name), save, load, kind); });
+}
+
+void Session::track_state(std::string name, std::function<void(StateWriter&)> save,
+                          std::function<void(StateReader&)> load, Tracked kind) {
+  const auto object_kind = kind == Tracked::kWeights  ? session::ObjectKind::kWeights
+                           : kind == Tracked::kSeeded ? session::ObjectKind::kSeeded
+                                                      : session::ObjectKind::kState;
+  answer([&] { engine_->track(std::move(name), std::move(save), std::move(load), object_kind); });
+}
+
+Session::StepRange Session::steps(std::uint64_t total) {
+  return steps(Until::steps(total));
+}
+
+Session::StepRange Session::steps(Until until) {
+  resume(until);
+  return StepRange(*this);
+}
+
+void Session::follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots,
+                          std::function<std::uint64_t()> batches) {
+  engine_->follow(
+      [cursor = std::move(cursor), epoch_slots = std::move(epoch_slots), batches = std::move(batches)] {
+        session::DataPosition position{.samples = cursor(), .epoch_samples = epoch_slots()};
+        if (batches) position.batches = batches();
+        return position;
+      });
+}
+
+void Session::on_epoch_end(std::function<void(std::uint64_t)> act) {
+  answer([&] { engine_->on_epoch_end(std::move(act)); });
+}
+
+void Session::report(std::string_view name, double value, std::uint64_t samples) {
+  answer([&] { engine_->report(name, value, samples); });
+}
+
+void Session::finish(const std::string& reason) {
+  answer([&] { engine_->finish_early(reason); });
+}
+SaveTicket Session::save(const std::string& keep) {
+  SaveTicket ticket;
+  answer([&] { ticket = engine_->ask_to_save(keep); });
+  return ticket;
+}
+void Session::notify(std::chrono::nanoseconds left, const std::string& why) {
+  engine_->notify(left, why);
+}
+void Session::take_back_notice() {
+  engine_->take_back_notice();
+}
+
+Session::PhaseScope Session::in(Phase phase) {
+  return PhaseScope(*this, phase);
+}
+
+void Session::still_alive() {
+  engine_->still_alive();
+}
+
+namespace {
+
+ProcessPhase process_phase(Phase phase) {
+  switch (phase) {
+    case Phase::kData:
+      return ProcessPhase::kData;
+    case Phase::kValidation:
+      return ProcessPhase::kValidate;
+    case Phase::kCollective:
+      break;
+  }
+  return ProcessPhase::kCollective;
+}
+
+}  // namespace
+
+Session::PhaseScope::PhaseScope(Session& session, Phase phase)
+    : session_(session),
+      outer_(static_cast<int>(session.engine_->position().phase)),
+      exceptions_(std::uncaught_exceptions()) {
+  session_.engine_->enter_within_step(process_phase(phase));
+}
+
+// While an exception unwinds, the attempt is being left: the time until its end counts for this phase.
+Session::PhaseScope::~PhaseScope() {
+  if (std::uncaught_exceptions() == exceptions_)
+    session_.engine_->enter_within_step(static_cast<ProcessPhase>(outer_));
+}
+
+std::uint64_t Session::attempt() const {
+  return engine_->assignment().attempt.value();
+}
+std::uint32_t Session::rank() const {
+  return engine_->assignment().rank.value();
+}
+std::uint32_t Session::world_size() const {
+  return engine_->assignment().world_size;
+}
+std::uint32_t Session::local_rank() const {
+  return engine_->local_rank();
+}
+std::uint32_t Session::local_size() const {
+  return engine_->local_size();
+}
+std::uint64_t Session::steps_done() const {
+  return engine_->step().value();
+}
+
+std::uint64_t Session::seed() const {
+  return engine_->seed();
+}
+std::uint64_t Session::first_seed_of(std::string_view name) const {
+  return engine_->first_seed_of(name);
+}
+std::uint64_t Session::seed_of(std::string_view name) const {
+  return engine_->seed_of(name);
+}
+StreamOptions Session::stream_options(StreamOptions of_program) const {
+  return engine_->stream_options(std::move(of_program));
+}
+
+Rendezvous Session::rendezvous() const {
+  return engine_->rendezvous();
+}
+void Session::check() const {
+  engine_->check();
+}
+std::uint32_t Session::requests() const {
+  return engine_->requests();
+}
+void Session::agree(std::uint32_t requests_of_all) {
+  engine_->agree(requests_of_all);
+}
+
+std::array<float, Session::kNumbers> Session::numbers() const {
+  return engine_->numbers();
+}
+void Session::before_saves(std::function<void()> check) {
+  engine_->before_saves(std::move(check));
+}
+void Session::before_saves_of_all(std::function<void()> check) {
+  engine_->before_saves_of_all(std::move(check));
+}
+void Session::take_sums(std::span<const float, kNumbers> sums_of_all) {
+  engine_->take_sums(sums_of_all);
+}
+
+std::uint64_t StepIterator::operator*() const {
+  return session_->engine_->step().value();
+}
+
+StepIterator& StepIterator::operator++() {
+  static_cast<void>(session_->step_done());
+  return *this;
+}
+
+bool StepIterator::operator==(std::default_sentinel_t) const {
+  return session_->is_over();
+}
+
+}  // namespace ratoon

@@ -1,0 +1,23 @@
+// The control word: what one rank requests, and, combined, what all ranks do after the same step. Each rank
+// learns of orders at a different moment. The reduction of the gradients reduces these bits, too, by bitwise
+// or:
+//
+//   session.agree(or_over_all_ranks(session.requests()));
+#pragma once
+
+#include <cstdint>
+
+namespace ratoon::session::control {
+
+inline constexpr std::uint32_t kSave = 1U << 0;   // save together after this step
+inline constexpr std::uint32_t kLeave = 1U << 1;  // save, wait for the commit, leave the attempt, join again
+inline constexpr std::uint32_t kEnd = 1U << 2;    // the time of the run is over: save, make no further step
+// Save, wait for the commit, and end the process with ExitCode::kPreempted.
+inline constexpr std::uint32_t kStop = 1U << 3;
+inline constexpr std::uint32_t kInterrupt = 1U << 4;  // with kStop: a user's Ctrl-C, and its exit code
+inline constexpr std::uint32_t kFinish = 1U << 5;     // the program ends the run here: as kEnd
+inline constexpr std::uint32_t kGo = 1U << 6;         // as kStop, without a save: none can end in time
+inline constexpr std::uint32_t kKeep = 1U << 7;       // with kSave: the program wants that checkpoint kept
+inline constexpr std::uint32_t kBits = 8;             // how many bits there are
+
+}  // namespace ratoon::session::control

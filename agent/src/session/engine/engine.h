@@ -1,0 +1,293 @@
+// session/engine/: one attempt: the engine behind Session, and the rules that it applies when a step ends.
+//
+// Engine: the implementation of Session for one attempt. It restores, counts and saves, and checks after
+// every step whether the world has changed.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/failure.h>
+#include <ratoon/options.h>
+#include <ratoon/session.h>
+#include <ratoon/stream.h>
+
+#include "agent/src/checkpoint/saver/saver.h"
+#include "agent/src/data/loader/wait_listener.h"
+#include "agent/src/metrics/meters.h"
+#include "agent/src/preemption/save_interval.h"
+#include "agent/src/session/engine/numerics_watch.h"
+#include "agent/src/session/engine/phase_watch.h"
+#include "agent/src/session/engine/program_requests.h"
+#include "agent/src/session/engine/run_schedule.h"
+#include "agent/src/session/link/link.h"
+#include "agent/src/session/locations/checkpoint_locations.h"
+#include "agent/src/session/shutdown/drain.h"
+#include "agent/src/session/state/start_snapshot.h"
+#include "agent/src/session/state/tracked_objects.h"
+#include "agent/src/session/telemetry/rank_means.h"
+#include "agent/src/session/telemetry/reporting.h"
+#include "agent/src/session/telemetry/time_accounts.h"
+#include "base/core/clock.h"
+
+namespace ratoon {
+
+// Thrown when the session itself ends this attempt. A program may throw an Interrupted of its own, or one
+// that it kept from an earlier attempt.
+class AttemptOver : public Interrupted {
+ public:
+  AttemptOver(Attempt which, const std::string& why) : Interrupted(why), attempt(which) {}
+  Attempt attempt;
+};
+
+// The checkpoint that all ranks were to resume from is damaged or missing, as far as this rank sees. To the
+// training function this is a change of the world like any other. The next attempt resumes from an older
+// checkpoint.
+class CheckpointUnreadable : public AttemptOver {
+ public:
+  CheckpointUnreadable(Attempt of_attempt, const checkpoint::CheckpointId& which, ErrorKind of_load,
+                       const std::string& why)
+      : AttemptOver(of_attempt, why), id(which), kind(of_load) {}
+  checkpoint::CheckpointId id;
+  ErrorKind kind;  // kCorrupted: its bytes are there and wrong
+};
+
+class Session::Engine : private data::WaitListener {
+ public:
+  // The objects that outlive the attempts.
+  struct Dependencies {
+    const Options& options;
+    session::CheckpointLocations& places;
+    checkpoint::Saver& saver;
+    session::Link& link;
+    const Clock& clock;
+    metrics::Meters& meters;
+    std::shared_ptr<checkpoint::Disk> history_disk{};   // the run's folder; null: there is no history
+    std::shared_ptr<session::TimeAccounts> accounts{};  // null: they cover this attempt alone
+    std::shared_ptr<session::Drain> drain = std::make_shared<session::Drain>();
+    std::shared_ptr<session::NumericsWatch> numerics{};        // null: numerics are not watched
+    std::shared_ptr<session::StartSnapshot> start_snapshot{};  // null: this process has one attempt
+  };
+  Engine(const Dependencies& dependencies, Assignment assignment);
+  ~Engine() override;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  void track(std::string name, session::TrackedObjects::Save save, session::TrackedObjects::Load load,
+             session::ObjectKind kind = session::ObjectKind::kState);
+  // Notes a tracked stream, to which --skip applies.
+  void note_stream(Stream& stream) { streams_.push_back(&stream); }
+  void follow(std::function<session::DataPosition()> data) { data_ = std::move(data); }
+  void on_epoch_end(std::function<void(std::uint64_t epoch)> act);
+  void begin(Until until);
+  void report(std::string_view name, double value, std::uint64_t samples);
+  [[nodiscard]] session::RankMeans::Numbers numbers() const { return means_.numbers(); }
+  void before_saves(std::function<void()> check) { before_saves_.push_back(std::move(check)); }
+  void before_saves_of_all(std::function<void()> check) { before_saves_of_all_.push_back(std::move(check)); }
+  void take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all);
+  // Called when the attempt is over. The progress bar stays on the screen, and other lines follow it.
+  void end_reporting();
+  // Ends the reporting while an exception is handled, and throws the exception again. An Interrupted that the
+  // program threw by itself becomes a Failure, unless the world has changed.
+  [[noreturn]] void end_with_exception();
+  void end_step();
+  // See program_requests.h for the step in which these two take effect.
+  void finish_early(const std::string& reason);
+  [[nodiscard]] SaveTicket ask_to_save(const std::string& keep);
+  // May be called from any thread.
+  void notify(Duration left, const std::string& why) { drain_->notify(clock_.now(), left, why); }
+  void take_back_notice() { drain_->take_back_notice(); }
+  // Does nothing before the loop: all that time counts as a restart.
+  void enter_within_step(ProcessPhase phase);
+  // In place, the program says that it is done. Saves the steps since the last save while the tracked objects
+  // still exist. Throws if the run has an end that is not reached, and, after that save, if the process was
+  // asked to leave.
+  void end_in_place();
+  void still_alive() { enter_within_step(position_.phase); }
+  // Whether the training function may return, because the run is at its end.
+  [[nodiscard]] bool is_done() const { return schedule_ && schedule_->is_over(); }
+  // Called if it may not return. Throws the loss or the notice that explains the return, or else an error of
+  // the program.
+  [[noreturn]] void refuse_early_return();
+  // Why a process may not end with 0 here: the loss or the notice that explains its end, or else an error of
+  // the program. `waits`: whether to wait for such an explanation.
+  [[nodiscard]] std::exception_ptr why_not_complete(const std::string& ended_by,
+                                                    const std::string& how_to_end, bool waits);
+  // Called if it may return: the checkpoint of the last step is committed when this returns.
+  void finish();
+  // Throws if the process was asked to leave before all that follows finish() is done. A later start does the
+  // rest.
+  void leave_if_told();
+
+  [[nodiscard]] Rendezvous rendezvous() const;
+  void check() const;  // from any thread
+  [[nodiscard]] std::uint32_t requests() const;
+  void agree(std::uint32_t requests_of_all) {
+    agreed_ |= requests_of_all;
+    has_agreed_ = ever_agreed_ = true;
+  }
+
+  [[nodiscard]] const Assignment& assignment() const { return assignment_; }
+  [[nodiscard]] Step step() const { return position_.step; }
+  [[nodiscard]] std::uint32_t local_rank() const {
+    return options_.group.size > 1 ? options_.group.local_rank : options_.member.local_rank;
+  }
+  [[nodiscard]] std::uint32_t local_size() const {
+    return options_.group.size > 1 ? options_.group.local_size : options_.member.processes_per_node;
+  }
+  [[nodiscard]] std::uint64_t first_seed_of(std::string_view name) const;
+  [[nodiscard]] std::uint64_t seed() const { return options_.seed.value_or(0); }
+  [[nodiscard]] StreamOptions stream_options(StreamOptions of_program) const;
+  [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
+  [[nodiscard]] bool is_at_end() const { return !schedule_ || schedule_->is_over(); }
+  [[nodiscard]] const session::Position& position() const { return position_; }
+
+ private:
+  // Called by a loader that waits on the training thread.
+  void begin_wait() override;
+  void end_wait() override { enter_within_step(waited_from_); }
+  void note_failure(std::exception_ptr failure) override { failed_wait_ = std::move(failure); }
+  void restore();
+  // Called after restore(). Samples that rollbacks skip are never taken. A new rollback is recorded before
+  // anything else is.
+  void pass_over_skipped();
+  void keep_rollbacks();
+  [[nodiscard]] Stream& stream_to_skip_in() const;
+  // Called if there is no checkpoint to resume from.
+  void begin_new_run();
+  void check_nothing_is_left() const;
+  // Reports why bits may differ from those of the restored run.
+  void note_numerics();
+  // Prepares memory for the first save.
+  void prepare_saves();
+  void count_replay();
+  // Called at the end, by rank 0. The training is done even if this fails: the checkpoint contains the
+  // weights.
+  void leave_weights();
+  void show_progress();
+  void show(const std::vector<session::RankMeans::Mean>& means);
+  void check_followed_stream() const;
+  void begin_schedule(Until until);
+  // Ends the epochs that ended with the last step. That step began at `samples_before`.
+  void end_epochs(std::uint64_t samples_before);
+  // Keeps the early end of the run, unless the run has another end by now: that is the request to continue.
+  void keep_early_end();
+  // Prints a sentence without breaking the line of the bar.
+  void say(const std::string& sentence) const;
+  void begin_reporting();
+  void carry_ledger_over();
+  [[nodiscard]] bool is_first() const { return assignment_.rank.value() == 0; }
+  [[nodiscard]] session::DataPosition data() const { return data_ ? data_() : session::DataPosition(); }
+  void save(std::uint32_t agreed = 0);
+  // The record for the receipt. Rank 0's record goes into the manifest.
+  [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
+  [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
+  [[noreturn]] void refuse_early_end(const std::string& ended_by, const std::string& how_to_end);
+  // The program ended the attempt, and the reason may arrive a little later: waits for it, and throws it. If
+  // there is none, returns the time until which a save in progress is waited for.
+  Timestamp wait_for_news(const std::string& ended_by);
+  [[nodiscard]] std::exception_ptr classify_interruption(const Interrupted& thrown);
+  [[nodiscard]] bool has_end() const;
+  // Called if the program makes a step after the run's end, in place.
+  [[noreturn]] void refuse_step_after_end();
+  // "at step 149 of 1000". describe_saved() says which part of that is saved.
+  [[nodiscard]] std::string describe_position() const;
+  [[nodiscard]] std::string describe_saved() const;
+  // Waits until the save in progress is committed, but not beyond `give_up`.
+  [[nodiscard]] std::string describe_saved_by(Timestamp give_up);
+  void note_commit(Step step, Duration ago);
+  // A save in progress ends before another one is begun on request: it may be the save of a hand-over, too.
+  [[nodiscard]] bool is_save_under_way() const;
+  void note_saves_under_way();
+  // A checkpoint that does not read back is called durable only until that is known.
+  void take_durable(const checkpoint::SaveProgress& progress);
+  void show_durable();
+  // Reads the state of the saves. Throws once too many were missed.
+  checkpoint::SaveProgress look_at_saves();
+  // Waits until every save is committed. Returns false after `at_most`, and if the newest save was missed.
+  [[nodiscard]] bool wait_for_commits_in_any_world(Duration at_most);
+  // Called at the end of the run. Throws as check() does, if the process was asked to leave, and if nothing
+  // of the checkpoint has changed for longer than patience_at_end().
+  [[nodiscard]] bool wait_for_last_commit();
+  using LookAtWait = std::function<void(const checkpoint::SaveProgress&)>;
+  [[nodiscard]] bool wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look);
+  [[nodiscard]] Duration patience_at_end() const;
+  // `leaves`: the time by which to leave, kept from the first call on.
+  void leave_in_time(std::optional<Timestamp>& leaves, Timestamp now);
+  void fail_if_stuck(const checkpoint::SaveProgress& progress) const;
+  // Waits for the checkpoint that was just saved, and throws Interrupted.
+  [[noreturn]] void hand_over();
+  // Waits for the checkpoint that was just saved, and throws Failure: the process ends.
+  [[noreturn]] void stop(std::uint32_t agreed);
+  void leave_if_drained();
+  void say_that_it_is_finished();
+  // The control word that applies to the step that ends.
+  [[nodiscard]] std::uint32_t take_agreed();
+  void enter(ProcessPhase phase);
+
+  std::vector<std::function<void()>> before_saves_;
+  std::vector<std::function<void()>> before_saves_of_all_;
+  const Options& options_;
+  session::CheckpointLocations& places_;
+  checkpoint::Saver& saver_;
+  session::Link& link_;
+  const Clock& clock_;
+  metrics::Meters& meters_;
+  const std::shared_ptr<session::TimeAccounts> accounts_;
+  const Assignment assignment_;
+  session::TrackedObjects tracked_;
+  session::Position position_;
+  const std::shared_ptr<checkpoint::Disk> history_disk_;
+  const std::shared_ptr<session::Drain> drain_;
+  const std::shared_ptr<session::NumericsWatch> numerics_;
+  const std::shared_ptr<session::StartSnapshot> start_snapshot_;
+  std::function<session::DataPosition()> data_;
+  std::function<void(std::uint64_t epoch)> on_epoch_end_;
+  std::optional<checkpoint::RunRecord> resumed_;  // as in the manifest
+  std::vector<Stream*> streams_;
+  std::vector<checkpoint::Rollback> rollbacks_;           // in force, including one that this attempt makes
+  std::optional<session::RollbackStart> rollback_start_;  // where this attempt begins after a rollback
+  std::optional<session::RunSchedule> schedule_;          // from begin() on
+  std::unique_ptr<session::Reporting> reporting_;         // of rank 0, from begin() on
+  // The history that is synced before a commit: null before begin(), and so before any commit.
+  std::shared_ptr<std::shared_ptr<session::HistoryWriter>> history_ =
+      std::make_shared<std::shared_ptr<session::HistoryWriter>>();
+  struct Saved {
+    RunPosition position;
+    Timestamp began;
+  };
+  std::vector<Saved> saved_;       // neither known to be committed nor missed
+  bool says_uncommitted_ = false;  // whether to report that many are uncommitted, once the reason is known
+  // The position that is called durable, and since when. The one before it is kept in case this one turns out
+  // bad.
+  struct Durable {
+    RunPosition position{};
+    Timestamp since{};
+  };
+  Durable durable_;
+  Durable durable_before_;
+  preemption::SaveCosts save_costs_;
+  session::RankMeans means_;
+  session::PhaseWatch phases_;
+  const Timestamp joined_;
+  Timestamp step_began_;
+  std::uint64_t served_save_request_ = 0;
+  std::optional<Step> saved_step_;  // the last one that was saved or resumed from
+  std::uint32_t agreed_ = 0;        // control word of the current step
+  bool has_agreed_ = false;         // in the current step
+  bool ever_agreed_ = false;
+  session::ProgramRequests requests_;  // of the program
+  bool is_finished_ = false;           // all agreed that the step that ended was the last one
+  bool has_begun_ = false;
+  bool has_said_that_it_waits_ = false;
+  ProcessPhase waited_from_ = ProcessPhase::kCompute;  // the phase that the wait for data interrupts
+  std::exception_ptr failed_wait_;                     // of the current step
+};
+
+}  // namespace ratoon

@@ -1,0 +1,213 @@
+// How an attempt begins: what it resumes from, and what is reported and counted from there on.
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
+#include "agent/src/checkpoint/saver/pack_writer.h"
+#include "agent/src/history/last_row.h"
+#include "agent/src/session/engine/engine.h"
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/state/pretrained_state.h"
+#include "agent/src/session/telemetry/say.h"
+
+namespace ratoon {
+
+using session::fail;
+
+namespace {
+
+// A run that was finished early has answered the request to finish. If it continues to another end, that
+// request was for the old end.
+checkpoint::PendingRequests wishes_left(const checkpoint::RunRecord& resumed) {
+  checkpoint::PendingRequests left = resumed.requests;
+  if (resumed.early_end) left.finish.clear();
+  return left;
+}
+
+}  // namespace
+
+void Session::Engine::begin(Until until) {
+  if (has_begun_) fail(ExitCode::kConfiguration, "steps() was called twice in one attempt");
+  has_begun_ = true;
+  data::wait_listener() = this;
+  restore();
+  pass_over_skipped();
+  if (!options_.max_duration && until == Until::steps(std::numeric_limits<std::uint64_t>::max()))
+    phases_.note_open_end();
+  begin_schedule(options_.max_duration.value_or(until));
+  if (position_.committed) durable_ = {schedule_->position(), meters_.durable_since.at()};
+  if (assignment_.resume && resumed_) requests_.resume(wishes_left(*resumed_));
+  keep_rollbacks();
+  count_replay();
+  prepare_saves();
+  begin_reporting();
+  // The run is over before its first step, and nothing of it is saved. No run is complete without its last
+  // checkpoint.
+  if (is_done() && !position_.committed) save();
+  position_.milestone = session::Milestone::kLoaded;
+  enter(ProcessPhase::kCompute);
+  drain_->keep_hearing();
+  step_began_ = clock_.now();
+  meters_.last_recovery.load = (step_began_ - joined_).count();
+}
+
+// A stream that is followed but not tracked begins anew when the run resumes: samples would be taken twice.
+void Session::Engine::check_followed_stream() const {
+  const bool is_anew = data_ && data().samples == 0;
+  if (!assignment_.resume || !resumed_ || resumed_->samples == 0 || !is_anew) return;
+  fail(ExitCode::kConfiguration,
+       "the stream of session.follow() stands at its first sample, and the checkpoint of step " +
+           std::to_string(position_.step.value()) + " was saved after " + std::to_string(resumed_->samples) +
+           " samples: the stream is not in it, because it was not tracked; call session.track(\"stream\", "
+           "stream) before steps() and begin a run of another name (--load-from takes these weights over)");
+}
+
+void Session::Engine::begin_schedule(Until until) {
+  check_followed_stream();
+  schedule_.emplace(session::RunSchedule::Rules{.until = until, .save_every = options_.save_every},
+                    is_first() ? session::DueBy::kTime : session::DueBy::kCounts);
+  try {
+    schedule_->begin_at(session::position_of(position_.step.value(), resumed_, data()), clock_.now());
+  } catch (const std::invalid_argument& why) {
+    fail(ExitCode::kConfiguration, why.what());
+  }
+  if (on_epoch_end_ && schedule_->position().epoch_samples == 0) {
+    fail(ExitCode::kConfiguration,
+         "on_epoch_end() counts the epochs of a stream: call session.follow(stream) before steps()");
+  }
+  if (resumed_ && resumed_->early_end && !schedule_->is_over()) keep_early_end();
+}
+
+void Session::Engine::keep_early_end() {
+  const checkpoint::EarlyEnd& end = *resumed_->early_end;
+  const std::string until = schedule_->until().text();
+  const std::string what = "finished at step " + std::to_string(position_.step.value()) + ": " + end.reason;
+  if (until != end.until) {
+    if (is_first()) say("goes on to " + until + "; it was to go to " + end.until + " and " + what);
+    return;
+  }
+  schedule_->end_before_time();
+  if (is_first()) say(what + "; another end (--max-duration) goes on, --overwrite true begins anew");
+}
+
+// Carries nothing over from an older run of the same name. A ledger that cannot be read begins anew.
+void Session::Engine::carry_ledger_over() {
+  std::optional<session::LastRecord> last;
+  if (history_disk_ && (assignment_.resume || !options_.overwrite)) {
+    const auto found = history::find_last_row(*history_disk_, session::kLedgerKind);
+    if (found && *found) {
+      if (const auto ledger = session::ledger_of((*found)->row))
+        last = session::LastRecord{.attempt = (*found)->attempt, .ledger = *ledger};
+    }
+  }
+  accounts_->carry_over(last, assignment_.attempt);
+}
+
+void Session::Engine::begin_reporting() {
+  if (!is_first()) return;
+  carry_ledger_over();
+  session::Reporting::Begin begin{.title = options_.run_name,
+                                  .attempt = assignment_.attempt,
+                                  .until = schedule_->until(),
+                                  .position = schedule_->position()};
+  // A run that is over writes no ledger when it is started again.
+  if (!is_at_end()) begin.ledger = [accounts = accounts_] { return accounts->of_run(); };
+  if (resumed_ && resumed_->history_attempt != 0) {
+    begin.history_after = history::HistoryPosition{.attempt = Attempt(resumed_->history_attempt),
+                                                   .bytes = resumed_->history_bytes};
+  }
+  reporting_ = std::make_unique<session::Reporting>(begin, history_disk_, clock_);
+  *history_ = reporting_->history();
+  if (rollback_start_ && !is_at_end()) reporting_->note(session::row_of(*rollback_start_, clock_.wall_now()));
+  reporting_->show_durable(durable_.position);
+}
+
+// Counts within this process. The operator counts what an earlier start had done.
+void Session::Engine::count_replay() {
+  const std::uint64_t left = meters_.step.exchange(position_.step.value());
+  if (left > position_.step.value()) meters_.replayed_steps += left - position_.step.value();
+  const std::uint64_t samples = schedule_->position().samples;
+  if (meters_.samples > samples) meters_.replayed_samples += meters_.samples - samples;
+  show_progress();
+}
+
+void Session::Engine::restore() {
+  if (!assignment_.resume) {
+    begin_new_run();
+    if (start_snapshot_) start_snapshot_->begin(tracked_, assignment_);
+    return;
+  }
+  if (start_snapshot_) start_snapshot_->forget();
+  const std::string name = "the checkpoint of step " + std::to_string(assignment_.resume->step.value());
+  const auto restored = places_.restore(assignment_, [&](checkpoint::CheckpointReader& reader) {
+    resumed_ = reader.run();
+    const auto seed = [this](std::string_view generator) { return seed_of(generator); };
+    return tracked_.restore(reader, name, seed, session::LoadParts::kAll, assignment_.world_size);
+  });
+  if (!restored) {
+    const std::string sentence =
+        "the checkpoint to resume from cannot be loaded: " + restored.error().message();
+    // A read error of the disk counts, too: a bad sector costs a fallback, not the run.
+    const ErrorKind kind = restored.error().kind();
+    const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
+                        kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
+    if (!is_bad) fail(ExitCode::kStorage, sentence);
+    throw CheckpointUnreadable(assignment_.attempt,
+                               {.attempt = assignment_.resume->attempt, .step = assignment_.resume->step},
+                               kind, sentence);
+  }
+  position_.step = assignment_.resume->step;
+  saved_step_ = position_.step;
+  position_.committed = InventoryEntry{.tier = *restored,
+                                       .attempt = assignment_.resume->attempt,
+                                       .step = assignment_.resume->step,
+                                       .digest = assignment_.resume->digest,
+                                       .is_complete = true};
+  note_numerics();
+}
+
+void Session::Engine::begin_new_run() {
+  // A job begins anew once. Its coordinator decides when, by an assignment without a checkpoint to resume.
+  const bool is_requested = options_.overwrite && !options_.member.coordinator_url.empty();
+  if (is_requested && is_first()) places_.begin_anew(assignment_.attempt);
+  if (options_.load_from.empty()) return;
+  if (!is_requested) check_nothing_is_left();
+  auto begun = session::load_initial_state(options_, assignment_, tracked_, places_.calls());
+  const char* const parts = begun.parts == session::LoadParts::kWeights ? "the weights of "
+                            : begun.parts == session::LoadParts::kState ? "all but the position of "
+                                                                        : "all of ";
+  session::say(std::string("the run begins with ") + parts + begun.from);
+  if (begun.parts != session::LoadParts::kAll) return;
+  position_.step = begun.step;
+  resumed_ = std::move(begun.run);
+  note_numerics();
+}
+
+void Session::Engine::note_numerics() {
+  if (!numerics_) return;
+  if (const std::string why = numerics_->resume(resumed_); !why.empty()) say(why);
+}
+
+void Session::Engine::check_nothing_is_left() const {
+  const auto found = places_.inventory();
+  if (!found) fail(session::exit_code_of(found.error()), found.error().message());
+  if (!found->complete.empty() || !found->damaged.empty() || !found->given_up.empty()) {
+    fail(ExitCode::kCheckpointsBad,
+         "the run has checkpoints and resumes none of them; it does not begin anew with --load-from by "
+         "itself");
+  }
+}
+
+void Session::Engine::prepare_saves() {
+  if (is_at_end()) return;
+  const session::CollectedState state = tracked_.collect();
+  session::TrackedObjects::check_all_tracked(state);
+  for (const std::string& name : state.without_tensors)
+    if (is_first()) say("'" + name + "' is tracked and has no tensors: are its submodules registered?");
+  if (const auto image = checkpoint::lay_out_image(state.tensors)) {
+    saver_.prepare(image->layout.file_bytes());
+    drain_->begin_attempt(image->layout.file_bytes());
+  }
+}
+
+}  // namespace ratoon

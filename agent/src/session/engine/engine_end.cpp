@@ -1,0 +1,235 @@
+// How an attempt ends: with the run, whose last step is then saved, or because the function returned early.
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "agent/src/checkpoint/disk/replacing_file.h"
+#include "agent/src/session/engine/engine.h"
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/state/final_weights.h"
+#include "agent/src/session/telemetry/say.h"
+#include "base/core/pause.h"
+
+namespace ratoon {
+
+using session::fail;
+
+namespace {
+
+// If a loss made the function return, this process learns of it within this time. A save in progress is
+// waited for as long.
+constexpr auto kLeavingPatience = std::chrono::seconds(10);
+constexpr auto kNewsPause = std::chrono::milliseconds(10);
+constexpr auto kLastCommitPatience = std::chrono::seconds(60);
+constexpr auto kCommitUnderWay = std::chrono::seconds(1);  // after the process was asked to leave
+
+// The exit code with which train() ends for any exception of the program.
+constexpr int kErrorOfProgram = 1;
+
+// The number of steps of a run without an end.
+constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
+
+constexpr const char* kLeftSince = ", and this process left because it was told to; ";
+constexpr const char* kToldToLeave = " because it was told to leave; ";
+
+}  // namespace
+
+std::string Session::Engine::describe_position() const {
+  if (!schedule_) return "before its first step";
+  const std::string step = "at step " + std::to_string(position_.step.value());
+  const Until& until = schedule_->until();
+  if (until.unit() != CountedIn::kSteps) return step + ", before " + until.text();
+  const std::uint64_t total = until.total(schedule_->position());
+  return total == kNoEnd ? step : step + " of " + std::to_string(total);
+}
+
+std::string Session::Engine::describe_saved() const {
+  if (!saved_step_) return "nothing is saved yet";
+  const auto name_of = [this](Step step) {
+    return step == position_.step ? std::string("that step") : "step " + std::to_string(step.value());
+  };
+  if (!position_.committed)
+    return "the save of " + name_of(*saved_step_) + " is not committed, and there is none before it";
+  const Step committed = position_.committed->step;
+  if (committed != *saved_step_)
+    return "the save of " + name_of(*saved_step_) + " is not committed, and the last one that is, is of " +
+           name_of(committed);
+  return committed == position_.step ? "that step is saved"
+                                     : "the last save is that of " + name_of(committed);
+}
+
+std::string Session::Engine::describe_saved_by(Timestamp give_up) {
+  static_cast<void>(wait_for_commits_in_any_world(std::max(Duration(0), give_up - clock_.now())));
+  return describe_saved();
+}
+
+void Session::Engine::refuse_early_return() {
+  refuse_early_end("the training function returned " + describe_position(),
+                   "let the loop over steps() end by itself; ");
+}
+
+Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
+  const Timestamp give_up = clock_.now() + kLeavingPatience;
+  do {
+    check();
+    drain_->hear(link_.wanted(), clock_.now());
+    if (const auto code = drain_->explains_return(clock_.now())) {
+      const Timestamp leaves = clock_.now() + drain_->time_to_commit(clock_.now());
+      fail(*code, ended_by + kToldToLeave + describe_saved_by(std::min(give_up, leaves)));
+    }
+    // A rank that returned because a collective failed is a little faster than the report of the loss.
+    if (assignment_.world_size == 1) break;
+    enter(ProcessPhase::kCollective);
+    static_cast<void>(pause_for(kNewsPause, {}));
+  } while (clock_.now() < give_up);
+  // The program caught this exception and did not throw it again.
+  if (failed_wait_) std::rethrow_exception(failed_wait_);
+  return give_up;
+}
+
+// Ranks may throw an Interrupted because a collective of their own failed. They know of the loss before the
+// session does.
+std::exception_ptr Session::Engine::classify_interruption(const Interrupted& thrown) {
+  const auto* of_session = dynamic_cast<const AttemptOver*>(&thrown);
+  if (of_session != nullptr && of_session->attempt == assignment_.attempt) return std::current_exception();
+  const std::string threw = std::string("the program threw ratoon::Interrupted: ") + thrown.what();
+  try {
+    const Timestamp give_up = wait_for_news(threw);
+    throw Failure(kErrorOfProgram, threw + "; the world had not changed " + describe_position() +
+                                       ", so the training function is not called again: throw another type "
+                                       "where the program fails; " +
+                                       describe_saved_by(give_up));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void Session::Engine::end_with_exception() {
+  std::exception_ptr ends = std::current_exception();
+  try {
+    throw;
+  } catch (const Interrupted& thrown) {
+    ends = classify_interruption(thrown);
+  } catch (...) {
+    // The exception itself says why the attempt ends.
+  }
+  end_reporting();
+  std::rethrow_exception(ends);
+}
+
+std::exception_ptr Session::Engine::why_not_complete(const std::string& ended_by,
+                                                     const std::string& how_to_end, bool waits) {
+  const std::string sentence = ended_by + " " + describe_position();
+  try {
+    const Timestamp give_up = waits ? wait_for_news(sentence) : clock_.now();
+    fail(ExitCode::kConfiguration, sentence + how_to_end + "; " + describe_saved_by(give_up));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void Session::Engine::refuse_early_end(const std::string& ended_by, const std::string& how_to_end) {
+  const Timestamp give_up = wait_for_news(ended_by);
+  if (!schedule_) {
+    fail(ExitCode::kConfiguration,
+         ended_by + ": call steps(); a run is complete at its end, or where finish() ended it");
+  }
+  const char* const advice = requests_.needs_agreement()
+                                 ? ": finish() and save() take effect when a step ends, so "
+                                 : ": call finish() where the run is to end there, and ";
+  fail(ExitCode::kConfiguration, ended_by + advice + how_to_end + describe_saved_by(give_up));
+}
+
+bool Session::Engine::has_end() const {
+  const Until& until = schedule_->until();
+  return until.unit() != CountedIn::kSteps || until.total(schedule_->position()) != kNoEnd;
+}
+
+void Session::Engine::end_in_place() {
+  if (!schedule_)
+    fail(ExitCode::kConfiguration, "complete() was called before resume(): call resume() first");
+  if (is_done()) return;
+  const std::string called = "complete() was called " + describe_position();
+  drain_->hear(link_.wanted(), clock_.now());
+  const auto told = drain_->explains_return(clock_.now());
+  if (!told && has_end()) {
+    // The state of such a program is unknown, so it is not saved.
+    refuse_early_end(called, "let the loop end where step_done() is false or is_over() is true; ");
+  }
+  if (!told) schedule_->end_before_time();
+  const std::uint32_t asked = told ? 0 : requests_.end_run();
+  if (saved_step_ != position_.step) save(asked);
+  if (!told) return;
+  // Ranks that left in another step have changed the world. That does not matter here.
+  static_cast<void>(wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now())));
+  fail(*told, called + kToldToLeave + describe_saved());
+}
+
+void Session::Engine::refuse_step_after_end() {
+  const std::string made = "a step was made after the run's end, step " +
+                           std::to_string(position_.step.value()) + " (" + schedule_->until().text() + ")";
+  std::optional<Timestamp> told;
+  static_cast<void>(wait_until_committed(kLastCommitPatience, [&](const checkpoint::SaveProgress&) {
+    const Timestamp now = clock_.now();
+    drain_->hear(link_.wanted(), now);
+    const auto code = drain_->explains_return(now);
+    if (!code) return told.reset();
+    if (!told) told = now;
+    if (now - *told >= kCommitUnderWay) fail(*code, made + kLeftSince + describe_saved());
+  }));
+  fail(ExitCode::kConfiguration,
+       made + ": let the loop end where step_done() is false or is_over() is true; " + describe_saved());
+}
+
+void Session::Engine::say_that_it_is_finished() {
+  const std::string& reason = requests_.due().finish;
+  say("finished at step " + std::to_string(position_.step.value()) + ": " +
+      (reason.empty() ? std::string(checkpoint::kAnotherRank) : reason));
+}
+
+void Session::Engine::finish() {
+  // The tracked objects lived in the function and may be gone: steps after the last save cannot be saved
+  // here.
+  const bool is_committed = wait_for_last_commit();
+  if (is_committed && position_.committed && position_.committed->step == position_.step)
+    return leave_weights();
+  fail(ExitCode::kStorage,
+       "the last checkpoint of the training could not be saved, so that it is not done: " +
+           look_at_saves().last_error);
+}
+
+void Session::Engine::leave_weights() {
+  const auto file = session::final_weights_file(options_);
+  if (!is_first() || file.empty() || !position_.committed || !tracked_.has_weights()) return;
+  Assignment alone = assignment_;
+  alone.world_size = 1;
+  alone.resume = ResumePoint{.attempt = position_.committed->attempt,
+                             .step = position_.committed->step,
+                             .digest = position_.committed->digest};
+  const auto is_weight = [this](std::string_view name) { return tracked_.is_weight(name); };
+  const auto create = [&] { return checkpoint::replace_with_timeout(file, places_.calls()); };
+  // Another copy of the checkpoint would not mend an error of the weights file.
+  Result<std::size_t> written = Error(ErrorKind::kIo, "nothing was read");
+  try {
+    const auto read = places_.restore(alone, [&](checkpoint::CheckpointReader& reader) -> Result<void> {
+      written = session::write_final_weights(reader, is_weight, options_.run_name, *alone.resume, create);
+      const bool is_of_checkpoint = !written && written.error().kind() == ErrorKind::kCorrupted;
+      return is_of_checkpoint ? Result<void>(written.error()) : Result<void>();
+    });
+    if (!read) written = read.error();
+  } catch (const std::exception& why) {
+    written = Error(ErrorKind::kIo, why.what());
+  }
+  if (!written) {
+    say("the weights are not left in " + file.string() + ": " + written.error().message() +
+        "; `ratoon checkpoint export` does it");
+  } else if (*written != 0) {
+    if (file.native().size() <= kWeightsBytesMax) position_.weights = file.string();
+    say("the weights of step " + std::to_string(alone.resume->step.value()) + " are in " + file.string());
+  }
+}
+
+}  // namespace ratoon

@@ -1,0 +1,77 @@
+// How an attempt goes back on request. For what is decided before it joins, see rollback_plan.h.
+#include <stdexcept>
+
+#include "agent/src/session/engine/engine.h"
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/telemetry/say.h"
+
+namespace ratoon {
+
+using session::fail;
+
+Stream& Session::Engine::stream_to_skip_in() const {
+  if (streams_.size() == 1) return *streams_.front();
+  fail(ExitCode::kConfiguration,
+       "--skip passes over samples of the one ratoon::Stream that is tracked, and this program tracks " +
+           std::to_string(streams_.size()) +
+           ": leave --skip out, and pass over them with Stream::skip_to() in the program");
+}
+
+void Session::Engine::pass_over_skipped() {
+  const session::RollbackPlan& plan = places_.rollback();
+  const std::optional<checkpoint::CheckpointId> resumed =
+      assignment_.resume ? std::optional(checkpoint::CheckpointId{.attempt = assignment_.resume->attempt,
+                                                                  .step = assignment_.resume->step})
+                         : std::nullopt;
+  if (plan.to && resumed != plan.to) {
+    fail(ExitCode::kCheckpointsBad,
+         "the world does not go back to step " + std::to_string(plan.to->step.value()) +
+             " as --resume-from says: not all ranks can read its checkpoint; nothing was given up");
+  }
+  if (!resumed) return;
+  rollbacks_ = plan.in_force;
+  if (plan.to) {
+    const std::uint64_t skip_to = options_.skip == 0 ? 0 : stream_to_skip_in().cursor() + options_.skip;
+    rollbacks_ = with_new(
+        plan, {.attempt = assignment_.attempt, .to = *plan.to, .skip = options_.skip, .skip_to = skip_to});
+  }
+  if (rollbacks_.empty() || resumed->attempt >= rollbacks_.back().attempt) return;
+  rollback_start_ = session::RollbackStart{.rollback = rollbacks_.back()};
+  if (checkpoint::slot_after(*resumed, 0, rollbacks_) == 0) return;
+  Stream& stream = stream_to_skip_in();
+  rollback_start_->from = stream.cursor();
+  try {
+    stream.skip_to(checkpoint::slot_after(*resumed, stream.cursor(), rollbacks_));
+  } catch (const std::invalid_argument& why) {
+    fail(ExitCode::kConfiguration, "--skip " + std::to_string(options_.skip) + ": " + why.what());
+  }
+  rollback_start_->to = stream.cursor();
+}
+
+void Session::Engine::keep_rollbacks() {
+  const session::RollbackPlan& plan = places_.rollback();
+  if (plan.to && options_.skip != 0 && is_at_end()) {
+    fail(ExitCode::kConfiguration, "--skip " + std::to_string(options_.skip) +
+                                       " passes the end of the run (" + schedule_->until().text() +
+                                       ") from sample " + std::to_string(rollback_start_->from) +
+                                       " on, and nothing is left to train: skip less; nothing was given up");
+  }
+  if (!is_first() || rollbacks_.empty()) return;
+  check();  // a rank whose attempt is over must not record a rollback
+  if (auto kept = places_.keep_rollbacks(rollbacks_); !kept)
+    fail(ExitCode::kStorage, "the rollback cannot be recorded: " + kept.error().message());
+  if (plan.to) {
+    std::string sentence =
+        "the run goes back to step " + std::to_string(plan.to->step.value()) + " (--resume-from)";
+    if (rollback_start_->to > rollback_start_->from) {
+      sentence += ", never takes samples " + std::to_string(rollback_start_->from) + " to " +
+                  std::to_string(rollback_start_->to - 1) + " of its stream (--skip)";
+    }
+    session::say(sentence + "; what was saved later is in aside/");
+  } else if (plan.made) {
+    session::say("the run went back to step " + std::to_string(plan.made->to.step.value()) + " in attempt " +
+                 std::to_string(plan.made->attempt.value()) + ", as --resume-from says");
+  }
+}
+
+}  // namespace ratoon

@@ -1,0 +1,283 @@
+// How an attempt saves, follows its saves, and ends with all of them committed.
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "agent/src/checkpoint/commit/inventory.h"
+#include "agent/src/session/engine/control_word.h"
+#include "agent/src/session/engine/engine.h"
+#include "agent/src/session/engine/final_commit_wait.h"
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/telemetry/say.h"
+
+namespace ratoon {
+
+using session::fail;
+
+namespace {
+
+constexpr std::size_t kUncommittedSaid = 8;  // more than slots, and ranks that are out of step, can explain
+constexpr int kTimesUsual = 10;
+constexpr int kTimesOwn = 2;  // a rank waits for others this many times as long as its own work takes
+constexpr auto kWorkOfOthers = std::chrono::hours(1);
+constexpr auto kCommitPause = std::chrono::milliseconds(10);
+
+// The reasons of other ranks are in their own receipts.
+std::string reason_of(const std::string& own) {
+  return own.empty() ? std::string(checkpoint::kAnotherRank) : own;
+}
+
+}  // namespace
+
+void Session::Engine::save(std::uint32_t agreed) {
+  for (const auto& check : before_saves_) check();
+  const Timestamp began = clock_.now();
+  saved_.push_back({.position = schedule_->position(), .began = began});
+  enter(ProcessPhase::kSave);
+  // This save serves every request that was made until now, from any source.
+  served_save_request_ = link_.wanted().save_request;
+  const session::CollectedState state = tracked_.collect();
+  // An optimizer may have received more parameters since the last save. State that is in no checkpoint cannot
+  // be resumed.
+  session::TrackedObjects::check_all_tracked(state);
+  // The saver records a save that fails: see look_at_saves().
+  static_cast<void>(saver_.save(position_.step, state.tensors, run_record(agreed),
+                                requests_.take_ticket().value_or(checkpoint::SavePromise())));
+  saved_step_ = position_.step;
+  says_uncommitted_ = saved_.size() >= kUncommittedSaid && std::has_single_bit(saved_.size());
+  if (says_uncommitted_) saver_.ask_for_votes();
+  schedule_->note_save(began);
+  save_costs_.stall = clock_.now() - began;
+  meters_.save_stall.add(save_costs_.stall);
+  drain_->note_save(began, save_costs_.stall);
+}
+
+std::optional<checkpoint::RunRecord> Session::Engine::run_record(std::uint32_t agreed) {
+  const checkpoint::PendingRequests& due = requests_.due();
+  if (!is_first() && requests_.pending().is_empty() && due.keep.empty() && due.finish.empty())
+    return std::nullopt;
+  auto record = session::record_of(schedule_->position());
+  record.requests = requests_.pending();
+  if (!is_first()) {
+    record.keep = due.keep;
+    if (!due.finish.empty()) record.early_end = early_end(due.finish);
+    return record;
+  }
+  if (const auto place = reporting_ ? reporting_->history_place() : std::nullopt) {
+    record.history_attempt = place->attempt.value();
+    record.history_bytes = place->bytes;
+  }
+  if (is_finished_) record.early_end = early_end(reason_of(due.finish));
+  if ((agreed & session::control::kKeep) != 0) record.keep = reason_of(due.keep);
+  if (numerics_) record.numerics = numerics_->now();
+  record.seed = seed();
+  return record;
+}
+
+checkpoint::EarlyEnd Session::Engine::early_end(const std::string& reason) const {
+  return {.reason = reason, .until = schedule_->until().text()};
+}
+
+bool Session::Engine::is_save_under_way() const {
+  return !saved_.empty() && clock_.now() - saved_.back().began < drain_->patience_with_commit();
+}
+
+void Session::Engine::note_saves_under_way() {
+  const Duration longest = drain_->longest_commit();
+  position_.save_seconds = longest > Duration(0) ? std::optional(seconds(longest)) : std::nullopt;
+  position_.saving_since = saved_.empty() ? std::nullopt : std::optional(saved_.front().began);
+}
+
+// A commit is noticed at the end of a step, which may be much later. That delay is not the disk's, so `ago`
+// is subtracted.
+void Session::Engine::note_commit(Step step, Duration ago) {
+  const auto is_it = [step](const Saved& one) { return one.position.steps == step.value(); };
+  const auto found = std::find_if(saved_.begin(), saved_.end(), is_it);
+  if (found == saved_.end()) return;
+  durable_before_ = std::exchange(durable_, {found->position, clock_.now()});
+  show_durable();
+  save_costs_.write = std::max(Duration(0), clock_.now() - found->began - ago);
+  drain_->note_commit(save_costs_.write);
+  // Attempts that ended with a hand-over count as losses, too, since they are not told apart: saves are
+  // rather too frequent.
+  save_costs_.losses = assignment_.attempt.value() - 1;
+  save_costs_.observed = schedule_->position().trained;
+  schedule_->set_save_interval(preemption::save_interval(save_costs_));
+  saved_.erase(saved_.begin(), found + 1);
+}
+
+void Session::Engine::take_durable(const checkpoint::SaveProgress& progress) {
+  const auto id_of = [](const auto& entry) {
+    return entry ? std::optional(checkpoint::id_of(*entry)) : std::nullopt;
+  };
+  position_.damaged = progress.damaged;
+  if (start_snapshot_ && progress.committed) start_snapshot_->forget();
+  const auto before = id_of(std::exchange(position_.committed, progress.committed));
+  const auto now = id_of(progress.committed);
+  if (now > before) note_commit(now->step, progress.since_commit);
+  if (now >= before) return;
+  durable_ = durable_before_;
+  meters_.durable_step = now ? now->step.value() : 0;
+  show_durable();
+}
+
+void Session::Engine::show_durable() {
+  meters_.durable_since.set(durable_.since);
+  if (reporting_) reporting_->show_durable(durable_.position);
+}
+
+checkpoint::SaveProgress Session::Engine::look_at_saves() {
+  auto progress = saver_.poll();
+  places_.move_events_to(progress.events);
+  if (reporting_ && reporting_->history()) {
+    if (auto event = reporting_->history()->take_event(); !event.empty()) progress.events.push_back(event);
+  }
+  if (reporting_ && !progress.events.empty()) reporting_->make_room();
+  for (const std::string& event : progress.events) session::say(event);
+  meters_.missed_saves = progress.missed;
+  meters_.stale_saves = progress.stale;
+  drain_->note_staged(!progress.is_written);
+  if (progress.committed || !progress.damaged.empty()) take_durable(progress);
+  if (progress.is_committed) saved_.clear();  // the remaining ones were missed
+  if (says_uncommitted_ && progress.votes && progress.votes->id.step == saved_step_) {
+    says_uncommitted_ = false;
+    say(std::to_string(saved_.size()) + " saves are not committed, and a start would not find them: " +
+        session::describe_final_wait(progress.votes, places_.home()->shown("")));
+  }
+  if (progress.must_end) fail(ExitCode::kStorage, "nothing can be saved any longer: " + progress.last_error);
+  if (progress.missed_in_a_row > options_.max_missed_saves) {
+    fail(ExitCode::kStorage, "nothing can be saved: " + std::to_string(progress.missed_in_a_row) +
+                                 " saves in a row were missed, and " +
+                                 std::to_string(options_.max_missed_saves) +
+                                 " may be (--max-missed-saves): " + progress.last_error);
+  }
+  return progress;
+}
+
+void Session::Engine::fail_if_stuck(const checkpoint::SaveProgress& progress) const {
+  if (!progress.is_stuck) return;
+  fail(ExitCode::kStorage, "the disk has not answered for " + std::to_string(options_.disk_timeout_seconds) +
+                               " s (--disk-timeout), and what was saved is not on it: see " +
+                               options_.save_folder);
+}
+
+bool Session::Engine::wait_for_commits_in_any_world(Duration at_most) {
+  session::FinalCommitWait wait(clock_.now(), at_most);
+  return wait_until_committed(at_most, [&](const checkpoint::SaveProgress& progress) {
+    const Timestamp now = clock_.now();
+    if (wait.is_look_due(now)) saver_.ask_for_votes();
+    wait.note(now, progress.votes);
+    if (wait.is_report_due(now))
+      say("this process leaves, and waits for the last checkpoint: " +
+          session::describe_final_wait(wait.votes(), places_.home()->shown("")));
+  });
+}
+
+bool Session::Engine::wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look) {
+  const Timestamp began = clock_.now();
+  auto progress = look_at_saves();
+  while (!progress.is_committed) {
+    enter(ProcessPhase::kSave);  // reports a commit at once
+    look(progress);
+    fail_if_stuck(progress);
+    if (at_most && clock_.now() - began > *at_most) break;
+    std::this_thread::sleep_for(kCommitPause);
+    progress = look_at_saves();
+  }
+  enter(ProcessPhase::kSave);
+  meters_.save_stall.add(clock_.now() - began);
+  return progress.is_committed && !progress.is_newest_lost;
+}
+
+// A rank that validates alone, or sends a large pack to a store, looks the same as a rank that will never
+// save. It is given as long as such work takes.
+Duration Session::Engine::patience_at_end() const {
+  const Duration of_work = std::max<Duration>(kWorkOfOthers, kTimesUsual * save_costs_.write);
+  return std::chrono::seconds(options_.disk_timeout_seconds) + of_work;
+}
+
+bool Session::Engine::wait_for_last_commit() {
+  session::FinalCommitWait wait(clock_.now(), patience_at_end());
+  std::optional<Timestamp> leaves;
+  const auto look = [&](const checkpoint::SaveProgress& progress) {
+    check();
+    const Timestamp now = clock_.now();
+    if (wait.is_look_due(now)) saver_.ask_for_votes();
+    if (!progress.waits_for_ranks) wait.note_own_work(now);
+    wait.note(now, progress.votes);
+    leave_in_time(leaves, now);
+    if (wait.is_report_due(now))
+      say("the end waits for the last checkpoint: " +
+          session::describe_final_wait(wait.votes(), places_.home()->shown("")));
+    if (!wait.is_over(now)) return;
+    fail(ExitCode::kStorage,
+         "the last checkpoint is not committed, and nothing of it has changed for " +
+             std::to_string(wait.patience() / std::chrono::seconds(1)) +
+             " s (--disk-timeout, and an hour or ten times as long as the last commit took): " +
+             session::describe_final_wait(wait.votes(), places_.home()->shown("")));
+  };
+  return wait_until_committed(std::nullopt, look);
+}
+
+void Session::Engine::leave_in_time(std::optional<Timestamp>& leaves, Timestamp now) {
+  drain_->hear(link_.wanted(), now);
+  if (!drain_->explains_return(now)) return leaves.reset();
+  const Timestamp by = now + drain_->time_to_commit(now);
+  leaves = std::min(leaves.value_or(by), by);
+  if (now >= *leaves) leave_if_told();
+}
+
+void Session::Engine::leave_if_told() {
+  const Timestamp now = clock_.now();
+  drain_->hear(link_.wanted(), now);
+  if (const auto code = drain_->explains_return(now))
+    fail(*code, "left at step " + std::to_string(position_.step.value()) + " because it was told to; " +
+                    describe_saved());
+}
+
+void Session::Engine::stop(std::uint32_t agreed) {
+  // Ranks that finish first have left. That changes the world, and does not matter here.
+  const bool is_committed = wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now()));
+  throw drain_->exit_for_drain(agreed, position_.step, is_committed);
+}
+
+// The writes of other ranks may take long: the wait lasts while anything of the checkpoint changes.
+void Session::Engine::hand_over() {
+  ++meters_.rejoins.handed_over;
+  std::optional<Timestamp> leaves;
+  const Timestamp began = clock_.now();
+  session::FinalCommitWait wait(began, drain_->patience_with_commit());
+  const bool is_committed = wait_until_committed(std::nullopt, [&](const checkpoint::SaveProgress& progress) {
+    check();
+    const Timestamp now = clock_.now();
+    if (wait.is_look_due(now)) saver_.ask_for_votes();
+    if (!progress.waits_for_ranks) {
+      wait.note_own_work(now);
+      wait.grow_patience(kTimesOwn * (now - began));
+    }
+    wait.note(now, progress.votes);
+    if (wait.is_report_due(now))
+      say("the hand-over waits for its checkpoint: " +
+          session::describe_final_wait(wait.votes(), places_.home()->shown("")));
+    leave_in_time(leaves, now);
+    if (!wait.is_over(now)) return;
+    throw AttemptOver(assignment_.attempt,
+                      "handed over at step " + std::to_string(position_.step.value()) +
+                          ", but its checkpoint was not committed, and nothing of it changed for " +
+                          std::to_string(wait.patience() / std::chrono::seconds(1)) +
+                          " s: an older one is resumed from; see why not all ranks could save");
+  });
+  const std::string step = std::to_string(position_.step.value());
+  if (is_committed)
+    throw AttemptOver(assignment_.attempt, "handed over at step " + step + ": a replacement is ready");
+  throw AttemptOver(
+      assignment_.attempt,
+      "handed over at step " + step +
+          ", but its checkpoint is missed, and an older one is resumed from: " + look_at_saves().last_error);
+}
+
+}  // namespace ratoon

@@ -1,0 +1,58 @@
+// FinalCommitWait: how long the end of a run waits for the other ranks' parts of the last checkpoint, and
+// when to report the wait. Ranks that write are waited for as long as they write. If nothing of the
+// checkpoint changes for the whole patience, the wait is over. Pure: the time and what was seen are passed
+// in.
+//
+//   FinalCommitWait wait(now, 5min);
+//   if (wait.is_look_due(now)) saver.ask_for_votes();
+//   wait.note(now, progress.votes);
+//   if (wait.is_report_due(now)) say(...);
+//   if (wait.is_over(now)) fail(...);
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "agent/src/checkpoint/commit/votes.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+class FinalCommitWait {
+ public:
+  FinalCommitWait(Timestamp now, Duration patience)
+      : patience_(patience), changed_(now), next_look_(now), next_word_(now + kFirstWord) {}
+
+  // Due at once, and then every five seconds.
+  [[nodiscard]] bool is_look_due(Timestamp now);
+  // This process still has work of its own, and does not wait for others yet.
+  void note_own_work(Timestamp now) { changed_ = now; }
+  void note(Timestamp now, const std::optional<checkpoint::Votes>& votes);
+  // Due after ten seconds, and every minute from then on.
+  [[nodiscard]] bool is_report_due(Timestamp now);
+  // Called when the awaited work takes longer than was known before.
+  void grow_patience(Duration patience) { patience_ = std::max(patience_, patience); }
+  [[nodiscard]] bool is_over(Timestamp now) const { return now - changed_ > patience_; }
+  [[nodiscard]] Duration patience() const { return patience_; }
+  // The votes that were noted last.
+  [[nodiscard]] const std::optional<checkpoint::Votes>& votes() const { return seen_; }
+
+ private:
+  static constexpr Duration kFirstWord = std::chrono::seconds(10);
+  static constexpr Duration kNextWord = std::chrono::minutes(1);
+  static constexpr Duration kLook = std::chrono::seconds(5);
+
+  Duration patience_;
+  Timestamp changed_;
+  Timestamp next_look_;
+  Timestamp next_word_;
+  std::optional<checkpoint::Votes> seen_;
+};
+
+// "there is nothing of rank 1 for the checkpoint of step 30 in /runs/a", and what to look at.
+[[nodiscard]] std::string describe_final_wait(const std::optional<checkpoint::Votes>& votes,
+                                              const std::string& place);
+
+}  // namespace ratoon::session

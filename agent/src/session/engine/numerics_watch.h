@@ -1,0 +1,48 @@
+// NumericsWatch: the numerics of this process over all attempts. They are pinned on request, noted in each
+// checkpoint, and compared with those of the checkpoint that is resumed from.
+//
+//   NumericsWatch watch(options.deterministic, options.seed, attached_numerics());  // throws where nothing
+//                                                                                   // can be pinned
+//   link.pin_threads(watch.pinned_threads());            // before a world is joined
+//   watch.begin_attempt(assignment.threads);             // before the training function is called
+//   say(watch.resume(record_of_the_checkpoint));         // at most one sentence in all
+//   record.numerics = watch.now();
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <ratoon/numerics.h>
+
+#include "agent/src/checkpoint/format/run_record.h"
+
+namespace ratoon::session {
+
+// The numerics of the library that computes in this process; nullopt if there is none.
+[[nodiscard]] std::optional<NumericsHook> attached_numerics();
+
+class NumericsWatch {
+ public:
+  NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<NumericsHook> hook);
+
+  // The number of threads to which this process would pin all ranks. 0: nothing is pinned, or the number is
+  // not known.
+  [[nodiscard]] std::uint32_t pinned_threads() const;
+  // Makes all ranks begin each attempt alike: with the same weights, if they make any, and, if pinned, with
+  // as many threads as rank 0 has (0: not known).
+  void begin_attempt(std::uint32_t threads_of_first) const;
+  // If pinned, continues with as many threads as the run began with. Says once that bits may differ, and why:
+  // "threads 2, now 4; seed 7, now 0". Otherwise returns an empty text. Called when all tracked objects are
+  // restored.
+  [[nodiscard]] std::string resume(const std::optional<checkpoint::RunRecord>& before);
+  [[nodiscard]] std::optional<Numerics> now() const;
+
+ private:
+  const bool is_pinned_;
+  const std::uint64_t seed_;
+  const std::optional<NumericsHook> hook_;
+  bool has_said_ = false;
+};
+
+}  // namespace ratoon::session

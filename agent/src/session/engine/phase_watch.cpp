@@ -1,0 +1,84 @@
+#include "agent/src/session/engine/phase_watch.h"
+
+#include <algorithm>
+#include <string>
+
+#include <ratoon/amount.h>
+
+namespace ratoon::session {
+namespace {
+
+constexpr Duration kFixedMin = std::chrono::seconds(1);
+constexpr Duration kFixedMax = std::chrono::hours(24 * 365);
+
+bool is_before_the_loop(ProcessPhase phase) {
+  return phase == ProcessPhase::kJoining || phase == ProcessPhase::kLoad;
+}
+
+}  // namespace
+
+Result<HangLimits> read_hang_limits(const Options& options) {
+  const std::string& after = options.hang.after;
+  HangLimits limits;
+  limits.save_at_least = limits.at_least + std::chrono::seconds(options.disk_timeout_seconds);
+  limits.is_off = after == "off";
+  if (limits.is_off || after == "auto") return limits;
+  const auto amount = parse_amount(after);
+  if (amount && amount->unit == CountedIn::kTime) {
+    // parse_amount() refuses times that a Duration cannot hold.
+    const Duration fixed(static_cast<Duration::rep>(amount->period.count));
+    if (fixed >= kFixedMin && fixed <= kFixedMax) {
+      limits.fixed = fixed;
+      return limits;
+    }
+  }
+  return Error(ErrorKind::kInvalid,
+               "--hang-after must be auto, off, or a time from 1s to a year, such as 90s or 5m; found '" +
+                   after.substr(0, 60) + "'");
+}
+
+void PhaseWatch::learn() {
+  for (std::size_t phase = 0; phase < kPhases; ++phase) {
+    if (!longest_[phase]) continue;
+    Lasted& lasted = lasted_[phase];
+    lasted.durations[lasted.count % kLearned] = *longest_[phase];
+    ++lasted.count;
+  }
+  has_stepped_ = true;
+}
+
+void PhaseWatch::enter(ProcessPhase phase, Step step, Timestamp at) {
+  if (is_before_the_loop(phase_)) {
+    step_ = step;  // the step to resume from was not made by this attempt
+  } else {
+    auto& longest = longest_[static_cast<std::size_t>(phase_)];
+    longest = std::max(longest.value_or(Duration(0)), at - since_);
+  }
+  if (step != step_) {
+    learn();
+    longest_ = {};
+  }
+  phase_ = phase;
+  step_ = step;
+  since_ = at;
+}
+
+Duration PhaseWatch::learned() const {
+  const Lasted& lasted = lasted_[static_cast<std::size_t>(phase_)];
+  const std::size_t known = std::min(lasted.count, kLearned);
+  if (known < kEnough) return std::max(limits_.unlearned, limits_.at_least);
+  std::array<Duration, kLearned> sorted = lasted.durations;
+  const auto median = sorted.begin() + static_cast<std::ptrdiff_t>(known / 2);
+  std::nth_element(sorted.begin(), median, sorted.begin() + static_cast<std::ptrdiff_t>(known));
+  return std::max(limits_.at_least, from_seconds(limits_.times_median * seconds(*median)));
+}
+
+std::optional<Duration> PhaseWatch::allowed() const {
+  if (limits_.is_off || !has_stepped_ || phase_ == ProcessPhase::kValidate) return std::nullopt;
+  const Duration in_step = limits_.fixed ? *limits_.fixed : learned();
+  if (has_open_end_ && !limits_.fixed && phase_ == ProcessPhase::kCompute)
+    return std::max(in_step, limits_.unlearned);
+  return phase_ == ProcessPhase::kSave ? std::max(in_step, limits_.save_at_least) : in_step;
+}
+
+}  // namespace ratoon::session

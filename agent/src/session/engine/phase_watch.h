@@ -1,0 +1,79 @@
+// PhaseWatch: how long a process may stay in a phase of its steps before it counts as hung, learned from how
+// long the phase usually lasts. operator/core/loss/hang.h compares the phases of all ranks and decides which
+// rank hangs.
+//
+//   PhaseWatch watch({});                             // of one attempt
+//   watch.enter(ProcessPhase::kCompute, Step(7), now);
+//   beat.allowed_seconds = watch.allowed();           // from here on
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "base/contract/messages.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+struct HangLimits {
+  Duration at_least = std::chrono::seconds(30);
+  double times_median = 10;
+  // Applies until enough was seen of a phase: a rare phase may take long.
+  Duration unlearned = std::chrono::minutes(10);
+  // Calls to the disk have a timeout of their own: a store that is away for a while is no hang.
+  Duration save_at_least{0};
+  // The limit that the user set. It outweighs what is learned.
+  std::optional<Duration> fixed{};
+  bool is_off = false;
+};
+
+// Reads --hang-after and --disk-timeout. kInvalid names the option.
+[[nodiscard]] Result<HangLimits> read_hang_limits(const Options& options);
+
+// The training thread reports each change of phase.
+class PhaseWatch {
+ public:
+  static constexpr std::size_t kLearned = 31;  // the latest steps with the phase that are kept
+  static constexpr std::size_t kEnough = 5;
+
+  explicit PhaseWatch(const HangLimits& limits) : limits_(limits) {}
+
+  // The process is in `phase` from `at` on, with `step` steps in the weights. Entering the current phase once
+  // more is a sign of life.
+  void enter(ProcessPhase phase, Step step, Timestamp at);
+
+  // Only the program knows where its loop ends, and its work after the loop looks like a step that takes
+  // long. So a stay in kCompute gets at least the limit that applies while nothing is learned.
+  void note_open_end() { has_open_end_ = true; }
+
+  // The limit of the current phase, counted from the last enter(); nullopt: there is none. There is none
+  // before the first step of the attempt is made, which compiles, connects and reads cold disks; while a
+  // checkpoint is loaded; and in a validation, which the program announced.
+  [[nodiscard]] std::optional<Duration> allowed() const;
+
+ private:
+  // The longest stay in a phase in each of the last steps.
+  struct Lasted {
+    std::array<Duration, kLearned> durations{};
+    std::size_t count = 0;  // of all recorded steps; the newest overwrites the oldest
+  };
+  static constexpr std::size_t kPhases = static_cast<std::size_t>(ProcessPhase::kUser) + 1;
+
+  void learn();
+  [[nodiscard]] Duration learned() const;
+
+  HangLimits limits_;
+  std::array<Lasted, kPhases> lasted_{};
+  std::array<std::optional<Duration>, kPhases> longest_{};  // of the current step
+  bool has_stepped_ = false;
+  bool has_open_end_ = false;
+  ProcessPhase phase_ = ProcessPhase::kJoining;
+  Step step_{0};
+  Timestamp since_;
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,82 @@
+// RunSchedule: how far a run is, when it is over, and when a save is due. Positions and times are passed in.
+// Events that are due by counts are due in the same step on every rank. Events that are due by time would be
+// due in a different step on each rank. So rank 0 alone decides those, and requests them with a bit of the
+// control word.
+//
+//   RunSchedule schedule({.until = Until::epochs(90), .save_every = Every::steps(100)}, DueBy::kTime);
+//   schedule.begin_at(position_in_the_manifest, clock.now());
+//   schedule.end_step(data_after_it, clock.now());
+//   schedule.take(or_over_all_ranks(schedule.requests()));
+//   if (schedule.is_save_due()) save();
+//   if (schedule.is_over()) leave();
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <ratoon/every.h>
+#include <ratoon/until.h>
+
+#include "agent/src/checkpoint/format/run_record.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+// The position in the data: the cursor and the epoch of a stream.
+struct DataPosition {
+  std::uint64_t samples = 0;
+  std::uint64_t epoch_samples = 0;
+  std::optional<std::uint64_t> batches{};  // not known: one per step
+};
+
+enum class DueBy { kCounts, kTime };  // kTime: of rank 0, which also decides what is due by time
+
+class RunSchedule {
+ public:
+  struct Rules {
+    Until until = Until::steps(0);
+    Every save_every = Every::steps(100);
+  };
+  RunSchedule(const Rules& rules, DueBy decides);
+
+  // Throws std::invalid_argument if samples or epochs are counted and there are none to count.
+  void begin_at(const RunPosition& position, Timestamp now);
+  // Ends the run here: an earlier start had ended it, or the program decides the end in its own loop.
+  void end_before_time() { is_over_ = true; }
+  void end_step(const DataPosition& data, Timestamp now);
+  // Bits that rank 0 requests: what has become due by time since the last agreement.
+  [[nodiscard]] std::uint32_t requests() const { return requests_; }
+  // Takes the requests that all ranks agreed on for the step that ended. Call it before is_over() and
+  // is_save_due().
+  void take(std::uint32_t agreed);
+  // For automatic saves: when the last one began, and the time from it to the next.
+  void note_save(Timestamp began) { saved_ = began; }
+  void set_save_interval(Duration interval) { interval_ = interval; }
+
+  [[nodiscard]] bool is_over() const { return is_over_; }
+  [[nodiscard]] bool is_save_due() const { return is_save_due_; }
+  // Whether a step must end with an agreement if there are several ranks.
+  [[nodiscard]] bool needs_agreement() const;
+
+  [[nodiscard]] const RunPosition& position() const { return position_; }
+  [[nodiscard]] const Until& until() const { return rules_.until; }
+
+ private:
+  Rules rules_;
+  DueBy due_by_;
+  RunPosition position_;
+  Timestamp looked_;
+  Timestamp saved_;
+  Duration interval_;
+  std::uint32_t requests_ = 0;
+  bool is_over_ = false;
+  bool is_save_due_ = false;
+};
+
+// Converts a position to the record of a manifest, and back. A manifest without a record has only the steps:
+// the samples are then those of the restored stream.
+[[nodiscard]] checkpoint::RunRecord record_of(const RunPosition& position);
+[[nodiscard]] RunPosition position_of(std::uint64_t steps, const std::optional<checkpoint::RunRecord>& record,
+                                      const DataPosition& data);
+
+}  // namespace ratoon::session

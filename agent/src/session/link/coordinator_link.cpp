@@ -1,0 +1,399 @@
+#include "agent/src/session/link/coordinator_link.h"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+#include "agent/src/session/link/lifeline.h"
+#include "agent/src/session/link/member_token.h"
+#include "agent/src/session/locations/rollback_plan.h"
+#include "agent/src/session/shutdown/process_exit.h"
+#include "agent/src/session/telemetry/say.h"
+#include "base/contract/codec.h"
+#include "base/contract/exit_code.h"
+#include "base/contract/names.h"
+#include "base/core/log.h"
+#include "base/core/pause.h"
+#include "base/core/random_name.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr Duration kRetryPause = std::chrono::milliseconds(200);
+// Each try may cost the API server a review of the token, or both sides a handshake.
+constexpr Duration kDoubtPause = std::chrono::seconds(1);
+constexpr Duration kOrphanGrace = std::chrono::seconds(10);
+constexpr Duration kBeatPatienceMin = std::chrono::seconds(1);  // and of the last one, which delays the end
+// A learned limit is ten times the usual duration. A step is late after twice that duration.
+constexpr int kAllowedOfUsual = 5;
+constexpr Duration kCompletePatience = std::chrono::seconds(60);
+
+const Clock& system_clock() {
+  static const SystemClock clock;
+  return clock;
+}
+
+std::optional<Refusal> find_refusal(const Result<http::Response>& response) {
+  if (!response || response->status == 200) return std::nullopt;
+  auto refusal = decode<Refusal>(response->body);
+  return refusal ? std::optional(std::move(*refusal)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoint::CallsWithTimeout& calls,
+                                                    const LinkTimeouts& patience,
+                                                    const std::function<bool()>& goes_on) {
+  const MemberOptions& options = all.member;
+  if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
+  auto locks = lock_folders(all, FolderUse::kTogether, calls, {.goes_on = goes_on});
+  if (!locks) return locks.error();
+  auto token = open_token(options, system_clock());
+  if (!token) return token.error();
+  auto meeting = open_meeting_socket(options.pod_ip);
+  if (!meeting) return meeting.error();
+  auto start = draw_secret(16);
+  if (!start) return start.error();
+  ProcessIdentity process{.job = {.name_space = options.job_namespace, .name = options.job_name},
+                          .role = options.role,
+                          .index = options.index,
+                          .incarnation = options.incarnation,
+                          .member_uid = options.member_uid,
+                          .local_rank = options.local_rank,
+                          .start = *std::move(start)};
+  return std::unique_ptr<Link>(new CoordinatorLink(all, *std::move(locks), std::move(process),
+                                                   *std::move(token), std::move(*meeting), patience));
+}
+
+CoordinatorLink::CoordinatorLink(const Options& options, FolderLocks folder_locks, ProcessIdentity process,
+                                 std::unique_ptr<TokenFile> token, RendezvousSocket meeting,
+                                 const LinkTimeouts& patience)
+    : options_(options.member),
+      rollback_(rollback_wish(options)),
+      leave_within_(std::chrono::seconds(options.hang.leave_seconds)),
+      folder_locks_(std::move(folder_locks)),
+      process_(std::move(process)),
+      token_(std::move(token)),
+      meeting_(std::move(meeting)),
+      timeouts_(patience),
+      transport_(http::make_transport(
+          {.tls = {.ca_pem = options_.coordinator_ca, .server_name = options_.coordinator_name}})),
+      unread_(system_clock()),
+      lifeline_fd_(options_.lifeline_fd),
+      phase_since_(system_clock().now()),
+      beaten_(phase_since_),
+      world_wait_(patience.word),
+      beating_([this](const std::stop_token& stop) { beat_until_stopped(stop); }),
+      listening_([this](const std::stop_token& stop) { listen_until_stopped(stop); }) {}
+
+CoordinatorLink::~CoordinatorLink() = default;
+
+template <class Reply, class Message>
+Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& message, Duration patience,
+                                        const std::stop_token& stop) {
+  http::Request request{.method = "POST",
+                        .url = options_.coordinator_url + std::string(route),
+                        .headers = {{"Content-Type", "application/json"}},
+                        .body = encode(message)};
+  if (const std::string token = token_->token(); !token.empty())
+    request.headers.set("Authorization", "Bearer " + token);
+  const auto response = transport_->call(request, {.total = patience, .silence = patience}, stop);
+  if (const auto why = why_not_coordinator(response))
+    return doubt(
+        "the server that answers is not accepted as the coordinator, and nothing is sent to it; it is called "
+        "again",
+        *why);
+  const auto refusal = find_refusal(response);
+  if (refusal && refusal->kind == names::refusal::kUnauthorized) {
+    token_->doubt();
+    return doubt("the coordinator does not accept this process's token; the token is read and sent again",
+                 refusal->message);
+  }
+  trust();
+  if (!response) return response.error();
+  if (response->status == 200) {
+    auto answer = unread_.read<Reply>(route, response->body);
+    if (answer) note_answer();
+    return answer;
+  }
+  if (!refusal) {
+    return Error(ErrorKind::kUnavailable,
+                 "the coordinator answers with status " + std::to_string(response->status));
+  }
+  if (refusal->kind == names::refusal::kBadMessage) return unread_.refused(route, refusal->message);
+  hear(*refusal);
+  // A new leader, or a job that is not known yet, may answer otherwise in a moment.
+  const bool may_change =
+      refusal->kind == names::refusal::kNotLeader || refusal->kind == names::refusal::kUnknownJob;
+  return Error(may_change ? ErrorKind::kUnavailable : ErrorKind::kInvalid, refusal->message);
+}
+
+void CoordinatorLink::hear(const Refusal& refusal) {
+  if (refusal.kind == names::refusal::kSuperseded) set_world_status(WorldStatus::kFenced, refusal.message);
+  if (refusal.kind == names::refusal::kFinished) set_world_status(WorldStatus::kStop, refusal.message);
+}
+
+void CoordinatorLink::hear(const Orders& orders) {
+  if (orders.stop) return set_world_status(WorldStatus::kStop, orders.reason);
+  const std::lock_guard lock(mutex_);
+  if (orders.attempt >= told_attempt_) {  // two threads receive orders: older ones may arrive later
+    save_request_.store(orders.save_request);
+    hand_over_.store(orders.hand_over ? orders.attempt.value() : 0);
+    const auto& drain = orders.drain_deadline_seconds;
+    drain_deadline_.store(drain ? system_clock().now() + from_seconds(*drain) : kNever);
+  }
+  told_attempt_ = std::max(told_attempt_, orders.attempt);
+  if (position_.attempt.value() == 0 || told_attempt_ <= position_.attempt) return;
+  WorldStatus expected = WorldStatus::kGoOn;
+  if (!world_status_.compare_exchange_strong(expected, WorldStatus::kWorldChanged)) return;
+  reason_ = orders.reason;
+  is_hung_.store(orders.hung);
+  told_to_leave_ = system_clock().now();
+}
+
+OutsideRequests CoordinatorLink::wanted() const {
+  OutsideRequests wanted{.save_request = save_request_.load(), .hand_over = Attempt(hand_over_.load())};
+  if (const Timestamp deadline = drain_deadline_.load(); deadline != kNever) wanted.drain_deadline = deadline;
+  return wanted;
+}
+
+std::optional<std::string> CoordinatorLink::why_not_coordinator(
+    const Result<http::Response>& response) const {
+  const bool is_tls = options_.coordinator_url.starts_with("https://");
+  if (!is_tls || response || response.error().is_retryable()) return std::nullopt;
+  if (response.error().kind() == ErrorKind::kCancelled) return std::nullopt;
+  const std::string trusted =
+      options_.coordinator_ca.empty()
+          ? std::string("the authorities of this image, since ") + names::env::kCoordinatorCa + " is not set"
+          : std::string("the authorities in ") + names::env::kCoordinatorCa + " alone";
+  return response.error().message() + "; this process trusts " + trusted +
+         ", and the operator's certificate is tls.crt of its --tls-folder";
+}
+
+Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
+  const Timestamp now = system_clock().now();
+  const std::lock_guard lock(mutex_);
+  if (!doubted_since_) {
+    doubted_since_ = now;
+    const Logger logger(system_clock(), {.format = LogFormat::kText});
+    logger.warning(what, {{"why", why}, {"patience_seconds", seconds(timeouts_.doubt)}});
+  }
+  const bool counts = now - *doubted_since_ >= timeouts_.doubt;
+  return {counts ? ErrorKind::kPermissionDenied : ErrorKind::kUnavailable, why};
+}
+
+// Any other answer shows that this process is known. A call without an answer ends the doubt, too: a
+// coordinator that was away may have been corrected meanwhile.
+void CoordinatorLink::trust() {
+  const std::lock_guard lock(mutex_);
+  doubted_since_.reset();
+}
+
+void CoordinatorLink::note_answer() {
+  const std::lock_guard lock(mutex_);
+  ++answers_;
+  answered_.notify_all();
+}
+
+void CoordinatorLink::tell_of_wait(const std::string& what) {
+  const Timestamp now = system_clock().now();
+  if (!world_wait_.is_report_due(now)) return;
+  const Logger logger(system_clock(), {.format = LogFormat::kText});
+  logger.info("waiting for a place in a world",
+              {{"for", what}, {"waited_seconds", seconds(world_wait_.waited(now))}});
+}
+
+void CoordinatorLink::pause_joining() {
+  const Duration pause = std::max(retry_pause(), world_wait_.pause_after_failure());
+  std::unique_lock lock(mutex_);
+  const std::uint64_t before = answers_;
+  const bool was_away = std::exchange(answers_at_failure_, before) == before;
+  answered_.wait_for(lock, leaving_.get_token(), pause, [&] { return was_away && answers_ != before; });
+}
+
+Duration CoordinatorLink::retry_pause() const {
+  const std::lock_guard lock(mutex_);
+  return doubted_since_ ? kDoubtPause : kRetryPause;
+}
+
+void CoordinatorLink::set_world_status(WorldStatus world_status, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (world_status_.load() == WorldStatus::kFenced) return;
+  if (world_status_.exchange(world_status) != world_status) told_to_leave_ = system_clock().now();
+  leaving_.request_stop();
+  reason_ = reason;
+}
+
+std::string CoordinatorLink::reason() const {
+  const std::lock_guard lock(mutex_);
+  return reason_;
+}
+
+void CoordinatorLink::note(const Position& position) {
+  const std::lock_guard lock(mutex_);
+  phase_since_ = system_clock().now();
+  const bool is_news = position.committed != position_.committed || position.milestone != position_.milestone;
+  position_ = position;
+  if (is_news) news_.notify();
+}
+
+Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inventory,
+                                         Attempt newest_attempt) {
+  JoinRequest request{.process = process_,
+                      .processes_per_node = options_.processes_per_node,
+                      .address = join_address(meeting_.at),
+                      .inventory = inventory,
+                      .rollback = rollback_,
+                      .threads = threads()};
+  {
+    const std::lock_guard lock(mutex_);
+    left_attempt_ = std::max({left_attempt_, position_.attempt, newest_attempt});
+    request.left_attempt = left_attempt_;
+    request.left_step = position_.step;
+    request.has_met = has_met_;
+    position_.attempt = Attempt(0);  // in no world while joining
+    position_.phase = ProcessPhase::kJoining;
+    position_.allowed.reset();
+    position_.is_winding_up = true;
+    position_.milestone = Milestone::kNone;
+    phase_since_ = system_clock().now();
+    WorldStatus expected = WorldStatus::kWorldChanged;
+    world_status_.compare_exchange_strong(expected, WorldStatus::kGoOn);
+    is_hung_.store(false);
+  }
+  world_wait_.begin(system_clock().now());
+  while (world_status() == WorldStatus::kGoOn) {
+    const auto reply =
+        exchange<JoinReply>(names::route::kJoin, request, timeouts_.poll, leaving_.get_token());
+    if (!reply && !reply.error().is_retryable()) return reply.error();
+    if (!reply && world_status() == WorldStatus::kGoOn) {
+      tell_of_wait(reply.error().message());
+      pause_joining();
+      return reply.error();
+    }
+    world_wait_.note_answer();
+    if (reply && !reply->assignment) {
+      note_waiting();
+      tell_of_wait(reply->waiting_for);
+    }
+    if (reply && reply->assignment) {
+      world_wait_.end();
+      const std::lock_guard lock(mutex_);
+      beat_pause_ = from_seconds(reply->assignment->beat_seconds);
+      request.has_met = has_met_ = true;
+      if (told_attempt_ <= reply->assignment->attempt) {
+        position_.attempt = reply->assignment->attempt;
+        return *reply->assignment;
+      }
+      // The assignment was outdated before it arrived. This process stays in no world, or the newer orders
+      // would interrupt it.
+      left_attempt_ = request.left_attempt = reply->assignment->attempt;
+    }
+  }
+  return Error(ErrorKind::kCancelled, reason());
+}
+
+Result<void> CoordinatorLink::complete(const Position& position, const std::stop_token& leaves) {
+  if (!position.committed || position.committed->step != position.step)
+    return Error(ErrorKind::kInvalid, "the last step of the run has no committed checkpoint");
+  const InventoryEntry& last = *position.committed;
+  Completed message{.process = process_,
+                    .attempt = position.attempt,
+                    .step = position.step,
+                    .checkpoint = {.attempt = last.attempt, .step = last.step, .digest = last.digest},
+                    .result = {}};
+  if (!position.weights.empty()) message.result[kWeightsResult] = position.weights;
+  WorldWait wait(timeouts_.word);
+  wait.begin(system_clock().now());
+  const Timestamp give_up = system_clock().now() + kCompletePatience;
+  for (;;) {
+    const auto reply = exchange<Orders>(names::route::kCompleted, message, timeouts_.poll, leaves);
+    // The job may be over because of the first message of this process, whose answer was lost.
+    if (reply || world_status() == WorldStatus::kStop) return {};
+    if (!reply.error().is_retryable() || system_clock().now() > give_up) return reply.error();
+    if (wait.is_report_due(system_clock().now()))
+      say("the run is complete, but this could not be reported to its coordinator yet, and is reported "
+          "again: " +
+          reply.error().message());
+    if (!pause_for(retry_pause(), leaves)) return reply.error();
+  }
+}
+
+Beat CoordinatorLink::next_beat() {
+  const std::lock_guard lock(mutex_);
+  const Timestamp now = system_clock().now();
+  const Duration between_beats = now - std::exchange(beaten_, now);
+  // A process that was stopped, or frozen with its machine, does not hang: its time counts anew.
+  if (between_beats > 2 * (beat_pause_.load() + timeouts_.beat_max)) phase_since_ = told_to_leave_ = now;
+  return {.process = process_,
+          .attempt = position_.attempt,
+          .sequence = ++sequence_,
+          .step = position_.step,
+          .phase = position_.phase,
+          .seconds_in_phase = seconds(now - phase_since_),
+          .allowed_seconds = position_.allowed ? std::optional(seconds(*position_.allowed)) : std::nullopt,
+          .committed = position_.committed,
+          .damaged = position_.damaged,
+          .silent_peers = {},
+          .outlook = position_.outlook,
+          .save_seconds = position_.save_seconds_at(now)};
+}
+
+void CoordinatorLink::beat_until_stopped(const std::stop_token& stop) {
+  const std::stop_callback wake(stop, [this] { news_.notify(); });
+  bool is_last = false;
+  while (!is_last) {
+    is_last = stop.stop_requested();  // one more beat reports what was committed at the very end
+    const Duration pause = beat_pause_.load();
+    const Duration patience =
+        is_last ? kBeatPatienceMin : std::min(std::max(pause, kBeatPatienceMin), timeouts_.beat_max);
+    if (const auto orders = exchange<Orders>(names::route::kBeat, next_beat(), patience, {})) hear(*orders);
+    if (!is_last && !stop.stop_requested()) sleep_until_news(pause);
+  }
+}
+
+void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
+  OrdersRequest request{.process = process_};
+  while (!stop.stop_requested()) {
+    const auto orders = exchange<Orders>(names::route::kOrders, request, timeouts_.poll, stop);
+    if (orders) {
+      request.seen_revision = orders->revision;
+      hear(*orders);
+    } else if (!stop.stop_requested()) {
+      std::this_thread::sleep_for(retry_pause());
+    }
+  }
+}
+
+void CoordinatorLink::end_if_stuck() const {
+  std::unique_lock lock(mutex_);
+  if (world_status_.load() == WorldStatus::kGoOn || position_.is_winding_up) return;
+  // A step that usually takes longer is waited for: to lose the process would cost more than that time.
+  const Duration patience =
+      std::max(leave_within_, position_.allowed.value_or(Duration(0)) / kAllowedOfUsual);
+  if (system_clock().now() - std::max(told_to_leave_, phase_since_) <= patience) return;
+  const auto say = [reason = reason_, phase = position_.phase, step = position_.step.value(), patience] {
+    Logger(system_clock(), {.format = LogFormat::kText})
+        .error(
+            "ordered to leave its world, this process makes no progress: it ends, and asks for a fresh start",
+            {{"reason", reason},
+             {"phase", std::string(name_of(phase))},
+             {"step", step},
+             {"patience_seconds", seconds(patience)}});
+  };
+  lock.unlock();
+  leave_with_last_line(ExitCode::kStartAgain, say);
+}
+
+void CoordinatorLink::sleep_until_news(Duration at_most) {
+  end_if_stuck();
+  // A step that does not end must not outlive the run: the next one may already write to the same folder.
+  if (orphaned_at_ && system_clock().now() - *orphaned_at_ > kOrphanGrace)
+    ::_exit(static_cast<int>(ExitCode::kPreempted));
+  if (news_.sleep(at_most, lifeline_fd_) != InterruptibleSleep::kLifelineEnded) return;
+  lifeline_fd_ = -1;  // it stays ended
+  orphaned_at_ = system_clock().now();
+  set_world_status(WorldStatus::kStop, "the runner that started this process is gone");
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,137 @@
+// The link over HTTP. One thread sends heartbeats, one polls for orders, and join() is called from the
+// training thread. While the coordinator is away, training continues and all three keep trying.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "agent/src/session/link/interruptible_sleep.h"
+#include "agent/src/session/link/link.h"
+#include "agent/src/session/link/unreadable_messages.h"
+#include "agent/src/session/locations/folder_lock.h"
+#include "agent/src/session/rendezvous/rendezvous_socket.h"
+#include "agent/src/session/rendezvous/world_wait.h"
+#include "base/core/clock.h"
+#include "base/core/token_file.h"
+#include "base/http/transport.h"
+
+namespace ratoon::session {
+
+// The timeouts of the link to a coordinator. Tests use shorter ones.
+struct LinkTimeouts {
+  // One beat, however rare beats are. While it hangs, the runner's lifeline is not checked, and new commits
+  // are not reported.
+  Duration beat_max{std::chrono::seconds(5)};
+  // A token that is refused may be about to be replaced, or the operator may lack rights of its own for a
+  // while. The same holds for a certificate that this process refuses.
+  Duration doubt{std::chrono::minutes(1)};
+  // One long poll: longer than the coordinator holds it.
+  Duration poll{std::chrono::seconds(30)};
+  // A wait for a place in a world has no limit. After this time, and every minute from then on, the process
+  // logs what it waits for.
+  Duration word{std::chrono::seconds(10)};
+};
+
+class CoordinatorLink final : public Link {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Link>> open(
+      const Options& options, checkpoint::CallsWithTimeout& calls, const LinkTimeouts& patience = {},
+      const std::function<bool()>& goes_on = [] { return true; });
+  ~CoordinatorLink() override;
+
+  [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
+                                        Attempt newest_attempt) override;
+  [[nodiscard]] int listening_fd() const override { return meeting_.fd.get(); }
+  [[nodiscard]] std::string own_host() const override { return meeting_.at.host; }
+  void note(const Position& position) override;
+  [[nodiscard]] WorldStatus world_status() const override {
+    return world_status_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::string reason() const override;
+  [[nodiscard]] bool is_hung() const override { return is_hung_.load(); }
+  [[nodiscard]] OutsideRequests wanted() const override;
+  [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
+  void give_up(const std::string& reason) override { set_world_status(WorldStatus::kStop, reason); }
+
+ private:
+  CoordinatorLink(const Options& options, FolderLocks folder_locks, ProcessIdentity process,
+                  std::unique_ptr<TokenFile> token, RendezvousSocket meeting, const LinkTimeouts& patience);
+
+  void beat_until_stopped(const std::stop_token& stop);
+  void listen_until_stopped(const std::stop_token& stop);
+  // Sends one message. A refusal becomes an error and, if it is final, the world status.
+  template <class Reply, class Message>
+  Result<Reply> exchange(std::string_view route, const Message& message, Duration patience,
+                         const std::stop_token& stop);
+  void hear(const Refusal& refusal);
+  void hear(const Orders& orders);
+  // The error of a call after which one side does not accept the identity of the other. Once that has lasted
+  // for `timeouts_.doubt`, it is final for this process. An administrator may correct the cause meanwhile,
+  // and the next start may succeed.
+  [[nodiscard]] Error doubt(const std::string& what, const std::string& why);
+  void trust();
+  void note_answer();
+  // Why the answering server is not accepted as the coordinator; nullopt: it is.
+  [[nodiscard]] std::optional<std::string> why_not_coordinator(const Result<http::Response>& response) const;
+  [[nodiscard]] Duration retry_pause() const;
+  // Waits before another try to join, longer each time. A coordinator that was away and answers again is
+  // asked at once.
+  void pause_joining();
+  void tell_of_wait(const std::string& what);
+  void set_world_status(WorldStatus world_status, const std::string& reason);
+  [[nodiscard]] Beat next_beat();
+  void sleep_until_news(Duration at_most);
+  // Ends the process if it was ordered to leave its world and does not.
+  void end_if_stuck() const;
+
+  static constexpr Timestamp kNever{Duration::max()};
+
+  const MemberOptions options_;
+  const std::optional<RollbackRequest> rollback_;
+  const Duration leave_within_;
+  const FolderLocks folder_locks_;
+  const ProcessIdentity process_;
+  std::unique_ptr<TokenFile> token_;
+  const RendezvousSocket meeting_;
+  const LinkTimeouts timeouts_;
+  const std::unique_ptr<http::HttpTransport> transport_;
+  UnreadableMessages unread_;
+
+  InterruptibleSleep news_;               // there is something to report before the next beat
+  int lifeline_fd_;                       // of the beating thread
+  std::optional<Timestamp> orphaned_at_;  // of the beating thread
+
+  mutable std::mutex mutex_;
+  Position position_;                       // guarded by mutex_
+  Timestamp phase_since_;                   // the last sign of life; guarded by mutex_
+  Timestamp beaten_;                        // when the last beat was made; guarded by mutex_
+  Timestamp told_to_leave_;                 // guarded by mutex_
+  std::string reason_;                      // guarded by mutex_
+  Attempt left_attempt_{0};                 // guarded by mutex_
+  bool has_met_ = false;                    // it was assigned to a world; guarded by mutex_
+  Attempt told_attempt_{0};                 // the newest attempt that orders named; guarded by mutex_
+  std::uint64_t sequence_ = 0;              // guarded by mutex_
+  std::optional<Timestamp> doubted_since_;  // all calls since then ended in doubt; guarded by mutex_
+  std::uint64_t answers_ = 0;               // of the coordinator, to all calls; guarded by mutex_
+  std::optional<std::uint64_t> answers_at_failure_;  // at the last failed join; guarded by mutex_
+  std::condition_variable_any answered_;
+  WorldWait world_wait_;  // of the training thread
+  std::atomic<Duration> beat_pause_{std::chrono::seconds(1)};
+  std::stop_source leaving_;  // stopped once this process must leave for good: ends a parked join
+  std::atomic<std::uint64_t> save_request_{0};
+  std::atomic<std::uint64_t> hand_over_{0};  // the attempt to be left for a replacement
+  std::atomic<Timestamp> drain_deadline_{kNever};
+  std::atomic<bool> is_hung_{false};
+  std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
+  std::jthread beating_;  // last: the two threads use everything above
+  std::jthread listening_;
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,107 @@
+// GroupLink: the world of processes that torchrun or srun started. Their number is fixed, and no coordinator
+// manages them. Rank 0 forms the world from calls that the ranks leave in the run's folder. It watches the
+// other ranks, and they watch rank 0. The launcher starts a lost rank again, with the others or alone.
+//
+// If the folder hangs with its disk, the attempt ends with kIo after the timeout of the calls. A look that
+// fails on this machine (no descriptors are left) says nothing about the other ranks: it is repeated for as
+// long as `local_check`.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/src/session/link/link.h"
+#include "agent/src/session/locations/folder_lock.h"
+#include "agent/src/session/locations/held_lock.h"
+#include "agent/src/session/rendezvous/group_rendezvous.h"
+#include "agent/src/session/rendezvous/local_check_failures.h"
+#include "agent/src/session/rendezvous/rendezvous_socket.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+struct GroupTimeouts {
+  Duration look{std::chrono::milliseconds(250)};            // from one look into the folder to the next
+  Duration meeting{std::chrono::minutes(10)};               // for ranks that do not call
+  LockPatience locks{.leaving = std::chrono::seconds(10)};  // of the folder, and of a rank
+  Duration local_check{std::chrono::minutes(1)};            // while this machine cannot check the others
+  Duration telling{std::chrono::seconds(10)};  // until the others have called, who get the reason of the end
+};
+
+class GroupLink final : public Link {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Link>> open(
+      const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+      const GroupTimeouts& patience = {}, const std::function<bool()>& goes_on = [] { return true; });
+  ~GroupLink() override;
+
+  [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
+                                        Attempt newest_attempt) override;
+  [[nodiscard]] int listening_fd() const override { return meeting_.fd.get(); }
+  [[nodiscard]] std::string own_host() const override { return meeting_.at.host; }
+  void note(const Position& position) override { static_cast<void>(position); }
+  [[nodiscard]] WorldStatus world_status() const override {
+    return world_status_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::string reason() const override;
+  [[nodiscard]] OutsideRequests wanted() const override { return {}; }
+  [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
+  void give_up(const std::string& reason) override;
+  void end_for_good(const std::string& why) override;
+  void form_no_new_world(const std::string& why) override { refusal_ = why; }
+
+ private:
+  [[nodiscard]] static Result<std::unique_ptr<Link>> try_open(
+      const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+      const GroupTimeouts& patience, const LockWaiting& waiting);
+  GroupLink(const Options& options, GroupRendezvous folder, FolderLocks folder_locks,
+            RendezvousSocket meeting, const GroupTimeouts& patience);
+
+  void leave_attempt();
+  [[nodiscard]] std::optional<std::string> find_given_up() const;
+  [[nodiscard]] Result<Assignment> form_world(const JoinRequest& own);
+  void publish_refusal(const std::string& why);
+  [[nodiscard]] Result<void> check_none_has_ended(const std::vector<std::uint32_t>& ranks) const;
+  [[nodiscard]] Result<Assignment> wait_for_answer(const std::string& call);
+  [[nodiscard]] Result<Assignment> assign(const std::vector<JoinRequest>& calls);
+  void stand_in(Attempt attempt, std::vector<std::string> calls);
+
+  void watch_until_stopped(const std::stop_token& stop);
+  // Looks once, and returns why the attempt is over. Empty if it is not, or if that is unknown for now.
+  [[nodiscard]] std::string find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls);
+
+  const GroupOptions group_;
+  const std::optional<RollbackRequest> rollback_;
+  const GroupRendezvous folder_;
+  const FolderLocks folder_locks_;  // held by rank 0 alone
+  const RendezvousSocket meeting_;
+  const GroupTimeouts timeouts_;
+  const SystemClock clock_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any is_ending_;
+  Attempt attempt_{0};                     // of this process; 0: none; guarded by mutex_
+  std::vector<std::string> calls_;         // of its ranks; on ranks above 0 rank 0's alone; guarded by mutex_
+  std::string reason_;                     // guarded by mutex_
+  std::optional<std::string> given_up_{};  // why this process stops waiting for a world; guarded by mutex_
+  std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
+  Attempt left_attempt_{0};                          // of the training thread
+  std::string own_call_;                             // of the training thread
+  std::optional<std::string> refusal_{};             // why no new world is formed; of the training thread
+  LocalCheckFailures looks_{timeouts_.local_check};  // of the watching thread
+  std::jthread watching_;
+};
+
+// Called by a rank that ends for good before it has a link: gives the reason to ranks that wait for it, for
+// up to `patience.telling`. Does nothing if the processes of the launch do not meet in a folder.
+void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+                       const std::string& why, const GroupTimeouts& patience = {});
+
+}  // namespace ratoon::session

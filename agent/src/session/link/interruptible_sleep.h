@@ -1,0 +1,25 @@
+// InterruptibleSleep: a sleep that another thread can end. It also ends when the runner that started this
+// process is gone.
+#pragma once
+
+#include "base/core/clock.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::session {
+
+class InterruptibleSleep {
+ public:
+  enum Reason { kTimeUp, kNotified, kLifelineEnded };
+
+  InterruptibleSleep();
+
+  // May be called from any thread. If there is no sleep now, the notification ends the next sleep at once.
+  void notify() const;
+  // `lifeline_fd` is a pipe without data, which reads end-of-file once its writer is gone; -1: there is none.
+  [[nodiscard]] Reason sleep(Duration at_most, int lifeline_fd) const;
+
+ private:
+  UniqueFd event_;
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,126 @@
+// session/link/: how a process learns of its world: from a coordinator, from the ranks of a launcher, or
+// alone.
+//
+// Link: how a process learns which world it trains in. It uses HTTP with a coordinator, and the run's folder
+// without one.
+//
+// Thread contract: used by the training thread; implementations have threads of their own.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/calls_with_timeout.h"
+#include "base/contract/messages.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+// The order of the world to this process, as it was a moment ago.
+enum class WorldStatus {
+  kGoOn,
+  kWorldChanged,  // leave this attempt and join again
+  kStop,          // leave the process, for a while or for good
+  kFenced,        // another incarnation has the place of this process
+};
+
+// How far an attempt is. The operator measures its recoveries by these, so each one is reported at once.
+enum class Milestone { kNone, kJoined, kLoaded, kStepped };
+
+struct Position {
+  Attempt attempt{0};
+  Step step{0};
+  ProcessPhase phase = ProcessPhase::kJoining;
+  std::optional<Duration> allowed{};  // the longest stay in `phase`; nullopt: there is no limit
+  bool is_winding_up = false;         // no step is being made: remaining work may take any time
+  Milestone milestone = Milestone::kNone;
+  std::optional<InventoryEntry> committed;  // newest checkpoint known to be complete
+  std::vector<InventoryEntry> damaged{};    // of this attempt: reported before, and they did not read back
+  std::string weights{};                    // at the end: the file with the weights, if there is one
+  std::optional<Outlook> outlook{};         // of rank 0
+  std::optional<double> save_seconds{};     // the longest recent one; absent: nothing was saved yet
+  std::optional<Timestamp> saving_since{};  // of the oldest save in progress
+
+  // Includes the save in progress. While training waits for a save, no newer position is reported.
+  [[nodiscard]] std::optional<double> save_seconds_at(Timestamp now) const {
+    return saving_since ? std::max(save_seconds.value_or(0), seconds(now - *saving_since)) : save_seconds;
+  }
+};
+
+// Requests for the end of an agreed step. None of it forces a process to leave.
+struct OutsideRequests {
+  std::uint64_t save_request = 0;  // a count: save together once it is greater than the one already served
+  Attempt hand_over{0};            // leave this attempt for a replacement that is ready; 0: none
+  std::optional<Timestamp> drain_deadline{};  // when the node of this process goes away
+};
+
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  // Blocks until there is a world, or an error that says why there will be none. kCancelled: ordered to stop,
+  // or fenced. kUnavailable: there is no answer. The next coordinator may remember nothing: read the
+  // inventory, and call again.
+  // The attempt will be newer than `newest_attempt`, the newest that left anything in the run's folder.
+  [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
+                                                Attempt newest_attempt) = 0;
+  // The socket on which this process listens if it is rank 0. The link keeps the descriptor. -1: no other
+  // process can connect.
+  [[nodiscard]] virtual int listening_fd() const = 0;
+  [[nodiscard]] virtual std::string own_host() const = 0;
+  // A sign of life with the current position. Cheap; called with every change of phase.
+  virtual void note(const Position& position) = 0;
+  [[nodiscard]] virtual WorldStatus world_status() const = 0;
+  [[nodiscard]] virtual std::string reason() const = 0;
+  // Whether the world changes because a rank of it hung.
+  [[nodiscard]] virtual bool is_hung() const { return false; }
+  [[nodiscard]] virtual OutsideRequests wanted() const = 0;
+  // Reports that this process reached the end. Returns once the report has arrived, or soon after a stop is
+  // requested: then it may have arrived or not.
+  [[nodiscard]] virtual Result<void> complete(const Position& position, const std::stop_token& leaves) = 0;
+  // May be called from any thread: join() stops waiting for a world, and returns kCancelled with this reason.
+  // Does nothing in a link that never waits.
+  virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
+
+  // Called on rank 0 before it joins: no world is formed of processes that are all new to it, and all of them
+  // get the reason. A world with a process that was in one before is formed.
+  virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
+
+  // This process ends, and the same program started again would end in the same way: processes that wait for
+  // it get the reason.
+  virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
+
+  // Called before join(): how many threads share one operation here, if all ranks are to have the number of
+  // rank 0.
+  void pin_threads(std::uint32_t count) { threads_ = count; }
+
+  // Called within join(), each time that members are known to be missing.
+  void tell_of_waiting(std::function<void()> told) { told_of_waiting_ = std::move(told); }
+
+ protected:
+  void note_waiting() const {
+    if (told_of_waiting_) told_of_waiting_();
+  }
+  [[nodiscard]] std::uint32_t threads() const { return threads_; }
+
+ private:
+  std::function<void()> told_of_waiting_;
+  std::uint32_t threads_ = 0;
+};
+
+// Locks hang with their disks: kTimeout after the timeout of `calls`. A lock that another process holds is
+// waited for while `goes_on` returns true (held_lock.h); kCancelled: it returned false.
+[[nodiscard]] Result<std::unique_ptr<Link>> make_link(
+    const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+    const std::function<bool()>& goes_on);
+
+}  // namespace ratoon::session

@@ -1,0 +1,18 @@
+// The token by which a coordinator knows this process.
+#pragma once
+
+#include <memory>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/token_file.h"
+
+namespace ratoon::session {
+
+// kInvalid if the file is missing or empty; if it cannot be read now, the kind of that error. `clock` must
+// outlive the result.
+[[nodiscard]] Result<std::unique_ptr<TokenFile>> open_token(const MemberOptions& member, const Clock& clock);
+
+}  // namespace ratoon::session

@@ -1,0 +1,54 @@
+// Messages between agent and coordinator that one of them could not read. A newer program may soon answer
+// there, so the error may pass. It is logged once per route, until a message of that route is read again.
+//
+// Thread contract: every method may be called from any number of threads at once.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/contract/codec.h"
+#include "base/core/clock.h"
+#include "base/core/log.h"
+
+namespace ratoon::session {
+
+class UnreadableMessages {
+ public:
+  explicit UnreadableMessages(const Clock& clock) : clock_(clock) {}
+
+  template <class Answer>
+  [[nodiscard]] Result<Answer> read(std::string_view route, std::string_view text) {
+    auto answer = decode<Answer>(text);
+    if (!answer)
+      return say(route, "the coordinator's answer cannot be read; it is called again",
+                 answer.error().message());
+    const std::lock_guard lock(mutex_);
+    if (const auto said = said_.find(route); said != said_.end()) said_.erase(said);
+    return answer;
+  }
+  [[nodiscard]] Error refused(std::string_view route, const std::string& why) {
+    return say(route, "the coordinator cannot read this process's message; it is sent again", why);
+  }
+
+ private:
+  Error say(std::string_view route, const std::string& what, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (said_.emplace(route).second) {
+      const Logger logger(clock_, {.format = LogFormat::kText});
+      logger.warning(what, {{"route", std::string(route)}, {"why", why}});
+    }
+    return {ErrorKind::kUnavailable, why};
+  }
+
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> said_;  // routes that were logged; guarded by mutex_
+};
+
+}  // namespace ratoon::session

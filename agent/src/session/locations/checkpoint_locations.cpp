@@ -1,0 +1,383 @@
+#include "agent/src/session/locations/checkpoint_locations.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "agent/src/checkpoint/commit/rollback_files.h"
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/disk/disk_with_timeout.h"
+#include "agent/src/checkpoint/disk/real/memory_file_system.h"
+#include "agent/src/checkpoint/pack/extents.h"
+#include "agent/src/checkpoint/tiers/lineage.h"
+#include "agent/src/session/locations/claimed_locations.h"
+#include "agent/src/session/locations/identity.h"
+#include "agent/src/session/locations/launch_record.h"
+#include "agent/src/session/locations/lost_manifest_check.h"
+#include "agent/src/session/options/location_options.h"
+#include "agent/src/session/options/staging_options.h"
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/shutdown/process_exit.h"
+#include "agent/src/session/state/final_weights.h"
+#include "agent/src/session/telemetry/say.h"
+#include "base/contract/exit_code.h"
+#include "base/core/counted.h"
+#include "base/core/random_name.h"
+
+namespace ratoon::session {
+namespace {
+
+using checkpoint::CheckpointId;
+using checkpoint::Disk;
+
+constexpr auto kLeavingPatience = std::chrono::seconds(5);
+
+// If a call is abandoned, the process skips its teardown, since the call may still use its objects.
+std::shared_ptr<checkpoint::CallsWithTimeout> make_calls(Duration patience) {
+  auto calls = std::make_shared<checkpoint::CallsWithTimeout>(patience, std::make_shared<SystemClock>());
+  skip_teardown_if([abandoned = calls->was_abandoned()] { return abandoned->load(); });
+  return calls;
+}
+
+checkpoint::Tiers open_tiers(const Options& options,
+                             const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+                             std::shared_ptr<Disk>& home, const std::stop_token& stop) {
+  auto places = tier_locations(options);
+  // Shared with the call: if that hangs, the caller returns before it.
+  const auto folder_itself = std::make_shared<std::shared_ptr<Disk>>();
+  places.folder_wrapper = [folder_itself, calls](const std::shared_ptr<Disk>& folder) {
+    if (!*folder_itself) *folder_itself = folder;
+    return checkpoint::add_timeout(folder, calls);
+  };
+  auto tiers = (*calls)("opening " + home_of(options),
+                        [places, stop] { return checkpoint::Tiers::open(places, stop); });
+  if (tiers) home = tiers->home().store ? tiers->home().disk : *folder_itself;
+  if (!tiers) fail(exit_code_of(tiers.error()), tiers.error().message());
+  return *std::move(tiers);
+}
+
+std::string find_identity(const Options& options, const checkpoint::Tiers& tiers,
+                          checkpoint::CallsWithTimeout& calls) {
+  const auto mark = [&] { return mark_of_home(options, calls); };
+  auto identity = identity_of(options, *tiers.home().disk, mark, draw_name());
+  if (!identity) fail(exit_code_of(identity.error()), identity.error().message());
+  return *std::move(identity);
+}
+
+checkpoint::Owner find_owner(const Options& options, const std::string& identity) {
+  auto owner = owner_on_this_host(options, identity);
+  if (!owner) fail(exit_code_of(owner.error()), owner.error().message());
+  return *std::move(owner);
+}
+
+MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options, const checkpoint::Owner& owner) {
+  return {.tiers = tiers,
+          .home_rules = home_rules(options),
+          .store_rules = store_rules(options),
+          .run_folder = tiers.home().store ? "" : run_folder(options).string(),
+          .latest_name = options.latest_name,
+          .run_name = options.run_name,
+          .may_clean_up = cleaning_rule(tiers, options, owner)};
+}
+
+std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters,
+                                      const std::shared_ptr<EventLog>& events) {
+  for (std::size_t i = 1; i < plan.tiers.all().size(); ++i)
+    meters->stores.emplace_back(plan.tiers.all()[i].disk->shown(""));
+  return std::make_shared<Mirrors>(std::move(plan), std::move(meters), events);
+}
+
+// Ranks the errors of several copies. An error that may pass leaves it open whether that copy is good.
+int weight_of(const Error& error) {
+  const ErrorKind kind = error.kind();
+  if (kind == ErrorKind::kNotFound) return 0;
+  const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
+  return is_bad ? 1 : 2;
+}
+
+}  // namespace
+
+ExitCode exit_code_of(const Error& error) {
+  // A volume that is not mounted yet has no files, and a proxy may reply without a checkpoint: both errors
+  // may pass.
+  const bool may_pass = error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kCorrupted;
+  return may_pass ? ExitCode::kStorage : ratoon::exit_code_of(error.kind());
+}
+
+CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr<metrics::Meters> meters)
+    : options_(options),
+      calls_(make_calls(std::chrono::seconds(options.disk_timeout_seconds))),
+      leaving_calls_(make_calls(kLeavingPatience)),
+      tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
+      identity_(find_identity(options, tiers_, *calls_)),
+      owner_(find_owner(options, identity_)),
+      mirrors_(make_mirrors(plan_of(tiers_, options, owner_), std::move(meters), events_)),
+      ownership_(std::make_shared<OwnershipGuard>(locations_to_claim(tiers_, options), owner_, events_)) {
+  if (const auto checked = check_final_weights_file(options, *calls_); !checked)
+    fail(ExitCode::kConfiguration, checked.error().message());
+}
+
+// The next process need not wait for the locations. A store that does not answer is not waited for, either.
+CheckpointLocations::~CheckpointLocations() {
+  static_cast<void>((*leaving_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
+    mirrors->stop();
+    return {};
+  }));
+  // The last owner of this object waits for its thread.
+  static_cast<void>(
+      (*leaving_calls_)("letting places go", [ownership = std::move(ownership_)]() mutable -> Result<void> {
+        ownership->release();
+        ownership.reset();
+        return {};
+      }));
+  stop_.request_stop();
+}
+
+void CheckpointLocations::own(const std::function<bool()>& goes_on) {
+  take_ownership(goes_on);
+}
+
+std::optional<std::string> CheckpointLocations::find_refusal() {
+  const auto found = tiers_.inventory();
+  if (!found) fail(exit_code_of(found.error()), found.error().message());
+  const checkpoint::StartRequest requests{.resumes = false, .can_overwrite = options_.group.size == 1};
+  const auto choice = checkpoint::choose_start(*found, requests, [](const auto&) { return true; });
+  Disk& home = *tiers_.home().disk;
+  const auto known = choice ? Result<bool>(true) : was_accepted_before(home, options_.group.launches);
+  if (!known) fail(exit_code_of(known.error()), known.error().message());
+  // A launch that is refused must not be let in when it is started again.
+  const auto noted = record_accepted_launches(
+      home, *known ? options_.group.launches : std::vector<LaunchName>(), draw_name());
+  if (!noted) fail(exit_code_of(noted.error()), noted.error().message());
+  return *known ? std::nullopt : std::optional(choice.error().message());
+}
+
+void CheckpointLocations::begin_anew() {
+  const auto found = tiers_.inventory();
+  if (!found) fail(exit_code_of(found.error()), found.error().message());
+  const checkpoint::StartRequest requests{
+      .resumes = false, .overwrites = true, .has_load_path = !options_.load_from.empty()};
+  const auto choice = checkpoint::choose_start(*found, requests, [](const auto&) { return true; });
+  if (!choice) fail(exit_code_of(choice.error()), choice.error().message());
+  if (choice->sets_aside_first) set_lineage_aside({});
+}
+
+void CheckpointLocations::begin_anew(Attempt first) {
+  set_lineage_aside(first);
+}
+
+void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
+  // The home goes last. If this start is cut off here and repeated without the request, it still finds the
+  // run.
+  for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
+    const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
+    if (!moved) fail(ExitCode::kStorage, moved.error().message());
+    if (*moved == 0) continue;
+    say("the run begins anew (--overwrite): " + std::to_string(*moved) + " checkpoints of " +
+        tier->disk->shown("") + " are in its folder aside/");
+  }
+}
+
+void CheckpointLocations::enter(const std::function<bool()>& goes_on) {
+  own_by(&OwnershipGuard::enter, goes_on);
+}
+
+void CheckpointLocations::take_ownership(const std::function<bool()>& goes_on) {
+  own_by(&OwnershipGuard::take, goes_on);
+}
+
+void CheckpointLocations::own_by(Take take, const std::function<bool()>& goes_on) {
+  const auto pause = [&](Duration look) {
+    std::this_thread::sleep_for(look);
+    return goes_on();
+  };
+  const auto taken = (ownership_.get()->*take)(SystemClock(), pause);
+  if (taken) return;
+  if (taken.error().kind() == ErrorKind::kCancelled) throw Interrupted(taken.error().message());
+  fail(exit_code_of(taken.error()), taken.error().message());
+}
+
+Result<checkpoint::Inventory> CheckpointLocations::inventory() const {
+  const auto asked = tiers_.ask_all();
+  if (!asked) return asked.error();
+  mirrors_->note_found(*asked);
+  auto merged = checkpoint::merge(*asked);
+  if (!merged) return merged.error();
+  checkpoint::Inventory found{.newest_attempt = merged->newest_attempt, .complete = {}, .damaged = {}};
+  for (std::size_t i = 0; i < asked->size(); ++i)
+    for (const std::string& path : (*asked)[i].found.foreign_paths)
+      found.foreign_paths.insert(tiers_.all()[i].disk->shown(path));
+  found.rollbacks = merged->rollbacks;
+  found.given_up = merged->given_up;
+  auto entries = checkpoint::entries_of(*merged, *asked);
+  const auto damaged = entries.begin() + std::ssize(merged->complete);
+  found.complete.assign(entries.begin(), damaged);
+  found.damaged.assign(damaged, entries.end());
+  return found;
+}
+
+Result<checkpoint::Inventory> CheckpointLocations::look() {
+  auto found = inventory();
+  if (!found) return found;
+  auto plan = plan_rollback(options_, *found);
+  if (!plan) fail(ExitCode::kConfiguration, plan.error().message());
+  rollback_ = *std::move(plan);
+  foreign_paths_.insert(found->foreign_paths.begin(), found->foreign_paths.end());
+  return narrow(*std::move(found), rollback_);
+}
+
+Result<void> CheckpointLocations::check_manifests_are_there() const {
+  return check_no_manifests_lost(tiers_, options_, *calls_);
+}
+
+Result<void> CheckpointLocations::keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force) {
+  for (const checkpoint::Tier& tier : tiers_.all()) {
+    const auto there = checkpoint::rollbacks_in(*tier.disk);
+    if (!there) return there.error();
+    for (auto one = in_force.rbegin(); one != in_force.rend(); ++one) {
+      if (std::find(there->begin(), there->end(), *one) != there->end()) continue;
+      if (auto made = checkpoint::record_rollback(*tier.disk, *one, draw_name()); !made) return made;
+    }
+  }
+  for (const checkpoint::Tier& tier : tiers_.all()) {
+    const auto moved = checkpoint::set_rolled_back_aside(*tier.disk, in_force, draw_name());
+    // They are given up even if they are not set aside.
+    if (!moved) events_->add("what was rolled back is not set aside for now: " + moved.error().message());
+  }
+  return {};
+}
+
+void CheckpointLocations::report_unknown_entries() {
+  if (foreign_paths_.empty() || std::exchange(has_reported_unknown_entries_, true)) return;
+  const std::size_t others = foreign_paths_.size() - 1;
+  events_->add(
+      *foreign_paths_.begin() + (others == 0 ? "" : ", as " + counted(others, "other name") + " here,") +
+      " has a number that no run reaches: it is taken for a file of another program, and left as it is");
+}
+
+void CheckpointLocations::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {
+  if (assignment.rank.value() == 0) {
+    // If the attempt is over before it has begun, its claim would block the next one.
+    if (!goes_on()) throw Interrupted("the world changed before its rank 0 had claimed the run's places");
+    take_ownership(goes_on);
+    report_unknown_entries();
+  } else {
+    ownership_->leave_to_others();
+  }
+  // Copies of the previous attempt end, and another rank may continue them.
+  const auto begin = [mirrors = mirrors_, assignment]() -> Result<void> {
+    mirrors->begin_attempt(assignment);
+    return {};
+  };
+  if (const auto begun = (*calls_)("ending copies", begin); !begun)
+    fail(exit_code_of(begun.error()), begun.error().message());
+}
+
+checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assignment) const {
+  const checkpoint::KeepRules rules = home_rules(options_);
+  checkpoint::SavingWorld world{
+      .attempt = assignment.attempt,
+      .rank = assignment.rank,
+      .world_size = assignment.world_size,
+      .rules = rules,
+      .confirm_place =
+          [ownership = std::weak_ptr(ownership_), home = tiers_.home().disk] {
+            const auto still = ownership.lock();
+            return still ? still->confirm(*home) : Result<void>();
+          },
+      .on_commit = [mirrors = mirrors_](const InventoryEntry& entry) { mirrors->note_committed(entry); },
+      .may_clean_up = [rule = cleaning_rule(tiers_, options_, owner_),
+                       home = tiers_.home().disk] { return rule(*home); },
+      .on_retired = [mirrors = mirrors_] { mirrors->remove_stale_links(); },
+      .on_damage =
+          [mirrors = mirrors_](const std::optional<InventoryEntry>& newest) { mirrors->go_back_to(newest); },
+      .copies = [mirrors = mirrors_] { return mirrors->copies(); },
+      .await_stores = [mirrors = mirrors_](const auto& id,
+                                           const auto& ticket) { mirrors->await(id, ticket); },
+      .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
+  if (rules.last != 0) return world;
+  // A checkpoint that is kept in a store only is removed here once the store holds it. Until then the folder
+  // stays as safe as otherwise.
+  world.rules.last = 2;
+  world.find_copy = [mirrors = mirrors_](const checkpoint::CheckpointId& id) { return mirrors->find(id); };
+  return world;
+}
+
+checkpoint::SaverOptions CheckpointLocations::saver_options() const {
+  auto options = session::saver_options(options_);
+  options.calls = calls_;
+  options.owner = identity_;
+  if (!options.slots_folder.empty()) {
+    // Training copies into slots, and a copy that waits for a disk cannot be interrupted.
+    const auto is_memory =
+        (*calls_)("looking at " + options.slots_folder.string(),
+                  [folder = options.slots_folder] { return checkpoint::is_in_memory(folder); });
+    if (!is_memory) fail(exit_code_of(is_memory.error()), is_memory.error().message());
+    if (!*is_memory) {
+      events_->add(options.slots_folder.string() +
+                   " is not in a memory file system, as /dev/shm is: what is staged is in the process's own "
+                   "memory, and ends with it (--staging-folder)");
+      options.slots_folder.clear();
+    }
+  }
+  if (!options.slots_folder.empty() && tiers_.home().store == nullptr) {
+    const auto mark = mark_of_home(options_, *calls_);
+    if (!mark) fail(exit_code_of(mark.error()), mark.error().message());
+    options.home_mark = *mark;
+  }
+  if (const auto& store = tiers_.home().store) {
+    options.connect_progress = [store](std::function<void()> told) {
+      store->tell_progress_to(std::move(told));
+    };
+  }
+  return options;
+}
+
+Result<std::string> CheckpointLocations::restore(const Assignment& assignment, const Load& load) {
+  const ResumePoint& point = *assignment.resume;
+  const CheckpointId id{.attempt = point.attempt, .step = point.step};
+  std::vector<std::pair<std::size_t, Error>> bad;
+  for (std::size_t i = 0; i < tiers_.all().size(); ++i) {
+    const checkpoint::Tier& tier = tiers_.all()[i];
+    const auto run = checkpoint::RunStore::open(tier.disk, draw_name());
+    if (!run) return run.error();
+    checkpoint::ReadOptions reading{.readers = assignment.world_size};
+    if (tier.store) reading.bytes_at_once = checkpoint::kExtentBytesMax;
+    auto reader = run->read(point, assignment.rank, reading);
+    const auto loaded = reader ? load(*reader) : Result<void>(reader.error());
+    if (!loaded) {
+      bad.emplace_back(i, loaded.error());
+      if (loaded.error().kind() == ErrorKind::kCorrupted) bad_.emplace(id, i);
+      continue;
+    }
+    if (!bad.empty()) {
+      events_->add("the checkpoint of step " + std::to_string(id.step.value()) + " is read from " +
+                   tier.disk->shown("") + ": " + bad.front().second.message());
+      set_aside(id, bad.front().second.message());
+    }
+    if (i == 0)  // a copy may be missing: the previous process may have died while copying
+      mirrors_->note_loaded({.tier = tier.word,
+                             .attempt = id.attempt,
+                             .step = id.step,
+                             .digest = point.digest,
+                             .is_complete = true},
+                            reader->run());
+    return tier.word;
+  }
+  return std::max_element(
+             bad.begin(), bad.end(),
+             [](const auto& a, const auto& b) { return weight_of(a.second) < weight_of(b.second); })
+      ->second;
+}
+
+void CheckpointLocations::set_aside(const CheckpointId& id, const std::string& reason) const {
+  for (const auto& [bad, tier] : bad_) {
+    if (bad != id) continue;
+    const auto run = checkpoint::RunStore::open(tiers_.all()[tier].disk, draw_name());
+    const auto done = run ? run->set_aside(id, reason) : Result<void>(run.error());
+    if (!done) events_->add("it cannot be set aside: " + done.error().message());
+  }
+}
+
+}  // namespace ratoon::session

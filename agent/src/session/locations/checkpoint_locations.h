@@ -1,0 +1,141 @@
+// session/locations/: where the checkpoints of a run are: folders and stores, their locks and claims, and the
+// choice of the checkpoint to resume.
+//
+// CheckpointLocations: the folder in which the checkpoints of a run are saved, and the stores that get
+// copies. The checkpoint to resume from is chosen over all of them.
+//
+//   CheckpointLocations places(options, meters);                    // throws a Failure
+//   auto found = places.inventory();  // passed to join()
+//   places.begin_attempt(assignment, goes_on);
+//   auto restored = places.restore(assignment, [&](auto& reader) { return load(reader); });
+//
+// Thread contract: the training thread; lost() from any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/calls_with_timeout.h"
+#include "agent/src/checkpoint/load/checkpoint_reader.h"
+#include "agent/src/checkpoint/saver/save_pipeline.h"
+#include "agent/src/checkpoint/tiers/tiers.h"
+#include "agent/src/session/locations/mirrors.h"
+#include "agent/src/session/locations/ownership_guard.h"
+#include "agent/src/session/locations/rollback_plan.h"
+#include "agent/src/session/telemetry/event_log.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon::session {
+
+// The exit code for an error of a location. It says whether the same start would fail again.
+[[nodiscard]] ExitCode exit_code_of(const Error& error);
+
+class CheckpointLocations {
+ public:
+  // Throws a Failure: a run does not train without a location that is named and cannot be used.
+  CheckpointLocations(const Options& options, std::shared_ptr<metrics::Meters> meters);
+  ~CheckpointLocations();
+  CheckpointLocations(const CheckpointLocations&) = delete;
+  CheckpointLocations& operator=(const CheckpointLocations&) = delete;
+
+  // The disk itself, for a saver, which watches its own calls. Listing and loading would hang with the disk,
+  // so they use it with a timeout for each call.
+  [[nodiscard]] const std::shared_ptr<checkpoint::Disk>& home() const { return home_; }
+  // The home if it is a folder, in which files can grow; else null. Each call has a timeout, for use by the
+  // training thread.
+  [[nodiscard]] std::shared_ptr<checkpoint::Disk> folder() const {
+    return tiers_.home().store ? nullptr : tiers_.home().disk;
+  }
+  [[nodiscard]] checkpoint::SaverOptions saver_options() const;
+  // For other calls that may hang with a disk.
+  [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
+
+  // Called by a run without a coordinator before anything else: when it returns, no other job is at work
+  // here. Throws a Failure. `goes_on` is asked while another job is watched that may be gone; if it returns
+  // false, Interrupted is thrown.
+  void own(const std::function<bool()>& goes_on);
+  // The same for each process of a coordinator's world, before the process joins it.
+  void enter(const std::function<bool()>& goes_on);
+  // For rank 0 of a run without coordinator that is not to resume (--autoresume false): why this start must
+  // not begin. The reason is that the run has checkpoints, and this launch was not let in before. Throws a
+  // Failure.
+  [[nodiscard]] std::optional<std::string> find_refusal();
+  // Moves everything of the run aside (--overwrite). Throws a Failure.
+  void begin_anew();
+  // The same for a job, in its first attempt that has nothing to resume: moves aside what older attempts
+  // left.
+  void begin_anew(Attempt first);
+
+  // Of all locations together: a checkpoint is complete if one location has a good copy.
+  [[nodiscard]] Result<checkpoint::Inventory> inventory() const;
+  // The same for a process that joins: what may be resumed from, according to --resume-from. Throws a Failure
+  // if that request cannot be met.
+  [[nodiscard]] Result<checkpoint::Inventory> look();
+  // kCorrupted: one of the locations had checkpoints, and the manifests that name them are gone.
+  [[nodiscard]] Result<void> check_manifests_are_there() const;
+  // The plan that look() decided last.
+  [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
+  // Called by rank 0: records these rollbacks in every location, the newest first, and sets aside what they
+  // gave up.
+  [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
+
+  // Rank 0 owns the locations from now on, and copies what is committed. `goes_on` ends a wait for another
+  // job's claim. Throws a Failure, or Interrupted.
+  void begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on);
+  // How the saver works in that attempt.
+  [[nodiscard]] checkpoint::SavingWorld saving_world(const Assignment& assignment) const;
+
+  using Load = std::function<Result<void>(checkpoint::CheckpointReader&)>;
+  // Loads the checkpoint that the assignment resumes from the first copy that is sound, and returns the name
+  // of that tier. A bad copy before it is set aside with the reason. An error stands for all copies:
+  // kUnavailable and the like if one of them could not be asked.
+  [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
+  // Called if all copies of it were bad. The copies with wrong bytes go to quarantine.
+  void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;
+
+  // Sentences since the last call, and why this process must not write any longer.
+  void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
+  [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }
+
+  // Returns a sentence for each store that does not have the newest commit of this process within that time.
+  // `goes_on` is asked now and then and may end the wait; null: nothing does.
+  [[nodiscard]] std::vector<std::string> wait_for_copies(Duration at_most,
+                                                         const std::function<bool()>& goes_on = {}) const {
+    return mirrors_->wait_for_newest(at_most, goes_on);
+  }
+
+ private:
+  void set_lineage_aside(std::optional<Attempt> before);
+  void take_ownership(const std::function<bool()>& goes_on);
+  using Take = Result<void> (OwnershipGuard::*)(const Clock&, const checkpoint::Claim::Pause&);
+  void own_by(Take take, const std::function<bool()>& goes_on);
+  void report_unknown_entries();
+
+  const Options& options_;
+  std::stop_source stop_;  // ends waits for a store
+  std::shared_ptr<checkpoint::CallsWithTimeout> calls_;
+  std::shared_ptr<checkpoint::CallsWithTimeout> leaving_calls_;  // with a shorter timeout, used while leaving
+  std::shared_ptr<checkpoint::Disk> home_;
+  checkpoint::Tiers tiers_;
+  std::string identity_;  // of the job; see identity.h
+  checkpoint::Owner owner_;
+  std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
+  // Shared with threads that may be abandoned.
+  std::shared_ptr<Mirrors> mirrors_;
+  std::shared_ptr<OwnershipGuard> ownership_;
+  RollbackPlan rollback_;
+  std::set<std::string> foreign_paths_;  // seen in any place
+  bool has_reported_unknown_entries_ = false;
+  std::set<std::pair<checkpoint::CheckpointId, std::size_t>> bad_;  // copies whose bytes were found wrong
+};
+
+}  // namespace ratoon::session

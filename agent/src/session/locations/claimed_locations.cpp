@@ -1,0 +1,64 @@
+#include "agent/src/session/locations/claimed_locations.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <unistd.h>
+
+#include "agent/src/checkpoint/tiers/claim.h"
+#include "agent/src/session/locations/identity.h"
+#include "agent/src/session/options/location_options.h"
+#include "base/core/folder_mark.h"
+#include "base/core/random_name.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon::session {
+namespace {
+
+using checkpoint::Disk;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+constexpr std::size_t kBootDigits = 8;
+
+}  // namespace
+
+std::string host_text(const std::string& name, const std::string& boot) {
+  if (boot.empty()) return name;
+  return name + "+" + to_hex(xxh3_128(std::as_bytes(std::span(boot)))).substr(0, kBootDigits);
+}
+
+std::vector<std::shared_ptr<Disk>> locations_to_claim(const checkpoint::Tiers& tiers,
+                                                      const Options& options) {
+  std::vector<std::shared_ptr<Disk>> disks;
+  const bool is_alone = options.member.coordinator_url.empty();
+  const bool has_lock = is_alone && tiers.home().store == nullptr;
+  for (std::size_t i = has_lock ? 1 : 0; i < tiers.all().size(); ++i) disks.push_back(tiers.all()[i].disk);
+  return disks;
+}
+
+Result<checkpoint::Owner> owner_on_this_host(const Options& options, const std::string& identity) {
+  const auto boot = read_boot_id();
+  if (!boot) return boot.error();
+  return owner_of(options, host_text(host_name(), *boot), identity, draw_name());
+}
+
+Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::CallsWithTimeout& calls) {
+  return calls("looking at " + home_of(options),
+               [folder = run_folder(options)] { return Result<std::uint64_t>(folder_mark(folder)); });
+}
+
+std::function<bool(const Disk&)> cleaning_rule(const checkpoint::Tiers& tiers, const Options& options,
+                                               const checkpoint::Owner& owner) {
+  return [claimed = locations_to_claim(tiers, options), owner](const Disk& place) {
+    const bool is_claimed =
+        std::ranges::any_of(claimed, [&](const auto& disk) { return disk.get() == &place; });
+    return !is_claimed || checkpoint::may_clean_up(place, owner);
+  };
+}
+
+}  // namespace ratoon::session

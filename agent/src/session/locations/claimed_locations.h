@@ -1,0 +1,40 @@
+// The ownership of a run's locations: which of them have to be claimed, by which name, and what a claim
+// allows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/calls_with_timeout.h"
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/tiers/claim_rules.h"
+#include "agent/src/checkpoint/tiers/tiers.h"
+
+namespace ratoon::session {
+
+// The locations that a lock of this machine does not protect. Processes of a world share their lock, so it
+// does not tell two jobs apart, either.
+[[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> locations_to_claim(
+    const checkpoint::Tiers& tiers, const Options& options);
+// "node-1+5e0f33c1": a host name, and digits of the boot id of its kernel, /proc/sys/kernel/random/boot_id. A
+// cloned disk brings along the host name, the folder, its identity and inode, but not the boot id.
+[[nodiscard]] std::string host_text(const std::string& name, const std::string& boot);
+// This process as an owner: one start of the job with that identity.
+[[nodiscard]] Result<checkpoint::Owner> owner_on_this_host(const Options& options,
+                                                           const std::string& identity);
+// folder_mark() of the run's folder, within the timeout of its disk.
+[[nodiscard]] Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::CallsWithTimeout& calls);
+
+// Whether old files may be removed from a location. Other jobs can reach only the locations that have to be
+// claimed.
+[[nodiscard]] std::function<bool(const checkpoint::Disk&)> cleaning_rule(const checkpoint::Tiers& tiers,
+                                                                         const Options& options,
+                                                                         const checkpoint::Owner& owner);
+
+}  // namespace ratoon::session

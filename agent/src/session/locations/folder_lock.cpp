@@ -1,0 +1,169 @@
+#include "agent/src/session/locations/folder_lock.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/objects/object_key.h"
+#include "agent/src/objects/store_uri.h"
+#include "agent/src/session/options/location_options.h"
+#include "agent/src/session/telemetry/say.h"
+#include "base/core/durable_folder.h"
+#include "base/core/lists.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon::session {
+namespace {
+
+// The error of a lock that does not reach beyond this machine.
+Error is_taken(const std::string& place) {
+  return {ErrorKind::kAlreadyExists,
+          "another process trains in " + place + ": wait for it, end it, or use another --run-name"};
+}
+
+// Locks the name of a socket without a file. The kernel gives it to one process, and frees it when that
+// process ends.
+Result<UnforkedFd> lock_name(const std::string& place) {
+  const std::string name = "ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(place))));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(&address.sun_path[1], name.data(), name.size());  // after a zero byte: no file
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  UniqueFd lock(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!lock.is_open()) return system_error(errno, "making a lock for " + place);
+  if (::bind(lock.get(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0)
+    return UnforkedFd(std::move(lock));
+  return errno == EADDRINUSE ? is_taken(place) : system_error(errno, "locking " + place);
+}
+
+Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use) {
+  const std::string path = (folder / checkpoint::kLock).string();
+  UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
+  const int number = errno;
+  if (!lock.is_open() && number == ELOOP)
+    return Error(ErrorKind::kInvalid,
+                 path + " is a link, and links in a run's folder are not followed: remove it");
+  if (!lock.is_open()) {
+    const Error refused = system_error(number, "opening " + path);
+    return number == EACCES || number == EPERM ? not_allowed(refused, folder) : refused;
+  }
+  if (::flock(lock.get(), (use == FolderUse::kAlone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK)
+      return held_lock_error(lock.get(), "another process trains in " + folder.string());
+    const Error refused = system_error(errno, "locking " + path);
+    return Error(refused.kind(), refused.message() + ": use a folder on a file system with locks");
+  }
+  note_holder(lock.get());
+  return UnforkedFd(std::move(lock));
+}
+
+// A text that changes while a run commits and writes its history. Only rank 0 does so: other ranks of a run
+// that lost its rank 0 may still write their packs.
+std::string life_in(const std::filesystem::path& folder) {
+  std::set<std::string> seen;  // sorted: a folder may be listed in another order each time
+  for (const char* name : {checkpoint::kManifests, checkpoint::kHistory}) {
+    std::error_code code;
+    for (std::filesystem::directory_iterator at(folder / name, code), end; !code && at != end;
+         at.increment(code)) {
+      std::error_code ignored;
+      seen.insert(at->path().filename().string() + " " + std::to_string(at->file_size(ignored)));
+    }
+  }
+  return join(std::vector<std::string>(seen.begin(), seen.end()), "\n",
+              [](const std::string& line) { return line; });
+}
+
+struct LockResult {
+  Result<UnforkedFd> lock;
+  bool is_held = false;  // whether another process holds it
+};
+
+LockResult lock_patiently(const std::filesystem::path& folder,
+                          const std::function<Result<UnforkedFd>()>& lock,
+                          checkpoint::CallsWithTimeout& calls, const LockWaiting& waiting) {
+  bool is_held = false;
+  const auto take = [&] {
+    auto taken = calls("locking " + folder.string(), lock);
+    is_held = !taken && (taken.error().kind() == ErrorKind::kAlreadyExists ||
+                         taken.error().kind() == ErrorKind::kConflict);
+    return taken;
+  };
+  const auto life = [&] {
+    const auto found = calls("looking into " + folder.string(),
+                             [folder]() -> Result<std::string> { return life_in(folder); });
+    return found ? *found : std::string();
+  };
+  auto taken = take_when_free(take, life, waiting, SystemClock());
+  return {.lock = std::move(taken), .is_held = is_held};
+}
+
+Result<UnforkedFd> lock_home(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
+                             const LockWaiting& waiting) {
+  // Ranks of one world may share a machine: the claim in the bucket keeps other runs out.
+  if (is_home_in_store(options) && use == FolderUse::kTogether) return UnforkedFd();
+  if (is_home_in_store(options)) return lock_name(home_of(options));
+  const auto folder = run_folder(options);
+  return lock_patiently(folder, [folder, use] { return lock_file(folder, use); }, calls, waiting).lock;
+}
+
+// The run's folders in stores that are folders.
+std::vector<std::filesystem::path> folders_of_stores(const Options& options) {
+  std::vector<std::filesystem::path> folders;
+  for (const std::string& text : options.stores) {
+    const auto uri = objects::parse_store_uri(objects::join_uri(text, options.run_name));
+    if (uri && uri->scheme == objects::StoreScheme::kFile) folders.emplace_back(uri->path);
+  }
+  return folders;
+}
+
+// A store that is away, or has no locks, does not keep the run from training.
+std::string trains_without(const std::filesystem::path& folder, const Error& why) {
+  return "warning: the folder " + folder.string() +
+         " of a store (--stores) cannot be locked: " + why.message() +
+         "; training goes on without that lock. A run that claims the store is still told apart from this "
+         "one, "
+         "but a process that trains alone in that folder is not: keep other runs out of it, or give this one "
+         "a "
+         "folder that it can lock";
+}
+
+}  // namespace
+
+Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
+                                 const LockWaiting& waiting) {
+  FolderLocks locks;
+  auto home = lock_home(options, use, calls, waiting);
+  if (!home) return home.error();
+  locks.push_back(*std::move(home));
+  std::vector<std::string> warnings;
+  for (const auto& folder : folders_of_stores(options)) {
+    const auto take = [folder]() -> Result<UnforkedFd> {
+      std::error_code code;
+      std::filesystem::create_directories(folder, code);
+      return lock_file(folder, FolderUse::kTogether);
+    };
+    auto [lock, is_held] = lock_patiently(folder, take, calls, waiting);
+    if (is_held) return lock.error();
+    if (lock)
+      locks.push_back(*std::move(lock));
+    else
+      warnings.push_back(trains_without(folder, lock.error()));
+  }
+  // One process of a machine prints the warnings for all.
+  if (options.member.local_rank == 0) std::ranges::for_each(warnings, say);
+  return locks;
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,76 @@
+#include "agent/src/session/locations/held_lock.h"
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "agent/src/session/locations/identity.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::size_t kTextBytesMax = 256;
+
+std::string holder_text(const std::string& boot_id) {
+  return "taken on the machine with boot_id " + boot_id + "\n";
+}
+
+std::string own_boot_id() {
+  const auto boot_id = read_boot_id();
+  return boot_id ? *boot_id : std::string();
+}
+
+// Empty if it cannot be read.
+std::string read_start(int fd) {
+  std::array<char, kTextBytesMax> text{};
+  const auto bytes = ::pread(fd, text.data(), text.size(), 0);
+  return bytes > 0 ? std::string(text.data(), static_cast<std::size_t>(bytes)) : std::string();
+}
+
+}  // namespace
+
+LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited, const LockPatience& patience,
+                            const HolderLife& life) {
+  if (is_on_this_machine) return waited < patience.leaving ? LockVerdict::kWait : LockVerdict::kIsInUse;
+  if (waited < patience.lease) return LockVerdict::kWait;
+  const bool is_alive = life.at_first && *life.at_first != life.now;
+  return is_alive ? LockVerdict::kIsInUse : LockVerdict::kMayPass;
+}
+
+void note_holder(int fd, const std::string& boot_id) {
+  const std::string text = holder_text(boot_id);
+  if (boot_id.empty() || read_start(fd) == text) return;
+  // The file is emptied first, since a text that is cut off must not name a machine.
+  if (::ftruncate(fd, 0) != 0) return;
+  if (::pwrite(fd, text.data(), text.size(), 0) < 0) return;
+  // Other machines read what the file server has.
+  static_cast<void>(::fdatasync(fd));
+}
+
+bool was_taken_here(int fd, const std::string& boot_id) {
+  return !boot_id.empty() && read_start(fd) == holder_text(boot_id);
+}
+
+void note_holder(int fd) {
+  note_holder(fd, own_boot_id());
+}
+
+bool was_taken_here(int fd) {
+  return was_taken_here(fd, own_boot_id());
+}
+
+Error held_lock_error(int fd, const std::string& what) {
+  return {was_taken_here(fd) ? ErrorKind::kAlreadyExists : ErrorKind::kConflict,
+          what + ": wait for it, end it, or use another --run-name"};
+}
+
+Error may_pass(const Error& held, Duration waited) {
+  return {ErrorKind::kUnavailable,
+          held.message() + ". Its machine is another one and showed no sign of life for " +
+              std::to_string(waited / std::chrono::seconds(1)) +
+              " s: if that machine is gone, start again once the file server has freed its lock"};
+}
+
+}  // namespace ratoon::session

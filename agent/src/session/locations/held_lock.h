@@ -1,0 +1,100 @@
+// HeldLock: how long a process waits for a lock that another process holds, and what it ends with then.
+//
+// The kernel frees a lock when its holder ends. A network file system cannot tell that the machine of a
+// holder is gone: its server frees the lock once the lease of that machine has passed (90 s with NFS 4). The
+// file of a lock says on which machine it was taken last, so a holder of this machine is known to be alive.
+//
+//   const auto lock = take_when_free(take, life, waiting);
+//
+// `take` returns kAlreadyExists if a process of this machine holds the lock, and kConflict if another machine
+// holds it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "agent/src/session/telemetry/say.h"
+#include "base/core/clock.h"
+#include "base/core/pause.h"
+
+namespace ratoon::session {
+
+struct LockPatience {
+  Duration leaving{0};                        // for a holder on this machine that is about to end
+  Duration lease{std::chrono::seconds(100)};  // for a holder elsewhere: longer than the lease of a server
+  Duration caches{std::chrono::seconds(60)};  // a file system may show cached data for this long
+  Duration look{std::chrono::milliseconds(250)};
+  Duration first_word{std::chrono::seconds(10)};
+};
+
+// The signs of life of a holder on another machine. Signs from before `caches` do not count: they may be old,
+// and arrive late.
+struct HolderLife {
+  std::optional<std::string> at_first{};  // read once the caches are known to be new
+  std::string now{};
+};
+
+enum class LockVerdict {
+  kWait,
+  kIsInUse,  // another process works with it: exit code 82
+  kMayPass,  // its holder may be gone: exit code 84
+};
+// Pure.
+[[nodiscard]] LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited,
+                                          const LockPatience& patience, const HolderLife& life);
+
+// Notes in the open file of a taken lock that it was taken on this machine. A failure only costs a later
+// process some time.
+void note_holder(int fd, const std::string& boot_id);
+// Whether the lock in this open file was last taken on the machine with this boot_id.
+[[nodiscard]] bool was_taken_here(int fd, const std::string& boot_id);
+// The same for this machine.
+void note_holder(int fd);
+[[nodiscard]] bool was_taken_here(int fd);
+
+// The error of a lock that another process holds.
+[[nodiscard]] Error held_lock_error(int fd, const std::string& what);
+// The error of a lock whose holder showed no sign of life.
+[[nodiscard]] Error may_pass(const Error& held, Duration waited);
+
+struct LockWaiting {
+  LockPatience patience{};
+  // False: this process was ordered to leave, and stops waiting.
+  std::function<bool()> goes_on = [] { return true; };
+};
+
+// `life()` returns a text that changes while the holder works, or always the same text if that is unknown.
+// kCancelled: `goes_on` returned false.
+template <class Take, class Life>
+auto take_when_free(const Take& take, const Life& life, const LockWaiting& how, const Clock& clock) {
+  const Timestamp began = clock.now();
+  bool has_said = false;
+  HolderLife seen;
+  for (;;) {
+    auto taken = take();
+    if (taken) return taken;
+    const Error held = taken.error();
+    const bool is_here = held.kind() == ErrorKind::kAlreadyExists;
+    if (!is_here && held.kind() != ErrorKind::kConflict) return taken;
+    const Duration waited = clock.now() - began;
+    if (!is_here && !seen.at_first && waited >= how.patience.caches) seen.at_first = life();
+    if (!is_here && waited >= how.patience.lease) seen.now = life();
+    const LockVerdict verdict = judge_held_lock(is_here, waited, how.patience, seen);
+    if (verdict == LockVerdict::kIsInUse)
+      return decltype(taken)(Error(ErrorKind::kAlreadyExists, held.message()));
+    if (verdict == LockVerdict::kMayPass) return decltype(taken)(may_pass(held, waited));
+    if (!how.goes_on())
+      return decltype(taken)(Error(ErrorKind::kCancelled, "told to leave, while " + held.message()));
+    if (!has_said && waited >= how.patience.first_word) {
+      say(held.message() + "; this process waits for that lock");
+      has_said = true;
+    }
+    static_cast<void>(pause_for(how.patience.look, std::stop_token()));
+  }
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,103 @@
+#include "agent/src/session/locations/identity.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/session/options/location_options.h"
+#include "base/core/folder_identity.h"
+#include "base/core/read_file.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::uint64_t kOwnerFileBytesMax = 4096;
+
+std::string without_line_end(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+Result<std::string> read_owner(const checkpoint::Disk& home) {
+  auto text = checkpoint::read_whole(home, checkpoint::kOwner, kOwnerFileBytesMax);
+  if (!text && text.error().kind() == ErrorKind::kCorrupted) return std::string();
+  if (!text) return text;
+  std::string identity = without_line_end(*std::move(text));
+  return is_identity(identity) ? identity : std::string();
+}
+
+// An error of the folder is reported where it is locked, listed and saved to. Here it means that there is no
+// identity to compare. A folder that hangs is not waited for twice.
+Result<std::string> or_none(const Error& why) {
+  return why.kind() == ErrorKind::kTimeout ? Result<std::string>(why) : Result<std::string>(std::string());
+}
+
+Result<std::string> kept_in(checkpoint::Disk& home, const std::string& new_one, std::string_view writer) {
+  auto there = read_owner(home);
+  if (there) return there;
+  if (there.error().kind() != ErrorKind::kNotFound) return or_none(there.error());
+  const auto saved = checkpoint::save_durably(home, checkpoint::kOwner, new_one + "\n", writer);
+  if (saved) return new_one;
+  if (saved.error().kind() != ErrorKind::kAlreadyExists) return or_none(saved.error());
+  auto first = read_owner(home);  // another rank of the launch made it
+  return first ? first : or_none(first.error());
+}
+
+Result<std::string> identity_in(checkpoint::Disk& home, bool is_alone,
+                                const std::function<Result<std::uint64_t>()>& folder_mark,
+                                std::string_view writer) {
+  const auto mark = folder_mark();
+  if (!mark) return or_none(mark.error());
+  auto drawn = draw_identity(*mark);
+  if (!drawn) return or_none(drawn.error());
+  auto kept = kept_in(home, *drawn, writer);
+  if (!kept || kept->empty() || !is_alone) return kept;
+  return identity_there(*kept, *mark);
+}
+
+// Empty if this machine has no such text.
+Result<std::string> there_or_none(const Result<std::string>& text) {
+  if (text ||
+      (text.error().kind() != ErrorKind::kNotFound && text.error().kind() != ErrorKind::kPermissionDenied))
+    return text;
+  return std::string();
+}
+
+Result<std::string> read_network_name() {
+  std::error_code code;
+  const auto name = std::filesystem::read_symlink("/proc/self/ns/net", code);
+  if (code) return there_or_none(system_error(code.value(), "reading /proc/self/ns/net"));
+  return name.string();
+}
+
+Result<std::string> identity_of_this_machine() {
+  const auto boot = read_boot_id();
+  if (!boot) return boot.error();
+  const auto network = read_network_name();
+  if (!network) return network.error();
+  const std::string text = *boot + " " + *network;
+  return to_hex(xxh3_128(std::as_bytes(std::span(text))));
+}
+
+}  // namespace
+
+Result<std::string> read_boot_id() {
+  const auto text = there_or_none(read_file("/proc/sys/kernel/random/boot_id"));
+  if (!text) return text.error().with_context("telling this machine from others");
+  return without_line_end(*text);
+}
+
+Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
+                                const std::function<Result<std::uint64_t>()>& folder_mark,
+                                std::string_view writer) {
+  std::string uid = options.member.job_uid;
+  std::ranges::replace_if(uid, [](unsigned char c) { return c <= 0x20 || c >= 0x7f; }, '?');
+  if (!uid.empty() || !options.member.coordinator_url.empty()) return uid;
+  if (is_home_in_store(options)) return identity_of_this_machine();
+  return identity_in(home, options.group.size == 1, folder_mark, writer);
+}
+
+}  // namespace ratoon::session

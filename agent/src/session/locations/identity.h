@@ -1,0 +1,34 @@
+// The identity of the job of this process: drawn at random, the same for all processes and restarts of the
+// job, and different from that of every other job. Claims, packs and receipts carry it.
+//
+//   of a coordinator's job     its UID (RATOON_JOB_UID): a cluster's, or that of the folder of `ratoon run`
+//   in a folder, without one   the run's folder has it in the file `owner`, made by the first start: random
+//                              digits, and those of folder_mark(). Where the folder is a copy, and its
+//                              process alone, its own mark counts: ranks on several hosts may see several
+//                              marks
+//   in a bucket, without one   that of the machine's start and its network namespace, as far as the lock of
+//                              such a run reaches (folder_lock.h)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+
+namespace ratoon::session {
+
+// The id of this start of the machine's kernel. Empty if the machine does not provide it.
+[[nodiscard]] Result<std::string> read_boot_id();
+
+// Empty if the process that started this one gave none, or if the file is damaged: nothing is compared then.
+// `folder_mark` is called if there is a folder; `writer` names this process in temporary files.
+[[nodiscard]] Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
+                                              const std::function<Result<std::uint64_t>()>& folder_mark,
+                                              std::string_view writer);
+
+}  // namespace ratoon::session

@@ -1,0 +1,28 @@
+// --autoresume false: a start that finds checkpoints is refused. A restart by the launcher, after a loss,
+// belongs to the same start, so the run's home records which launches were let in.
+//
+//   launches/<digest of the launch's name>.2     let in, when its launcher had started it anew twice
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+
+namespace ratoon::session {
+
+// Whether one of these launches was let in before: under a name that no other launch has, or under one that
+// its launcher has restarted since then. The name alone is not enough: torchrun calls each launch "none".
+[[nodiscard]] Result<bool> was_accepted_before(const checkpoint::Disk& home,
+                                               const std::vector<LaunchName>& launches);
+
+// Records that these launches are let in, with their current number of restarts, and no others. `mark` names
+// this process in temporary files.
+[[nodiscard]] Result<void> record_accepted_launches(checkpoint::Disk& home,
+                                                    const std::vector<LaunchName>& launches,
+                                                    std::string_view mark);
+
+}  // namespace ratoon::session

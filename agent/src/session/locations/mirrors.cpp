@@ -1,0 +1,321 @@
+#include "agent/src/session/locations/mirrors.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "agent/src/checkpoint/commit/commit.h"
+#include "agent/src/checkpoint/tiers/name_pattern.h"
+#include "agent/src/checkpoint/tiers/stale_links.h"
+#include "agent/src/checkpoint/tiers/stores/abandoned_uploads.h"
+#include "agent/src/session/rendezvous/spoken_wait.h"
+#include "agent/src/session/telemetry/say.h"
+#include "base/core/clock.h"
+#include "base/core/counted.h"
+#include "base/core/pause.h"
+#include "base/core/random_name.h"
+
+namespace ratoon::session {
+namespace {
+
+using checkpoint::CheckpointId;
+
+constexpr Duration kLook = std::chrono::milliseconds(100);  // how often to check whether to go on waiting
+
+std::string text_of(const CheckpointId& id) {
+  return "the checkpoint of step " + std::to_string(id.step.value());
+}
+
+}  // namespace
+
+Mirrors::Mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters, std::shared_ptr<EventLog> events)
+    : plan_(std::move(plan)), meters_(std::move(meters)), events_(std::move(events)) {
+  for (std::size_t i = 1; i < plan_.tiers.all().size(); ++i)
+    is_behind_.push_back(std::make_unique<std::atomic<bool>>(false));
+}
+
+void Mirrors::begin_attempt(const Assignment& assignment) {
+  attempt_ = assignment.attempt.value();
+  rank_ = assignment.rank.value();
+  world_size_ = assignment.world_size;
+  if (assignment.rank.value() != 0) return stop();
+  const Attempt own = assignment.attempt;
+  if (plan_.tiers.home().store) {
+    tidying_ = std::jthread(
+        [this, own](const std::stop_token& stop) { abort_abandoned_uploads(plan_.tiers.home(), own, stop); });
+  }
+  const std::lock_guard lock(mutex_);
+  if (!workers_.empty()) return;
+  for (std::size_t i = 0; i < is_behind_.size(); ++i) {
+    const auto told = [this, i](const CheckpointId& id, const Result<checkpoint::Mirrored>& result) {
+      note_result(i, id, result);
+    };
+    const auto& tier = tier_of(i);
+    // Called before the first copy, which may be of an older attempt's checkpoint.
+    const auto begins = [this, &tier, own](const std::stop_token& stop) {
+      abort_abandoned_uploads(tier, own, stop);
+    };
+    const std::shared_ptr<objects::ObjectStore> store(tier.store, &tier.store->store());
+    checkpoint::MirrorWorkerOptions options;
+    options.begins = begins;
+    options.told = told;
+    workers_.push_back(std::make_unique<Worker>(plan_.tiers.home().disk, store, std::move(options)));
+  }
+}
+
+void Mirrors::stop() {
+  tidying_ = {};
+  std::vector<std::unique_ptr<Worker>> ending;  // destroyed after the lock, which their threads may need
+  const std::lock_guard lock(mutex_);
+  ending.swap(workers_);
+  fail_waiters(
+      [](const CheckpointId&) { return true; },
+      {ErrorKind::kCancelled, "this process makes no further copies; the next start of the run makes them"});
+}
+
+void Mirrors::note_found(const std::vector<checkpoint::TierInventory>& tiers) {
+  for (std::size_t i = 1; i < tiers.size(); ++i) {
+    const auto& complete = tiers[i].found.complete;
+    if (!complete.empty()) meters_->stores[i - 1].durable_step = complete.front().step.value();
+  }
+}
+
+void Mirrors::note_committed(const InventoryEntry& entry) {
+  pass_on(entry);
+  if (has_link()) link_to(entry, epoch_of(plan_.tiers.home(), checkpoint::id_of(entry)));
+}
+
+void Mirrors::note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run) {
+  pass_on(entry);
+  if (has_link()) link_to(entry, checkpoint::epoch_of(run));
+}
+
+void Mirrors::pass_on(const InventoryEntry& entry) {
+  const CheckpointId id = checkpoint::id_of(entry);
+  const std::lock_guard lock(mutex_);
+  if (!newest_ || *newest_ < id) newest_ = id;
+  for (const auto& worker : workers_) worker->note_committed(id);
+}
+
+void Mirrors::go_back_to(const std::optional<InventoryEntry>& newest) {
+  const std::lock_guard lock(mutex_);
+  newest_ = newest ? std::optional(checkpoint::id_of(*newest)) : std::nullopt;
+  for (const auto& worker : workers_) worker->go_back_to(newest_);
+  fail_waiters([this](const CheckpointId& id) { return !newest_ || id > *newest_; },
+               {ErrorKind::kCorrupted, "the checkpoint was committed, and does not read back"});
+}
+
+checkpoint::Copies Mirrors::copies() const {
+  checkpoint::Copies copies;
+  const std::lock_guard lock(mutex_);
+  for (const auto& worker : workers_) copies.under_way.merge(worker->under_way());
+  return copies;
+}
+
+void Mirrors::await(const CheckpointId& id, const checkpoint::SavePromise& ticket) {
+  if (is_behind_.empty()) return ticket.reach(SaveLevel::kStored);
+  const std::lock_guard lock(mutex_);
+  if (workers_.empty())
+    return ticket.fail({ErrorKind::kUnavailable, "what stores hold is known to rank 0, which copies"});
+  std::erase_if(awaited_, [](const Awaited& one) { return one.ticket.is_the_last(); });
+  awaited_.push_back({.id = id, .ticket = ticket});
+  notify_waiters();
+}
+
+void Mirrors::hear_of(std::size_t store, const CheckpointId& id, const Result<checkpoint::Mirrored>& result) {
+  const std::lock_guard lock(mutex_);
+  if (workers_.empty()) return;
+  if (result) return notify_waiters();
+  const bool is_given_up = workers_[store]->under_way().empty();
+  if (is_given_up) fail_waiters([&](const CheckpointId& one) { return one <= id; }, result.error());
+}
+
+void Mirrors::notify_waiters() {
+  std::optional<CheckpointId> everywhere = workers_.front()->durable();
+  for (const auto& worker : workers_) everywhere = std::min(everywhere, worker->durable());
+  std::erase_if(awaited_, [&](const Awaited& one) {
+    if (everywhere < one.id) return false;
+    one.ticket.reach(SaveLevel::kStored);
+    return true;
+  });
+}
+
+void Mirrors::fail_waiters(const std::function<bool(const CheckpointId&)>& is_for, const Error& why) {
+  std::erase_if(awaited_, [&](const Awaited& one) {
+    if (!is_for(one.id)) return false;
+    one.ticket.fail(why);
+    return true;
+  });
+}
+
+Result<std::optional<InventoryEntry>> Mirrors::find(const CheckpointId& id) const {
+  for (std::size_t i = 0; i < is_behind_.size(); ++i) {
+    auto found = checkpoint::find_committed(*tier_of(i).disk, id);
+    if (!found || *found) return found;
+  }
+  return std::optional<InventoryEntry>();
+}
+
+std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
+                                                  const std::function<bool()>& goes_on) const {
+  const auto began = std::chrono::steady_clock::now();
+  const auto until = began + waitable(at_most);
+  std::vector<std::string> late;
+  // The workers stay meanwhile: only this thread removes them.
+  std::vector<Worker*> all;
+  CheckpointId id;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!newest_) return late;
+    id = *newest_;
+    for (const auto& worker : workers_) all.push_back(worker.get());
+  }
+  const SystemClock clock;
+  SpokenWait spoken(clock);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Duration left = at_most;
+    bool is_there = false;
+    do {
+      if (const auto time = spoken.due()) {
+        say("waits for the copy of " + text_of(id) + " in " + tier_of(i).disk->shown("") + ", for " + *time +
+            " until now: see the earlier lines about that store");
+      }
+      left = std::max(Duration(0), Duration(until - std::chrono::steady_clock::now()));
+      is_there = all[i]->wait_for(id, std::min<Duration>(left, kLook));
+    } while (!is_there && left > Duration(0) && (!goes_on || goes_on()));
+    if (is_there) continue;
+    const auto waited = std::chrono::steady_clock::now() - began;
+    const auto durable = all[i]->durable();
+    late.push_back(text_of(id) + " is not in " + tier_of(i).disk->shown("") + " after " +
+                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) + " s" +
+                   (durable ? ", which has that of step " + std::to_string(durable->step.value()) : "") +
+                   ": it is in " + plan_.tiers.home().disk->shown("") +
+                   ", and the next start of the run brings it there");
+  }
+  return late;
+}
+
+void Mirrors::complain(const Result<void>& result, const std::string& what) {
+  std::string trouble = result ? "" : result.error().message();
+  {
+    const std::lock_guard lock(troubles_mutex_);
+    std::string& said = troubles_[what];
+    if (said == trouble) return;
+    said = trouble;
+  }
+  if (!result) events_->add(what + ": " + trouble);
+}
+
+void Mirrors::note_result(std::size_t store, const CheckpointId& id,
+                          const Result<checkpoint::Mirrored>& result) {
+  metrics::StoreMeters& meters = meters_->stores[store];
+  hear_of(store, id, result);
+  if (!result) {
+    ++meters.missed_copies;
+    // Reported once, and not with each of the following tries.
+    if (!is_behind_[store]->exchange(true)) {
+      events_->add(text_of(id) + " could not be brought to " + meters.uri +
+                   "; training goes on, and so do the tries: " + result.error().message());
+    }
+    return;
+  }
+  meters.durable_step = id.step.value();
+  meters.durable_since.set(SystemClock().now());
+  if (is_behind_[store]->exchange(false)) events_->add(text_of(id) + " is in " + meters.uri + " now");
+  point_to(store, id, result->digest);
+  clean_up(store);
+}
+
+void Mirrors::point_to(std::size_t store, const CheckpointId& id, const std::string& digest) {
+  if (plan_.latest_name.empty()) return;
+  const auto epoch = epoch_of(tier_of(store), id);
+  const bool is_for_each = plan_.latest_name.find("{rank}") != std::string::npos;
+  const std::uint32_t count = is_for_each ? world_size_.load() : 1;
+  Result<void> pointed;
+  for (std::uint32_t rank = 0; rank < count; ++rank) {
+    auto one = point(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)}, epoch);
+    if (pointed && !one) pointed = std::move(one);
+  }
+  complain(pointed, "the pointer to the newest checkpoint is old in " + meters_->stores[store].uri);
+}
+
+Result<std::uint64_t> Mirrors::epoch_of(const checkpoint::Tier& tier, const CheckpointId& id) const {
+  if (plan_.latest_name.find("{epoch}") == std::string::npos) return 0;
+  const auto sealed = checkpoint::read_manifest(*tier.disk, id);
+  if (!sealed) return sealed.error();
+  return checkpoint::epoch_of(sealed->manifest.run);
+}
+
+Result<void> Mirrors::point(const checkpoint::Tier& tier, const checkpoint::Latest& latest,
+                            const Result<std::uint64_t>& epoch) const {
+  if (!epoch) return epoch.error();
+  const auto name = checkpoint::expand_name(plan_.latest_name, {.run_name = plan_.run_name,
+                                                                .epoch = *epoch,
+                                                                .batch = latest.id.step.value(),
+                                                                .rank = latest.rank.value(),
+                                                                .timestamp = SystemClock().wall_now()});
+  if (!name) return name.error();
+  return tier.store ? checkpoint::point_latest(*tier.store, *name, latest)
+                    : checkpoint::point_latest(std::filesystem::path(plan_.run_folder), *name, latest, mark_);
+}
+
+void Mirrors::abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own,
+                                      const std::stop_token& stop) {
+  const auto aborted = checkpoint::abort_abandoned_uploads(tier.store->store(), own, stop);
+  if (!aborted && stop.stop_requested()) return;
+  complain(aborted ? Result<void>() : aborted.error(),
+           "what dead processes were sending stays for now in " + tier.disk->shown(""));
+  if (aborted && *aborted > 0) {
+    events_->add("aborted " + counted(*aborted, "upload") + " that died with an older attempt in " +
+                 tier.disk->shown(""));
+  }
+}
+
+// If nothing stays at home, a link would soon lead nowhere.
+bool Mirrors::has_link() const {
+  return !plan_.latest_name.empty() && plan_.home_rules.last != 0;
+}
+
+void Mirrors::link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch) {
+  const checkpoint::Latest latest{
+      .id = checkpoint::id_of(entry), .digest = entry.digest, .rank = Rank(rank_.load())};
+  complain(point(plan_.tiers.home(), latest, epoch), "the link to the newest checkpoint is old");
+}
+
+void Mirrors::remove_stale_links() {
+  if (has_link()) remove_stale_names(plan_.tiers.home());
+}
+
+// A pointer with a fixed name is replaced as a whole. Links leave something behind under any name.
+void Mirrors::remove_stale_names(const checkpoint::Tier& tier) {
+  if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
+  complain(tier.store ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)
+                      : checkpoint::remove_stale_links(plan_.run_folder, plan_.latest_name, plan_.run_name),
+           "names of checkpoints that are gone stay for now in " + tier.disk->shown(""));
+}
+
+void Mirrors::clean_up(std::size_t store) {
+  const Attempt own(attempt_.load());
+  if (!plan_.may_clean_up(*tier_of(store).disk)) return;
+  const auto there = checkpoint::RunStore::open(tier_of(store).disk, draw_name());
+  complain(there ? there->retire_old(plan_.store_rules, own, {}, checkpoint::ReadBack::kHeaders)
+                 : Result<void>(there.error()),
+           "old checkpoints are kept for now in " + meters_->stores[store].uri);
+  remove_stale_names(tier_of(store));
+  if (plan_.home_rules.last != 0 || !plan_.may_clean_up(*plan_.tiers.home().disk)) return;
+  checkpoint::Copies known = copies();
+  for (std::size_t i = 0; i < is_behind_.size(); ++i) {
+    // Reads the stores again, since another process may have removed checkpoints there.
+    const auto found = checkpoint::take_inventory(*tier_of(i).disk);
+    if (!found) return complain(found.error(), "what lies in stores is kept here for now");
+    std::set<CheckpointId> there_too;
+    for (const auto& entry : found->complete) there_too.insert(checkpoint::id_of(entry));
+    if (i == 0) known.in_store = there_too;
+    std::erase_if(known.in_store, [&](const CheckpointId& id) { return !there_too.contains(id); });
+  }
+  const auto home = checkpoint::RunStore::open(plan_.tiers.home().disk, draw_name());
+  complain(home ? home->retire_old(plan_.home_rules, own, known) : Result<void>(home.error()),
+           "what lies in stores is kept here for now");
+}
+
+}  // namespace ratoon::session

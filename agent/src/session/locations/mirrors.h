@@ -1,0 +1,127 @@
+// Mirrors: the work that follows a commit at home, beside training: copies to the run's stores, retention
+// there, and names that point to the newest checkpoint. A failure becomes an event and a metric.
+//
+// Thread contract: note_committed(), go_back_to(), copies() and await() from any thread, the rest from the
+// training thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/src/checkpoint/commit/run_store.h"
+#include "agent/src/checkpoint/saver/save_promise.h"
+#include "agent/src/checkpoint/tiers/latest.h"
+#include "agent/src/checkpoint/tiers/stores/mirror_worker.h"
+#include "agent/src/checkpoint/tiers/tiers.h"
+#include "agent/src/metrics/meters.h"
+#include "agent/src/session/telemetry/event_log.h"
+#include "base/contract/messages.h"
+#include "base/core/random_name.h"
+
+namespace ratoon::session {
+
+struct MirrorPlan {
+  checkpoint::Tiers tiers;  // the first is the home
+  checkpoint::KeepRules home_rules{};
+  checkpoint::KeepRules store_rules{};
+  std::string run_folder{};   // of the home, for links; empty: the home is a store
+  std::string latest_name{};  // empty: none
+  std::string run_name{};
+  // Whether this job still owns that location; false: nothing is removed there.
+  std::function<bool(const checkpoint::Disk&)> may_clean_up = [](const auto&) { return true; };
+};
+
+class Mirrors {
+ public:
+  // `meters` has one store for each store of the plan.
+  Mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters, std::shared_ptr<EventLog> events);
+
+  // Sets the work of this process in the attempt: rank 0 copies what is committed, and each rank has a link
+  // of its own.
+  void begin_attempt(const Assignment& assignment);
+  // Ends the copies in progress. A later attempt finishes them.
+  void stop();
+
+  // For the metrics: the inventory that was found at the start.
+  void note_found(const std::vector<checkpoint::TierInventory>& tiers);
+  // Called from a thread that may wait for the disk: a name with the epoch needs the manifest.
+  void note_committed(const InventoryEntry& entry);
+  // The same for a checkpoint that was loaded from home, called by the training thread. `run` is from its
+  // manifest.
+  void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
+  // Removes links at home, of all ranks of the run, that point to removed checkpoints.
+  void remove_stale_links();
+  // The checkpoint that was reported last does not read back; `newest` is the newest remaining one.
+  void go_back_to(const std::optional<InventoryEntry>& newest);
+  // The checkpoints that are being copied, which must stay at home meanwhile. For the retention of the
+  // folder. `in_store` stays empty: if nothing is to stay at home, the copying thread cleans up there.
+  [[nodiscard]] checkpoint::Copies copies() const;
+  // Completes the ticket of a commit once each store has that checkpoint, or a newer one.
+  void await(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket);
+  // Finds a checkpoint in the stores. May be called from any thread, on any rank.
+  [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
+  // Returns a sentence for each store that does not have the checkpoint that was reported last within that
+  // time. `goes_on` is asked now and then and may end the wait; null: nothing does.
+  [[nodiscard]] std::vector<std::string> wait_for_newest(Duration at_most,
+                                                         const std::function<bool()>& goes_on = {}) const;
+
+ private:
+  using Worker = checkpoint::MirrorWorker;
+  void note_result(std::size_t store, const checkpoint::CheckpointId& id,
+                   const Result<checkpoint::Mirrored>& result);
+  void hear_of(std::size_t store, const checkpoint::CheckpointId& id,
+               const Result<checkpoint::Mirrored>& result);
+  // Called with the lock held.
+  void notify_waiters();
+  void fail_waiters(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why);
+  void point_to(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest);
+  [[nodiscard]] Result<void> point(const checkpoint::Tier& tier, const checkpoint::Latest& latest,
+                                   const Result<std::uint64_t>& epoch) const;
+  // 0 if the name pattern does not contain the epoch.
+  [[nodiscard]] Result<std::uint64_t> epoch_of(const checkpoint::Tier& tier,
+                                               const checkpoint::CheckpointId& id) const;
+  void pass_on(const InventoryEntry& entry);
+  [[nodiscard]] bool has_link() const;
+  void link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch);
+  void remove_stale_names(const checkpoint::Tier& tier);
+  void clean_up(std::size_t store);
+  // Aborts uploads that processes of older attempts were sending when they died.
+  void abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop);
+  // Reports a problem once, and again only if its text changes: the cause that blocks one save blocks the
+  // next one as well.
+  void complain(const Result<void>& result, const std::string& what);
+  [[nodiscard]] const checkpoint::Tier& tier_of(std::size_t store) const {
+    return plan_.tiers.all()[store + 1];
+  }
+
+  const MirrorPlan plan_;
+  const std::shared_ptr<metrics::Meters> meters_;
+  const std::shared_ptr<EventLog> events_;
+  std::atomic<std::uint64_t> attempt_{0};
+  std::atomic<std::uint32_t> rank_{0};
+  std::atomic<std::uint32_t> world_size_{1};
+  std::vector<std::unique_ptr<std::atomic<bool>>> is_behind_;  // of each store: failed since its last copy
+  const std::string mark_ = draw_name();                       // of this process, in temporary links
+  std::mutex troubles_mutex_;
+  std::map<std::string, std::string> troubles_;  // guarded by troubles_mutex_; the last report of each kind
+  mutable std::mutex mutex_;
+  std::optional<checkpoint::CheckpointId> newest_;  // guarded by mutex_; that is to be in all stores
+  struct Awaited {
+    checkpoint::CheckpointId id;
+    checkpoint::SavePromise ticket;
+  };
+  std::vector<Awaited> awaited_;                  // guarded by mutex_
+  std::vector<std::unique_ptr<Worker>> workers_;  // guarded by mutex_; they use all but what follows
+  std::jthread tidying_;                          // cleans up the home if it is a store; the last member, too
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,85 @@
+// OwnershipGuard: the claims of this process on locations that no lock of this machine protects (see
+// claim.h), and the thread that renews them.
+//
+// Thread contract: one thread; lost() from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/tiers/claim.h"
+#include "agent/src/session/telemetry/event_log.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+class OwnershipGuard {
+ public:
+  OwnershipGuard(std::vector<std::shared_ptr<checkpoint::Disk>> places, checkpoint::Owner owner,
+                 std::shared_ptr<EventLog> events, const checkpoint::ClaimTimes& times = {});
+  // Claims that are held stay. The next process sees that they are not renewed.
+  ~OwnershipGuard();
+  OwnershipGuard(const OwnershipGuard&) = delete;
+  OwnershipGuard& operator=(const OwnershipGuard&) = delete;
+
+  // Called by each process of a job before its first attempt, when no process knows its rank yet. The
+  // locations then belong to the job: by the claim of another of its processes or, if there is none, by a
+  // claim that this process makes and renews until another process of the job takes it over. A claim that
+  // another of them made meanwhile stays its own. Errors and waits are those of take().
+  [[nodiscard]] Result<void> enter(const Clock& clock, const checkpoint::Claim::Pause& pause);
+  // Claims all locations, unless they are held already. Errors are those of Claim::take. If another job may
+  // be alive, waits for as long as a lease, and says so.
+  [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
+  // Another process of the job writes from now on.
+  void leave_to_others();
+  // Releases the claims, so that the next process need not wait. A failure only costs that wait.
+  void release();
+
+  // Whether `place`, one of the claimed locations, still belongs to the job, according to the claim there: a
+  // process that was stopped for longer than a lease may not know of its loss yet. kConflict: it is lost. May
+  // be called from any thread.
+  [[nodiscard]] Result<void> confirm(const checkpoint::Disk& place);
+  // Why this process must not write any longer.
+  [[nodiscard]] std::optional<std::string> lost() const;
+
+ private:
+  using TakePlace = std::function<Result<std::optional<checkpoint::Claim>>(std::size_t place)>;
+  // Claims all locations or none. Needs claims_mutex_.
+  [[nodiscard]] Result<void> claim_all(const TakePlace& take_place);
+  // Reports a wait for another job once, before the first pause.
+  [[nodiscard]] checkpoint::Claim::Pause said_once(std::size_t place,
+                                                   const checkpoint::Claim::Pause& pause) const;
+  // Reads the claims in the locations: an attempt without this process may have had another writer.
+  // claims_mutex_ is held.
+  [[nodiscard]] bool still_holds_all();
+  void renew_until(const std::stop_token& stop);
+  void renew_or_tell();
+  void renew_all();
+  void tell_trouble(const std::string& why);
+
+  const std::vector<std::shared_ptr<checkpoint::Disk>> places_;
+  const checkpoint::Owner owner_;
+  const std::shared_ptr<EventLog> events_;
+  const checkpoint::ClaimTimes times_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool is_held_ = false;      // guarded by mutex_
+  bool is_entering_ = false;  // guarded by mutex_: another process of the job may take over at any time
+  std::optional<std::string> lost_;        // guarded by mutex_
+  std::mutex claims_mutex_;                // held while a location answers
+  std::vector<checkpoint::Claim> claims_;  // guarded by claims_mutex_, as is the next
+  std::vector<checkpoint::SeenClaim> seen_;
+  bool is_troubled_ = false;  // reported; of the renewing thread
+  std::jthread renewing_;     // the last member: it uses the others
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,102 @@
+#include "agent/src/session/locations/rollback_plan.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/contract/resume_point.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::uint64_t kSkipMax = 1ULL << 62;
+constexpr std::size_t kNamedMax = 20;
+
+// The newest ones, oldest first, as people count.
+std::string known_steps(const std::vector<InventoryEntry>& complete) {
+  std::set<std::uint64_t> steps;
+  for (const InventoryEntry& entry : complete) steps.insert(entry.step.value());
+  if (steps.empty()) return "it has none at all";
+  std::string text = steps.size() > kNamedMax ? "there are, among others, steps" : "there are steps";
+  auto step = steps.begin();
+  if (steps.size() > kNamedMax) std::advance(step, steps.size() - kNamedMax);
+  for (; step != steps.end(); ++step) text += " " + std::to_string(*step);
+  return text;
+}
+
+}  // namespace
+
+Result<void> check_rollback(const Options& o) {
+  if (o.skip != 0 && !o.resume_from)
+    return Error(ErrorKind::kInvalid,
+                 "--skip passes over what comes after the step of --resume-from, which is missing");
+  if (o.skip > kSkipMax)
+    return Error(ErrorKind::kInvalid, "--skip must be at most 2^62, found '" + std::to_string(o.skip) + "'");
+  if (o.resume_from && !o.autoresume)
+    return Error(ErrorKind::kInvalid,
+                 "--resume-from goes back in the run and --autoresume false resumes nothing: leave one of "
+                 "them out");
+  if (o.resume_from && o.overwrite)
+    return Error(ErrorKind::kInvalid,
+                 "--resume-from goes back in the run and --overwrite begins it anew: leave one of them out");
+  return {};
+}
+
+std::optional<RollbackRequest> rollback_wish(const Options& o) {
+  if (!o.resume_from) return std::nullopt;
+  return RollbackRequest{.resume_from = Step(*o.resume_from), .skip = o.skip};
+}
+
+Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inventory& found) {
+  RollbackPlan plan{.in_force = checkpoint::in_force(found.rollbacks)};
+  if (!options.resume_from) return plan;
+  const auto is_requested = [&](const checkpoint::Rollback& one) {
+    return one.to.step.value() == *options.resume_from && one.skip == options.skip;
+  };
+  const auto made = std::find_if(plan.in_force.begin(), plan.in_force.end(), is_requested);
+  if (made != plan.in_force.end()) {
+    plan.made = *made;
+    return plan;
+  }
+  const auto is_there = [&](const InventoryEntry& entry) {
+    return entry.step.value() == *options.resume_from;
+  };
+  const auto newest = std::find_if(found.complete.begin(), found.complete.end(), is_there);
+  if (newest == found.complete.end()) {
+    return Error(ErrorKind::kNotFound, "--resume-from " + std::to_string(*options.resume_from) +
+                                           ": the run has no checkpoint of that step that can be read; " +
+                                           known_steps(found.complete));
+  }
+  plan.to = checkpoint::id_of(*newest);
+  return plan;
+}
+
+checkpoint::Inventory narrow(checkpoint::Inventory found, const RollbackPlan& plan) {
+  if (!plan.to) return found;
+  std::vector<InventoryEntry> others;
+  for (const InventoryEntry& entry : std::exchange(found.complete, {})) {
+    if (checkpoint::id_of(entry) == *plan.to)
+      found.complete.push_back(entry);
+    else
+      others.push_back(checkpoint::entry_of(checkpoint::id_of(entry), kGivenUp, false));
+  }
+  found.given_up.insert(found.given_up.begin(), others.begin(), others.end());
+  return found;
+}
+
+history::Row row_of(const RollbackStart& passed, WallTime at) {
+  history::Row row{.kind = "rollback", .step = passed.rollback.to.step.value(), .at = at};
+  row.values["attempt"] = static_cast<double>(passed.rollback.attempt.value());
+  if (passed.from == passed.to) return row;
+  row.values["skipped_from"] = static_cast<double>(passed.from);
+  row.values["skipped_to"] = static_cast<double>(passed.to);
+  return row;
+}
+
+std::vector<checkpoint::Rollback> with_new(const RollbackPlan& plan, const checkpoint::Rollback& made) {
+  auto all = plan.in_force;
+  all.push_back(made);
+  return checkpoint::in_force(std::move(all));
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,12 @@
+// Whether options make sense together, wherever they come from: flags, variables, or the program itself.
+#pragma once
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+namespace ratoon::session {
+
+// kInvalid: a sentence that names the flag and quotes its value.
+[[nodiscard]] Result<void> check_options(const Options& options);
+
+}  // namespace ratoon::session

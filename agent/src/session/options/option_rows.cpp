@@ -1,0 +1,133 @@
+// The table of all options: flags, variables, and what they mean.
+#include "agent/src/session/options/option_rows.h"
+
+#include "base/contract/names.h"
+
+namespace ratoon {
+
+namespace {
+
+namespace env = names::env;
+using session::CountOrAll;
+using Rows = std::vector<session::OptionRow>;
+
+// Options for what is kept, where, and how a run begins.
+Rows rows_of_what_is_kept(Options& o) {
+  return {
+      {&o.save_folder, env::kSaveFolder, "--save-folder", "where runs are kept; required"},
+      {&o.run_name, env::kRunName, "--run-name", "the run's own folder in it; required"},
+      {&o.save_every, env::kSaveEverySteps, "--save-every",
+       "from one save to the next: 100st, 0.5ep, 10m, auto; a number alone is of steps"},
+      {&o.max_duration, env::kMaxDuration, "--max-duration",
+       "when the run is over, counted from its beginning: 90ep, 5000st, 12h; outweighs what the program "
+       "says"},
+      {&o.resume_from, env::kResumeFrom, "--resume-from",
+       "a step: goes back to its checkpoint, once for each pair with --skip; newer checkpoints are set "
+       "aside"},
+      {&o.skip, env::kSkip, "--skip", "samples after --resume-from that are never taken"},
+      {CountOrAll{&o.keep_last}, env::kKeepLast, "--keep-last",
+       "committed checkpoints to keep: at least 2, all, or 0: none that every store holds"},
+      {&o.stores, env::kStores, "--stores",
+       "places that get copies, separated by commas: folders, file://, s3://; the run's name is added"},
+      {&o.load_from, env::kLoadFrom, "--load-from",
+       "another run's folder, store or manifest to begin with, where nowhere is a checkpoint of this run"},
+      {&o.load_parts, env::kLoadParts, "--load-parts",
+       "of --load-from: weights; state: optimizers and all else but the place in the data; all: goes on "
+       "from its step"},
+      {&o.autoresume, env::kAutoresume, "--autoresume",
+       "false: a start that finds checkpoints of the run is refused; where a coordinator starts members, it "
+       "is always true"},
+      {&o.overwrite, env::kOverwrite, "--overwrite",
+       "true: begins anew at each start and sets aside what there is; a job begins anew once"},
+      {CountOrAll{&o.keep_last_in_stores}, env::kKeepLastInStores, "--keep-last-in-stores",
+       "the same as --keep-last for stores: at least 2, or all"},
+      {&o.keep_every_steps, env::kKeepEverySteps, "--keep-every",
+       "and each whose step is a multiple, here and in stores; 0: none"},
+      {&o.keep_mib, env::kKeepMib, "--keep-mib",
+       "of all in the folder; the oldest go first, the newest stays; 0: no limit"},
+      {&o.latest_name, env::kLatestName, "--latest-name",
+       "link to the newest pack, with {run_name}, {epoch}, {batch}, {rank}, {timestamp}; empty: none"},
+      {&o.final_weights, env::kFinalWeights, "--final-weights",
+       "safetensors file that takes the weights at the end, in the run's folder unless it has one; empty: "
+       "none"},
+      {&o.deterministic, env::kDeterministic, "--deterministic",
+       "true: pins threads, CPU instructions and algorithms, so that bits do not depend on the machine; "
+       "slower"},
+      {&o.seed, env::kSeed, "--seed",
+       "seed of all generators of random numbers, by default 0, and of the order of samples in place of the "
+       "program's"},
+      {&o.global_batch, env::kGlobalBatch, "--global-batch",
+       "samples of a step, of all processes together, in place of the program's"},
+  };
+}
+
+// How saves are made.
+Rows rows_of_saving(Options& o) {
+  return {
+      {&o.staging_folder, env::kStagingFolder, "--staging-folder",
+       "a folder in a memory file system for what is saved and not yet on the disk; empty: own memory"},
+      {&o.staging_slots, env::kStagingSlots, "--staging-slots",
+       "saves that may be in flight; 0: training waits for the disk"},
+      {&o.staging_memory_mib, env::kStagingMemoryMib, "--staging-memory-mib",
+       "of all slots of a process; 0: half of what is free at its start, in equal parts for the processes of "
+       "a machine"},
+      {&o.max_missed_saves, env::kMaxMissedSaves, "--max-missed-saves",
+       "saves in a row that may fail before the process ends with exit code 84"},
+      {&o.disk_timeout_seconds, env::kDiskTimeoutSeconds, "--disk-timeout",
+       "seconds that one call to the disk may hang"},
+  };
+}
+
+// When a process leaves, and what it listens to.
+Rows rows_of_leaving(Options& o) {
+  return {
+      {&o.notice.time_limit, env::kTimeLimit, "--time-limit",
+       "how long this process may live, 4h: it saves in time and ends with exit code 80; empty: no limit"},
+      {&o.notice.grace_seconds, env::kGraceSeconds, "--grace-seconds",
+       "seconds from SIGTERM to the moment when the process is killed"},
+      {&o.notice.signal, env::kNoticeSignal, "--notice-signal",
+       "USR1, USR2 or none: says the same as SIGTERM; empty: USR1 under Slurm, else none"},
+      {&o.notice.handles_signals, env::kSignals, "--signals",
+       "false: none are handled, and Ctrl-C loses what was not saved"},
+      {&o.hang.after, env::kHangAfter, "--hang-after",
+       "how long a process may stand in one phase of a step, 5m; auto: learned from the steps before; off"},
+      {&o.hang.leave_seconds, env::kLeaveWithin, "--leave-within",
+       "seconds in which a process leaves its world when ordered to, or else ends with exit code 81"},
+  };
+}
+
+// Set by the program that starts the process: no flags.
+Rows rows_of_place(Options& o) {
+  return {
+      {&o.notice.slurm_job_end_time, env::kSlurmJobEndTime, nullptr},
+      {&o.notice.slurm_job_id, env::kSlurmJobId, nullptr},
+      {&o.member.coordinator_url, env::kCoordinatorUrl, nullptr},
+      {&o.member.coordinator_ca, env::kCoordinatorCa, nullptr},
+      {&o.member.coordinator_name, env::kCoordinatorName, nullptr},
+      {&o.member.token_file, env::kTokenFile, nullptr},
+      {&o.member.job_namespace, env::kJobNamespace, nullptr},
+      {&o.member.job_name, env::kJobName, nullptr},
+      {&o.member.job_uid, env::kJobUid, nullptr},
+      {&o.member.role, env::kRole, nullptr},
+      {&o.member.member_uid, env::kMemberUid, nullptr},
+      {&o.member.pod_ip, env::kPodIp, nullptr},
+      {&o.member.index, env::kIndex, nullptr},
+      {&o.member.incarnation, env::kIncarnation, nullptr},
+      {&o.member.local_rank, env::kLocalRank, nullptr},
+      {&o.member.processes_per_node, env::kProcessesPerNode, nullptr},
+      {&o.member.termination_file, env::kTerminationFile, nullptr},
+      {&o.member.metrics_port, env::kMetricsPort, nullptr},
+      {&o.member.lifeline_fd, env::kLifelineFd, nullptr},
+  };
+}
+
+}  // namespace
+
+Rows session::option_rows(Options& o) {
+  Rows all;
+  for (const auto& rows : {rows_of_what_is_kept(o), rows_of_saving(o), rows_of_leaving(o), rows_of_place(o)})
+    all.insert(all.end(), rows.begin(), rows.end());
+  return all;
+}
+
+}  // namespace ratoon

@@ -1,0 +1,203 @@
+#include "agent/src/session/rendezvous/group_rendezvous.h"
+
+#include <type_traits>
+#include <utility>
+
+#include "agent/src/session/options/location_options.h"
+
+namespace ratoon::session {
+namespace {
+
+// kIo and not kTimeout: a caller that joins would repeat a timeout, since a coordinator may come back.
+template <class T>
+Result<T> timeout_as_io(Result<T> answered) {
+  if (answered || answered.error().kind() != ErrorKind::kTimeout) return answered;
+  return Error(ErrorKind::kIo, answered.error().message());
+}
+
+GroupRendezvous::Fault find_fault_of(const RendezvousFolder& folder, std::uint32_t rank,
+                                     const std::string& call) {
+  const auto now = folder.find_call(rank);
+  if (!now) return {.why = "", .unknown = now.error()};
+  if (*now && (*now)->process.start == call) return {};
+  // Checked last: what the rank did before it ended is visible by then.
+  const auto is_done = folder.is_done(call);
+  if (!is_done) return {.why = "", .unknown = is_done.error()};
+  if (*is_done) return {};
+  return {.why = "rank " + std::to_string(rank) + (*now ? " has left the attempt" : " is gone"),
+          .unknown = {}};
+}
+
+// A rank that is known to be lost outweighs ranks of which nothing is known.
+GroupRendezvous::Fault find_lost_rank(const RendezvousFolder& folder, const std::vector<std::string>& calls) {
+  GroupRendezvous::Fault found;
+  for (std::uint32_t rank = 1; rank < calls.size(); ++rank) {
+    auto fault = find_fault_of(folder, rank, calls[rank]);
+    if (!fault.why.empty()) return fault;
+    if (fault.unknown) found = std::move(fault);
+  }
+  return found;
+}
+
+// The name of the call that the rank has made.
+Result<std::optional<std::string>> find_name_of_call(const RendezvousFolder& folder, std::uint32_t rank) {
+  const auto call = folder.find_call(rank);
+  if (!call) return call.error();
+  if (!*call) return std::optional<std::string>();
+  return std::optional((*call)->process.start);
+}
+
+// Whether that rank, which has no call, has reported that it ended for good.
+bool has_ended(const RendezvousFolder& folder, std::uint32_t rank, const std::string& own_call,
+               const std::vector<std::string>& former) {
+  if (!own_call.empty()) {
+    const auto told = folder.find_end_before_call(own_call, rank);
+    if (told && *told) return true;
+  }
+  if (rank >= former.size() || former[rank].empty()) return false;
+  const auto told = folder.find_refusal(former[rank]);
+  return told && *told;
+}
+
+}  // namespace
+
+template <class Ask>
+auto GroupRendezvous::patiently(Ask ask) const {
+  return timeout_as_io((*calls_)(doing_, [folder = folder_, ask = std::move(ask)] { return ask(*folder); }));
+}
+
+Result<GroupRendezvous> GroupRendezvous::open(const Options& options,
+                                              std::shared_ptr<checkpoint::CallsWithTimeout> calls,
+                                              Sweep sweep) {
+  GroupRendezvous meeting(std::move(calls), "meeting in " + home_of(options), options.group);
+  const auto open = [sweep, run = run_folder(options),
+                     group = options.group]() -> Result<std::shared_ptr<const RendezvousFolder>> {
+    auto folder = RendezvousFolder::open(run, group);
+    if (!folder) return folder.error();
+    if (group.rank == 0 && sweep == Sweep::kFormerLaunches) folder->sweep();
+    return std::make_shared<const RendezvousFolder>(*std::move(folder));
+  };
+  auto folder = timeout_as_io((*meeting.calls_)(meeting.doing_, open));
+  if (!folder) return folder.error();
+  meeting.folder_ = *std::move(folder);
+  return meeting;
+}
+
+GroupRendezvous GroupRendezvous::beside_holder(const Options& options,
+                                               std::shared_ptr<checkpoint::CallsWithTimeout> calls) {
+  GroupRendezvous meeting(std::move(calls), "meeting in " + home_of(options), options.group);
+  meeting.is_beside_holder_ = true;
+  meeting.folder_ = std::make_shared<const RendezvousFolder>(
+      RendezvousFolder::beside_holder(run_folder(options), options.group));
+  return meeting;
+}
+
+Result<void> GroupRendezvous::call(const JoinRequest& request) const {
+  return patiently([request](const RendezvousFolder& folder) { return folder.call(request); });
+}
+
+Result<GroupRendezvous::FoundCalls> GroupRendezvous::find_calls() const {
+  return patiently([size = size_](const RendezvousFolder& folder) -> Result<FoundCalls> {
+    FoundCalls found{.calls = Calls(size), .unknown = {}};
+    for (std::uint32_t rank = 1; rank < size; ++rank) {
+      auto call = folder.find_call(rank);
+      if (!call) found.unknown = call.error();
+      if (!call || !*call) continue;
+      const auto is_answered = folder.is_answered((*call)->process.start);
+      if (!is_answered) found.unknown = is_answered.error();
+      if (is_answered && !*is_answered) found.calls[rank] = *std::move(call);
+    }
+    return found;
+  });
+}
+
+Result<void> GroupRendezvous::answer(const std::string& call, const Answer& answer) const {
+  return patiently([call, answer](const RendezvousFolder& folder) { return folder.answer(call, answer); });
+}
+
+Result<bool> GroupRendezvous::end_before_call(const std::string& why, const std::string& own_call,
+                                              const std::vector<std::string>& former) const {
+  return patiently([own = rank_, size = size_, is_beside_holder = is_beside_holder_, why, own_call,
+                    former](const RendezvousFolder& folder) -> Result<bool> {
+    const auto held = is_beside_holder ? find_name_of_call(folder, own) : std::optional<std::string>();
+    if (!held) return held.error();
+    if (*held) return true;
+    bool are_all_told = true;
+    for (std::uint32_t rank = 0; rank < (own == 0 ? size : 1); ++rank) {
+      if (rank == own) continue;
+      const auto call = find_name_of_call(folder, rank);
+      if (!call) return call.error();
+      // A rank that is in a world with a former rank 0 leaves it and calls again.
+      const auto is_in_world = own == 0 && *call ? folder.is_answered(**call) : Result<bool>(false);
+      if (!is_in_world) return is_in_world.error();
+      // A rank that was in the previous attempt with this rank 0 watches the former call of rank 0.
+      const bool is_waited_for =
+          *call ? *is_in_world && former.empty() : !has_ended(folder, rank, own_call, former);
+      are_all_told = are_all_told && !is_waited_for;
+      if (!*call || *is_in_world) continue;
+      auto told = own == 0 ? folder.refuse(**call, why) : folder.end_before_call(**call, why);
+      if (!told) return told.error();
+    }
+    return are_all_told;
+  });
+}
+
+Result<std::optional<std::string>> GroupRendezvous::find_end_before_call(
+    const std::string& own_call, const std::vector<std::uint32_t>& ranks) const {
+  return patiently([own_call, ranks](const RendezvousFolder& folder) -> Result<std::optional<std::string>> {
+    for (const std::uint32_t rank : ranks) {
+      const auto why = folder.find_end_before_call(own_call, rank);
+      // A reason that cannot be read now is read with the next look.
+      if (why && *why) return std::optional("rank " + std::to_string(rank) + " ended for good: " + **why);
+    }
+    return std::optional<std::string>();
+  });
+}
+
+Result<std::optional<std::string>> GroupRendezvous::find_refusal(const std::string& call) const {
+  return patiently([call](const RendezvousFolder& folder) -> Result<std::optional<std::string>> {
+    auto refusal = folder.find_refusal(call);
+    if (refusal) return refusal;
+    return std::optional<std::string>();  // a refusal that cannot be read now is read with the next look
+  });
+}
+
+Result<void> GroupRendezvous::note_end(const std::string& call, const std::string& why) const {
+  return patiently([call, why](const RendezvousFolder& folder) { return folder.refuse(call, why); });
+}
+
+Result<GroupRendezvous::FoundAnswer> GroupRendezvous::find_answer(const std::string& call) const {
+  return patiently([call](const RendezvousFolder& folder) -> Result<FoundAnswer> {
+    auto answer = folder.find_answer(call);
+    if (answer) return FoundAnswer{.answer = *std::move(answer), .unknown = {}};
+    if (answer.error().kind() == ErrorKind::kInvalid) return answer.error();
+    return FoundAnswer{.answer = {}, .unknown = answer.error()};  // the next look may succeed
+  });
+}
+
+Result<void> GroupRendezvous::forget(const std::vector<std::string>& calls) const {
+  return patiently([calls](const RendezvousFolder& folder) -> Result<void> {
+    for (const std::string& call : calls) folder.forget(call);
+    return {};
+  });
+}
+
+Result<void> GroupRendezvous::note_done(const std::string& call) const {
+  return patiently([call](const RendezvousFolder& folder) { return folder.note_done(call); });
+}
+
+Result<GroupRendezvous::Fault> GroupRendezvous::find_fault(Attempt attempt,
+                                                           const std::vector<std::string>& calls) const {
+  return patiently([rank = rank_, attempt, calls](const RendezvousFolder& folder) -> Result<Fault> {
+    if (rank != 0) {
+      auto why = folder.find_end(attempt);
+      if (!why) return Fault{.why = "", .unknown = why.error()};
+      return *why ? Fault{.why = **std::move(why), .unknown = {}} : find_fault_of(folder, 0, calls[0]);
+    }
+    Fault fault = find_lost_rank(folder, calls);
+    if (!fault.why.empty()) static_cast<void>(folder.end_attempt(attempt, fault.why));
+    return fault;
+  });
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,162 @@
+#include "agent/src/session/rendezvous/join_world.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <stop_token>
+#include <utility>
+
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/telemetry/say.h"
+#include "base/core/pause.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr Duration kLookPauseMin = std::chrono::seconds(1);
+constexpr Duration kLookPauseMax = std::chrono::seconds(30);
+constexpr Duration kLookPatience = std::chrono::minutes(5);  // of all pauses together
+
+// Checkpoints that can be loaded, and after them those that cannot: they are reported so that they are not
+// picked.
+std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unreadable& unreadable) {
+  // A few of the newest are enough to find one that all ranks can read.
+  constexpr std::ptrdiff_t kReportedMax = 16;
+  for (auto& entry : inventory.complete) {
+    if (unreadable.contains({.attempt = entry.attempt, .step = entry.step})) entry.is_complete = false;
+  }
+  const auto bad = std::stable_partition(inventory.complete.begin(), inventory.complete.end(),
+                                         [](const auto& entry) { return entry.is_complete; });
+  std::vector<InventoryEntry> entries(
+      inventory.complete.begin(),
+      inventory.complete.begin() + std::min(kReportedMax, bad - inventory.complete.begin()));
+  entries.insert(entries.end(), bad, bad + std::min(kReportedMax, inventory.complete.end() - bad));
+  entries.insert(entries.end(), inventory.damaged.begin(),
+                 inventory.damaged.begin() + std::min(kReportedMax, std::ssize(inventory.damaged)));
+  // A coordinator or another process may remember these as good.
+  entries.insert(entries.end(), inventory.given_up.begin(),
+                 inventory.given_up.begin() + std::min(kReportedMax, std::ssize(inventory.given_up)));
+  return entries;
+}
+
+bool is_refused_by_disk(const checkpoint::Inventory& inventory, const Unreadable& unreadable) {
+  return std::any_of(unreadable.begin(), unreadable.end(),
+                     [](const auto& one) { return one.second == ErrorKind::kIo; }) ||
+         std::any_of(inventory.damaged.begin(), inventory.damaged.end(),
+                     [](const auto& entry) { return entry.digest == checkpoint::kUnreadable; });
+}
+
+std::string folder_of(const CheckpointLocations& places) {
+  return std::filesystem::path(places.home()->shown(checkpoint::kManifests)).parent_path().string();
+}
+
+[[noreturn]] void fail_to_look(const Error& why) {
+  fail(why.kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : exit_code_of(why), why.message());
+}
+
+// Locations that were there a moment ago and do not answer now do not end the process while there is no
+// world, either. They are listed again, with longer and longer pauses.
+checkpoint::Inventory look_again(const Link& link, const InventoryPolling& looking) {
+  Duration pause = kLookPauseMin;
+  Duration paused{0};
+  for (;;) {
+    auto inventory = looking.look();
+    if (inventory) return *std::move(inventory);
+    if (!inventory.error().is_retryable() || paused >= kLookPatience ||
+        link.world_status() != WorldStatus::kGoOn)
+      fail_to_look(inventory.error());
+    if (paused == Duration(0))
+      say("the run's folder and stores cannot be read for now, and are read again: " +
+          inventory.error().message());
+    looking.pause(pause);
+    paused += pause;
+    pause = std::min(2 * pause, kLookPauseMax);
+  }
+}
+
+Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable,
+                                 const checkpoint::Inventory& inventory) {
+  const auto entries = report(inventory, unreadable);
+  if (entries.empty()) {
+    if (const auto whole = places.check_manifests_are_there(); !whole)
+      fail(whole.error().kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : ExitCode::kStorage,
+           whole.error().message());
+  }
+  if (!entries.empty() && !entries.front().is_complete) {
+    if (const auto& to = places.rollback().to) {
+      fail(ExitCode::kCheckpointsBad, "the checkpoint of step " + std::to_string(to->step.value()) +
+                                          ", where --resume-from goes back to, cannot be read: see the lines "
+                                          "above; nothing was given up, name another step or leave the flag "
+                                          "out");
+    }
+    if (is_refused_by_disk(inventory, unreadable)) {
+      fail(ExitCode::kStorage,
+           "no checkpoint of the run can be read, and some may be sound: the disk refuses; see the lines "
+           "above, "
+           "mend or mount it, start again");
+    }
+    fail(ExitCode::kCheckpointsBad, "the run has " + std::to_string(entries.size()) +
+                                        " checkpoints and none can be read; nothing is started over by "
+                                        "itself: `ratoon checkpoint verify " +
+                                        folder_of(places) + "` says what each lacks");
+  }
+  return link.join(entries, inventory.newest_attempt);
+}
+
+// The files of such an attempt would have invalid names: what it saved would not be found again.
+void check_that_it_counts(const Assignment& assignment, const CheckpointLocations& places) {
+  if (assignment.attempt.value() <= checkpoint::kAttemptMax) return;
+  fail(ExitCode::kConfiguration,
+       "this would be attempt " + std::to_string(assignment.attempt.value()) +
+           " of the run, and attempts are counted up to " + std::to_string(checkpoint::kAttemptMax) +
+           ": something in " + folder_of(places) +
+           " bears the number of the last one; move away what no attempt of this run has made, or give the "
+           "run another name (--run-name)");
+}
+
+// A process that planned a rollback before it waited may join after another attempt has made that rollback.
+// The records of now decide.
+void look_for_rollback(CheckpointLocations& places) {
+  if (!places.rollback().to) return;
+  const auto found = places.look();
+  if (!found) fail_to_look(found.error());
+}
+
+// Pauses for that time, or until the world status of the link changes.
+void pause_beside(const Link& link, Duration time) {
+  constexpr Duration kSlice = std::chrono::milliseconds(100);
+  for (; time > Duration(0) && link.world_status() == WorldStatus::kGoOn; time -= kSlice)
+    static_cast<void>(pause_for(std::min(time, kSlice), std::stop_token()));
+}
+
+}  // namespace
+
+Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable) {
+  return join_world(
+      link, places, unreadable,
+      {.look = [&] { return places.look(); }, .pause = [&](Duration time) { pause_beside(link, time); }});
+}
+
+Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable,
+                      const InventoryPolling& looking) {
+  const auto first = looking.look();
+  if (!first) fail_to_look(first.error());
+  auto assignment = ask_for_world(link, places, unreadable, *first);
+  // A coordinator that comes back knows only the checkpoints that are reported to it, so each call reports
+  // them anew. There is no limit: forming a world may take any time. The link pauses between two calls.
+  while (!assignment && assignment.error().is_retryable())
+    assignment = ask_for_world(link, places, unreadable, look_again(link, looking));
+  if (assignment) {
+    check_that_it_counts(*assignment, places);
+    look_for_rollback(places);
+    return *assignment;
+  }
+  if (link.world_status() == WorldStatus::kFenced) fail(ExitCode::kStartAgain, assignment.error().message());
+  // The order to stop, or the end of the job, is the answer to this call or came before it.
+  if (assignment.error().kind() == ErrorKind::kCancelled || link.world_status() == WorldStatus::kStop)
+    fail(ExitCode::kPreempted, assignment.error().message());
+  fail(exit_code_of(assignment.error()), "the world cannot be joined: " + assignment.error().message());
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,24 @@
+#include "agent/src/session/rendezvous/local_check_failures.h"
+
+#include "base/core/log.h"
+
+namespace ratoon::session {
+
+std::optional<std::string> LocalCheckFailures::note(const std::optional<Error>& unknown, const Clock& clock) {
+  if (!unknown) {
+    since_.reset();
+    return std::nullopt;
+  }
+  const Timestamp now = clock.now();
+  if (!since_) {
+    since_ = now;
+    const Logger logger(clock, {.format = LogFormat::kText});
+    logger.warning("this rank cannot look whether the others live; it looks again",
+                   {{"why", unknown->message()}, {"patience_seconds", seconds(patience_)}});
+  }
+  if (now - *since_ < patience_) return std::nullopt;
+  return "this rank could not look for " + std::to_string(patience_ / std::chrono::seconds(1)) +
+         " s whether the others live: " + unknown->message();
+}
+
+}  // namespace ratoon::session

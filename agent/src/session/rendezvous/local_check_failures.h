@@ -1,0 +1,29 @@
+// LocalCheckFailures: checks of other ranks that fail on this machine, for example because no descriptors are
+// left. They say nothing about the other ranks, and are repeated for as long as the patience.
+//
+// Thread contract: one thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+class LocalCheckFailures {
+ public:
+  explicit LocalCheckFailures(Duration patience) : patience_(patience) {}
+
+  // Called for each check with the reason why it failed; nullopt: it worked. The first failure in a row is
+  // logged. Returns the reason to end once checks have failed for as long as the patience.
+  [[nodiscard]] std::optional<std::string> note(const std::optional<Error>& unknown, const Clock& clock);
+
+ private:
+  Duration patience_;
+  std::optional<Timestamp> since_{};
+};
+
+}  // namespace ratoon::session

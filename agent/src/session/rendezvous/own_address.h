@@ -1,0 +1,17 @@
+// The address under which processes on other machines reach this one.
+#pragma once
+
+#include <string>
+
+#include <ifaddrs.h>
+
+namespace ratoon::session {
+
+// The first address of an interface that is up, neither loopback nor link-local; IPv4 before IPv6. A machine
+// talks to its own management controller by link-local addresses (169.254/16, fe80::/10). Empty: there is
+// none.
+[[nodiscard]] std::string find_own_address();
+// The same for these interfaces.
+[[nodiscard]] std::string pick_own_address(const ifaddrs* interfaces);
+
+}  // namespace ratoon::session

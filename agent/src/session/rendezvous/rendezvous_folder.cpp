@@ -1,0 +1,256 @@
+#include "agent/src/session/rendezvous/rendezvous_folder.h"
+
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <ratoon/atomic_file.h>
+
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/session/locations/held_lock.h"
+#include "base/contract/codec.h"
+#include "base/contract/limits.h"
+#include "base/core/read_file.h"
+
+namespace ratoon::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kSecretMode = 0600;
+
+std::string rank_name(std::uint32_t rank) {
+  std::array<char, 16> name{};
+  std::snprintf(name.data(), name.size(), "r%04u", rank);
+  return name.data();
+}
+
+// The name of a launch as the name of a folder. Two launches whose names differ only in other characters get
+// the same folder; the lock of rank 0 keeps them apart.
+std::string folder_name(const GroupOptions& group) {
+  constexpr std::size_t kBytesMax = 128;
+  std::string name;
+  for (const char c : group.name.substr(0, kBytesMax)) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+    name += is_plain ? c : '_';
+  }
+  return name + "-of-" + std::to_string(group.size);
+}
+
+// A rank's file has a lock for each of these facts, which ends with the process. The call of an earlier
+// process is still there when its successor takes the first lock.
+constexpr off_t kIsHeld = 0;
+constexpr off_t kHasCalled = 1;
+
+struct flock lock_of(off_t fact) {
+  struct flock range{};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = fact;
+  range.l_len = 1;
+  return range;
+}
+
+Result<UnforkedFd> take_lock(const fs::path& path, std::uint32_t rank) {
+  UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock.is_open()) return system_error(errno, "opening " + path.string());
+  auto range = lock_of(kIsHeld);
+  if (::fcntl(lock.get(), F_OFD_SETLK, &range) == 0) {
+    note_holder(lock.get());
+    return UnforkedFd(std::move(lock));
+  }
+  if (errno != EAGAIN && errno != EACCES) return system_error(errno, "locking " + path.string());
+  return held_lock_error(lock.get(), "another process is rank " + std::to_string(rank) + " in " +
+                                         path.parent_path().parent_path().string());
+}
+
+// nullopt if there is no such file.
+Result<std::optional<std::string>> read_if_there(const fs::path& path) {
+  auto text = read_file(path);
+  if (text) return std::optional(*std::move(text));
+  if (text.error().kind() == ErrorKind::kNotFound) return std::optional<std::string>();
+  return text.error();
+}
+
+// nullopt if there is no such file, or if it is no valid message.
+template <class T>
+Result<std::optional<T>> read_message(const fs::path& path) {
+  const auto text = read_if_there(path);
+  if (!text) return text.error();
+  if (!*text) return std::optional<T>();
+  auto message = decode<T>(**text);
+  return message ? std::optional<T>(*std::move(message)) : std::nullopt;
+}
+
+Result<std::optional<std::string>> read_reason(const fs::path& path) {
+  const auto orders = read_message<Orders>(path);
+  if (!orders) return orders.error();
+  return *orders ? std::optional((*orders)->reason) : std::nullopt;
+}
+
+// Readers would refuse longer reasons. A UTF-8 character that would be cut is left out as a whole.
+Orders because(std::string why) {
+  if (why.size() > contract::kSentenceBytesMax) {
+    std::size_t end = contract::kSentenceBytesMax;
+    while (end > 0 && (static_cast<unsigned char>(why[end]) & 0xC0U) == 0x80U) --end;
+    why.resize(end);
+  }
+  return {.reason = std::move(why)};
+}
+
+Result<bool> is_there(const fs::path& path) {
+  std::error_code code;
+  const bool exists = fs::exists(path, code);
+  if (code) return system_error(code.value(), "looking for " + path.string());
+  return exists;
+}
+
+}  // namespace
+
+Result<RendezvousFolder> RendezvousFolder::open(const fs::path& run_folder, const GroupOptions& group) {
+  const fs::path root = run_folder / checkpoint::kMeeting;
+  const fs::path folder = root / folder_name(group);
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code) return system_error(code.value(), "making " + folder.string());
+  auto lock = take_lock(root / (rank_name(group.rank) + ".lock"), group.rank);
+  if (!lock) return lock.error();
+  fs::remove(folder / (rank_name(group.rank) + ".json"), code);  // the call of an earlier start is invalid
+  return RendezvousFolder(root, folder, group, *std::move(lock));
+}
+
+RendezvousFolder RendezvousFolder::beside_holder(const fs::path& run_folder, const GroupOptions& group) {
+  const fs::path root = run_folder / checkpoint::kMeeting;
+  return {root, root / folder_name(group), group, UnforkedFd()};
+}
+
+// Calls stay, with their answers: the processes that made them may live, and be in a world that a former rank
+// 0 formed.
+void RendezvousFolder::sweep() const {
+  std::error_code code;
+  for (fs::directory_iterator at(root_, code), end; !code && at != end; at.increment(code)) {
+    std::error_code ignored;
+    if (at->is_directory(ignored) && at->path() != folder_) fs::remove_all(at->path(), ignored);
+  }
+  std::set<std::string> kept;
+  for (std::uint32_t rank = 0; rank < size_; ++rank) {
+    kept.insert(rank_name(rank) + ".json");
+    const auto call = find_call(rank);
+    if (!call) return;  // nothing is removed that a living rank may need
+    if (*call) kept.insert("a" + (*call)->process.start + ".yes");
+  }
+  for (fs::directory_iterator at(folder_, code), end; !code && at != end; at.increment(code)) {
+    std::error_code ignored;
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with('.') && !kept.contains(name)) fs::remove(at->path(), ignored);
+  }
+}
+
+Result<void> RendezvousFolder::call(const JoinRequest& request) const {
+  auto saved = save_file_atomically(folder_ / (rank_name(rank_) + ".json"), encode(request));
+  if (!saved) return saved;
+  auto range = lock_of(kHasCalled);
+  if (::fcntl(lock_.get(), F_OFD_SETLK, &range) != 0)
+    return system_error(errno, "locking " + (root_ / (rank_name(rank_) + ".lock")).string());
+  return saved;
+}
+
+Result<std::optional<JoinRequest>> RendezvousFolder::find_call(std::uint32_t rank) const {
+  const auto has_called = holds_call(rank);
+  if (!has_called) return has_called.error();
+  if (!*has_called) return std::optional<JoinRequest>();
+  return read_message<JoinRequest>(folder_ / (rank_name(rank) + ".json"));
+}
+
+Result<bool> RendezvousFolder::holds_call(std::uint32_t rank) const {
+  const fs::path path = root_ / (rank_name(rank) + ".lock");
+  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const int number = errno;
+  if (!file.is_open() && number == ENOENT) return false;
+  if (!file.is_open()) return system_error(number, "opening " + path.string());
+  auto range = lock_of(kHasCalled);
+  if (::fcntl(file.get(), F_OFD_GETLK, &range) != 0)
+    return system_error(errno, "checking the lock on " + path.string());
+  return range.l_type != F_UNLCK;
+}
+
+Result<void> RendezvousFolder::answer(const std::string& call, const Answer& answer) const {
+  return save_file_atomically(folder_ / ("a" + call + ".yes"),
+                              answer.first_call + "\n" + encode(answer.assignment), {.mode = kSecretMode});
+}
+
+Result<std::optional<RendezvousFolder::Answer>> RendezvousFolder::find_answer(const std::string& call) const {
+  const fs::path path = folder_ / ("a" + call + ".yes");
+  const auto text = read_if_there(path);
+  if (!text && text.error().kind() == ErrorKind::kPermissionDenied) {
+    return Error(ErrorKind::kInvalid,
+                 text.error().message() +
+                     ": it holds the secret of the attempt, for the user of rank 0 alone; run all ranks as "
+                     "one user");
+  }
+  if (!text) return text.error();
+  if (!*text) return std::optional<Answer>();
+  const std::size_t line = (*text)->find('\n');
+  if (line == std::string::npos) return std::optional<Answer>();
+  auto assignment = decode<Assignment>(std::string_view(**text).substr(line + 1));
+  if (!assignment) return std::optional<Answer>();
+  return std::optional(Answer{.assignment = *std::move(assignment), .first_call = (*text)->substr(0, line)});
+}
+
+Result<bool> RendezvousFolder::is_answered(const std::string& call) const {
+  return is_there(folder_ / ("a" + call + ".yes"));
+}
+
+Result<void> RendezvousFolder::refuse(const std::string& call, const std::string& why) const {
+  return save_file_atomically(folder_ / ("a" + call + ".no"), encode(because(why)));
+}
+
+Result<std::optional<std::string>> RendezvousFolder::find_refusal(const std::string& call) const {
+  return read_reason(folder_ / ("a" + call + ".no"));
+}
+
+Result<void> RendezvousFolder::end_before_call(const std::string& first_call, const std::string& why) const {
+  return save_file_atomically(folder_ / ("a" + first_call + "." + rank_name(rank_) + ".no"),
+                              encode(because(why)));
+}
+
+Result<std::optional<std::string>> RendezvousFolder::find_end_before_call(const std::string& first_call,
+                                                                          std::uint32_t rank) const {
+  return read_reason(folder_ / ("a" + first_call + "." + rank_name(rank) + ".no"));
+}
+
+Result<void> RendezvousFolder::end_attempt(Attempt attempt, const std::string& why) const {
+  Orders orders = because(why);
+  orders.attempt = attempt.next();
+  return save_file_atomically(folder_ / "over.json", encode(orders));
+}
+
+Result<std::optional<std::string>> RendezvousFolder::find_end(Attempt attempt) const {
+  const auto orders = read_message<Orders>(folder_ / "over.json");
+  if (!orders) return orders.error();
+  return *orders && (*orders)->attempt > attempt ? std::optional((*orders)->reason) : std::nullopt;
+}
+
+void RendezvousFolder::forget(const std::string& call) const {
+  std::error_code ignored;
+  fs::remove(folder_ / ("a" + call + ".yes"), ignored);
+  fs::remove(folder_ / ("a" + call + ".done"), ignored);
+  fs::remove(folder_ / ("a" + call + ".no"), ignored);
+}
+
+Result<void> RendezvousFolder::note_done(const std::string& call) const {
+  return save_file_atomically(folder_ / ("a" + call + ".done"), std::string_view());
+}
+
+Result<bool> RendezvousFolder::is_done(const std::string& call) const {
+  return is_there(folder_ / ("a" + call + ".done"));
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,98 @@
+// session/rendezvous/: how processes find each other and join a world: folder, socket, address, and the waits
+// for them.
+//
+// RendezvousFolder: the folder in which processes that a launcher numbered find each other, beside the
+// checkpoints that they share. Each rank holds a lock for as long as it lives. A message of a rank is a file
+// that replaces its previous one. So a reader sees neither half of a message nor one of an earlier launch.
+//
+//   meeting/r0003.lock             held by the living rank 3
+//   meeting/<group>/r0003.json     its call: where it listens, which checkpoints it can read
+//   meeting/<group>/a<call>.yes    rank 0's answer to that call: a line with rank 0's own call, and the
+//                                  assignment, with the secret of the attempt; only its owner may read it
+//   meeting/<group>/a<call>.no     or why rank 0 forms no world with it, or why its rank ended for good
+//   meeting/<group>/a<call>.r0003.no   for the rank 0 that made that call: rank 3, which never called,
+//                                  ended for good, and why
+//   meeting/<group>/over.json      the oldest attempt that may still run, and why the earlier ones are over
+//   meeting/<group>/a<call>.done   that rank has completed
+//
+// An error of a look (no descriptors are left, the server no longer knows the file) says something about this
+// machine and nothing about another rank: it never counts as "not there".
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "base/contract/messages.h"
+#include "base/core/unforked_fd.h"
+
+namespace ratoon::session {
+
+class RendezvousFolder {
+ public:
+  // `run_folder` must exist. kAlreadyExists: another process of this machine has this rank here. kConflict: a
+  // process of another machine has it, and may be gone.
+  [[nodiscard]] static Result<RendezvousFolder> open(const std::filesystem::path& run_folder,
+                                                     const GroupOptions& group);
+  // For a rank that ends, and whose lock another process may hold: it writes only the reason of its end.
+  [[nodiscard]] static RendezvousFolder beside_holder(const std::filesystem::path& run_folder,
+                                                      const GroupOptions& group);
+
+  // For rank 0, which holds the run's folder for itself: removes what earlier launches left.
+  void sweep() const;
+
+  // `request.process.start` names the call.
+  [[nodiscard]] Result<void> call(const JoinRequest& request) const;
+  // The call of a rank that lives; not that of a process that had the rank before.
+  [[nodiscard]] Result<std::optional<JoinRequest>> find_call(std::uint32_t rank) const;
+
+  // An answer, and the call of the rank 0 that gave it.
+  struct Answer {
+    Assignment assignment;
+    std::string first_call;
+  };
+  [[nodiscard]] Result<void> answer(const std::string& call, const Answer& answer) const;
+  // kInvalid: there is one, which only another user may read.
+  [[nodiscard]] Result<std::optional<Answer>> find_answer(const std::string& call) const;
+  [[nodiscard]] Result<bool> is_answered(const std::string& call) const;
+
+  [[nodiscard]] Result<void> refuse(const std::string& call, const std::string& why) const;
+  [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
+
+  // This rank ends for good before it has called: reports that to the rank 0 that made `first_call`.
+  [[nodiscard]] Result<void> end_before_call(const std::string& first_call, const std::string& why) const;
+  [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(const std::string& first_call,
+                                                                        std::uint32_t rank) const;
+
+  [[nodiscard]] Result<void> end_attempt(Attempt attempt, const std::string& why) const;
+  // Why the attempt has ended; nullopt: it has not.
+  [[nodiscard]] Result<std::optional<std::string>> find_end(Attempt attempt) const;
+
+  // Removes the files of a call that no rank will ask about again.
+  void forget(const std::string& call) const;
+
+  [[nodiscard]] Result<void> note_done(const std::string& call) const;
+  [[nodiscard]] Result<bool> is_done(const std::string& call) const;
+
+ private:
+  RendezvousFolder(std::filesystem::path root, std::filesystem::path folder, const GroupOptions& group,
+                   UnforkedFd lock)
+      : root_(std::move(root)),
+        folder_(std::move(folder)),
+        rank_(group.rank),
+        size_(group.size),
+        lock_(std::move(lock)) {}
+
+  [[nodiscard]] Result<bool> holds_call(std::uint32_t rank) const;
+
+  std::filesystem::path root_;    // of all groups
+  std::filesystem::path folder_;  // of this group
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  UnforkedFd lock_;
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,35 @@
+// SpokenWait: a wait that is reported. A sentence is due after ten seconds, and every minute from then on.
+//
+//   SpokenWait wait(clock);
+//   while (!is_there()) {
+//     if (const auto time = wait.due()) say("waits for the copy, for " + *time + " until now");
+//     pause();
+//   }
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "agent/src/session/rendezvous/world_wait.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+class SpokenWait {
+ public:
+  explicit SpokenWait(const Clock& clock) : clock_(clock) { wait_.begin(clock_.now()); }
+
+  // How long the wait has lasted: "10 s". nullopt if no sentence is due.
+  [[nodiscard]] std::optional<std::string> due() {
+    const Timestamp now = clock_.now();
+    if (!wait_.is_report_due(now)) return std::nullopt;
+    return std::to_string(wait_.waited(now) / std::chrono::seconds(1)) + " s";
+  }
+
+ private:
+  const Clock& clock_;
+  WorldWait wait_{std::chrono::seconds(10)};
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,40 @@
+// WorldWait: how a process waits for a world: with longer and longer pauses between two tries, and with
+// reports. There is no limit: forming a world may take any time. Pure: the time is passed in.
+//
+//   WorldWait wait(10s);
+//   wait.begin(now);                               // with each call to join
+//   if (wait.is_report_due(now)) say(...);
+//   pause(wait.pause_after_failure());             // there was no answer
+//   wait.note_answer();  // an answer without a world
+//   wait.end();  // an answer with a world
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+class WorldWait {
+ public:
+  explicit WorldWait(Duration first_word) : first_word_(first_word) {}
+
+  void begin(Timestamp now);
+  // True once the wait has lasted for `first_word`, and every minute from then on.
+  [[nodiscard]] bool is_report_due(Timestamp now);
+  [[nodiscard]] Duration waited(Timestamp now) const;
+  // Longer each time: each try reads the run's locations anew, and a thousand processes would do so five
+  // times a second.
+  [[nodiscard]] Duration pause_after_failure();
+  void note_answer() { failures_ = 0; }
+  void end() { began_.reset(); }
+
+ private:
+  Duration first_word_;
+  std::optional<Timestamp> began_;  // nullopt: it does not wait
+  Timestamp next_word_;
+  std::uint32_t failures_ = 0;  // in a row
+};
+
+}  // namespace ratoon::session

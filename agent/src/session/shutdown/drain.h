@@ -1,0 +1,117 @@
+// session/shutdown/: how a process ends: signals and notices, the drain, exit codes, and what is printed
+// then.
+//
+// Drain: what this rank requests because it will be ended: saves, and leaving. It collects notices from
+// signals, orders, known ends and calls of the program. It calls plan_drain() after every step, and returns
+// bits of the control word, so that all ranks save and stop after the same step.
+//
+//   drain.begin_attempt();
+//   drain.hear(link.wanted(), now);                      // after every step, and while a world is waited for
+//   agree(drain.requests(link.wanted(), now));             // once a step
+//   drain.note_step(took);  drain.note_save(now, stall);  drain.note_commit(took);
+//   if (auto why = drain.must_exit(now, agrees)) leave(*why);   // no save fits, or no rank agrees
+//
+// Thread contract: the training thread; notify() and take_back_notice() from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <ratoon/failure.h>
+
+#include "agent/src/preemption/drain_facts.h"
+#include "agent/src/preemption/notices.h"
+#include "agent/src/session/link/link.h"
+#include "agent/src/session/shutdown/signals.h"
+#include "base/contract/exit_code.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+// The signals that were received so far.
+struct SignalCounts {
+  HeardSignal terminate{};  // SIGTERM
+  HeardSignal interrupt{};  // Ctrl-C
+  HeardSignal notice{};     // the one that announces the end of a batch job
+  std::uint32_t saves = 0;  // SIGUSR1, if it is not the notice signal
+};
+
+class Drain {
+ public:
+  struct Setup {
+    preemption::Notices known_ends{};
+    Duration grace{std::chrono::seconds(30)};
+    std::optional<Timestamp> job_end{};  // of a batch job; without it a notice signal has the grace
+    bool can_be_replaced = false;        // by a coordinator
+    std::function<SignalCounts()> signal_counts{};  // empty: nothing listens to signals
+    std::function<void()> retake_signals{};         // takes back those that the program has taken meanwhile
+  };
+  Drain();  // no end is known, and nothing listens
+  explicit Drain(Setup setup);
+
+  void notify(Timestamp now, Duration left, const std::string& why);
+  void take_back_notice();
+  // Takes the operator's order on the end of this process, which may be withdrawn. Call it before each
+  // question below. Only requests() takes the order itself. An order that is not passed on would hold for
+  // ever, or never.
+  void hear(const OutsideRequests& wanted, Timestamp now);
+
+  // Why no world is to be joined any longer.
+  [[nodiscard]] std::optional<Failure> forbids_joining(Timestamp now);
+  // The exit code of a process whose program left its loop before the run's end. If this process was asked to
+  // leave, the program may know of it, too. nullopt if it was not.
+  [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
+  void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
+  // Called when a step begins.
+  void keep_hearing() const {
+    if (setup_.retake_signals) setup_.retake_signals();
+  }
+  [[nodiscard]] std::uint32_t requests(const OutsideRequests& wanted, Timestamp now);
+  // Called after a step. `agrees`: whether the ranks of this attempt agree on anything; otherwise each leaves
+  // by itself.
+  [[nodiscard]] std::optional<Failure> must_exit(Timestamp now, bool agrees);
+  // If ranks agree on nothing, Ctrl-C waits for the next save that is due by counts, which is at the same
+  // step on all of them. The wait is not longer than the grace.
+  [[nodiscard]] bool leaves_with_next_save();
+  // A sentence for people about what will happen, once for each notice that was not known from the start.
+  [[nodiscard]] std::string take_news(Timestamp now);
+  // How long the agreed last save may take to be durable, so that leaving still ends before the deadline.
+  [[nodiscard]] Duration time_to_commit(Timestamp now);
+  // The same if no end is near: enough for a save in progress, and at least a minute.
+  [[nodiscard]] Duration patience_with_commit();
+  // The error with which the process ends after the agreed last save, or without one.
+  [[nodiscard]] Failure exit_for_drain(std::uint32_t agreed, Step step, bool is_committed);
+
+  void note_step(Duration took) { speeds_.note_step(took); }
+  void note_save(Timestamp began, Duration stall);
+  void note_commit(Duration took) { speeds_.note_commit(took); }
+  [[nodiscard]] Duration longest_commit() const { return speeds_.longest_commit(); }  // recent; 0: none yet
+  void note_staged(bool is_staged) { speeds_.set_staged(is_staged); }
+
+ private:
+  // All are called with mutex_ held.
+  void hear_signals();
+  void hear_order(const OutsideRequests& wanted, Timestamp now);
+  void give(std::string_view source, const preemption::Notice& notice, Timestamp heard);
+  [[nodiscard]] preemption::DrainStep next(Timestamp now) const;
+  [[nodiscard]] bool is_interrupted() const { return told_.interrupt.count > 0; }
+  [[nodiscard]] std::string why() const;
+  [[nodiscard]] Duration commit_patience() const;
+
+  static constexpr Timestamp kNever{Duration::min()};
+
+  const Setup setup_;
+  std::mutex mutex_;
+  preemption::Notices notices_;     // guarded by mutex_, as is what follows
+  std::string told_why_;            // of the notice that was last announced
+  Timestamp sudden_since_{kNever};  // the newest notice that asks for a save at once
+  SignalCounts told_;
+  preemption::SaveSpeeds speeds_;   // of the training thread, as is what follows
+  Timestamp saved_{kNever};         // when the last save began
+  std::uint32_t served_saves_ = 0;  // of those that a signal asked for
+};
+
+}  // namespace ratoon::session

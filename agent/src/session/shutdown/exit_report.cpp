@@ -1,0 +1,100 @@
+#include "agent/src/session/shutdown/exit_report.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <typeinfo>
+#include <utility>
+
+#include <cxxabi.h>
+
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/shutdown/process_exit.h"
+#include "agent/src/session/telemetry/say.h"
+
+namespace ratoon::session {
+namespace {
+
+// The name as a program writes it. The operator tells errors of a program from others by it.
+std::string name_of_type(const std::exception& error) {
+  int problem = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &problem), &std::free);
+  return name ? name.get() : typeid(error).name();
+}
+
+// The system keeps the lowest byte of an exit code.
+bool is_success_code(int exit_code) {
+  return (static_cast<unsigned>(exit_code) & 0xffU) == 0;
+}
+
+using Explain = std::function<std::optional<ErrorMeaning>(const std::exception&)>;
+
+// Filled before main() by linked libraries.
+Explain& explain_errors() {
+  static Explain explain;
+  return explain;
+}
+
+// The error of std::thread. The system may give a later start what it refuses now.
+bool is_refused_thread(const std::exception& error) {
+  const auto* const refused = dynamic_cast<const std::system_error*>(&error);
+  return refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again;
+}
+
+int blame(std::string_view whose, const std::exception& error) {
+  if (is_refused_thread(error)) {
+    say(std::string("the system starts no further thread: ") + error.what() +
+        "; start again later, or raise the limit of processes (ulimit -u, or the pod's limit of pids)");
+    return static_cast<int>(ExitCode::kStartAgain);
+  }
+  const std::string thrown = std::string(whose) + " threw " + name_of_type(error) + ": " + error.what();
+  const auto meaning = explain_errors() ? explain_errors()(error) : std::nullopt;
+  say(thrown);
+  if (!meaning) return 1;
+  say(meaning->sentence);
+  if (meaning->must_skip_teardown) skip_teardown_if([] { return true; });
+  return meaning->exit_code;
+}
+
+}  // namespace
+
+void set_error_explainer(std::function<std::optional<ErrorMeaning>(const std::exception&)> explain) {
+  explain_errors() = std::move(explain);
+}
+
+bool is_help_request(const Result<Options>& options) {
+  if (!options) fail(ExitCode::kConfiguration, options.error().message());
+  if (options->help.empty()) return false;
+  std::fputs(options->help.c_str(), stdout);
+  std::fflush(stdout);
+  return true;
+}
+
+int report_exception(std::string_view whose) {
+  try {
+    throw;
+  } catch (const Failure& failure) {
+    if (is_success_code(failure.exit_code)) {
+      say(std::string(whose) + " threw a ratoon::Failure with exit code " +
+          std::to_string(failure.exit_code) +
+          ", which is that of a run that is complete; the process ends with 1: " + failure.what());
+      return 1;
+    }
+    say(failure.what());
+    return failure.exit_code;
+  } catch (const Interrupted& why) {
+    say(why.what());
+    return static_cast<int>(ExitCode::kStartAgain);
+  } catch (const std::exception& error) {
+    return blame(whose, error);
+  } catch (...) {
+    say(std::string(whose) + " threw an object that is no std::exception");
+    return 1;
+  }
+}
+
+}  // namespace ratoon::session

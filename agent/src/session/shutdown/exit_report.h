@@ -1,0 +1,34 @@
+// The messages of a process that ends before, or instead of, its training.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+namespace ratoon::session {
+
+// Prints the help and returns true if only the help is wanted. Throws Failure if there are no valid options.
+[[nodiscard]] bool is_help_request(const Result<Options>& options);
+
+// The meaning of a library's exception for the process: for example that an accelerator failed, which is no
+// error of the program.
+struct ErrorMeaning {
+  int exit_code = 1;
+  std::string sentence{};
+  bool must_skip_teardown = false;  // destructors would block, or fail
+};
+
+// Called for each exception that is neither a Failure nor of Ratoon, before it counts as an error of the
+// program.
+void set_error_explainer(std::function<std::optional<ErrorMeaning>(const std::exception&)> explain);
+
+// Called where an exception is caught: prints why the process ends, and returns its exit code. An exception
+// that is neither a Failure nor of Ratoon was thrown by `whose`.
+[[nodiscard]] int report_exception(std::string_view whose);
+
+}  // namespace ratoon::session

@@ -1,0 +1,82 @@
+#include "agent/src/session/shutdown/exit_watch.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+#include "agent/src/session/shutdown/process_exit.h"
+#include "agent/src/session/telemetry/say.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::string_view kForked =
+    "ratoon: a process that the program forked goes on with the session of its parent, whose threads it does "
+    "not have: end such a process by _exit(), or let it become another program by exec(), before its next "
+    "step and before the training function returns\n";
+
+struct Watched {
+  std::mutex mutex;
+  std::function<int()> find_code;  // guarded by mutex, as is `thread`
+  std::thread::id thread;
+  std::atomic<::pid_t> process{0};
+};
+
+// Never destroyed: it is used while the process ends.
+Watched& watched() {
+  static auto* const it = std::make_unique<Watched>().release();
+  return *it;
+}
+
+void look_at_exit(int status, void*) {
+  constexpr unsigned kByteOfProcess = 0xff;
+  if ((static_cast<unsigned>(status) & kByteOfProcess) != 0) return;
+  // In a forked child the mutex may be held for ever, by a thread that only the parent has.
+  if (watched().process != ::getpid()) return;
+  std::function<int()> find_code;
+  bool is_own_thread = false;
+  {
+    const std::lock_guard lock(watched().mutex);
+    if (!watched().find_code) return;
+    find_code = std::exchange(watched().find_code, nullptr);
+    is_own_thread = watched().thread == std::this_thread::get_id();
+  }
+  if (is_own_thread) exit_now(find_code());
+  say("exit() was called with 0 by another thread than that of the training, which is not complete: end the "
+      "run by finish(), or the process with another code");
+  exit_now(static_cast<int>(ExitCode::kConfiguration));
+}
+
+}  // namespace
+
+// Locks of streams may be held by threads that only the parent has, so this writes without them.
+void leave_if_forked() {
+  const ::pid_t watched_one = watched().process;
+  if (watched_one == 0 || watched_one == ::getpid()) return;
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kForked.data(), kForked.size());
+  ::_exit(static_cast<int>(ExitCode::kConfiguration));
+}
+
+void refuse_exit_as_done(std::function<int()> find_code) {
+  static std::once_flag asked;
+  std::call_once(asked, [] { ::on_exit(look_at_exit, nullptr); });
+  const std::lock_guard lock(watched().mutex);
+  watched().find_code = std::move(find_code);
+  watched().process = ::getpid();
+  watched().thread = std::this_thread::get_id();
+}
+
+void allow_exit_as_done() {
+  const std::lock_guard lock(watched().mutex);
+  watched().find_code = nullptr;
+  watched().process = 0;
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,146 @@
+#include "agent/src/session/shutdown/notice_setup.h"
+
+#include <chrono>
+#include <csignal>
+#include <stop_token>
+#include <utility>
+
+#include <ratoon/failure.h>
+
+#include "base/contract/exit_code.h"
+#include "base/core/pause.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::uint64_t kGraceSecondsMax = 86'400;
+constexpr auto kLastWord = std::chrono::seconds(1);    // for an answer that is about to arrive
+constexpr auto kTimePasses = std::chrono::seconds(1);  // how often to look for a known end
+
+std::optional<std::string_view> given(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
+}
+
+// Slurm's --signal can send any signal, so there is a default under Slurm. Elsewhere no signal is a notice
+// unless it is named.
+Result<int> notice_signal(const NoticeOptions& options) {
+  const bool is_batch_job = !options.slurm_job_id.empty();
+  const std::string name = options.signal.empty() ? (is_batch_job ? "USR1" : "none") : options.signal;
+  if (name == "none") return 0;
+  if (name == "USR1" || name == "SIGUSR1") return SIGUSR1;
+  if (name == "USR2" || name == "SIGUSR2") return SIGUSR2;
+  return Error(ErrorKind::kInvalid, "--notice-signal must be USR1, USR2 or none, found '" + name + "'");
+}
+
+Result<preemption::Notices> known_ends(const NoticeOptions& options, const Clock& clock, Timestamp began) {
+  return preemption::read_known_ends({.slurm_job_end_time = given(options.slurm_job_end_time),
+                                      .time_limit = given(options.time_limit),
+                                      .began = began,
+                                      .now = clock.now(),
+                                      .wall_now = clock.wall_now()});
+}
+
+std::optional<Timestamp> job_end(NoticeOptions options, const Clock& clock) {
+  options.time_limit.clear();
+  const auto ends = known_ends(options, clock, {});
+  const auto* const end = ends ? ends->first() : nullptr;
+  return end != nullptr ? std::optional(end->deadline) : std::nullopt;
+}
+
+template <class T>
+T take(Result<T> result) {
+  if (!result) throw Failure(static_cast<int>(ExitCode::kConfiguration), result.error().message());
+  return *std::move(result);
+}
+
+SignalCounts ask(const Signals& signals, int notice) {
+  SignalCounts told{.terminate = signals.heard(SIGTERM), .interrupt = signals.heard(SIGINT)};
+  if (notice != 0) told.notice = signals.heard(notice);
+  if (notice != SIGUSR1) told.saves = signals.heard(SIGUSR1).count;
+  return told;
+}
+
+}  // namespace
+
+Result<void> check_notices(const NoticeOptions& options) {
+  if (options.grace_seconds > kGraceSecondsMax) {
+    return Error(ErrorKind::kInvalid, "--grace-seconds must be at most " + std::to_string(kGraceSecondsMax) +
+                                          ", found " + std::to_string(options.grace_seconds));
+  }
+  if (auto signal = notice_signal(options); !signal) return signal.error();
+  if (auto ends = known_ends(options, SystemClock(), {}); !ends) return ends.error();
+  return {};
+}
+
+NoticeWatch::NoticeWatch(const Options& options, const Clock& clock, Timestamp process_began)
+    : clock_(clock) {
+  const NoticeOptions& notice = options.notice;
+  const int number = take(notice_signal(notice));
+  Drain::Setup setup{.known_ends = take(known_ends(notice, clock, process_began)),
+                     .grace = std::chrono::seconds(notice.grace_seconds),
+                     .job_end = job_end(notice, clock),
+                     .can_be_replaced = !options.member.coordinator_url.empty()};
+  if (notice.handles_signals) {
+    signals_ = std::make_shared<Signals>(number);
+    setup.signal_counts = [signals = signals_, number] { return ask(*signals, number); };
+    setup.retake_signals = [signals = signals_] { signals->retake(); };
+  }
+  drain_ = std::make_shared<Drain>(std::move(setup));
+}
+
+std::optional<Failure> NoticeWatch::forbids_joining(const Link* link) const {
+  const Timestamp now = clock_.now();
+  if (link != nullptr) drain_->hear(link->wanted(), now);
+  return drain_->forbids_joining(now);
+}
+
+bool NoticeWatch::is_starting_of_use(const Link& link) const {
+  return !forbids_joining(&link);
+}
+
+void NoticeWatch::leave_if_starting_is_of_no_use(const Link& link) const {
+  if (const auto why = forbids_joining(&link)) throw *why;
+}
+
+bool NoticeWatch::is_starting_of_use() const {
+  return !forbids_joining(nullptr);
+}
+
+void NoticeWatch::leave_if_starting_is_of_no_use() const {
+  if (const auto why = forbids_joining(nullptr)) throw *why;
+}
+
+void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
+  leave_if_starting_is_of_no_use(link);
+  const std::jthread watching([this, &link](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      wait_for_news(stop);
+      const auto why = forbids_joining(&link);
+      if (why) return link.give_up(why->what());
+    }
+  });
+  try {
+    wait();
+  } catch (const Failure&) {
+    // A process whose wait was ended has the exit code of the reason.
+    leave_if_starting_is_of_no_use(link);
+    throw;
+  }
+}
+
+Result<void> NoticeWatch::while_telling(
+    const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const {
+  std::stop_source leaves;
+  const std::jthread watching([&](const std::stop_token& stop) {
+    while (!stop.stop_requested() && is_starting_of_use(link)) wait_for_news(stop);
+    if (pause_for(kLastWord, stop)) leaves.request_stop();
+  });
+  return tell(leaves.get_token());
+}
+
+void NoticeWatch::wait_for_news(const std::stop_token& stop) const {
+  if (signals_) return signals_->wait(stop, kTimePasses);
+  static_cast<void>(pause_for(kTimePasses, stop));
+}
+
+}  // namespace ratoon::session

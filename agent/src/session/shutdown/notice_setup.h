@@ -1,0 +1,51 @@
+// The signals that train() listens to and the ends that it knows, from options.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include <ratoon/options.h>
+
+#include "agent/src/session/link/link.h"
+#include "agent/src/session/shutdown/drain.h"
+#include "agent/src/session/shutdown/signals.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+[[nodiscard]] Result<void> check_notices(const NoticeOptions& options);
+
+// The signals of a training, and the Drain that they feed. They also end a wait for a world.
+class NoticeWatch {
+ public:
+  // Throws Failure with ExitCode::kConfiguration.
+  NoticeWatch(const Options& options, const Clock& clock, Timestamp process_began);
+
+  [[nodiscard]] const std::shared_ptr<Drain>& drain() const { return drain_; }
+  // Calls `wait`, and link.give_up() once waiting is no longer of use. Throws Failure if it was of no use
+  // from the start.
+  void while_waiting(Link& link, const std::function<void()>& wait);
+  // Calls `tell`, and stops it about a second after this process was asked to leave.
+  [[nodiscard]] Result<void> while_telling(
+      const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const;
+  // For work that takes long before a world is asked for.
+  [[nodiscard]] bool is_starting_of_use(const Link& link) const;
+  void leave_if_starting_is_of_no_use(const Link& link) const;
+  // The same before there is a link.
+  [[nodiscard]] bool is_starting_of_use() const;
+  void leave_if_starting_is_of_no_use() const;
+
+ private:
+  void wait_for_news(const std::stop_token& stop) const;
+  // Null: there is no link yet.
+  [[nodiscard]] std::optional<Failure> forbids_joining(const Link* link) const;
+
+  const Clock& clock_;
+  std::shared_ptr<Signals> signals_;  // null: signals are not handled
+  std::shared_ptr<Drain> drain_;
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,68 @@
+#include "agent/src/session/shutdown/process_exit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <future>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace ratoon::session {
+namespace {
+
+constexpr auto kLastLineTime = std::chrono::seconds(1);
+
+struct Conditions {
+  std::mutex mutex;
+  std::vector<std::function<bool()>> list;  // guarded by mutex
+};
+
+Conditions& conditions() {
+  static Conditions all;
+  return all;
+}
+
+}  // namespace
+
+void skip_teardown_if(std::function<bool()> holds) {
+  const std::lock_guard lock(conditions().mutex);
+  conditions().list.push_back(std::move(holds));
+}
+
+int leave(int code) {
+  const std::lock_guard lock(conditions().mutex);
+  const auto& list = conditions().list;
+  if (std::none_of(list.begin(), list.end(), [](const auto& holds) { return holds(); })) return code;
+  exit_now(code);
+}
+
+void exit_now(int code) {
+  std::cout.flush();
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
+void leave_with_last_line(ExitCode code, std::function<void()> say) {
+  const auto said = std::make_shared<std::promise<void>>();
+  auto is_said = said->get_future();
+  try {
+    // Never joined: the process ends without its destructor.
+    static std::thread saying([say = std::move(say), said] {
+      say();
+      said->set_value();
+    });
+    is_said.wait_for(kLastLineTime);
+  } catch (const std::system_error&) {
+    // No thread can be started, so nothing is printed.
+  }
+  ::_exit(static_cast<int>(code));
+}
+
+}  // namespace ratoon::session

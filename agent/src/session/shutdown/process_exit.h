@@ -1,0 +1,27 @@
+// How train() ends if something must not be torn down. An abandoned collective still runs on a thread of its
+// backend. A return from main() would destroy the data that it works on, or wait for it.
+//
+//   skip_teardown_if([] { return release_finished() != 0; });  // once, before the first collective
+#pragma once
+
+#include <functional>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon::session {
+
+// May be called from any thread. `holds` is called on the training thread, after all other work; it must not
+// throw.
+void skip_teardown_if(std::function<bool()> holds);
+
+// The last call of train(). Returns `code` if the process may end as it likes; otherwise acts as exit_now().
+[[nodiscard]] int leave(int code);
+
+// Flushes standard output and ends the process; nothing is torn down.
+[[noreturn]] void exit_now(int code);
+
+// Ends the process if one of its threads is stuck. `say` is called on another thread and has a second:
+// standard error may be a pipe that nothing reads, or be locked by the stuck thread. Nothing is flushed.
+[[noreturn]] void leave_with_last_line(ExitCode code, std::function<void()> say);
+
+}  // namespace ratoon::session

@@ -1,0 +1,195 @@
+#include "agent/src/session/shutdown/signals.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <list>
+#include <vector>
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <ratoon/result.h>
+
+#include "agent/src/session/shutdown/fail.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon::session {
+namespace {
+
+// All that a handler uses. Real-time signals have larger numbers, and are not handled.
+constexpr std::size_t kNumbersMax = 32;
+
+struct Heard {
+  std::atomic<std::uint32_t> count{0};
+  std::atomic<std::int64_t> first_nanoseconds{0};
+};
+std::array<Heard, kNumbersMax> all_heard;
+std::array<std::atomic<const struct sigaction*>, kNumbersMax> before;  // the action that our handler replaces
+std::array<std::atomic<bool>, kNumbersMax> is_taken;
+std::atomic<pid_t> listener{0};  // the process that handles signals
+std::atomic<int> objects{0};     // of that process
+std::atomic<int> news_fd{-1};    // stays open once it is open: a handler may still write
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free &&
+              std::atomic<const struct sigaction*>::is_always_lock_free);
+// A handler of the program may call the handler that it found, which is on_signal().
+thread_local std::array<bool, kNumbersMax> is_being_handled{};
+
+// A handler may be about to call any of these actions, so none is ever freed.
+const struct sigaction* never_freed(const struct sigaction& action) {
+  static std::list<struct sigaction> kept;
+  const auto is_it = [&](const struct sigaction& one) {
+    return one.sa_sigaction == action.sa_sigaction && one.sa_flags == action.sa_flags;
+  };
+  const auto known = std::find_if(kept.begin(), kept.end(), is_it);
+  return known != kept.end() ? &*known : &kept.emplace_back(action);
+}
+
+void notify() {
+  const std::uint64_t one = 1;
+  if (::write(news_fd, &one, sizeof one) < 0) return;  // a full counter: a notification is pending already
+}
+
+void call_previous_handler(int number, siginfo_t* info, void* context) {
+  const struct sigaction& action = *before[static_cast<std::size_t>(number)].load();
+  if ((action.sa_flags & SA_SIGINFO) != 0) {
+    if (action.sa_sigaction != nullptr) action.sa_sigaction(number, info, context);
+  } else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
+    action.sa_handler(number);
+  }
+}
+
+void give_back(int number);
+
+// Calls only functions that are allowed in a signal handler.
+void on_signal(int number, siginfo_t* info, void* context) {
+  if (::getpid() != listener) {  // a forked child that has not given it back yet, or is about to
+    const int error = errno;
+    give_back(number);
+    static_cast<void>(::raise(number));  // delivered once this handler has returned
+    errno = error;
+    return;
+  }
+  bool& is_inside = is_being_handled[static_cast<std::size_t>(number)];
+  if (is_inside) return;
+  is_inside = true;
+  const int error = errno;
+  Heard& heard = all_heard[static_cast<std::size_t>(number)];
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  std::int64_t none = 0;
+  heard.first_nanoseconds.compare_exchange_strong(none,
+                                                  std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec);
+  const bool is_first = heard.count.fetch_add(1) == 0;
+  call_previous_handler(number, info, context);
+  if (number == SIGINT && !is_first) ::_exit(static_cast<int>(ExitCode::kInterruptedByUser));
+  notify();
+  errno = error;
+  is_inside = false;
+}
+
+struct sigaction action_of(int number) {
+  struct sigaction action{};
+  ::sigaction(number, nullptr, &action);
+  return action;
+}
+
+bool is_ours(const struct sigaction& action) {
+  return action.sa_sigaction == on_signal;
+}
+
+bool is_handler(const struct sigaction& action) {
+  if ((action.sa_flags & SA_SIGINFO) != 0) return action.sa_sigaction != nullptr;
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+void install_handler_over(int number, const struct sigaction& from) {
+  before[static_cast<std::size_t>(number)] = never_freed(from);
+  struct sigaction ours{};
+  ours.sa_sigaction = on_signal;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigemptyset(&ours.sa_mask);
+  ::sigaction(number, &ours, nullptr);
+}
+
+void give_back(int number) {
+  if (is_ours(action_of(number))) ::sigaction(number, before[static_cast<std::size_t>(number)], nullptr);
+}
+
+// A signal may interrupt this in a child at any point.
+void give_back_all() {
+  for (std::size_t at = 0; at < kNumbersMax; ++at) {
+    if (!is_taken[at]) continue;
+    give_back(static_cast<int>(at));
+    is_taken[at] = false;
+  }
+}
+
+// A forked child that does not exec is not handled: a signal ends it as it ends other processes.
+void give_back_in_children() {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
+    give_back_all();
+    objects = 0;
+  });
+  static_cast<void>(registered);
+}
+
+}  // namespace
+
+Signals::Signals(int also) : process_(::getpid()) {
+  if (news_fd < 0) news_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (news_fd < 0)
+    fail(ExitCode::kStartAgain, system_error(errno, "listening to signals").message() + "; start again");
+  give_back_in_children();
+  listener = process_;
+  ++objects;
+  std::vector<int> wanted = {SIGTERM, SIGINT, SIGUSR1};
+  if (also > 0 && also != SIGTERM && also != SIGINT && also != SIGUSR1) wanted.push_back(also);
+  for (const int number : wanted) {
+    const auto at = static_cast<std::size_t>(number);
+    if (!is_taken[at]) {
+      all_heard[at].count = 0;
+      all_heard[at].first_nanoseconds = 0;
+    }
+    const struct sigaction found = action_of(number);
+    const bool is_ignored = (found.sa_flags & SA_SIGINFO) == 0 && found.sa_handler == SIG_IGN;
+    if (is_ignored) continue;
+    if (!is_ours(found)) install_handler_over(number, found);
+    is_taken[at] = true;
+  }
+}
+
+Signals::~Signals() {
+  if (process_ == ::getpid() && objects.fetch_sub(1) == 1) give_back_all();
+}
+
+void Signals::retake() {
+  for (std::size_t at = 0; at < kNumbersMax; ++at) {
+    if (!is_taken[at]) continue;
+    const struct sigaction now = action_of(static_cast<int>(at));
+    if (!is_ours(now) && is_handler(now)) install_handler_over(static_cast<int>(at), now);
+  }
+}
+
+HeardSignal Signals::heard(int number) const {
+  const Heard& heard = all_heard[static_cast<std::size_t>(number)];
+  return {.count = heard.count.load(), .first = {Duration(heard.first_nanoseconds.load())}};
+}
+
+void Signals::wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const {
+  const std::stop_callback on_stop(stop, notify);
+  pollfd ready{news_fd, POLLIN, 0};
+  while (!stop.stop_requested() && ::poll(&ready, 1, static_cast<int>(at_most.count())) < 0 &&
+         errno == EINTR) {
+  }
+  std::uint64_t count = 0;
+  if (::read(news_fd, &count, sizeof count) < 0) return;
+}
+
+}  // namespace ratoon::session

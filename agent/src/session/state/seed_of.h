@@ -1,0 +1,20 @@
+// The seed of a generator of random numbers on a rank that has no state of it: in a new run, and if the rank
+// is new to its world. The golden values in tests/unit/agent/session/state/seed_of_test.cpp never change.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ratoon/counter_random.h>
+
+#include "base/contract/messages.h"
+
+namespace ratoon::session {
+
+// `step` is where the attempt begins. Generators of two names, ranks or steps are independent of each other.
+[[nodiscard]] inline std::uint64_t seed_of(std::uint64_t seed, Step step, Rank rank, std::string_view name) {
+  return CounterRandom(seed, "generator:" + std::string(name), step.value(), rank.value()).next_u64();
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,128 @@
+// session/state/: the state of a run: the tracked objects, how they are filled from a checkpoint or a file,
+// and the weights at the end.
+//
+// TrackedObjects: the objects that a training function tracks, and how they are saved in a checkpoint and
+// restored.
+//
+// The name of a tensor is the object's name and its own, "net.fc1.weight". An object whose name lies in
+// another's, as 'net.fc1' does in 'net', has "tracked:" before its name, so that the two never collide.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+#include <ratoon/state.h>
+#include <ratoon/stateful.h>
+
+#include "agent/src/checkpoint/load/checkpoint_reader.h"
+
+namespace ratoon::session {
+
+// Views of the objects' memory, and of what was made for them. They are valid as long as this and the objects
+// live.
+struct CollectedState {
+  std::vector<TensorView> tensors{};
+  std::vector<std::shared_ptr<const void>> owners{};
+  std::vector<StateWriter::Memory> written{};  // the bytes of tensors, and what else objects say they wrote
+  struct Changed {
+    std::string object;
+    std::string what;
+    StateWriter::Memory memory;
+  };
+  std::vector<Changed> changed{};              // memory of other objects that an object changes
+  std::vector<std::string> without_tensors{};  // objects of weights without tensors
+  std::set<std::string> seeded{};              // tensors of generators that are seeded anew in each attempt
+};
+
+// Where the state of objects comes from: a checkpoint, or memory.
+class StateSource {
+ public:
+  using Form = checkpoint::CheckpointReader::Form;
+  virtual ~StateSource() = default;
+  // The names of the tensors that this rank has.
+  [[nodiscard]] virtual std::vector<std::string> names() const = 0;
+  // Whether they are this rank's own; otherwise they are another rank's.
+  [[nodiscard]] virtual bool is_own() const = 0;
+  [[nodiscard]] virtual Result<std::optional<Form>> find(std::string_view name) = 0;
+  [[nodiscard]] virtual Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
+                                          std::span<const std::span<std::byte>> into) = 0;
+  // Texts of this name from ranks that are gone and whose state this rank takes over, in the order of their
+  // ranks.
+  [[nodiscard]] virtual Result<std::vector<std::string>> texts_of_gone(std::string_view /*name*/) {
+    return std::vector<std::string>();
+  }
+};
+
+void save_stateful(const Stateful& object, StateWriter& out);
+void load_stateful(Stateful& object, StateReader& in);
+
+// kPosition: which samples come next. kSeeded: a generator that track() seeds anew in each attempt.
+enum class ObjectKind { kState, kWeights, kPosition, kSeeded };
+
+// Parts of a checkpoint. kState: all but positions.
+enum class LoadParts { kWeights, kState, kAll };
+
+class TrackedObjects {
+ public:
+  using Save = std::function<void(StateWriter&)>;
+  using Load = std::function<void(StateReader&)>;
+
+  // Throws a Failure if the name is taken or invalid.
+  void add(std::string name, Save save, Load load, ObjectKind kind = ObjectKind::kState);
+
+  // Throws a Failure if two tensors have the same name.
+  [[nodiscard]] CollectedState collect() const;
+
+  // Throws a Failure if an object changes memory that no object has: it would be in no checkpoint.
+  static void check_all_tracked(const CollectedState& state);
+
+  // Asks all objects what they want, checks that all of it is there, reads it, and lets them finish. A
+  // checkpoint of another program is a Failure, thrown before anything is changed. An error that is returned
+  // is one of a disk or of damaged data. `checkpoint` is its name in sentences: "the checkpoint of step 20".
+  // On a rank that is new to the world, generators of random numbers are seeded instead, with the result of
+  // `seed_of` for their names. If only parts are loaded, the rest of the checkpoint is ignored. With the size
+  // of the world, objects that add up over ranks take over the states of ranks that are gone.
+  using SeedOf = std::function<std::uint64_t(std::string_view name)>;
+  [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
+                                     const SeedOf& seed_of, LoadParts parts = LoadParts::kAll,
+                                     std::uint32_t world_size = 0) const;
+  // Restores all of it. A Failure is thrown before anything is changed.
+  [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
+                                     const SeedOf& seed_of) const;
+
+  // Whether a tensor of a checkpoint belongs to an object of weights and is a weight. A generator of random
+  // numbers, whose name begins with kGeneratorPrefix, is none: it continues with its own run alone.
+  [[nodiscard]] bool is_weight(std::string_view tensor) const;
+  [[nodiscard]] bool has_weights() const;
+
+  // The same for objects of weights alone; the rest of the checkpoint is ignored. Throws a Failure if no
+  // tracked object has weights.
+  [[nodiscard]] Result<void> restore_weights(checkpoint::CheckpointReader& reader,
+                                             const std::string& checkpoint) const;
+
+ private:
+  struct Object {
+    Save save;
+    Load load;
+    ObjectKind kind = ObjectKind::kState;
+  };
+  // `seed_of` null: for weights alone.
+  [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
+                                     const SeedOf* seed_of, LoadParts parts) const;
+  // The prefix of the names of an object's tensors.
+  [[nodiscard]] std::string base_of(const std::string& name) const;
+  void refuse_untracked(const StateSource& source, const std::string& checkpoint) const;
+
+  std::map<std::string, Object> objects_;
+};
+
+}  // namespace ratoon::session

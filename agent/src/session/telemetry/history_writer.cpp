@@ -1,0 +1,109 @@
+#include "agent/src/session/telemetry/history_writer.h"
+
+#include <chrono>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+namespace ratoon::session {
+namespace {
+
+constexpr auto kFlushEvery = std::chrono::seconds(1);
+
+}  // namespace
+
+void HistoryWriter::append(const history::Row& row) {
+  {
+    const std::lock_guard lock(rows_mutex_);
+    rows_.push_back(row);
+  }
+  if (!flushing_.joinable()) start_flushing();
+}
+
+// If the system refuses the thread, rows wait for the next save, and the next row tries again.
+void HistoryWriter::start_flushing() {
+  try {
+    flushing_ = std::jthread([this](const std::stop_token& stop) { flush_until_stopped(stop); });
+  } catch (const std::system_error&) {
+    return;
+  }
+}
+
+void HistoryWriter::move_rows() {
+  std::vector<history::Row> rows;
+  {
+    const std::lock_guard lock(rows_mutex_);
+    rows.swap(rows_);
+  }
+  if (!file_ && !is_given_up_ && !rows.empty()) {
+    auto file = history::HistoryFile::begin(*disk_, attempt_, after_);
+    is_given_up_ = !file;
+    if (file)
+      file_.emplace(*std::move(file));
+    else
+      note(file.error());
+  }
+  if (!file_) return;
+  for (const auto& row : rows) file_->append(row);
+}
+
+std::optional<history::HistoryPosition> HistoryWriter::place() {
+  const std::lock_guard lock(mutex_);
+  move_rows();
+  if (!file_) return after_;
+  if (auto flushed = file_->flush(); !flushed) {
+    note(flushed.error());
+    return file_->durable() ? file_->durable() : after_;
+  }
+  return file_->written();
+}
+
+void HistoryWriter::sync() {
+  const std::lock_guard lock(mutex_);
+  if (!file_) return;
+  if (auto synced = file_->sync(); !synced) note(synced.error());
+}
+
+void HistoryWriter::end() {
+  const std::lock_guard lock(mutex_);
+  sampled_ = nullptr;
+  move_rows();
+  if (!file_) return;
+  if (auto flushed = file_->flush(); !flushed) note(flushed.error());
+}
+
+std::string HistoryWriter::take_event() {
+  const std::lock_guard lock(rows_mutex_);
+  return std::exchange(event_, "");
+}
+
+void HistoryWriter::note(const Error& why) {
+  if (std::exchange(has_failed_, true)) return;
+  const std::lock_guard lock(rows_mutex_);
+  event_ = "the history has gaps from here on: " + why.message();
+}
+
+void HistoryWriter::flush_until_stopped(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  do {
+    stopped_.wait_for(lock, stop, kFlushEvery, [] { return false; });
+    try {
+      flush_once();
+    } catch (const std::exception& error) {
+      // An exception must not leave this thread.
+      note({ErrorKind::kUnavailable, error.what()});
+    }
+  } while (!stop.stop_requested());
+}
+
+void HistoryWriter::flush_once() {
+  if (auto row = sampled_ ? sampled_() : std::nullopt) {
+    const std::lock_guard rows_lock(rows_mutex_);
+    rows_.push_back(*std::move(row));
+  }
+  move_rows();
+  if (!file_) return;
+  if (auto flushed = file_->flush(); !flushed) note(flushed.error());
+}
+
+}  // namespace ratoon::session

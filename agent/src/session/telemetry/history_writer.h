@@ -1,0 +1,67 @@
+// HistoryWriter: writes the history of one attempt to the disk. The file is created with the first row. A
+// thread of its own writes the gathered rows each second, and the saver's thread syncs them before a commit.
+// An error is kept until take_event() returns it.
+//
+// Thread contract: append() and take_event() from one thread, which never waits for a disk; the others from
+// any thread. `sampled` is called by the writer's own thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/history/history_file.h"
+
+namespace ratoon::session {
+
+class HistoryWriter {
+ public:
+  // Called each second. Returns a row if one is due.
+  using Sampled = std::function<std::optional<history::Row>()>;
+  HistoryWriter(std::shared_ptr<checkpoint::Disk> disk, Attempt attempt,
+                const std::optional<history::HistoryPosition>& after, Sampled sampled = {})
+      : disk_(std::move(disk)), attempt_(attempt), after_(after), sampled_(std::move(sampled)) {}
+
+  void append(const history::Row& row);
+  // Writes the gathered rows, and returns where the history ends now: for the manifest. Without a row of this
+  // attempt it is the position that the attempt continues.
+  [[nodiscard]] std::optional<history::HistoryPosition> place();
+  // Written rows are durable when this returns, or take_event() says why not.
+  void sync();
+  // `sampled` is not called again, and the gathered rows are in the file: the next attempt looks for them
+  // there.
+  void end();
+  // A sentence, once; empty: there is no error.
+  [[nodiscard]] std::string take_event();
+
+ private:
+  void move_rows();  // to the file, which is created if there is none
+  void note(const Error& why);
+  void start_flushing();
+  void flush_until_stopped(const std::stop_token& stop);
+  void flush_once();
+
+  const std::shared_ptr<checkpoint::Disk> disk_;
+  const Attempt attempt_;
+  const std::optional<history::HistoryPosition> after_;
+
+  std::mutex rows_mutex_;
+  std::vector<history::Row> rows_;  // not in the file yet; guarded by rows_mutex_, as is the next
+  std::string event_;
+
+  std::mutex mutex_;  // locked before rows_mutex_
+  std::condition_variable_any stopped_;
+  std::optional<history::HistoryFile> file_;  // guarded by mutex_, as is what follows
+  Sampled sampled_;
+  bool has_failed_ = false;   // and it was reported
+  bool is_given_up_ = false;  // there is no file
+  std::jthread flushing_;     // last: it uses everything above
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,77 @@
+#include "agent/src/session/telemetry/rank_means.h"
+
+namespace ratoon::session {
+namespace {
+
+// The squares of marks add up exactly in single precision over 65,536 ranks, the size of the largest world.
+constexpr std::uint64_t kMarkBits = 4;
+
+// FNV-1a: the same on every machine.
+std::uint64_t digest_of(std::string_view text, std::uint64_t digest) {
+  for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return (digest ^ 0xff) * 0x100000001b3;  // marks the end of a name
+}
+
+// All ranks have the same mark if the mean of the squares is the square of the mean.
+bool is_same_everywhere(float sum, float sum_of_squares, float own, float ranks) {
+  return sum == ranks * own && sum_of_squares == ranks * own * own;
+}
+
+}  // namespace
+
+void RankMeans::report(std::string_view name, double value, std::uint64_t samples) {
+  auto found = sums_.find(name);
+  if (found == sums_.end()) found = sums_.emplace(std::string(name), Sum{}).first;
+  if (samples == 0) return;  // a mean of no samples may be NaN, and NaN times 0 stays NaN
+  found->second.weighted += value * static_cast<double>(samples);
+  found->second.samples += static_cast<double>(samples);
+}
+
+RankMeans::Numbers RankMeans::numbers() const {
+  Numbers numbers{};
+  std::uint64_t digest = 0xcbf29ce484222325;
+  std::size_t at = kMarks;
+  for (const auto& [name, sum] : sums_) {
+    if (at == kNumbers) break;
+    digest = digest_of(name, digest);
+    numbers[at++] = static_cast<float>(sum.weighted);
+    numbers[at++] = static_cast<float>(sum.samples);
+  }
+  for (std::size_t i = 0; i < kMarks; i += 2) {
+    const float mark = static_cast<float>((digest >> (kMarkBits * i)) % (std::uint64_t{1} << kMarkBits));
+    numbers[i] = mark;
+    numbers[i + 1] = mark * mark;
+  }
+  return numbers;
+}
+
+std::vector<RankMeans::Mean> RankMeans::take(std::span<const float, kNumbers> sums,
+                                             std::uint32_t world_size) {
+  const Numbers own = numbers();
+  bool is_known = true;
+  for (std::size_t i = 0; i < kMarks; i += 2) {
+    const bool is_same = is_same_everywhere(sums[i], sums[i + 1], own[i], static_cast<float>(world_size));
+    is_known = is_known && is_same;
+  }
+  std::vector<Mean> means = take_own();
+  if (!is_known) return means;
+  std::size_t at = kMarks;
+  for (Mean& mean : means) {
+    if (at == kNumbers) break;
+    mean.weighted_sum = static_cast<double>(sums[at++]);
+    mean.samples = static_cast<double>(sums[at++]);
+    mean.is_of_all_ranks = true;
+  }
+  return means;
+}
+
+std::vector<RankMeans::Mean> RankMeans::take_own() {
+  std::vector<Mean> means;
+  means.reserve(sums_.size());
+  for (const auto& [name, sum] : sums_)
+    means.push_back({.name = name, .weighted_sum = sum.weighted, .samples = sum.samples});
+  sums_.clear();
+  return means;
+}
+
+}  // namespace ratoon::session

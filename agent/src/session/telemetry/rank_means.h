@@ -1,0 +1,54 @@
+// RankMeans: means over all ranks of the values that each reports, weighted by samples. The sums are reduced
+// together with the control word and the gradients, so they cost no collective of their own. A digest shows
+// whether all ranks have the same names. If they do not, each rank keeps its own values.
+//
+//   means.report("loss", 0.25, 32);                     // on every rank
+//   add_up_over_all_ranks(means.numbers());
+//   for (const auto& mean : means.take(sums, world_size)) show(mean.name, mean.value());
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ratoon::session {
+
+class RankMeans {
+ public:
+  static constexpr std::size_t kNames = 12;  // the first in order; the values of others stay those of a rank
+  static constexpr std::size_t kMarks = 8;   // of the names: four numbers and their squares
+  static constexpr std::size_t kNumbers = kMarks + 2 * kNames;  // Session::kNumbers
+  using Numbers = std::array<float, kNumbers>;
+
+  struct Mean {
+    std::string name;
+    double weighted_sum = 0;
+    double samples = 0;
+    bool is_of_all_ranks = false;
+
+    [[nodiscard]] double value() const { return weighted_sum / samples; }
+  };
+
+  void report(std::string_view name, double value, std::uint64_t samples);
+  // The values that this rank reported since take(), to be added to the other ranks' numbers.
+  [[nodiscard]] Numbers numbers() const;
+  // The means from the sums over `world_size` ranks. Forgets what was reported. A world of one has nothing to
+  // add up.
+  [[nodiscard]] std::vector<Mean> take(std::span<const float, kNumbers> sums, std::uint32_t world_size);
+  [[nodiscard]] std::vector<Mean> take_own();
+
+ private:
+  struct Sum {
+    double weighted = 0;
+    double samples = 0;
+  };
+  std::map<std::string, Sum, std::less<>> sums_;
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,122 @@
+#include "agent/src/session/telemetry/reporting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::uint64_t kNanosecondsOfSecond = 1'000'000'000;
+constexpr std::uint64_t kToldMax = (std::uint64_t{1} << 53U) - 1;  // the maximum of the contract
+
+// Counts as the bar does: epochs in their samples, time in whole seconds.
+std::uint64_t counted(std::uint64_t count, CountedIn unit) {
+  return unit == CountedIn::kTime ? count / kNanosecondsOfSecond : count;
+}
+
+const char* word_of(CountedIn unit) {
+  switch (unit) {
+    case CountedIn::kSteps:
+      return "step";
+    case CountedIn::kBatches:
+      return "batch";
+    case CountedIn::kEpochs:
+    case CountedIn::kSamples:
+      return "sample";
+    case CountedIn::kTime:
+      return "second";
+  }
+  return "step";
+}
+
+// A run without end has no total, and reported numbers must fit into JSON.
+std::uint64_t told_total(std::uint64_t total) {
+  return total > kToldMax ? 0 : total;
+}
+
+}  // namespace
+
+Reporting::Reporting(const Begin& begin, std::shared_ptr<checkpoint::Disk> disk, const Clock& clock)
+    : until_(begin.until),
+      ledger_(begin.ledger),
+      clock_(clock),
+      total_(told_total(counted(begin.until.total(begin.position), begin.until.unit()))),
+      bar_({.title = begin.title,
+            .unit = word_of(begin.until.unit()),
+            .total = total_,
+            .begin_at = shown(begin.position)}) {
+  if (!disk) return;
+  history_ =
+      std::make_shared<HistoryWriter>(std::move(disk), begin.attempt, begin.history_after, sampled_ledger());
+  append_ledger();
+}
+
+Reporting::~Reporting() {
+  if (!history_) return;
+  append_ledger();
+  history_->end();  // it may live on with the saver, longer than the objects that the ledger reads
+}
+
+void Reporting::append_ledger() {
+  if (const auto ledger = ledger_ ? ledger_() : std::nullopt) history_->append(row_of(*ledger));
+}
+
+HistoryWriter::Sampled Reporting::sampled_ledger() const {
+  if (!ledger_) return {};
+  return [ledger = ledger_, &clock = clock_, began = clock_.now(),
+          last = clock_.now()]() mutable -> std::optional<history::Row> {
+    const Timestamp now = clock.now();
+    if (now - last < pause_between_rows(now - began)) return std::nullopt;
+    last = now;
+    const auto at_present = ledger();
+    return at_present ? std::optional(row_of(*at_present)) : std::nullopt;
+  };
+}
+
+std::uint64_t Reporting::shown(const RunPosition& position) const {
+  return counted(count_of(position, until_.unit()), until_.unit());
+}
+
+void Reporting::report(std::string_view name, double value, std::uint64_t samples) {
+  auto found = values_.find(name);
+  if (found == values_.end()) found = values_.emplace(std::string(name), Sum{}).first;
+  if (samples == 0) return;  // a mean of no samples may be NaN, and NaN times 0 stays NaN
+  found->second.weighted += value * static_cast<double>(samples);
+  found->second.samples += static_cast<double>(samples);
+}
+
+void Reporting::replace(std::string_view name, double weighted_sum, double samples) {
+  if (const auto found = values_.find(name); found != values_.end())
+    found->second = {.weighted = weighted_sum, .samples = samples};
+}
+
+void Reporting::end_step(const RunPosition& position) {
+  if (!values_.empty()) {
+    history::Row row{.kind = "step", .step = position.steps, .at = clock_.wall_now()};
+    for (const auto& [name, sum] : values_)
+      if (sum.samples > 0) row.values[name] = sum.weighted / sum.samples;
+    values_.clear();
+    if (const auto loss = row.values.find("loss"); loss != row.values.end()) {
+      bar_.show_loss(loss->second);
+      loss_ = std::isfinite(loss->second) ? std::optional(loss->second) : std::nullopt;
+    }
+    if (history_ && !row.values.empty()) history_->append(row);
+  }
+  bar_.update(shown(position));
+}
+
+Outlook Reporting::outlook(const RunPosition& position) const {
+  return {.position = std::min(shown(position), kToldMax),
+          .total = total_,
+          .unit = word_of(until_.unit()),
+          .loss = loss_};
+}
+
+std::optional<history::HistoryPosition> Reporting::history_place() {
+  if (!history_) return std::nullopt;
+  append_ledger();  // the history of a checkpoint ends with its ledger
+  return history_->place();
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,87 @@
+// session/telemetry/: what a run reports: lines on stderr, the bar, the history, and where its time went.
+//
+// Reporting: what rank 0 reports while a run is in progress: the bar, and the history on the disk. It never
+// ends a training: an error of a write is reported once, and the rows are left out.
+//
+// Thread contract: the training thread. history() is used by the saver's thread, too.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ratoon/progress_bar.h>
+#include <ratoon/until.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/history/line.h"
+#include "agent/src/session/telemetry/history_writer.h"
+#include "agent/src/session/telemetry/run_ledger.h"
+#include "base/contract/messages.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+class Reporting {
+ public:
+  struct Begin {
+    std::string title;
+    Attempt attempt{0};
+    Until until = Until::steps(0);
+    RunPosition position{};
+    std::optional<history::HistoryPosition> history_after{};
+    // Where the time of the run has gone until now: a row at the beginning and at the end of an attempt, with
+    // each save, and often enough in between that a kill loses little. Called from other threads, too.
+    std::function<std::optional<RunLedger>()> ledger{};
+  };
+  // `disk` is the run's folder; without one there is no history.
+  Reporting(const Begin& begin, std::shared_ptr<checkpoint::Disk> disk, const Clock& clock);
+  ~Reporting();
+  Reporting(const Reporting&) = delete;
+  Reporting& operator=(const Reporting&) = delete;
+
+  // Values of the current step. If a name is reported several times, the mean weighted by samples counts.
+  void report(std::string_view name, double value, std::uint64_t samples);
+  // The mean of all ranks replaces what was reported so far in this step.
+  void replace(std::string_view name, double weighted_sum, double samples);
+  void end_step(const RunPosition& position);
+  // A row of another kind.
+  void note(const history::Row& row) {
+    if (history_) history_->append(row);
+  }
+  // The outlook as the bar shows it.
+  [[nodiscard]] Outlook outlook(const RunPosition& position) const;
+  void show_durable(const RunPosition& durable) { bar_.show_durable(shown(durable)); }
+  // Removes the bar before a sentence is printed.
+  void make_room() { bar_.clear(); }
+
+  // The end of the history that belongs to a checkpoint of now. The writer of commits gets it, so that it is
+  // durable before the manifest is.
+  [[nodiscard]] std::optional<history::HistoryPosition> history_place();
+  [[nodiscard]] const std::shared_ptr<HistoryWriter>& history() const { return history_; }
+
+ private:
+  struct Sum {
+    double weighted = 0;
+    double samples = 0;
+  };
+  void append_ledger();
+  // A row of the ledger, if one is due. Called by the history's thread.
+  [[nodiscard]] HistoryWriter::Sampled sampled_ledger() const;
+  [[nodiscard]] std::uint64_t shown(const RunPosition& position) const;
+
+  const Until until_;
+  const std::function<std::optional<RunLedger>()> ledger_;
+  const Clock& clock_;
+  const std::uint64_t total_;
+  std::optional<double> loss_;
+  ProgressBar bar_;
+  std::shared_ptr<HistoryWriter> history_;  // the saver's writer may need it longer
+  std::map<std::string, Sum, std::less<>> values_;
+};
+
+}  // namespace ratoon::session

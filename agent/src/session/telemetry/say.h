@@ -1,0 +1,13 @@
+// Prints sentences of a session for people.
+#pragma once
+
+#include <string_view>
+
+namespace ratoon::session {
+
+// Prints "ratoon: <sentence>" on stderr. Parts of a sentence may come from disks and stores, so control
+// characters are made harmless for terminals. Lines after the first, as in messages of other libraries, are
+// indented.
+void say(std::string_view sentence);
+
+}  // namespace ratoon::session

@@ -1,0 +1,95 @@
+#include "agent/src/session/telemetry/time_accounts.h"
+
+#include <algorithm>
+
+namespace ratoon::session {
+
+TimeAccounts::TimeAccounts(const Clock& clock) : clock_(clock), ledger_(clock.now()) {}
+
+void TimeAccounts::carry_over(const std::optional<LastRecord>& last, Attempt attempt) {
+  const std::lock_guard lock(mutex_);
+  const bool is_own = led_ && (!last || last->attempt == *led_);
+  led_ = attempt;
+  if (is_own) return;
+  if (!last) return;  // the run began with this process: all of its time is the run's
+  const Duration away = downtime(last->ledger.at, clock_.wall_now());
+  before_ = last->ledger.account.plus(Part::kRestarting, away);
+  then_ = ledger_.account(clock_.now());
+  newest_step_ = std::max(newest_step_, last->ledger.newest_step);
+  newest_validated_ = std::max(newest_validated_, last->ledger.newest_validated);
+}
+
+Part TimeAccounts::part_of(ProcessPhase phase, std::uint64_t step) const {
+  switch (phase) {
+    case ProcessPhase::kJoining:
+    case ProcessPhase::kLoad:
+      return Part::kRestarting;
+    case ProcessPhase::kData:
+      return Part::kDataWait;
+    case ProcessPhase::kSave:
+      return Part::kSaveStall;
+    case ProcessPhase::kValidate:
+      return part_of_validation(step, newest_validated_);
+    case ProcessPhase::kCompute:
+    case ProcessPhase::kCollective:
+    case ProcessPhase::kUser:
+      break;
+  }
+  return part_of_step(step, newest_step_);
+}
+
+// A validation that was cut off does not count: it will be made for the first time. One that waits for
+// samples goes on.
+void TimeAccounts::end_phase(ProcessPhase next) {
+  const bool goes_on = next == ProcessPhase::kValidate || next == ProcessPhase::kData;
+  if (phase_ == ProcessPhase::kValidate && !goes_on && next != ProcessPhase::kJoining)
+    newest_validated_ = std::max(newest_validated_.value_or(0), step_);
+  phase_ = next;
+}
+
+void TimeAccounts::enter(ProcessPhase phase, std::uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  end_phase(phase);
+  step_ = step;
+  ledger_.enter(part_of(phase, step), clock_.now());
+  newest_step_ = std::max(newest_step_, step);
+}
+
+void TimeAccounts::wait_for_members() {
+  const std::lock_guard lock(mutex_);
+  ledger_.enter(Part::kWaitingForCapacity, clock_.now());
+}
+
+void TimeAccounts::note_hang() {
+  const std::lock_guard lock(mutex_);
+  if (phase_ == ProcessPhase::kCollective) ledger_.reclassify(Part::kHung, {}, clock_.now());
+}
+
+void TimeAccounts::leave() {
+  const std::lock_guard lock(mutex_);
+  end_phase(ProcessPhase::kJoining);
+  ledger_.enter(Part::kRestarting, clock_.now());
+}
+
+Account TimeAccounts::of_process() const {
+  const std::lock_guard lock(mutex_);
+  return ledger_.account(clock_.now());
+}
+
+std::optional<RunLedger> TimeAccounts::of_run() const {
+  const std::lock_guard lock(mutex_);
+  if (!led_) return std::nullopt;
+  const Account now = ledger_.account(clock_.now());
+  RunLedger run{.account = before_,
+                .at = clock_.wall_now(),
+                .step = step_,
+                .newest_step = newest_step_,
+                .newest_validated = newest_validated_};
+  for (std::size_t i = 0; i < kParts; ++i) {
+    const Part part = static_cast<Part>(i);
+    run.account = run.account.plus(part, now.of(part) - then_.of(part));
+  }
+  return run;
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,61 @@
+#include "agent/src/torch/collectives/abandoned_collectives.h"
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <ratoon/failure.h>
+
+#include "agent/src/session/shutdown/process_exit.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+namespace {
+
+constexpr std::size_t kAbandonedMax = 16;
+
+struct Abandoned {
+  std::shared_ptr<void> work;
+  std::function<bool()> is_over;
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<Abandoned> entries;  // guarded by mutex
+};
+
+// Never destroyed: abandoned work may still run when the process ends.
+Registry& registry() {
+  static auto* const it = std::make_unique<Registry>().release();
+  return *it;
+}
+
+}  // namespace
+
+void retain(std::shared_ptr<void> work, std::function<bool()> is_over) {
+  static std::once_flag asked;
+  std::call_once(asked, [] { session::skip_teardown_if([] { return release_finished() != 0; }); });
+  {
+    const std::scoped_lock lock(registry().mutex);
+    registry().entries.push_back({std::move(work), std::move(is_over)});
+  }
+  if (const std::size_t count = release_finished(); count > kAbandonedMax) {
+    throw Failure(static_cast<int>(ExitCode::kStartAgain),
+                  std::to_string(count) +
+                      " collectives were given up and still run: the process must be started afresh");
+  }
+}
+
+std::size_t release_finished() {
+  std::vector<Abandoned> over;  // destroyed after the lock is released
+  const std::scoped_lock lock(registry().mutex);
+  auto& entries = registry().entries;
+  for (std::size_t i = entries.size(); i-- > 0;) {
+    if (!entries[i].is_over()) continue;
+    over.push_back(std::move(entries[i]));
+    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return entries.size();
+}
+
+}  // namespace ratoon

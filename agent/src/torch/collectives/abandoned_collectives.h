@@ -1,0 +1,18 @@
+// Collectives that were abandoned. A thread of the group may still write into their buffers after the world
+// has changed: briefly if the group is ours, until its timeout if it is the program's. The memory that it may
+// use is kept alive here until it has ended.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+namespace ratoon {
+
+// Keeps `work` alive until `is_over` returns true. Throws Failure if too many still run, because memory is
+// limited and a new process starts without them.
+void retain(std::shared_ptr<void> work, std::function<bool()> is_over);
+
+// Releases the work that is over. Returns how many are not.
+std::size_t release_finished();
+
+}  // namespace ratoon

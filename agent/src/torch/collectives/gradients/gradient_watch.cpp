@@ -1,0 +1,75 @@
+#include "agent/src/torch/collectives/gradients/gradient_watch.h"
+
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+namespace ratoon {
+
+namespace autograd = ::torch::autograd;
+
+// Gradients of parameters on several devices are accumulated on several threads.
+struct GradientWatch::Listener {
+  std::mutex mutex;
+  std::function<void(std::size_t)> on_gradient;
+  std::exception_ptr thrown;  // guarded by mutex
+
+  void tell(std::size_t parameter) {
+    const std::scoped_lock lock(mutex);
+    try {
+      on_gradient(parameter);
+    } catch (...) {
+      if (!thrown) thrown = std::current_exception();
+      throw std::runtime_error("the averaging of gradients ended");
+    }
+  }
+};
+
+// A hook of the accumulating node, not of the tensor: a tensor's hook sees the gradient before it is added to
+// the result of earlier backward() calls.
+class GradientWatch::AfterAccumulation : public autograd::FunctionPostHook {
+ public:
+  AfterAccumulation(std::shared_ptr<Listener> listener, std::size_t parameter)
+      : listener_(std::move(listener)), parameter_(parameter) {}
+
+  autograd::variable_list operator()(const autograd::variable_list& outputs,
+                                     const autograd::variable_list& /*inputs*/) override {
+    listener_->tell(parameter_);
+    return outputs;
+  }
+
+ private:
+  std::shared_ptr<Listener> listener_;
+  std::size_t parameter_;
+};
+
+GradientWatch::GradientWatch(const std::vector<at::Tensor>& parameters,
+                             std::function<void(std::size_t)> on_gradient)
+    : listener_(std::make_shared<Listener>()) {
+  listener_->on_gradient = std::move(on_gradient);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Hook hook{.node = autograd::impl::grad_accumulator(parameters[i])};
+    hook.key = hook.node->add_post_hook(std::make_unique<AfterAccumulation>(listener_, i));
+    hooks_.push_back(std::move(hook));
+  }
+}
+
+GradientWatch::~GradientWatch() {
+  for (const Hook& hook : hooks_) hook.node->del_post_hook(hook.key);
+}
+
+void GradientWatch::during(const std::function<void()>& backward) const {
+  try {
+    backward();
+  } catch (...) {
+    const std::scoped_lock lock(listener_->mutex);
+    if (listener_->thrown) std::rethrow_exception(listener_->thrown);
+    throw;
+  }
+}
+
+}  // namespace ratoon

@@ -1,0 +1,44 @@
+// GradientWatch: during its lifetime, reports each parameter whose gradient a backward() has accumulated.
+//
+//   const GradientWatch watch(parameters, [&](std::size_t parameter) { is_ready[parameter] = true; });
+//   loss.backward();
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace torch::autograd {
+struct Node;
+}
+
+namespace ratoon {
+
+class GradientWatch {
+ public:
+  // `on_gradient` is called on the thread that accumulates the gradient, one call at a time.
+  GradientWatch(const std::vector<at::Tensor>& parameters, std::function<void(std::size_t)> on_gradient);
+  ~GradientWatch();
+  GradientWatch(const GradientWatch&) = delete;
+  GradientWatch& operator=(const GradientWatch&) = delete;
+
+  // Calls `backward`, and rethrows an exception of on_gradient unchanged, because LibTorch's threads only
+  // pass on std::exceptions.
+  void during(const std::function<void()>& backward) const;
+
+ private:
+  struct Listener;
+  class AfterAccumulation;
+  struct Hook {
+    std::shared_ptr<::torch::autograd::Node> node;
+    std::uintptr_t key = 0;
+  };
+  const std::shared_ptr<Listener> listener_;
+  std::vector<Hook> hooks_;
+};
+
+}  // namespace ratoon

@@ -1,0 +1,127 @@
+#include "agent/src/torch/collectives/gradients/weights_fingerprint.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+#include <torch/nn/module.h>
+
+#include <ratoon/failure.h>
+#include <ratoon/torch/tensor_bytes.h>
+
+#include "base/contract/exit_code.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon {
+namespace {
+
+// How many numbers are summed at once: the sum needs 24 bytes of memory for each.
+constexpr std::int64_t kChunk = 4 << 20;
+// Odd, so that a change of one number changes the sum.
+constexpr std::int64_t kFactor = 0x1e3779b97f4a7c15;
+
+at::ScalarType whole_numbers_of(std::int64_t element_bytes) {
+  switch (element_bytes) {
+    case 1:
+      return at::kByte;
+    case 2:
+      return at::kShort;
+    case 4:
+      return at::kInt;
+    default:
+      return at::kLong;
+  }
+}
+
+// Each number is multiplied by a factor of its position, and the square is added too, so that two changes do
+// not cancel each other. Sums of whole numbers are the same in any order, so an accelerator may use any
+// order.
+at::Tensor sum_on_device(const at::Tensor& tensor) {
+  const c10::AutoGradMode no_grad(false);
+  const at::Tensor numbers =
+      tensor.detach().contiguous().view({-1}).view(whole_numbers_of(tensor.element_size()));
+  at::Tensor sum = at::zeros({}, numbers.options().dtype(at::kLong));
+  for (std::int64_t from = 0; from < numbers.numel(); from += kChunk) {
+    const std::int64_t count = std::min(kChunk, numbers.numel() - from);
+    at::Tensor terms = at::arange(2 * from + 1, 2 * (from + count) + 1, 2, sum.options());
+    terms.mul_(kFactor);
+    terms.mul_(numbers.narrow(0, from, count).to(at::kLong).add_(1));
+    sum.add_(terms.sum()).add_(terms.mul_(terms).sum());
+  }
+  return sum;
+}
+
+std::uint64_t sum_on_cpu(const std::string& name, const at::Tensor& tensor) {
+  const auto bytes = bytes_of_copy(name, tensor);
+  if (!bytes) {
+    throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                  "the weights cannot be compared: " + bytes.error().message());
+  }
+  return xxh3_64(bytes->bytes);
+}
+
+template <class T>
+void feed(Xxh3Stream& stream, const T& value) {
+  stream.update(std::as_bytes(std::span(&value, 1)));
+}
+
+// Combines the sum of the values with the device kind, type and shape.
+std::uint64_t sum_of(const at::Tensor& tensor, std::uint64_t numbers) {
+  Xxh3Stream stream;
+  feed(stream, numbers);
+  feed(stream, tensor.device().type());
+  feed(stream, tensor.scalar_type());
+  for (const std::int64_t size : tensor.sizes()) feed(stream, size);
+  return stream.digest64();
+}
+
+// Copies to the host once per device.
+void add_sums_on_devices(const std::vector<at::Tensor>& tensors, std::vector<std::uint64_t>& sums) {
+  std::map<c10::DeviceIndex, std::vector<std::size_t>> of_devices;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (!tensors[i].is_cpu()) of_devices[tensors[i].device().index()].push_back(i);
+  for (const auto& [device, indices] : of_devices) {
+    std::vector<at::Tensor> there;
+    for (const std::size_t i : indices) there.push_back(sum_on_device(tensors[i]));
+    const at::Tensor here = at::stack(there).cpu();
+    for (std::size_t k = 0; k < indices.size(); ++k)
+      sums[indices[k]] = static_cast<std::uint64_t>(here.const_data_ptr<std::int64_t>()[k]);
+  }
+}
+
+}  // namespace
+
+NamedWeights trained_weights(const ::torch::nn::Module& module) {
+  NamedWeights weights;
+  for (const auto& item : module.named_parameters())
+    if (item.value().requires_grad()) weights.emplace_back(item.key(), item.value());
+  return weights;
+}
+
+WeightsFingerprint fingerprint_weights(const NamedWeights& weights) {
+  WeightsFingerprint mark;
+  std::vector<at::Tensor> tensors;
+  for (const auto& [name, tensor] : weights) {
+    mark.names.push_back(name);
+    tensors.push_back(tensor);
+  }
+  mark.sums.resize(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].is_cpu()) mark.sums[i] = sum_on_cpu(mark.names[i], tensors[i]);
+  add_sums_on_devices(tensors, mark.sums);
+  Xxh3Stream all;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    mark.sums[i] = sum_of(tensors[i], mark.sums[i]);
+    feed(all, mark.names[i].size());
+    all.update(std::as_bytes(std::span(mark.names[i])));
+    feed(all, mark.sums[i]);
+  }
+  mark.whole = to_hex(all.digest128());
+  return mark;
+}
+
+}  // namespace ratoon

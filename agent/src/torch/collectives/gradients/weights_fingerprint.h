@@ -1,0 +1,34 @@
+// WeightsFingerprint: a fingerprint of the weights that a rank trains, so that different weights are
+// detected. Sums are computed on the device of the weights: only eight bytes per tensor are copied from an
+// accelerator.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace torch::nn {
+class Module;
+}
+
+namespace ratoon {
+
+struct WeightsFingerprint {
+  std::string whole;                  // of all parameters; the same length for any model
+  std::vector<std::string> names{};   // of the parameters
+  std::vector<std::uint64_t> sums{};  // of each parameter: its device kind, shape, type and values
+};
+
+using NamedWeights = std::vector<std::pair<std::string, at::Tensor>>;
+
+// The parameters that require gradients. Others may differ between ranks: a rank may change a frozen
+// parameter, and each rank's batch norm has buffers from its own samples.
+[[nodiscard]] NamedWeights trained_weights(const ::torch::nn::Module& module);
+
+// Throws Failure with exit code 82 for a parameter without values to compare.
+[[nodiscard]] WeightsFingerprint fingerprint_weights(const NamedWeights& weights);
+
+}  // namespace ratoon

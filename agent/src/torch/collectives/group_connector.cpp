@@ -1,0 +1,81 @@
+#include "agent/src/torch/collectives/group_connector.h"
+
+#include <csignal>
+#include <map>
+#include <mutex>
+
+#include <c10/util/Exception.h>
+
+#include "agent/src/board/server.h"
+#include "agent/src/session/telemetry/say.h"
+#include "agent/src/torch/collectives/board_store.h"
+#include "agent/src/torch/collectives/gloo.h"
+
+namespace ratoon {
+namespace {
+
+template <class T>
+T value_of(Result<T> result) {
+  TORCH_CHECK_WITH(DistBackendError, result.has_value(), result.error().message());
+  return std::move(*result);
+}
+
+// The listening socket belongs to the process, and so does its server: two servers would share the incoming
+// connections. A server keeps running when rank 0 moves to another process; no rank connects to it then.
+void serve(const Rendezvous& rendezvous, std::uint64_t attempt, std::uint32_t world_size) {
+  static std::mutex mutex;
+  static std::map<std::uint16_t, std::unique_ptr<board::Server>> servers;  // by port
+  const std::scoped_lock lock(mutex);
+  auto& server = servers[rendezvous.port];
+  if (!server) server = value_of(board::Server::start(rendezvous.listening_fd, session::say));
+  server->begin({.attempt = attempt, .world_size = world_size, .secret = rendezvous.secret});
+}
+
+// Gloo writes to its connections without MSG_NOSIGNAL. A peer that died must cause the error of a call, not
+// the end of this process. A handler of the program is kept.
+void ignore_broken_pipes() {
+  struct sigaction now{};
+  if (::sigaction(SIGPIPE, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+      now.sa_handler == SIG_DFL)
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace
+
+GroupConnector::GroupConnector(Plan plan) : plan_(std::move(plan)) {
+  ignore_broken_pipes();
+  thread_ = std::thread([this] {
+    try {
+      meet();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    is_over_ = true;
+  });
+}
+
+GroupConnector::~GroupConnector() {
+  thread_.join();
+}
+
+void GroupConnector::meet() {
+  if (plan_.rank == 0) serve(plan_.rendezvous, plan_.attempt, plan_.world_size);
+  const board::Client::Plan way{.host = plan_.rendezvous.host,
+                                .port = plan_.rendezvous.port,
+                                .attempt = plan_.attempt,
+                                .rank = plan_.rank,
+                                .secret = plan_.rendezvous.secret,
+                                .is_given_up = is_given_up_};
+  board::Client client(way);
+  std::vector<std::string> keys;
+  for (std::uint32_t rank = 0; rank < plan_.world_size; ++rank) keys.push_back(board::mark_key(rank));
+  // A rank may take any time to arrive here, rank 0 too: until rank 0 arrives, the board is not served. If a
+  // rank never arrives, the wait ends when the operator or coordinator changes the world.
+  value_of(client.ask(board::Op::kMark, {plan_.mark}, board::Client::kNoDeadline));
+  marks_ = value_of(client.ask(board::Op::kGet, keys, board::Client::kNoDeadline));
+  group_ = connect_with_gloo(c10::make_intrusive<BoardStore>(way, plan_.store_timeout),
+                             static_cast<int>(plan_.rank), static_cast<int>(plan_.world_size),
+                             plan_.rendezvous.own_host, plan_.connect_timeout);
+}
+
+}  // namespace ratoon

@@ -1,0 +1,26 @@
+#include "agent/src/torch/collectives/nccl/device_collectives.h"
+
+#include <map>
+
+namespace ratoon {
+namespace {
+
+// Filled before main() by the linked libraries.
+std::map<c10::DeviceType, MakeDeviceCollective>& makers() {
+  static std::map<c10::DeviceType, MakeDeviceCollective> all;
+  return all;
+}
+
+}  // namespace
+
+bool register_device_collective(c10::DeviceType type, MakeDeviceCollective make) {
+  makers()[type] = make;
+  return true;
+}
+
+MakeDeviceCollective find_device_collective(c10::DeviceType type) {
+  const auto found = makers().find(type);
+  return found == makers().end() ? nullptr : found->second;
+}
+
+}  // namespace ratoon

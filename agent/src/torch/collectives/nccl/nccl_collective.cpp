@@ -1,0 +1,198 @@
+#include "agent/src/torch/collectives/nccl/nccl_collective.h"
+
+#include <chrono>
+#include <thread>
+
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
+
+#include <ratoon/failure.h>
+#include <ratoon/torch/nccl.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+NcclNumbers numbers_of(at::ScalarType type) {
+  switch (type) {
+    case at::kFloat:
+      return NcclNumbers::kFloat;
+    case at::kDouble:
+      return NcclNumbers::kDouble;
+    case at::kHalf:
+      return NcclNumbers::kHalf;
+    case at::kBFloat16:
+      return NcclNumbers::kBfloat16;
+    case at::kByte:
+      return NcclNumbers::kUint8;
+    default:
+      throw Failure(
+          static_cast<int>(ExitCode::kConfiguration),
+          std::string("gradients of type ") + c10::toString(type) +
+              " cannot be added up over NCCL: use another type, or over_host in average_gradients()");
+  }
+}
+
+[[noreturn]] void refuse(const NcclError& error) {
+  throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                std::string(error.what()) +
+                    "; NCCL_DEBUG=WARN says more, and ranks that share a device need over_host in "
+                    "average_gradients()");
+}
+
+// Polls `is_done`: without pauses for the duration of a short sum, then with pauses that do not delay a long
+// sum noticeably. `look` is called each millisecond.
+void poll(const std::function<bool()>& is_done, const std::function<void()>& look) {
+  constexpr auto kEager = std::chrono::microseconds(200);
+  constexpr auto kPause = std::chrono::microseconds(20);
+  constexpr auto kLook = std::chrono::milliseconds(1);
+  const auto began = Clock::now();
+  auto looked = began;
+  while (!is_done()) {
+    const auto now = Clock::now();
+    if (now - looked >= kLook) {
+      look();
+      looked = now;
+    }
+    if (now - began >= kEager) std::this_thread::sleep_for(kPause);
+  }
+}
+
+}  // namespace
+
+// Called once per attempt. An error of NCCL may depend on the network or on this start, so most errors
+// restart the process.
+std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan) {
+  const auto versions = nccl_versions();
+  const auto fits = versions ? check_nccl(*versions) : versions.error();
+  if (!fits) throw Failure(static_cast<int>(ExitCode::kConfiguration), fits.error().message());
+  try {
+    NcclCommunicator::Id id{};
+    if (plan.rank == 0) id = NcclCommunicator::make_id();
+    plan.broadcast_from_first(id);
+    return std::make_unique<NcclCollective>(plan.device, id, plan.rank, plan.world_size, plan.look);
+  } catch (const NcclError& error) {
+    if (error.is_refusal()) refuse(error);
+    throw Failure(
+        static_cast<int>(ExitCode::kStartAgain),
+        std::string(error.what()) +
+            "; the process starts again: see that NCCL_SOCKET_IFNAME names a network that all ranks share");
+  }
+}
+
+NcclCollective::NcclCollective(c10::Device device, const NcclCommunicator::Id& id, std::uint32_t rank,
+                               std::uint32_t size, std::function<void()> look)
+    : stream_(device), look_(std::move(look)), communicator_([&] {
+        const c10::DeviceGuard guard(device);
+        return NcclCommunicator(id, rank, size);
+      }()) {}
+
+NcclCollective::~NcclCollective() {
+  if (!is_closed_) abort();
+  if (aborting_.joinable()) aborting_.join();
+}
+
+bool NcclCollective::close() {
+  constexpr auto kPatience = std::chrono::seconds(5);
+  if (error_ || aborting_.joinable()) return false;
+  const c10::DeviceGuard guard(stream_.device());
+  const auto deadline = Clock::now() + kPatience;
+  try {
+    communicator_.begin_to_close();
+    poll([&] { return communicator_.is_ready() || Clock::now() >= deadline; }, [] {});
+    is_closed_ = communicator_.is_ready();
+  } catch (const NcclError&) {  // a rank is lost
+  }
+  return is_closed_;
+}
+
+void NcclCollective::wait_until_ready(const std::function<void()>& look) {
+  poll([&] { return communicator_.is_ready(); }, look);
+}
+
+// A lost rank makes the others' sums fail. A call that NCCL refuses before the first sum would be refused
+// again.
+void NcclCollective::note_error(const NcclError& error) {
+  if (error.is_refusal() && !has_completed_) refuse(error);
+  if (!error_) error_ = std::current_exception();
+}
+
+void NcclCollective::begin_sum(const at::Tensor& piece) {
+  if (error_) return;
+  const c10::DeviceGuard guard(stream_.device());
+  if (has_sums_ && !is_beginning_ && stream_.is_past_mark()) pieces_.clear();
+  stream_.follow_current();
+  pieces_.push_back(piece);
+  has_sums_ = true;
+  try {
+    wait_until_ready(look_);
+    is_beginning_ = true;
+    communicator_.begin_sum(piece.mutable_data_ptr(), static_cast<std::size_t>(piece.numel()),
+                            numbers_of(piece.scalar_type()), stream_.handle());
+    wait_until_ready(look_);
+    stream_.mark();
+    is_beginning_ = false;
+  } catch (const NcclError& error) {
+    note_error(error);
+  }
+}
+
+void NcclCollective::queue_wait() {
+  if (has_sums_) stream_.let_current_wait();
+}
+
+void NcclCollective::wait(const std::function<void()>& look) {
+  if (!has_sums_ || error_) return;
+  try {
+    poll([&] { return stream_.is_past_mark(); },
+         [&] {
+           static_cast<void>(communicator_.is_ready());
+           look();
+         });
+    static_cast<void>(communicator_.is_ready());  // detects a failed kernel, which ends as others do
+  } catch (const NcclError& error) {
+    note_error(error);
+    return;
+  }
+  pieces_.clear();
+  has_sums_ = false;
+  has_completed_ = true;
+}
+
+void NcclCollective::abort() {
+  if (aborting_.joinable()) return;
+  aborting_ = std::thread([this] {
+    const c10::DeviceGuard guard(stream_.device());
+    communicator_.abort();
+    has_aborted_ = true;
+  });
+}
+
+// A sum that was being begun may or may not have been queued: this is known only after NCCL has aborted.
+bool NcclCollective::has_stopped() {
+  if (!has_sums_) return true;
+  const bool has = is_beginning_ ? has_aborted_ && stream_.is_idle() : stream_.is_past_mark();
+  if (has) pieces_.clear();
+  return has;
+}
+
+bool NcclCollective::is_over() {
+  return has_stopped() && (!aborting_.joinable() || has_aborted_);
+}
+
+namespace {
+
+const bool is_registered = register_device_collective(c10::DeviceType::CUDA, make_nccl_collective);
+
+}  // namespace
+
+// Programs link this file only for its registration, so the linker is given this name.
+extern "C" bool ratoon_nccl_is_linked() {
+  return is_registered;
+}
+
+}  // namespace ratoon

@@ -1,0 +1,57 @@
+// torch/collectives/nccl/: Sums by NCCL.
+//
+// NcclCollective: sums over NCCL for tensors of one accelerator, on its own stream.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "agent/src/torch/collectives/collective.h"
+#include "agent/src/torch/collectives/nccl/device_collectives.h"
+#include "agent/src/torch/collectives/nccl/nccl_communicator.h"
+#include "agent/src/torch/collectives/nccl/side_stream.h"
+
+namespace ratoon {
+
+class NcclCollective final : public Collective {
+ public:
+  // Begins to connect. While a call waits for NCCL to connect, `look` is called each millisecond, and may
+  // throw.
+  NcclCollective(c10::Device device, const NcclCommunicator::Id& id, std::uint32_t rank, std::uint32_t size,
+                 std::function<void()> look);
+  // Aborts and waits for NCCL, unless it was closed.
+  ~NcclCollective() override;
+
+  void begin_sum(const at::Tensor& piece) override;
+  void queue_wait() override;
+  void wait(const std::function<void()>& look) override;
+  [[nodiscard]] std::exception_ptr error() override { return error_; }
+  [[nodiscard]] bool close() override;
+  void abort() override;
+  [[nodiscard]] bool has_stopped() override;
+  [[nodiscard]] bool is_over() override;
+
+ private:
+  void wait_until_ready(const std::function<void()>& look);
+  void note_error(const NcclError& error);
+
+  SideStream stream_;
+  std::function<void()> look_;
+  NcclCommunicator communicator_;
+  std::vector<at::Tensor> pieces_;  // of sums that may still run
+  bool has_sums_ = false;           // whether there are sums that were not waited for
+  bool is_beginning_ = false;       // whether a sum is being begun, which may be queued after the mark
+  bool has_completed_ = false;      // whether a sum has completed
+  bool is_closed_ = false;
+  std::exception_ptr error_;
+  // NCCL takes a second to destroy a communicator, so it does so on this thread.
+  std::thread aborting_;
+  std::atomic<bool> has_aborted_ = false;
+};
+
+// For register_device_collective(), which is called for CUDA.
+[[nodiscard]] std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan);
+
+}  // namespace ratoon

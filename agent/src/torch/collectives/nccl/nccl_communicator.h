@@ -1,0 +1,67 @@
+// NcclCommunicator: one rank's end of an NCCL communicator, over NCCL's C interface. No call waits for a
+// peer: connecting and sums run in the background, and is_ready() says whether they are done. Does not use
+// LibTorch.
+//
+//   NcclCommunicator communicator(id, rank, size);
+//   while (!communicator.is_ready()) sleep();            // throws NcclError
+//   communicator.begin_sum(numbers, count, NcclNumbers::kFloat, stream);
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+struct ncclComm;
+
+namespace ratoon {
+
+// An error of NCCL. The code is an ncclResult_t.
+class NcclError : public std::runtime_error {
+ public:
+  NcclError(int result, const std::string& sentence) : std::runtime_error(sentence), code(result) {}
+  // Whether the call was wrong, as opposed to an error of the network or of a rank.
+  [[nodiscard]] bool is_refusal() const;
+  int code;
+};
+
+enum class NcclNumbers { kFloat, kDouble, kHalf, kBfloat16, kUint8 };
+
+class NcclCommunicator {
+ public:
+  static constexpr std::size_t kIdBytes = 128;
+  using Id = std::array<std::uint8_t, kIdBytes>;
+  // Rank 0 creates the id and gives it to all ranks.
+  [[nodiscard]] static Id make_id();
+
+  // Begins to connect, on the current device of this thread.
+  NcclCommunicator(const Id& id, std::uint32_t rank, std::uint32_t size);
+  // Aborts, unless it was closed.
+  ~NcclCommunicator();
+  NcclCommunicator(const NcclCommunicator&) = delete;
+  NcclCommunicator& operator=(const NcclCommunicator&) = delete;
+
+  // Whether no operation is running that another call would have to wait for. Throws errors since the last
+  // call, such as a lost peer.
+  [[nodiscard]] bool is_ready();
+  // Sums in place, on a CUDA stream; is_ready() must be true before the call, and is polled after it.
+  void begin_sum(void* numbers, std::size_t count, NcclNumbers type, void* stream);
+
+  // Ends running operations, from any thread. May block as long as NCCL does. Nothing may be called
+  // afterwards.
+  void abort() noexcept;
+  // Call it when all sums are complete: begins to close the communicator, on all ranks. When is_ready() is
+  // true, it may be destroyed.
+  void begin_to_close();
+
+ private:
+  void check_open() const;
+
+  std::mutex mutex_;
+  ncclComm* comm_ = nullptr;  // guarded by mutex_; null: aborted
+  bool is_closing_ = false;   // guarded by mutex_
+};
+
+}  // namespace ratoon

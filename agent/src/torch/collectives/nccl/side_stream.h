@@ -1,0 +1,38 @@
+// SideStream: a stream of an accelerator in addition to the computing streams. Operations queued on it run
+// concurrently. Works for any accelerator that LibTorch supports, because it uses only LibTorch's generic
+// streams and events.
+#pragma once
+
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
+
+namespace ratoon {
+
+class SideStream {
+ public:
+  explicit SideStream(c10::Device device);
+
+  [[nodiscard]] c10::Device device() const { return stream_.device(); }
+  // The handle for the accelerator's own libraries, such as a cudaStream_t.
+  [[nodiscard]] void* handle() const { return stream_.native_handle(); }
+  [[nodiscard]] const c10::Stream& stream() const { return stream_; }
+
+  // Operations queued here after this call run after everything that this thread's current stream has queued
+  // so far.
+  void follow_current();
+  // Marks the newest operation queued here, for the next two functions.
+  void mark();
+  void let_current_wait() const;  // the current stream waits for the marked operation
+  // Throws the accelerator's error; after a permanent error each call throws.
+  [[nodiscard]] bool is_past_mark() const;
+  [[nodiscard]] bool is_idle() const { return stream_.query(); }
+
+ private:
+  [[nodiscard]] c10::Stream current() const;
+
+  c10::Stream stream_;
+  c10::Event before_;
+  c10::Event mark_;
+};
+
+}  // namespace ratoon

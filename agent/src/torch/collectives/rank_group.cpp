@@ -1,0 +1,226 @@
+#include "agent/src/torch/collectives/rank_group.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+#include <thread>
+
+#include <ATen/ops/zeros.h>
+
+#include "agent/src/session/rendezvous/spoken_wait.h"
+#include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/telemetry/say.h"
+#include "agent/src/torch/collectives/abandoned_collectives.h"
+#include "agent/src/torch/collectives/gloo.h"
+#include "agent/src/torch/collectives/group_connector.h"
+
+namespace ratoon {
+
+using session::fail;
+
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const c10::Error& e) {
+    return e.what_without_backtrace();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+const Clock& system_clock() {
+  static const SystemClock clock;
+  return clock;
+}
+
+// A rank's actions while it waits for others: it leaves an attempt that is over, and prints that it waits.
+class WaitForRanks {
+ public:
+  WaitForRanks(const Session& session, std::string_view what) : session_(session), what_(what) {}
+
+  void look() {
+    session_.check();
+    if (const auto time = wait_.due()) {
+      session::say(
+          "rank " + std::to_string(session_.rank()) + " of " + std::to_string(session_.world_size()) +
+          " has waited " + *time + " for " + std::string(what_) + ", after step " +
+          std::to_string(session_.steps_done()) +
+          ": check the output of the ranks that do not print this, and where in the program they are");
+    }
+  }
+
+ private:
+  const Session& session_;
+  std::string_view what_;
+  session::SpokenWait wait_{system_clock()};
+};
+
+// A collective fails when a rank is lost. The coordinator then reports that the world changed. If it does
+// not, the failure has another cause.
+[[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
+  constexpr auto kPatience = std::chrono::seconds(60);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  WaitForRanks wait(session, "a report that a rank was lost, because a collective failed");
+  while (std::chrono::steady_clock::now() < deadline) {
+    wait.look();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  fail(ExitCode::kStartAgain, "a collective failed, and for 60 s no lost process was reported: " + why);
+}
+
+std::shared_ptr<Collective> connect(const Session& session, const std::string& mark,
+                                    std::vector<std::string>& marks) {
+  static_cast<void>(release_finished());
+  const auto meeting =
+      std::make_shared<GroupConnector>(GroupConnector::Plan{.rendezvous = session.rendezvous(),
+                                                            .attempt = session.attempt(),
+                                                            .rank = session.rank(),
+                                                            .world_size = session.world_size(),
+                                                            .mark = mark});
+  WaitForRanks wait(session, "all ranks to connect");
+  try {
+    while (!meeting->is_over()) {
+      wait.look();
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+  } catch (...) {
+    meeting->give_up();
+    retain(meeting, [m = meeting.get()] { return m->is_over(); });
+    throw;
+  }
+  if (meeting->error()) wait_for_coordinator(session, text_of(meeting->error()));
+  marks = meeting->marks();
+  return std::make_shared<GroupCollective>(meeting->take_group(), end_collectives);
+}
+
+}  // namespace
+
+void check_group_ranks(const Session& session, const c10d::Backend& group) {
+  if (std::cmp_equal(session.rank(), group.getRank()) &&
+      std::cmp_equal(session.world_size(), group.getSize()))
+    return;
+  fail(ExitCode::kConfiguration,
+       "use_group() was given rank " + std::to_string(group.getRank()) + " of " +
+           std::to_string(group.getSize()) + ", and this is rank " + std::to_string(session.rank()) + " of " +
+           std::to_string(session.world_size()) +
+           ": make the group in each attempt, of session.rank() and session.world_size()");
+}
+
+void finish_sums(const Session& session, Collective& collective) {
+  WaitForRanks wait(session, "sums to which all ranks contribute");
+  collective.wait([&] { wait.look(); });
+  if (const auto error = collective.error()) wait_for_coordinator(session, text_of(error));
+}
+
+RankGroup::RankGroup(Session& session, const WeightsFingerprint& mark) : session_(session) {
+  if (session.world_size() == 1) return;
+  const auto waits = session.in(Phase::kCollective);
+  std::vector<std::string> marks;
+  collective_ = connect(session, mark.whole, marks);
+  compare(marks, mark);
+}
+
+RankGroup::RankGroup(Session& session, const WeightsFingerprint& mark,
+                     const c10::intrusive_ptr<c10d::Backend>& group)
+    : session_(session) {
+  const auto waits = session.in(Phase::kCollective);
+  // A collective of the program's group ends at the program's timeout.
+  collective_ = std::make_shared<GroupCollective>(group, [](c10d::Backend&) {});
+  compare(exchange(mark.whole), mark);
+}
+
+std::vector<std::string> RankGroup::exchange(const std::string& own) const {
+  const auto bytes = static_cast<std::int64_t>(own.size());
+  const auto all = at::zeros({session_.world_size(), bytes}, at::kByte);
+  const auto row = [&](std::size_t rank) { return all.mutable_data_ptr<std::uint8_t>() + rank * own.size(); };
+  std::memcpy(row(session_.rank()), own.data(), own.size());
+  try {
+    collective_->begin_sum(all);
+    finish_sums(session_, *collective_);
+  } catch (...) {
+    collective_->abort();
+    retain(collective_, [c = collective_.get()] { return c->is_over(); });
+    throw;
+  }
+  std::vector<std::string> of_all(session_.world_size());
+  for (std::size_t rank = 0; rank < of_all.size(); ++rank)
+    of_all[rank].assign(reinterpret_cast<const char*>(row(rank)), own.size());
+  return of_all;
+}
+
+void RankGroup::compare_again(const WeightsFingerprint& mark) {
+  if (!collective_) return;
+  const auto waits = session_.in(Phase::kCollective);
+  compare(exchange(mark.whole), mark);
+}
+
+void RankGroup::broadcast_from_first(std::span<std::uint8_t> bytes) const {
+  if (!collective_) return;
+  const auto waits = session_.in(Phase::kCollective);
+  const std::string own(bytes.begin(), bytes.end());
+  std::ranges::copy(exchange(own).front(), bytes.begin());
+}
+
+void RankGroup::compare(const std::vector<std::string>& marks, const WeightsFingerprint& own) {
+  const auto other = std::ranges::find_if(marks, [&](const std::string& mark) { return mark != marks[0]; });
+  if (other == marks.end()) {
+    equal_at_ = session_.steps_done();
+    return;
+  }
+  const auto rank = static_cast<std::size_t>(other - marks.begin());
+  fail(ExitCode::kConfiguration, "rank " + std::to_string(rank) + " has other weights than rank 0 at step " +
+                                     std::to_string(session_.steps_done()) + ": " + describe_cause() + "; " +
+                                     name_difference(own, rank));
+}
+
+std::string RankGroup::describe_cause() const {
+  if (session_.steps_done() == 0) {
+    return "give all ranks the same seed (torch::manual_seed) before they make the model, and the same kind "
+           "of device";
+  }
+  const std::string since = equal_at_ ? " since step " + std::to_string(*equal_at_) : "";
+  const std::string cause =
+      "the ranks have drifted apart" + since +
+      ", because weights are changed by values that ranks do not share: a learning rate that follows the "
+      "rank's own loss, a parameter that each rank updates by itself, or other CPU instructions or threads "
+      "(--deterministic makes those equal). Let all ranks change weights by the same numbers; then ";
+  if (equal_at_) {
+    return cause +
+           "start again: this step was not saved, and the run goes on from its newest checkpoint, in which "
+           "the "
+           "weights are equal";
+  }
+  return cause +
+         "go on from a checkpoint in which the weights are equal (--resume-from), or start one process "
+         "alone, "
+         "which goes on with rank 0's weights, and more processes after its next save";
+}
+
+// All ranks call this, because all have seen the same marks.
+std::string RankGroup::name_difference(const WeightsFingerprint& own, std::size_t rank) const {
+  const std::string mine(reinterpret_cast<const char*>(own.sums.data()),
+                         own.sums.size() * sizeof own.sums[0]);
+  const std::uint64_t count = own.sums.size();
+  std::vector<std::uint64_t> counts;
+  for (const std::string& of_rank :
+       exchange(std::string(reinterpret_cast<const char*>(&count), sizeof count)))
+    std::memcpy(&counts.emplace_back(), of_rank.data(), sizeof count);
+  if (counts[0] != counts[rank]) {
+    return "the models differ, too: rank 0 has " + std::to_string(counts[0]) + " parameters and rank " +
+           std::to_string(rank) + " has " + std::to_string(counts[rank]);
+  }
+  if (std::ranges::any_of(counts, [&](std::uint64_t of_rank) { return of_rank != counts[0]; }))
+    return "the models of other ranks differ, too";
+  const auto sums = exchange(mine);
+  std::vector<std::size_t> different;
+  for (std::size_t i = 0; i < own.names.size(); ++i)
+    if (sums[0].compare(8 * i, 8, sums[rank], 8 * i, 8) != 0) different.push_back(i);
+  if (different.empty()) return "the names of the parameters differ";
+  return "of " + std::to_string(own.names.size()) + " parameters " + std::to_string(different.size()) +
+         " differ, first \"" + own.names[different.front()] + "\"";
+}
+
+}  // namespace ratoon

@@ -1,0 +1,53 @@
+// RankGroup: the processes of an attempt, connected over the host. Small data is exchanged this way with
+// every kind of device: the control word of each step, and the data needed to connect accelerators.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ratoon/session.h>
+
+#include "agent/src/torch/collectives/collective.h"
+#include "agent/src/torch/collectives/gradients/weights_fingerprint.h"
+#include "agent/src/torch/collectives/group_collective.h"
+
+namespace ratoon {
+
+class RankGroup {
+ public:
+  // Connects to the other ranks, which takes until the last one arrives. All ranks must have the same mark.
+  RankGroup(Session& session, const WeightsFingerprint& mark);
+  // The same over a group of the program whose ranks are connected.
+  RankGroup(Session& session, const WeightsFingerprint& mark, const c10::intrusive_ptr<c10d::Backend>& group);
+
+  // Null in a world of one.
+  [[nodiscard]] const std::shared_ptr<Collective>& collective() const { return collective_; }
+  // Call it in a step in which all ranks save: fails if their weights differ.
+  void compare_again(const WeightsFingerprint& mark);
+  // Copies rank 0's bytes to all ranks.
+  void broadcast_from_first(std::span<std::uint8_t> bytes) const;
+
+ private:
+  // The data of each rank, by rank.
+  [[nodiscard]] std::vector<std::string> exchange(const std::string& own) const;
+  void compare(const std::vector<std::string>& marks, const WeightsFingerprint& own);
+  [[nodiscard]] std::string describe_cause() const;
+  [[nodiscard]] std::string name_difference(const WeightsFingerprint& own, std::size_t rank) const;
+
+  Session& session_;
+  std::shared_ptr<Collective> collective_;
+  std::optional<std::uint64_t> equal_at_;  // the step in which the weights were last compared
+};
+
+// Refuses a group whose ranks are not those of the session's world.
+void check_group_ranks(const Session& session, const c10d::Backend& group);
+
+// Waits until the sums are complete; throws Interrupted if the world changed. If a sum failed, a rank is
+// lost: then it waits for the coordinator to report that the world changed.
+void finish_sums(const Session& session, Collective& collective);
+
+}  // namespace ratoon

@@ -1,0 +1,65 @@
+#include <ratoon/torch/dataset_batches.h>
+
+#include "agent/src/torch/data/samples_of.h"
+
+namespace ratoon::torch::detail {
+
+std::optional<std::vector<std::size_t>> AheadSampler::next(std::size_t) {
+  const SlotRange mine = share_of(reader_.batch(batch_), rank_, world_size_);
+  if (mine.size() == 0) return std::nullopt;
+  ++batch_;
+  return samples_of(reader_, mine);
+}
+
+BatchCursor::BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size)
+    : stream_(&stream),
+      rank_(rank),
+      world_size_(world_size),
+      reader_(stream.reader()),
+      trained_(stream.batches()),
+      next_(trained_) {
+  static_cast<void>(share_of({}, rank, world_size));  // throws if the rank does not exist
+}
+
+bool BatchCursor::is_in_step() const {
+  const std::uint64_t now = stream_->batches();
+  return now >= trained_ && now <= next_ && reader_.is_same_plan(stream_->reader());
+}
+
+bool BatchCursor::was_moved() {
+  const bool is_elsewhere = !is_in_step();
+  trained_ = stream_->batches();
+  if (is_elsewhere) {
+    reader_ = stream_->reader();
+    next_ = trained_;
+  }
+  return is_elsewhere;
+}
+
+void BatchCursor::train(std::uint64_t index) {
+  if (!is_in_step() || index != stream_->batches() || index >= next_)
+    throw std::invalid_argument("batch " + std::to_string(index) +
+                                " cannot be trained now: the stream is at batch " +
+                                std::to_string(stream_->batches()) + ", and batches up to " +
+                                std::to_string(next_) + " were handed out");
+  stream_->advance();
+  trained_ = stream_->batches();
+}
+
+std::uint64_t BatchCursor::epoch() const {
+  return range().first / stream_->epoch_slots();
+}
+
+std::uint64_t BatchCursor::index_in_epoch() const {
+  return next_ - reader_.batches_until(epoch() * stream_->epoch_slots());
+}
+
+std::size_t BatchCursor::largest_share() const {
+  return (stream_->global_batch() + world_size_ - 1) / world_size_;
+}
+
+std::uint64_t BatchCursor::samples() const {
+  return samples_in(reader_);
+}
+
+}  // namespace ratoon::torch::detail

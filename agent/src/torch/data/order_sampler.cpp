@@ -1,0 +1,28 @@
+#include <torch/serialize/archive.h>
+
+#include <ratoon/failure.h>
+#include <ratoon/torch/order_sampler.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon::torch::detail {
+namespace {
+
+constexpr const char* kKey = "ratoon_sampler";  // the archive may also contain other data of the program
+
+}  // namespace
+
+void write_state(::torch::serialize::OutputArchive& archive, const std::string& state) {
+  archive.write(kKey, c10::IValue(state));
+}
+
+std::string read_state(::torch::serialize::InputArchive& archive) {
+  c10::IValue state;
+  if (!archive.try_read(kKey, state) || !state.isString())
+    throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                  std::string("the archive holds no state of a sampler: it has no text named '") + kKey +
+                      "', which torch::save(sampler, ...) writes");
+  return state.toStringRef();
+}
+
+}  // namespace ratoon::torch::detail

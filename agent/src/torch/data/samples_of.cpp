@@ -1,0 +1,56 @@
+#include "agent/src/torch/data/samples_of.h"
+
+#include <string>
+
+#include <ratoon/failure.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon::torch {
+namespace {
+
+// The number of the first sample of each source; the last entry is the total.
+std::vector<std::uint64_t> starts_of(const StreamReader& reader) {
+  std::vector<std::uint64_t> starts{0};
+  for (std::uint32_t source = 0; source < reader.sources(); ++source)
+    starts.push_back(starts.back() + reader.source_samples(source));
+  return starts;
+}
+
+}  // namespace
+
+std::vector<std::size_t> samples_of(const StreamReader& reader, SlotRange range) {
+  std::vector<Slot> slots(range.size());
+  reader.fill(range.first, slots);
+  return samples_of(reader, slots);
+}
+
+std::vector<std::size_t> samples_of(const StreamReader& reader, std::span<const Slot> slots) {
+  const std::vector<std::uint64_t> starts = starts_of(reader);
+  std::vector<std::size_t> samples;
+  samples.reserve(slots.size());
+  for (const Slot& slot : slots) samples.push_back(starts[slot.source] + slot.sample);
+  return samples;
+}
+
+std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots) {
+  std::vector<std::size_t> samples;
+  samples.reserve(slots.size());
+  for (const Slot& slot : slots) {
+    if (slot.source != 0) {
+      throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                    "slot " + std::to_string(slot.number) + " is sample " + std::to_string(slot.sample) +
+                        " of source " + std::to_string(slot.source) +
+                        ", and index() without a reader supports one source only: pass the stream's reader, "
+                        "index(slots, stream.reader()), where the samples lie one source after the other");
+    }
+    samples.push_back(slot.sample);
+  }
+  return samples;
+}
+
+std::uint64_t samples_in(const StreamReader& reader) {
+  return starts_of(reader).back();
+}
+
+}  // namespace ratoon::torch

@@ -1,0 +1,225 @@
+#include <stdexcept>
+
+#include <ratoon/failure.h>
+#include <ratoon/torch/order_sampler.h>
+#include <ratoon/torch/stream_sampler.h>
+
+#include "agent/src/torch/data/samples_of.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon::torch {
+namespace {
+
+// The time from one begin() of the loader to the next. All members count batches.
+struct Pass {
+  StreamReader reader;      // with the plan at begin()
+  std::uint64_t began = 0;  // trained before begin()
+  std::uint64_t seen = 0;   // trained at the last check
+  std::uint64_t fetched = 0;
+  std::uint64_t end = 0;  // the first batch of the next epoch
+  bool is_exhausted = false;
+};
+
+}  // namespace
+
+struct StreamSampler::LoopPosition {
+  LoopPosition(Stream* of, std::uint32_t of_rank, std::uint32_t of_world)
+      : stream(of), rank(of_rank), world_size(of_world) {
+    static_cast<void>(share_of({}, rank, world_size));  // throws if the rank does not exist
+  }
+
+  // The position of a sampler without a program's stream: a stream that never moves, and a number, so that
+  // changing the position is cheap.
+  struct Own {
+    explicit Own(const StreamOptions& of) : options(of), stream(of) {}
+    StreamOptions options;
+    Stream stream;
+    std::uint64_t iteration = 0;
+  };
+
+  [[nodiscard]] std::uint64_t iteration() const { return own ? own->iteration : stream->batches(); }
+  [[nodiscard]] std::uint64_t epoch() const {
+    return stream->reader().batch(iteration()).first / stream->epoch_slots();
+  }
+  void move_on(std::uint64_t batches);
+  void check_pass();
+  void check_was_trained() const;
+  void check_no_share_is_empty(const Pass& next) const;
+
+  std::unique_ptr<Own> own;
+  Stream* stream;
+  std::uint32_t rank;
+  std::uint32_t world_size;
+  std::optional<Pass> pass;
+  bool was_set = false;  // whether the position was set since the pass began
+};
+
+void StreamSampler::LoopPosition::move_on(std::uint64_t batches) {
+  if (own) {
+    own->iteration += batches;
+  } else {
+    stream->advance(batches);
+  }
+}
+
+// If the position or the plan changed in the middle of an epoch, the loader would continue with batches that
+// do not follow the trained ones.
+void StreamSampler::LoopPosition::check_pass() {
+  const std::uint64_t now = iteration();
+  const bool is_in_pass = now >= pass->seen && now <= pass->fetched;
+  if (!is_in_pass || !pass->reader.is_same_plan(stream->reader()))
+    throw std::logic_error("the stream was taken to batch " + std::to_string(now) +
+                           ", or its plan was changed, while the loader was in the middle of an epoch: leave "
+                           "the loop over the loader and begin it anew");
+  pass->seen = now;
+}
+
+// Without this check, a program that forgets to count would train the same epoch again and again, as when
+// set_epoch() is forgotten.
+void StreamSampler::LoopPosition::check_was_trained() const {
+  if (!pass || was_set || !pass->is_exhausted || iteration() != pass->began) return;
+  throw std::logic_error("the loader gave the " + std::to_string(pass->end - pass->began) +
+                         " batches of an epoch, and none was counted as trained: call advance() after each, "
+                         "or set_iteration() before the loader begins");
+}
+
+// LibTorch's loader cannot return an empty batch. All ranks refuse together, before the epoch.
+void StreamSampler::LoopPosition::check_no_share_is_empty(const Pass& next) const {
+  for (const std::uint64_t number : {next.began, next.end - 1}) {
+    const SlotRange batch = next.reader.batch(number);
+    if (batch.size() >= world_size) continue;
+    throw std::invalid_argument("batch " + std::to_string(number) + " has " + std::to_string(batch.size()) +
+                                " samples for " + std::to_string(world_size) +
+                                " ranks, and LibTorch's loader takes no empty share: make the global batch "
+                                "larger, or the stream with EpochEnd::kCarry or kDrop");
+  }
+}
+
+StreamSampler::StreamSampler(const StreamOptions& options, std::uint32_t rank, std::uint32_t world_size) {
+  auto own = std::make_unique<LoopPosition::Own>(options);
+  place_ = std::make_shared<LoopPosition>(&own->stream, rank, world_size);
+  place_->own = std::move(own);
+}
+
+StreamSampler::StreamSampler(Stream& stream, std::uint32_t rank, std::uint32_t world_size)
+    : place_(std::make_shared<LoopPosition>(&stream, rank, world_size)) {}
+
+void StreamSampler::set_iteration(std::uint64_t batches) {
+  LoopPosition& place = *place_;
+  const std::uint64_t now = place.iteration();
+  if (place.own) {
+    static_cast<void>(place.stream->reader().batch(batches));  // throws if there is no such batch
+    place.own->iteration = batches;
+  } else if (batches >= now) {
+    place.stream->advance(batches - now);
+  } else {
+    throw std::invalid_argument("the stream has trained " + std::to_string(now) +
+                                " batches and does not go back to " + std::to_string(batches) +
+                                ": load an earlier state of it");
+  }
+  place.was_set = true;
+}
+
+void StreamSampler::advance(std::uint64_t batches) {
+  LoopPosition& place = *place_;
+  if (place.pass) place.check_pass();
+  const std::uint64_t fetched = place.pass ? place.pass->fetched - place.pass->seen : 0;
+  if (batches > fetched)
+    throw std::invalid_argument(
+        "advance(" + std::to_string(batches) + ") is for batches that were fetched and trained, and " +
+        std::to_string(fetched) + " were fetched that are not trained; it counts batches, not samples");
+  place.move_on(batches);
+  place.pass->seen += batches;
+}
+
+std::uint64_t StreamSampler::iteration() const {
+  return place_->iteration();
+}
+
+std::uint64_t StreamSampler::epoch() const {
+  return place_->epoch();
+}
+
+std::uint64_t StreamSampler::index_in_epoch() const {
+  return iteration() - place_->stream->batches_until_epoch(epoch());
+}
+
+std::uint64_t StreamSampler::batches_in_epoch() const {
+  const std::uint64_t now = epoch();
+  return place_->stream->batches_until_epoch(now + 1) - place_->stream->batches_until_epoch(now);
+}
+
+std::string StreamSampler::save_state() const {
+  const LoopPosition& place = *place_;
+  if (!place.own) return place.stream->save_state();
+  Stream stream(place.own->options);
+  const std::uint64_t batches = place.own->iteration;
+  if (batches > 0) stream.begin_at(stream.reader().batch(batches).first, batches);
+  return stream.save_state();
+}
+
+void StreamSampler::load_state(std::string_view state) {
+  LoopPosition& place = *place_;
+  if (place.own) {
+    Stream stream(place.own->options);
+    stream.load_state(state);
+    if (stream.next_batch() != place.stream->reader().batch(stream.batches()))
+      throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                    "the state is of a run whose plan changed on the way: after " +
+                        std::to_string(stream.batches()) + " batches it is at slot " +
+                        std::to_string(stream.cursor()) +
+                        ", where the sampler's options have another batch; load it into a Stream, and make "
+                        "the sampler of that");
+    place.own->iteration = stream.batches();
+  } else {
+    place.stream->load_state(state);
+  }
+  place.was_set = true;
+}
+
+void StreamSampler::reset(std::optional<std::size_t> new_size) {
+  LoopPosition& place = *place_;
+  const std::uint64_t samples = samples_in(place.stream->reader());
+  if (new_size && *new_size != samples)
+    throw std::invalid_argument("a stream of " + std::to_string(samples) + " samples cannot become one of " +
+                                std::to_string(*new_size));
+  place.check_was_trained();
+  const std::uint64_t now = place.iteration();
+  Pass next{.reader = place.stream->reader(), .began = now, .seen = now, .fetched = now};
+  next.end = place.stream->batches_until_epoch(place.epoch() + 1);
+  place.check_no_share_is_empty(next);
+  place.pass = std::move(next);
+  place.was_set = false;
+}
+
+std::optional<std::vector<std::size_t>> StreamSampler::next(std::size_t batch_size) {
+  LoopPosition& place = *place_;
+  if (!place.pass) reset();
+  place.check_pass();
+  Pass& pass = *place.pass;
+  if (pass.fetched == pass.end) {
+    pass.is_exhausted = true;
+    return std::nullopt;
+  }
+  const std::uint64_t global_batch = place.stream->global_batch();
+  if (const std::uint64_t share = (global_batch + place.world_size - 1) / place.world_size;
+      batch_size != share)
+    throw std::invalid_argument("the loader's batch_size is " + std::to_string(batch_size) +
+                                ", and a rank's share of a global batch of " + std::to_string(global_batch) +
+                                " among " + std::to_string(place.world_size) + " is " +
+                                std::to_string(share) +
+                                ": give the loader that, or the stream another batch");
+  const SlotRange batch = pass.reader.batch(pass.fetched);
+  ++pass.fetched;
+  return samples_of(pass.reader, share_of(batch, place.rank, place.world_size));
+}
+
+void StreamSampler::save(::torch::serialize::OutputArchive& archive) const {
+  detail::write_state(archive, save_state());
+}
+
+void StreamSampler::load(::torch::serialize::InputArchive& archive) {
+  load_state(detail::read_state(archive));
+}
+
+}  // namespace ratoon::torch

@@ -1,0 +1,63 @@
+#include <map>
+#include <string>
+#include <vector>
+
+#include <torch/nn/module.h>
+
+#include <ratoon/torch/track.h>
+
+#include "agent/src/torch/numerics.h"
+#include "agent/src/torch/tracking/default_generators.h"
+#include "agent/src/torch/tracking/stored_tensor.h"
+
+namespace ratoon {
+namespace {
+
+// The tensors by the names of PyTorch's state_dict(). A parameter and a buffer may share a name. Undefined
+// tensors (a Linear without bias has one) are left out.
+std::map<std::string, at::Tensor> tensors_of(const ::torch::nn::Module& module) {
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& item : module.named_parameters())
+    if (item.value().defined()) tensors[item.key()] = item.value();
+  const auto parameters = module.named_parameters();
+  for (const auto& item : module.named_buffers()) {
+    if (!item.value().defined()) continue;
+    tensors[parameters.contains(item.key()) ? "buffer:" + item.key() : item.key()] = item.value();
+  }
+  return tensors;
+}
+
+std::vector<at::Device> devices_of(const std::map<std::string, at::Tensor>& tensors) {
+  std::vector<at::Device> devices;
+  for (const auto& [name, tensor] : tensors) devices.push_back(tensor.device());
+  return devices;
+}
+
+}  // namespace
+
+void save_module(const ::torch::nn::Module& module, StateWriter& out) {
+  const auto tensors = tensors_of(module);
+  if (!tensors.empty()) note_device_of(tensors.begin()->second);
+  for (const auto& [name, tensor] : tensors) put_tensor(out, name, tensor);
+  for (const auto& [name, generator] : default_generators(devices_of(tensors)))
+    save_generator(generator, out, name);
+}
+
+void load_module(::torch::nn::Module& module, StateReader& in) {
+  const auto now = tensors_of(module);
+  if (!now.empty()) note_device_of(now.begin()->second);
+  for (const auto& [name, tensor] : now) want_tensor(in, name, tensor);
+  if (!in.is_for_weights_alone()) {
+    for (const auto& [name, generator] : default_generators(devices_of(now))) {
+      // A kind of device that the run uses for the first time: its generator keeps the seed of --seed.
+      if (!generator.device().is_cpu() && !in.find(name)) continue;
+      load_generator(generator, in, name);
+    }
+  }
+  for (const std::string& name : in.names()) {
+    if (name.starts_with(kGeneratorPrefix) || now.contains(name)) continue;
+    in.refuse("the program has no tensor \"" + name + "\", which the checkpoint has: it is of another model");
+  }
+}
+
+}  // namespace ratoon

@@ -1,0 +1,264 @@
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <typeinfo>
+
+#include <ATen/ops/empty_like.h>
+
+#include <ratoon/failure.h>
+#include <ratoon/torch/track.h>
+
+#include "agent/src/torch/tracking/optimizer_fields.h"
+#include "agent/src/torch/tracking/stored_tensor.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+namespace {
+
+namespace optim = ::torch::optim;
+
+template <class T>
+concept Number = std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>;
+
+// All requirements are expressed as names, types and shapes, so they are checked before any bytes are read.
+// The kind of optimizer is the name of a tensor without elements, and the size of a group is the shape of a
+// list.
+std::string kind_name(const char* kind) {
+  return std::string("kind.") + kind;
+}
+
+// Undefined and absent values are not written.
+struct Put {
+  StateWriter& out;
+  std::string path;
+
+  template <Number T>
+  void operator()(const std::string& name, T value) const {
+    out.number(path + name, value);
+  }
+  void operator()(const std::string& name, const at::Tensor& tensor) const {
+    if (tensor.defined()) put_tensor(out, path + name, tensor);
+  }
+  void operator()(const std::string& name, const std::tuple<double, double>& pair) const {
+    (*this)(name + ".0", std::get<0>(pair));
+    (*this)(name + ".1", std::get<1>(pair));
+  }
+  void operator()(const std::string& name, const std::string& text) const { out.bytes(path + name, text); }
+  template <class T>
+  void operator()(const std::string& name, const std::optional<T>& value) const {
+    if (value) (*this)(name, *value);
+  }
+  // The list itself has one byte per element, 1 if the element is defined.
+  template <class List>
+    requires(std::is_same_v<typename List::value_type, at::Tensor>)
+  void operator()(const std::string& name, const List& list) const {
+    std::string defined;
+    for (const at::Tensor& tensor : list) defined += tensor.defined() ? '\1' : '\0';
+    out.bytes(path + name, defined);
+    for (std::size_t i = 0; i < list.size(); ++i) (*this)(name + "." + std::to_string(i), list[i]);
+  }
+};
+
+// The reverse of Put. It reads into an object that replaces the old one at the end. Names that are read are
+// removed from `left`; the remaining names belong to no field.
+struct Take {
+  StateReader& in;
+  std::set<std::string>& left;
+  std::string path;
+  const at::Tensor* parameter = nullptr;  // the tensors must have its type and shape; null: no requirement
+
+  bool has(const std::string& name) const { return in.find(path + name).has_value(); }
+  std::string taken(const std::string& name) const {
+    left.erase(path + name);
+    return path + name;
+  }
+  template <Number T>
+  void operator()(const std::string& name, T& value) const {
+    in.number(taken(name), value);
+  }
+  void operator()(const std::string& name, at::Tensor& tensor) const {
+    tensor = at::Tensor();
+    if (!has(name)) return;
+    tensor = parameter != nullptr ? at::empty_like(*parameter, at::MemoryFormat::Contiguous)
+                                  : like_stored(in, path + name);
+    want_tensor(in, taken(name), tensor);
+  }
+  void operator()(const std::string& name, std::tuple<double, double>& pair) const {
+    (*this)(name + ".0", std::get<0>(pair));
+    (*this)(name + ".1", std::get<1>(pair));
+  }
+  void operator()(const std::string& name, std::string& text) const {
+    in.bytes(taken(name), [&text](std::string stored) { text = std::move(stored); });
+  }
+  template <class T>
+  void operator()(const std::string& name, std::optional<T>& value) const {
+    value.reset();
+    if (has(name)) (*this)(name, value.emplace());
+  }
+  template <class List>
+    requires(std::is_same_v<typename List::value_type, at::Tensor>)
+  void operator()(const std::string& name, List& list) const {
+    const auto form = in.find(path + name);
+    const std::size_t count = form && form->shape.size() == 1 ? form->shape.front() : 0;
+    in.bytes(taken(name), [](const std::string&) {});
+    list.clear();
+    list.resize(count);
+    for (std::size_t i = 0; i < count; ++i) (*this)(name + "." + std::to_string(i), list[i]);
+  }
+};
+
+std::string group_path(std::size_t group) {
+  return "param_groups." + std::to_string(group) + ".";
+}
+std::string state_path(std::int64_t number) {
+  return "state." + std::to_string(number) + ".";
+}
+
+std::string described(const at::Tensor& parameter, std::size_t group, std::int64_t number) {
+  std::string shape;
+  for (const std::int64_t size : parameter.sizes())
+    shape += (shape.empty() ? "" : ", ") + std::to_string(size);
+  return "parameter " + std::to_string(number) + " (group " + std::to_string(group) + ", shape [" + shape +
+         "])";
+}
+
+// The names and numbers of PyTorch's state_dict(): parameters are numbered through all groups.
+template <class Options, class State>
+struct Kind {
+  static void save(optim::Optimizer& optimizer, StateWriter& out) {
+    std::int64_t number = 0;
+    auto& groups = optimizer.param_groups();
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      std::vector<std::int64_t> numbers;
+      for (const at::Tensor& parameter : groups[g].params()) {
+        const auto found = optimizer.state().find(parameter.unsafeGetTensorImpl());
+        if (found != optimizer.state().end())  // otherwise it had no gradient yet
+          visit_fields(static_cast<State&>(*found->second), Put{out, state_path(number)});
+        if (const auto memory = memory_of(parameter); memory.bytes != 0)
+          out.changes(described(parameter, g, number), memory);
+        numbers.push_back(number++);
+      }
+      auto owner = std::make_shared<const std::vector<std::int64_t>>(std::move(numbers));
+      out.tensor({.name = group_path(g) + "params",
+                  .type = ElementType::kInt64,
+                  .shape = {owner->size()},
+                  .bytes = std::as_bytes(std::span(*owner))},
+                 owner);
+      visit_fields(static_cast<Options&>(groups[g].options()), Put{out, group_path(g)});
+    }
+  }
+
+  static void load(optim::Optimizer& optimizer, StateReader& in, std::set<std::string> left) {
+    std::int64_t number = 0;
+    auto& groups = optimizer.param_groups();
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      check_size(in, g, groups[g].params().size());
+      left.erase(group_path(g) + "params");
+      auto options = std::make_shared<Options>(static_cast<Options&>(groups[g].options()));
+      visit_fields(*options, Take{in, left, group_path(g)});
+      in.at_end([&optimizer, g, options] {
+        static_cast<Options&>(optimizer.param_groups()[g].options()) = *options;
+      });
+      for (const at::Tensor& parameter : groups[g].params())
+        load_one(optimizer, in, left, parameter, state_path(number++));
+    }
+    if (!left.empty()) {
+      in.refuse("the program has no place for \"" + *left.begin() +
+                "\", which the checkpoint has: it is of another model");
+    }
+  }
+
+  static void check_size(StateReader& in, std::size_t group, std::size_t size) {
+    const auto form = in.find(group_path(group) + "params");
+    const std::uint64_t saved = form && form->shape.size() == 1 ? form->shape.front() : 0;
+    if (form && saved == size) return;
+    in.refuse("group " + std::to_string(group) + " has " + std::to_string(saved) +
+              " parameters in the checkpoint and " + std::to_string(size) +
+              " in the program: it is of another model");
+  }
+
+  static void load_one(optim::Optimizer& optimizer, StateReader& in, std::set<std::string>& left,
+                       const at::Tensor& parameter, const std::string& path) {
+    void* const key = parameter.unsafeGetTensorImpl();
+    const auto first = left.lower_bound(path);
+    if (first == left.end() || !first->starts_with(path)) {
+      in.at_end([&optimizer, key] { optimizer.state().erase(key); });
+      return;
+    }
+    auto state = std::make_shared<std::unique_ptr<State>>(std::make_unique<State>());
+    // LBFGS keeps long vectors over all parameters together.
+    constexpr bool kIsLikeParameter = !std::is_same_v<State, optim::LBFGSParamState>;
+    visit_fields(**state, Take{in, left, path, kIsLikeParameter ? &parameter : nullptr});
+    in.at_end([&optimizer, key, state] { optimizer.state()[key] = std::move(*state); });
+  }
+};
+
+// Removes the kind from `left`.
+void check_kind(StateReader& in, std::set<std::string>& left, const char* word) {
+  const std::string start = kind_name("");
+  const auto kind = left.lower_bound(start);
+  if (kind == left.end() || !kind->starts_with(start)) {
+    in.bytes(kind_name(word), [](const std::string&) {});  // refuses with the missing name
+    return;
+  }
+  const std::string saved = kind->substr(start.size());
+  left.erase(kind);
+  if (saved == word) return;
+  in.refuse("the checkpoint has the state of a " + saved + " and the program tracks a " + word +
+            " under this name: it is of another program");
+}
+
+// Calls `then` with the Kind of the optimizer and its name. A derived class is refused, because it may have
+// more state, or other state in state().
+template <class Refuse, class F>
+void with_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {
+  const auto is = [&kind = typeid(optimizer)](const std::type_info& of) { return kind == of; };
+  if (is(typeid(optim::AdamW))) return then(Kind<optim::AdamWOptions, optim::AdamWParamState>(), "AdamW");
+  if (is(typeid(optim::Adam))) return then(Kind<optim::AdamOptions, optim::AdamParamState>(), "Adam");
+  if (is(typeid(optim::SGD))) return then(Kind<optim::SGDOptions, optim::SGDParamState>(), "SGD");
+  if (is(typeid(optim::Adagrad)))
+    return then(Kind<optim::AdagradOptions, optim::AdagradParamState>(), "Adagrad");
+  if (is(typeid(optim::RMSprop)))
+    return then(Kind<optim::RMSpropOptions, optim::RMSpropParamState>(), "RMSprop");
+  if (is(typeid(optim::LBFGS))) return then(Kind<optim::LBFGSOptions, optim::LBFGSParamState>(), "LBFGS");
+  refuse(
+      "it is none of LibTorch's own optimizers (Adam, AdamW, SGD, Adagrad, RMSprop, LBFGS), and the state of "
+      "a class "
+      "that "
+      "is derived from one of them is not known: specialise ratoon::TrackAdapter for its type");
+}
+
+}  // namespace
+
+void check_optimizer(optim::Optimizer& optimizer, const std::string& name) {
+  with_kind(
+      optimizer,
+      [&](const std::string& why) {
+        throw Failure(static_cast<int>(ExitCode::kConfiguration), "tracked '" + name + "': " + why);
+      },
+      [](auto, const char*) {});
+}
+
+void save_optimizer(optim::Optimizer& optimizer, StateWriter& out) {
+  with_kind(
+      optimizer, [&](const std::string& why) { out.refuse(why); },
+      [&](auto kind, const char* word) {
+        out.bytes(kind_name(word), "");
+        kind.save(optimizer, out);
+      });
+}
+
+void load_optimizer(optim::Optimizer& optimizer, StateReader& in) {
+  with_kind(
+      optimizer, [&](const std::string& why) { in.refuse(why); },
+      [&](auto kind, const char* word) {
+        const auto names = in.names();
+        std::set<std::string> left(names.begin(), names.end());
+        check_kind(in, left, word);
+        kind.load(optimizer, in, std::move(left));
+      });
+}
+
+}  // namespace ratoon

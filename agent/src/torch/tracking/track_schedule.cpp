@@ -1,0 +1,47 @@
+#include <torch/optim/schedulers/lr_scheduler.h>
+#include <torch/optim/schedulers/reduce_on_plateau_scheduler.h>
+
+#include <ratoon/torch/track.h>
+
+namespace ratoon {
+namespace {
+
+namespace optim = ::torch::optim;
+
+// LibTorch's schedules cannot be saved. Their count of steps is accessible to derived classes.
+struct Counted : optim::LRScheduler {
+  static constexpr auto kStepCount = &Counted::step_count_;
+};
+
+// The state of this class is private. An explicit instantiation of a template may name private members.
+template <auto kBest, auto kCooldown, auto kBadEpochs, auto kEpoch>
+struct Memory {
+  friend void visit_memory(auto& schedule, auto&& each) {
+    each("best", schedule.*kBest);
+    each("cooldown_counter", schedule.*kCooldown);
+    each("num_bad_epochs", schedule.*kBadEpochs);
+    each("last_epoch", schedule.*kEpoch);
+  }
+};
+using Plateau = optim::ReduceLROnPlateauScheduler;
+template struct Memory<&Plateau::best, &Plateau::cooldown_counter, &Plateau::num_bad_epochs,
+                       &Plateau::last_epoch>;
+void visit_memory(auto& schedule, auto&& each);
+
+}  // namespace
+
+void save_schedule(const optim::LRScheduler& schedule, StateWriter& out) {
+  out.number("step_count", schedule.*Counted::kStepCount);
+}
+void load_schedule(optim::LRScheduler& schedule, StateReader& in) {
+  in.number("step_count", schedule.*Counted::kStepCount);
+}
+
+void save_schedule(const optim::ReduceLROnPlateauScheduler& schedule, StateWriter& out) {
+  visit_memory(schedule, [&out](const char* name, auto value) { out.number(name, value); });
+}
+void load_schedule(optim::ReduceLROnPlateauScheduler& schedule, StateReader& in) {
+  visit_memory(schedule, [&in](const char* name, auto& value) { in.number(name, value); });
+}
+
+}  // namespace ratoon

@@ -1,0 +1,47 @@
+#include <cstdint>
+#include <optional>
+
+#include <ratoon/failure.h>
+#include <ratoon/torch/track.h>
+
+#include "agent/src/torch/tracking/stored_tensor.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+namespace {
+
+std::optional<TensorBox> copy_of(const TensorBox* box) {
+  return box != nullptr ? std::optional(*box) : std::nullopt;
+}
+
+bool holds(const TensorBox& box, at::IntArrayRef part) {
+  if (box.begin.size() != part.size() || box.whole_shape.size() != part.size()) return false;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const auto size = static_cast<std::uint64_t>(part[i]);
+    if (size > box.whole_shape[i] || box.begin[i] > box.whole_shape[i] - size) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void check_tensor(const at::Tensor& tensor, const TensorBox* box, const std::string& name) {
+  const auto refuse = [&name](const char* why) {
+    throw Failure(static_cast<int>(ExitCode::kConfiguration), "tracked '" + name + "' is " + why);
+  };
+  if (!tensor.defined()) refuse("an undefined tensor: make it first");
+  if (box != nullptr && !holds(*box, tensor.sizes()))
+    refuse(
+        "a part that does not lie in the whole of its box: begin and whole_shape have a number for each "
+        "dimension");
+}
+
+void save_tensor(const at::Tensor& tensor, const TensorBox* box, StateWriter& out) {
+  put_tensor(out, "", tensor, copy_of(box));
+}
+
+void load_tensor(const at::Tensor& tensor, const TensorBox* box, StateReader& in) {
+  want_tensor(in, "", tensor, copy_of(box));
+}
+
+}  // namespace ratoon

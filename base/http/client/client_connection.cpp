@@ -1,0 +1,119 @@
+#include "base/http/client/client_connection.h"
+
+#include "base/http/syntax.h"
+#include "base/http/tls/tls_client.h"
+
+namespace ratoon::http {
+namespace {
+
+std::string in_seconds(Duration d) {
+  std::string text = std::to_string(seconds(d));
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text + " s";
+}
+
+std::string in_bytes(std::size_t bytes) {
+  return std::to_string(bytes) + " bytes";
+}
+
+std::size_t size_of(const Headers& headers) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : headers) bytes += name.size() + value.size() + 4;
+  return bytes;
+}
+
+Error error_of(ErrorKind kind, const CallPlan& plan, const std::string& how) {
+  return call_error(kind, plan.request, plan.url, how);
+}
+
+}  // namespace
+
+std::size_t body_size_of(const Request& request) {
+  if (request.body_source != nullptr) return request.body_source->size_bytes();
+  return request.body_view.empty() ? request.body.size() : request.body_view.size();
+}
+
+bool tells_length(const Request& request) {
+  const bool has_body_by_nature =
+      request.method != "GET" && request.method != "HEAD" && request.method != "DELETE";
+  return has_body_by_nature || body_size_of(request) != 0;
+}
+
+std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1, std::size_t head_bytes_max) {
+  const auto& [status, headers] = head;
+  if (!is_http_1 || status < 200 || status > 999) {
+    return "got a reply that is no final HTTP/1.1 reply (status " + std::to_string(status) +
+           "); check that an HTTP server listens there";
+  }
+  if (size_of(headers) > head_bytes_max)
+    return "got a reply head over the limit of " + in_bytes(head_bytes_max);
+  const auto length = headers.get("Content-Length");
+  if (headers.contains("Content-Length") && (!is_digits(length) || length.size() > 18)) {
+    return "got a reply whose Content-Length is not one number below 10^18";
+  }
+  if (headers.contains("Transfer-Encoding") &&
+      !equals_ignoring_case(headers.get("Transfer-Encoding"), "chunked")) {
+    return "got a reply with an unknown Transfer-Encoding; only chunked is understood";
+  }
+  return std::nullopt;
+}
+
+Error call_error(ErrorKind kind, const Request& request, const Url& url, const std::string& how) {
+  return {kind, "the call " + request.method + " " + url.shown + " " + how};
+}
+
+Error cancelled_error(const CallPlan& plan) {
+  return error_of(ErrorKind::kCancelled, plan, "was cancelled");
+}
+
+Error late_error(const CallPlan& plan) {
+  return error_of(ErrorKind::kTimeout, plan,
+                  "did not finish within " + in_seconds(plan.limits.total) + "; its effect is unknown");
+}
+
+Error silence_error(const CallPlan& plan) {
+  return error_of(ErrorKind::kTimeout, plan,
+                  "got no byte for " + in_seconds(plan.limits.silence) + "; the other side may be gone");
+}
+
+Error flood_error(const CallPlan& plan, const char* part, std::size_t allowed_bytes) {
+  return error_of(
+      ErrorKind::kInvalid, plan,
+      std::string("got a reply whose ") + part + " is over the limit of " + in_bytes(allowed_bytes));
+}
+
+Error short_source_error(const CallPlan& plan, std::size_t sent_bytes) {
+  return error_of(ErrorKind::kInvalid, plan,
+                  "was given up: its body ended after " + in_bytes(sent_bytes) +
+                      ", but its size was given as " + std::to_string(body_size_of(plan.request)));
+}
+
+Error not_http_error(const CallPlan& plan, const std::string& problem) {
+  return error_of(ErrorKind::kInvalid, plan,
+                  "got a reply that is not HTTP/1.1 (" + problem + "); check what listens there");
+}
+
+Error break_error(const CallPlan& plan, const BrokenExchange& broken) {
+  const bool is_https = plan.url.is_https;
+  if (!broken.certificate_problem.empty()) {
+    return error_of(ErrorKind::kPermissionDenied, plan,
+                    "was refused by us: the server's certificate is not acceptable (" +
+                        broken.certificate_problem + "); expected one for '" + broken.expected_name +
+                        "' that a trusted authority signed and that is valid now: check these and the "
+                        "clock");
+  }
+  if (is_https && says_not_tls(broken.code)) {
+    return error_of(ErrorKind::kInvalid, plan,
+                    "failed: the other side does not speak TLS; check the port, or use http://");
+  }
+  if (const auto reason = tls_reason(broken.code); is_https && !reason.empty()) {
+    return error_of(
+        ErrorKind::kPermissionDenied, plan,
+        "was refused by TLS (" + reason + "); check our certificate and what the server asks for");
+  }
+  return error_of(ErrorKind::kUnavailable, plan,
+                  "was cut off by the other side (" + broken.problem + "); its effect is unknown");
+}
+
+}  // namespace ratoon::http

@@ -1,0 +1,72 @@
+// This folder: calls to servers. ClientConnection: one connection to a server, kept between calls and used by
+// one of them at a time.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "base/http/transport.h"
+#include "base/http/url.h"
+
+namespace ratoon::http {
+
+struct CallPlan {
+  const Request& request;
+  const Url& url;
+  const Limits& limits;
+  BodySink& sink;
+  std::optional<std::chrono::steady_clock::time_point> deadline;  // of the whole call, including the connect
+  const std::stop_token& stop;
+};
+
+struct CallOutcome {
+  std::optional<Error> error;
+  ResponseHead head;              // if there is no error
+  bool was_never_sent = false;    // the connection was gone before the first byte
+  bool has_had_no_reply = false;  // broke before the first byte of the reply, and can be sent again
+  bool is_reusable = true;        // as far as is known, if there is no error
+};
+
+class ClientConnection {
+ public:
+  virtual ~ClientConnection() = default;
+
+  // One exchange, from the first byte sent until nothing refers to the plan any longer.
+  [[nodiscard]] virtual CallOutcome run(const CallPlan& plan) = 0;
+  [[nodiscard]] virtual int socket() const = 0;
+};
+
+// Size of the body to send, from any of its three sources.
+[[nodiscard]] std::size_t body_size_of(const Request& request);
+// Whether the request has a Content-Length, also for an empty body.
+[[nodiscard]] bool tells_length(const Request& request);
+
+// The flaw of a reply whose end or kind is unclear: "got a reply that ...", or nothing.
+[[nodiscard]] std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1,
+                                                   std::size_t head_bytes_max);
+
+// "the call GET http://host:port/path timed out: ..."
+[[nodiscard]] Error call_error(ErrorKind kind, const Request& request, const Url& url,
+                               const std::string& how);
+[[nodiscard]] Error cancelled_error(const CallPlan& plan);
+[[nodiscard]] Error late_error(const CallPlan& plan);
+[[nodiscard]] Error silence_error(const CallPlan& plan);
+// `part` of the reply, its head or a chunk, is longer than allowed.
+[[nodiscard]] Error flood_error(const CallPlan& plan, const char* part, std::size_t allowed_bytes);
+[[nodiscard]] Error short_source_error(const CallPlan& plan, std::size_t sent_bytes);
+
+// An exchange that broke off: `problem` in words, `code` is errno or OpenSSL's packed code.
+struct BrokenExchange {
+  std::string problem;
+  int code = 0;
+  std::string certificate_problem;  // why the other side's certificate was refused, or empty
+  std::string expected_name;        // the name that it was expected to have
+};
+[[nodiscard]] Error break_error(const CallPlan& plan, const BrokenExchange& broken);
+[[nodiscard]] Error not_http_error(const CallPlan& plan, const std::string& problem);
+
+}  // namespace ratoon::http

@@ -1,0 +1,237 @@
+// One exchange over cpprestsdk, supervised by the thread of the call.
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <poll.h>
+
+#include "base/http/client/cpprest_connection.h"
+#include "base/http/client/socket_meter.h"
+
+namespace ratoon::http {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// The library reads up to 64 KiB at once, so it may hold that much more than it needs.
+constexpr std::uint64_t kCallReadAheadBytes = 128 * 1024;
+// How often, while bytes arrive, we check how many the library has read without passing any on.
+constexpr std::chrono::milliseconds kFloodTick{1};
+// How long the library may take to release a finished exchange before we cut its connection.
+constexpr std::chrono::seconds kReleaseGrace{1};
+
+class RunningCall {
+ public:
+  RunningCall(CpprestConnection& connection, const CallPlan& plan)
+      : connection_(connection),
+        plan_(plan),
+        channel_(std::make_shared<ExchangeChannel>()),
+        last_event_(SteadyClock::now()) {}
+
+  CallOutcome run() {
+    if (!channel_->wakeup().is_usable()) return {system_error(EMFILE, "waiting for " + plan_.url.shown), {}};
+    const auto before = read_meter(connection_.socket());
+    {
+      const std::stop_callback notify(plan_.stop, [this] { channel_->wakeup().notify(); });
+      connection_.start(plan_.request, plan_.url, channel_);
+      while (!ended_ && !problem_) step();
+    }
+    if (problem_) cut_socket(connection_.socket());
+    drain();
+    if (!problem_ && !ended_->is_whole) problem_ = explain_break();
+    CallOutcome outcome{std::move(problem_), std::move(head_)};
+    outcome.was_never_sent = is_broken_ && !ended_->is_our_fault && connection_.was_never_sent();
+    const auto after = read_meter(connection_.socket());
+    // The kernel counts the end of the connection as a byte.
+    outcome.has_had_no_reply = is_broken_ && !has_read_source_ && before && after &&
+                               after->received_bytes <= before->received_bytes + 1;
+    return outcome;
+  }
+
+ private:
+  void step() {
+    handle(channel_->take(false));
+    if (ended_ || problem_) return;
+    if (plan_.stop.stop_requested()) return fail(cancelled_error(plan_));
+    check_deadline();
+    check_silence();
+    check_flood();
+    if (!problem_ && !has_more_) sleep();
+  }
+
+  void handle(ChannelEvent event) {
+    has_more_ = !std::holds_alternative<std::monostate>(event);
+    std::visit([this](auto& e) { on(e); }, event);
+    if (has_more_) last_event_ = SteadyClock::now();  // a slow sink is not silence of the server
+  }
+  void on(std::monostate&) {}
+  void on(Released&) { is_released_ = true; }
+  void on(Ended& ended) {
+    is_broken_ = !ended.is_whole;
+    ended_ = std::move(ended);
+  }
+  void on(HeadArrived& arrived);
+  void on(BytesArrived& arrived);
+  void on(BytesWanted& wanted);
+
+  void check_deadline();
+  void check_silence();
+  void check_flood();
+  void sleep();
+  void drain();
+  [[nodiscard]] Error explain_break() const;
+
+  void fail(Error error) {
+    if (!problem_) problem_ = std::move(error);
+  }
+
+  CpprestConnection& connection_;
+  const CallPlan& plan_;
+  std::shared_ptr<ExchangeChannel> channel_;
+  SteadyClock::time_point last_event_;
+  std::optional<SteadyClock::time_point> silence_check_;
+  std::uint64_t acked_bytes_ = 0;
+  std::uint64_t taken_at_last_piece_ = 0;
+  std::size_t sent_bytes_ = 0;
+  ResponseHead head_;
+  std::optional<Ended> ended_;
+  std::optional<Error> problem_;
+  bool has_head_ = false;
+  bool has_more_ = false;
+  bool has_read_source_ = false;
+  bool is_broken_ = false;
+  bool is_released_ = false;
+  bool is_flood_possible_ = false;
+};
+
+void RunningCall::on(HeadArrived& arrived) {
+  has_head_ = true;
+  // The library may already read further: all bytes received so far count as taken.
+  if (const auto reading = read_meter(connection_.socket())) taken_at_last_piece_ = reading->received_bytes;
+  if (auto flaw = find_flaw(arrived.head, arrived.is_http_1, plan_.limits.head_bytes_max))
+    return fail(call_error(ErrorKind::kInvalid, plan_.request, plan_.url, *flaw));
+  head_ = std::move(arrived.head);
+  if (auto accepted = plan_.sink.on_head(head_); !accepted) problem_ = accepted.error();
+}
+
+void RunningCall::on(BytesArrived& arrived) {
+  if (auto accepted = plan_.sink.on_bytes(arrived.bytes); !accepted) problem_ = accepted.error();
+  if (const auto reading = read_meter(connection_.socket()))
+    taken_at_last_piece_ = reading->taken_at_most_bytes;
+  arrived.give_back();
+}
+
+void RunningCall::on(BytesWanted& wanted) {
+  has_read_source_ = true;
+  const std::size_t left = plan_.request.body_source->size_bytes() - sent_bytes_;
+  auto count = plan_.request.body_source->read(wanted.into.first(std::min(left, wanted.into.size())));
+  if (!count) {
+    problem_ = count.error();
+  } else if (*count == 0) {
+    fail(short_source_error(plan_, sent_bytes_));
+  }
+  const std::size_t given = problem_ ? 0 : *count;
+  sent_bytes_ += given;
+  wanted.give(given);
+}
+
+void RunningCall::check_deadline() {
+  if (plan_.deadline && SteadyClock::now() >= *plan_.deadline) fail(late_error(plan_));
+}
+
+void RunningCall::check_silence() {
+  const Duration allowed = plan_.limits.silence;
+  if (allowed <= Duration::zero()) return;
+  const auto now = SteadyClock::now();
+  if (silence_check_ && now < *silence_check_) return;
+  const auto reading = read_meter(connection_.socket());
+  if (!reading) return;
+  // Bytes that the server acknowledges count as well: a long upload is not silence.
+  if (reading->acked_bytes != acked_bytes_) {
+    acked_bytes_ = reading->acked_bytes;
+    last_event_ = now;
+  }
+  const Duration quiet = std::min<Duration>(now - last_event_, reading->since_last_byte);
+  if (quiet >= allowed) return fail(silence_error(plan_));
+  silence_check_ =
+      now + std::min(allowed - quiet, allowed / 8);  // often enough to notice the end of acknowledgements
+}
+
+// The library buffers a reply's head, and each chunk of its body, whole and without a bound.
+void RunningCall::check_flood() {
+  const auto before_reply = connection_.taken_before_reply();
+  if (!before_reply) return;
+  const std::uint64_t since = std::max(*before_reply, taken_at_last_piece_);
+  const std::size_t allowed = has_head_ ? plan_.limits.body_bytes_max : plan_.limits.head_bytes_max;
+  const auto reading = read_meter(connection_.socket());
+  if (!reading || reading->taken_at_least_bytes <= since + allowed + kCallReadAheadBytes) return;
+  // Checked after the measurement: bytes that came after an event that we have not handled yet may belong to
+  // what follows it.
+  if (channel_->has_event()) return;
+  fail(flood_error(plan_, has_head_ ? "chunk" : "head", allowed));
+}
+
+void RunningCall::sleep() {
+  std::optional<SteadyClock::time_point> until = plan_.deadline;
+  if (silence_check_) until = until ? std::min(*until, *silence_check_) : *silence_check_;
+  Duration left = until ? std::max<Duration>(*until - SteadyClock::now(), Duration::zero()) : Duration(-1);
+  if (is_flood_possible_ && (left > kFloodTick || left < Duration::zero())) left = kFloodTick;
+
+  // A waiting call costs nothing until a byte comes. From then on we look every millisecond while more
+  // arrive.
+  pollfd entries[] = {{channel_->wakeup().fd(), POLLIN, 0}, {connection_.socket(), POLLIN, 0}};
+  const timespec timeout{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
+  const nfds_t watched = is_flood_possible_ ? 1 : 2;
+  ::ppoll(entries, watched, left < Duration::zero() ? nullptr : &timeout, nullptr);
+  if (is_flood_possible_) {
+    is_flood_possible_ = has_input(connection_.socket());
+  } else {
+    is_flood_possible_ = entries[1].revents != 0;
+  }
+  channel_->wakeup().clear();
+}
+
+// Answers the library's remaining requests, until nothing of it can use the request or the sink any longer.
+void RunningCall::drain() {
+  const auto cut_at = SteadyClock::now() + kReleaseGrace;
+  bool is_cut = problem_.has_value();
+  while (!is_released_) {
+    auto event = channel_->take(true);
+    if (auto* bytes = std::get_if<BytesArrived>(&event)) bytes->give_back();
+    if (auto* wanted = std::get_if<BytesWanted>(&event)) wanted->give(0);
+    if (std::holds_alternative<Released>(event)) is_released_ = true;
+    if (!std::holds_alternative<std::monostate>(event)) continue;
+    if (!is_cut && SteadyClock::now() >= cut_at) {
+      cut_socket(connection_.socket());
+      is_cut = true;
+    }
+    pollfd entry{channel_->wakeup().fd(), POLLIN, 0};
+    ::poll(&entry, 1, is_cut ? -1 : 100);
+    channel_->wakeup().clear();
+  }
+}
+
+Error RunningCall::explain_break() const {
+  if (ended_->is_our_fault) {
+    return call_error(ErrorKind::kInvalid, plan_.request, plan_.url, "cannot be made: " + ended_->problem);
+  }
+  BrokenExchange broken{.problem = ended_->problem,
+                        .code = ended_->code,
+                        .certificate_problem = connection_.certificate_problem(),
+                        .expected_name = connection_.expected_name()};
+  const bool is_refused_by_tls = !broken.certificate_problem.empty() || !tls_reason(broken.code).empty();
+  if (!is_refused_by_tls && ended_->problem.starts_with("Invalid "))
+    return not_http_error(plan_, ended_->problem);
+  return break_error(plan_, broken);
+}
+
+}  // namespace
+
+CallOutcome CpprestConnection::run(const CallPlan& plan) {
+  return RunningCall(*this, plan).run();
+}
+
+}  // namespace ratoon::http

@@ -1,0 +1,93 @@
+// DirectStream: a connection, with or without TLS, that the calling thread itself reads and writes. It waits
+// in one place only: for the connection, for the bounds of a call and for a stop request.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/unique_fd.h"
+#include "base/http/tls/tls_client.h"
+#include "base/http/wakeup.h"
+
+namespace ratoon::http {
+
+// Why a stream could not go on.
+struct Interruption {
+  enum class Cause { kStopped, kLate, kSilent, kBroken };
+  Cause cause = Cause::kBroken;
+  std::string problem{};  // only for kBroken: in words, and as errno or OpenSSL's packed code
+  int code = 0;
+};
+
+class DirectStream {
+ public:
+  // `socket` is connected and does not block.
+  explicit DirectStream(UniqueFd socket);
+  ~DirectStream();
+  DirectStream(const DirectStream&) = delete;
+  DirectStream& operator=(const DirectStream&) = delete;
+
+  struct Bounds {
+    std::optional<std::chrono::steady_clock::time_point> deadline;
+    Duration silence{0};  // 0: none
+    std::stop_token stop;
+  };
+  // Sets the bounds of all following calls.
+  void set_bounds(Bounds bounds);
+  // Wakes it, from any thread, so that it looks for a stop request.
+  void notify() const { wakeup_.notify(); }
+  // Time that the caller spent elsewhere must not count as silence of the server.
+  void restart_silence_timer();
+
+  // Uses TLS from here on.
+  [[nodiscard]] std::optional<Interruption> shake_hands(std::shared_ptr<const TlsClient> tls,
+                                                        const std::string& expected_name);
+  [[nodiscard]] bool is_secured() const { return tls_ != nullptr; }
+
+  [[nodiscard]] std::optional<Interruption> write(std::string_view bytes);
+
+  struct Read {
+    std::size_t size = 0;  // 0: the server has closed the connection properly
+    std::optional<Interruption> interruption{};
+  };
+  [[nodiscard]] Read read(std::span<char> into);
+
+  [[nodiscard]] bool is_usable() const { return wakeup_.is_usable(); }
+  [[nodiscard]] bool has_read_ahead() const;  // bytes that no call of read() has returned yet
+  [[nodiscard]] std::uint64_t received_bytes() const { return received_bytes_; }
+  [[nodiscard]] std::uint64_t sent_bytes() const { return sent_bytes_; }
+  [[nodiscard]] int socket() const { return socket_.get(); }
+  // Why the other side's certificate was refused, or empty.
+  [[nodiscard]] const std::string& certificate_problem() const { return peer_.problem; }
+  [[nodiscard]] const std::string& expected_name() const { return peer_.expected_name; }
+
+ private:
+  struct Tls;
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  [[nodiscard]] std::optional<Interruption> wait(short events);
+  [[nodiscard]] bool is_silent(TimePoint now);
+  // Waits for the event that a call of OpenSSL, which returned `result`, needs.
+  [[nodiscard]] std::optional<Interruption> wait_for_tls(int result);
+
+  UniqueFd socket_;
+  Wakeup wakeup_;
+  Bounds bounds_;
+  TimePoint last_byte_;
+  TimePoint next_look_;  // when to check the acknowledged bytes again
+  std::uint64_t acked_bytes_ = 0;
+  std::uint64_t received_bytes_ = 0;
+  std::uint64_t sent_bytes_ = 0;
+  TlsPeer peer_;
+  std::unique_ptr<Tls> tls_;
+};
+
+}  // namespace ratoon::http

@@ -1,0 +1,37 @@
+// Reads one reply from the bytes of a connection, within limits, and passes it to the sink of the call as it
+// arrives. The body is not copied or kept.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/http/client/client_connection.h"
+
+namespace ratoon::http {
+
+class ReplyParser {
+ public:
+  explicit ReplyParser(const CallPlan& plan);  // must outlive this object
+  ~ReplyParser();
+  ReplyParser(const ReplyParser&) = delete;
+  ReplyParser& operator=(const ReplyParser&) = delete;
+
+  // Returns how many of `bytes` were used. The caller gives the rest again, together with more.
+  [[nodiscard]] Result<std::size_t> feed(std::string_view bytes);
+  // Call it when the connection was closed properly. Returns whether that is the end of the reply too.
+  [[nodiscard]] bool ends_with_connection();
+
+  [[nodiscard]] bool is_done() const;
+  // Only once is_done() is true.
+  [[nodiscard]] bool keeps_alive() const;
+  [[nodiscard]] ResponseHead take_head();
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ratoon::http

@@ -1,0 +1,29 @@
+// The authenticated connections of a server (Responder::mark_authenticated), by owner, with a limit for each.
+// One more closes the oldest of that owner. So a client that opens thousands of them does not take the places
+// of other owners.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace ratoon::http {
+
+class ServerSession;
+
+class ConnectionsByOwner {
+ public:
+  using Session = std::shared_ptr<ServerSession>;
+
+  // Returns the connection to close for it, or null. `max`: at least one.
+  [[nodiscard]] Session add(const Session& session, const std::string& owner, std::size_t max);
+  void remove(const Session& session);
+
+ private:
+  std::unordered_map<std::string, std::deque<Session>> sessions_of_;  // oldest first
+  std::unordered_map<Session, std::string> owner_of_;
+};
+
+}  // namespace ratoon::http

@@ -1,0 +1,49 @@
+// The unsent part of one reply. Any thread fills it, the connection empties it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/core/clock.h"
+
+namespace ratoon::http {
+
+class ReplyBuffer {
+ public:
+  // Adds a piece; the last one completes the reply.
+  void put(std::string piece, bool is_last);
+
+  // Waits until less than kUnsentBytesMax is unsent, then adds the piece. Returns false when the connection
+  // has ended.
+  [[nodiscard]] bool put_when_space(std::string piece);
+
+  // For the connection: the next piece to write. It counts as unsent until the piece after it is requested.
+  [[nodiscard]] std::optional<std::string> next();
+  [[nodiscard]] bool is_sent() const;
+
+  // Ends all waiting; pieces added from now on are not sent.
+  void close();
+
+  // The client has closed its connection, or its sending half.
+  void mark_abandoned() { is_abandoned_ = true; }
+  [[nodiscard]] bool is_abandoned() const { return is_abandoned_; }
+
+  static constexpr std::size_t kUnsentBytesMax = 256 * 1024;
+
+ private:
+  std::atomic<bool> is_abandoned_{false};
+  mutable std::mutex mutex_;
+  std::condition_variable has_space_;
+  std::deque<std::string> pieces_;  // all guarded by mutex_
+  std::size_t unsent_bytes_ = 0;
+  std::size_t in_flight_bytes_ = 0;
+  bool is_complete_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace ratoon::http

@@ -1,0 +1,30 @@
+// The implementation of a Responder: it fills the reply buffer of one request and wakes the connection. It
+// may outlive both the connection and the server.
+#pragma once
+
+#include <memory>
+
+#include "base/http/server.h"
+#include "base/http/server/reply_buffer.h"
+#include "base/http/server/reply_text.h"
+
+namespace ratoon::http {
+
+// The interface of the connection for a reply. Safe from any thread.
+class ReplyConnection {
+ public:
+  virtual ~ReplyConnection() = default;
+  virtual void flush_soon() = 0;
+  virtual void cut_soon() = 0;
+  virtual void mark_authenticated(const std::string& owner, std::size_t connections_max) = 0;
+  // Called before and after a wait for space in the reply buffer, which may block one of the server's own
+  // threads.
+  virtual void begin_blocking() = 0;
+  virtual void end_blocking() = 0;
+};
+
+[[nodiscard]] Responder make_responder(std::shared_ptr<ReplyBuffer> buffer,
+                                       std::weak_ptr<ReplyConnection> carrier, ReplyForm form,
+                                       bool knows_chunks);
+
+}  // namespace ratoon::http

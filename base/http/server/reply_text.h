@@ -1,0 +1,35 @@
+// Converts replies to the bytes that are sent.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/http/message.h"
+
+namespace ratoon::http {
+
+enum class BodyForm {
+  kWhole,       // with its Content-Length
+  kChunked,     //
+  kUntilClose,  // streamed to a client that does not know chunks (HTTP/1.0)
+};
+
+struct ReplyForm {
+  bool keeps_alive = true;
+  bool is_for_head_request = false;
+};
+
+// Head and body in one string.
+[[nodiscard]] std::string write_reply(const Response& response, ReplyForm form);
+
+// The head of a streamed reply.
+[[nodiscard]] std::string write_stream_head(int status, const Headers& headers, BodyForm body,
+                                            ReplyForm form);
+
+[[nodiscard]] std::string write_chunk(std::string_view bytes);
+inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
+// Whether a reply of that status has a body at all.
+[[nodiscard]] bool has_body(int status);
+
+}  // namespace ratoon::http

@@ -1,0 +1,49 @@
+// Reads one request from the bytes of a connection, within limits. Refuses requests that two parsers could
+// read in two ways.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "base/http/server.h"
+
+namespace ratoon::http {
+
+class RequestParser {
+ public:
+  enum class State {
+    kInHead,
+    kInBody,
+    kDone,
+    kRefused,  // see refusal()
+  };
+
+  RequestParser(std::size_t head_bytes_max, std::size_t body_bytes_max);
+  RequestParser(RequestParser&&) noexcept;
+  RequestParser& operator=(RequestParser&&) noexcept;
+  ~RequestParser();
+
+  // Removes the bytes that it uses; the rest (of this or of the next request) stays in `bytes`.
+  State feed(std::string& bytes);
+
+  // The status to answer with, and a sentence for the body.
+  struct Refusal {
+    int status = 400;
+    std::string reason;
+  };
+  [[nodiscard]] const Refusal& refusal() const;
+
+  // The following are valid from the end of the head on.
+  [[nodiscard]] bool wants_continue() const;  // the client waits for "100 Continue" before it sends the body
+  [[nodiscard]] bool keeps_alive() const;
+  [[nodiscard]] bool is_http_1_1() const;
+  [[nodiscard]] bool is_head_request() const;
+  [[nodiscard]] ServerRequest take_request();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ratoon::http

@@ -1,0 +1,75 @@
+// This folder: a server's connections. Here: the parts that the connections of one server share: its options,
+// its threads and the list of connections. It lives as long as the last connection object, so that a reply
+// after the server's end finds nothing destroyed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "base/http/server/connections_by_owner.h"
+#include "base/http/server/server_socket.h"
+#include "base/http/server/unauthenticated_connections.h"
+
+namespace ratoon::http {
+
+class ServerSession;
+
+class ServerCore {
+ public:
+  ServerCore(ServerOptions options, Handler handler, std::shared_ptr<boost::asio::ssl::context> tls);
+  ~ServerCore();
+
+  void start_threads();
+  // Cuts every connection and waits until all threads have ended. Later calls wait for the first.
+  void stop(const std::function<void()>& close_acceptor);
+
+  // Adds an unauthenticated connection. Returns false if it must not be started: the server stops, or has too
+  // many unauthenticated ones. Another one may be closed for it.
+  [[nodiscard]] bool add(const std::shared_ptr<ServerSession>& session);
+  // Adds a connection that only gets the reply 503. Returns false if the server stops.
+  [[nodiscard]] bool add_to_refuse(const std::shared_ptr<ServerSession>& session);
+  void remove(const std::shared_ptr<ServerSession>& session);
+  // For an unauthenticated connection: whether one of its requests is being handled.
+  void set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work);
+  void mark_authenticated(const std::shared_ptr<ServerSession>& session, const std::string& owner,
+                          std::size_t connections_max);
+  [[nodiscard]] std::size_t session_count() const;
+  [[nodiscard]] bool is_stopping() const;
+
+  // The TLS context of the next connection; null: plain TCP.
+  [[nodiscard]] std::shared_ptr<boost::asio::ssl::context> tls() const;
+  void renew(std::shared_ptr<boost::asio::ssl::context> tls);
+
+  // Runs `work` on that strand; drops it once the server stops.
+  void post(const Strand& strand, std::function<void()> work);
+
+  // A handler that waits for its reader blocks one of our threads. When all are blocked, a spare thread does
+  // the writing that they wait for.
+  void begin_blocking();
+  void end_blocking();
+
+  const ServerOptions options;
+  const Handler handler;
+  boost::asio::io_context io;
+
+ private:
+  void add_thread();  // call with mutex_ held
+
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<boost::asio::ssl::context> tls_;               // guarded by mutex_
+  bool is_stopping_ = false;                                     // guarded by mutex_
+  std::size_t blocked_threads_ = 0;                              // guarded by mutex_
+  std::vector<std::thread> threads_;                             // guarded by mutex_
+  std::unordered_set<std::shared_ptr<ServerSession>> sessions_;  // guarded by mutex_
+  UnauthenticatedConnections unauthenticated_;                   // guarded by mutex_
+  ConnectionsByOwner by_owner_;                                  // guarded by mutex_
+  std::mutex joining_;
+};
+
+}  // namespace ratoon::http

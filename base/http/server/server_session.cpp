@@ -1,0 +1,330 @@
+#include "base/http/server/server_session.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
+
+namespace ratoon::http {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// How long we continue to read after the last reply. Closing with unread input would reset the connection,
+// and the reset may overtake the reply.
+constexpr std::chrono::seconds kLingerTime{1};
+
+// Unread input that we accept while a request is being handled. Reading it is how we notice that the client
+// has gone.
+constexpr std::size_t kReadAheadBytesMax = 8 * 1024;
+
+SteadyClock::duration to_steady(Duration duration) {
+  return std::chrono::duration_cast<SteadyClock::duration>(duration);
+}
+
+// A server on "::" sees clients of IPv4 as IPv6 addresses.
+boost::asio::ip::address plain(const boost::asio::ip::address& address) {
+  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
+  return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6());
+}
+
+Peer peer_of(const ServerTcp& socket) {
+  boost::system::error_code error;
+  const auto endpoint = socket.remote_endpoint(error);
+  if (error) return {};
+  const auto plain_address = plain(endpoint.address());
+  const std::string address = plain_address.to_string();
+  const std::string host = plain_address.is_v6() ? "[" + address + "]" : address;
+  return {.address = address, .with_port = host + ":" + std::to_string(endpoint.port())};
+}
+
+}  // namespace
+
+ServerSession::ServerSession(std::shared_ptr<ServerCore> core, ServerTcp socket)
+    : core_(std::move(core)),
+      strand_(socket.get_executor()),
+      socket_(make_server_socket(std::move(socket), core_->tls())),
+      timer_(strand_),
+      is_unauthenticated_(core_->options.unauthenticated_connections_max.has_value()),
+      peer_(peer_of(socket_->tcp())) {}
+
+void ServerSession::start() {
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    if (self->phase_ == Phase::kClosed) return;
+    self->due_ = SteadyClock::now() + to_steady(self->core_->options.unauthenticated_deadline);
+    self->set_read_deadline(self->core_->options.head_deadline);
+    self->socket_->handshake([self](const boost::system::error_code& error, std::size_t) {
+      if (self->phase_ == Phase::kClosed) return;
+      // The TLS alert with the reason is already sent; let it arrive.
+      if (error) return self->linger();
+      self->begin_request();
+    });
+  });
+}
+
+void ServerSession::start_refusing() {
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    // A full server does not spend work on a TLS handshake.
+    if (self->phase_ == Phase::kClosed) return;
+    if (self->core_->tls()) return self->close();
+    self->refuse(503, "The server has too many connections; try again later.");
+  });
+}
+
+void ServerSession::close_soon() {
+  boost::asio::post(strand_, [self = shared_from_this()] { self->close(); });
+}
+
+void ServerSession::flush_soon() {
+  core_->post(strand_, [self = shared_from_this()] { self->flush(); });
+}
+
+void ServerSession::cut_soon() {
+  core_->post(strand_, [self = shared_from_this()] { self->close(); });
+}
+
+void ServerSession::mark_authenticated(const std::string& owner, std::size_t connections_max) {
+  if (is_unauthenticated_.exchange(false))
+    core_->mark_authenticated(shared_from_this(), owner, connections_max);
+}
+
+// --- Reading requests
+
+void ServerSession::begin_request() {
+  parser_.emplace(core_->options.head_bytes_max, core_->options.body_bytes_max);
+  has_sent_continue_ = false;
+  phase_ = Phase::kIdle;
+  set_read_deadline(core_->options.idle_deadline);
+  if (!unparsed_.empty()) {
+    phase_ = Phase::kInHead;
+    set_read_deadline(core_->options.head_deadline);
+    return feed_parser();
+  }
+  keep_reading();
+}
+
+void ServerSession::feed_parser() {
+  switch (parser_->feed(unparsed_)) {
+    case RequestParser::State::kRefused:
+      return refuse(parser_->refusal().status, parser_->refusal().reason);
+    case RequestParser::State::kDone:
+      return dispatch();
+    case RequestParser::State::kInBody:
+      if (phase_ == Phase::kInHead) {
+        phase_ = Phase::kInBody;
+        set_read_deadline(core_->options.body_deadline);
+      }
+      if (parser_->wants_continue()) send_continue();
+      break;
+    case RequestParser::State::kInHead:
+      break;
+  }
+  keep_reading();
+}
+
+void ServerSession::send_continue() {
+  if (std::exchange(has_sent_continue_, true)) return;
+  buffer_ = std::make_shared<ReplyBuffer>();
+  buffer_->put("HTTP/1.1 100 Continue\r\n\r\n", false);
+  flush();
+}
+
+void ServerSession::dispatch() {
+  phase_ = Phase::kReplying;
+  clear_deadline();
+  if (is_unauthenticated_) core_->set_in_work(shared_from_this(), true);
+  // A client of HTTP/1.0 gets one reply without chunks.
+  keeps_alive_ = parser_->keeps_alive() && parser_->is_http_1_1();
+  buffer_ = std::make_shared<ReplyBuffer>();
+  auto responder = make_responder(buffer_, weak_from_this(), {keeps_alive_, parser_->is_head_request()},
+                                  parser_->is_http_1_1());
+  auto request = parser_->take_request();
+  request.peer = peer_.with_port;
+  parser_.reset();
+  // Not on the strand: the connection must be served while the handler runs.
+  boost::asio::post(core_->io,
+                    [core = core_, request = std::move(request), responder = std::move(responder)]() mutable {
+                      if (core->is_stopping()) return;
+                      try {
+                        core->handler(std::move(request), std::move(responder));
+                      } catch (...) {
+                        // The responder was destroyed and has answered 500. The exception may contain
+                        // secrets.
+                      }
+                    });
+  keep_reading();
+}
+
+void ServerSession::refuse(int status, const std::string& reason) {
+  phase_ = Phase::kReplying;
+  keeps_alive_ = false;
+  buffer_ = std::make_shared<ReplyBuffer>();
+  buffer_->put(write_reply({status, {{"Content-Type", "text/plain"}}, reason + "\n"}, {.keeps_alive = false}),
+               true);
+  flush();
+}
+
+void ServerSession::keep_reading() {
+  if (is_reading_ || has_input_ended_ || phase_ == Phase::kClosed || phase_ == Phase::kLingering) return;
+  if (phase_ == Phase::kReplying && unparsed_.size() > kReadAheadBytesMax) return;
+  is_reading_ = true;
+  socket_->read_some(boost::asio::buffer(input_),
+                     [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+                       self->on_read(error, size);
+                     });
+}
+
+void ServerSession::on_read(const boost::system::error_code& error, std::size_t size) {
+  is_reading_ = false;
+  if (phase_ == Phase::kClosed) return;
+  if (error) return on_end_of_input(error);
+  if (phase_ == Phase::kLingering) return discard_input();
+  unparsed_.append(input_.data(), size);
+  if (phase_ == Phase::kReplying) return keep_reading();
+  if (phase_ == Phase::kIdle) {
+    phase_ = Phase::kInHead;
+    set_read_deadline(core_->options.head_deadline);
+  }
+  feed_parser();
+}
+
+void ServerSession::on_end_of_input(const boost::system::error_code& error) {
+  has_input_ended_ = true;
+  const bool is_orderly =
+      error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
+  // A client that has closed only its sending half still reads. The reply is tried, and shows whether it
+  // does.
+  if (phase_ == Phase::kReplying && is_orderly) {
+    if (buffer_) buffer_->mark_abandoned();
+    return;
+  }
+  close();
+}
+
+// --- Writing replies
+
+void ServerSession::flush() {
+  if (is_writing_ || !buffer_ || phase_ == Phase::kClosed || phase_ == Phase::kLingering) return;
+  if (auto piece = buffer_->next()) {
+    writing_ = std::move(*piece);
+    written_bytes_ = 0;
+    is_writing_ = true;
+    return write_rest();
+  }
+  if (phase_ == Phase::kReplying && buffer_->is_sent()) on_reply_sent();
+}
+
+void ServerSession::write_rest() {
+  if (phase_ == Phase::kReplying) set_write_deadline();
+  socket_->write_some(boost::asio::buffer(writing_) + written_bytes_,
+                      [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+                        self->on_written(error, size);
+                      });
+}
+
+void ServerSession::on_written(const boost::system::error_code& error, std::size_t size) {
+  is_writing_ = false;
+  if (phase_ == Phase::kClosed) return;
+  if (error) return close();
+  written_bytes_ += size;
+  if (written_bytes_ < writing_.size()) {
+    is_writing_ = true;
+    return write_rest();
+  }
+  writing_.clear();
+  if (phase_ == Phase::kReplying) clear_deadline();
+  flush();
+}
+
+void ServerSession::on_reply_sent() {
+  buffer_.reset();
+  reply_due_.reset();
+  if (is_unauthenticated_) {
+    core_->set_in_work(shared_from_this(), false);
+    due_ = SteadyClock::now() + to_steady(core_->options.unauthenticated_deadline);
+  }
+  if (keeps_alive_ && !has_input_ended_) return begin_request();
+  linger();
+}
+
+// --- The end
+
+void ServerSession::linger() {
+  phase_ = Phase::kLingering;
+  set_deadline(kLingerTime);
+  boost::system::error_code ignored;
+  socket_->tcp().shutdown(ServerTcp::shutdown_send, ignored);
+  if (has_input_ended_) return close();
+  if (!is_reading_) discard_input();
+}
+
+// Reads below TLS: the input is discarded.
+void ServerSession::discard_input() {
+  is_reading_ = true;
+  socket_->tcp().async_read_some(
+      boost::asio::buffer(input_),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+        self->on_read(error, size);
+      });
+}
+
+void ServerSession::close() {
+  if (phase_ == Phase::kClosed) return;
+  phase_ = Phase::kClosed;
+  clear_deadline();
+  boost::system::error_code ignored;
+  socket_->tcp().close(ignored);
+  if (buffer_) buffer_->close();
+  core_->remove(shared_from_this());
+}
+
+void ServerSession::set_deadline(Duration from_now) {
+  wait_until(SteadyClock::now() + to_steady(from_now));
+}
+
+void ServerSession::set_write_deadline() {
+  const auto now = SteadyClock::now();
+  const auto until = now + to_steady(core_->options.write_deadline);
+  if (const auto& limit = core_->options.reply_deadline; limit && !reply_due_)
+    reply_due_ = now + to_steady(*limit);
+  wait_until(reply_due_ ? std::min(until, *reply_due_) : until);
+}
+
+void ServerSession::set_read_deadline(Duration from_now) {
+  const auto until = SteadyClock::now() + to_steady(from_now);
+  wait_until(is_unauthenticated_ ? std::min(until, due_) : until);
+}
+
+void ServerSession::wait_until(SteadyClock::time_point deadline) {
+  deadline_ = deadline;
+  timer_.expires_at(*deadline_);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    // A wait that had ended before the deadline was moved also calls this.
+    if (!error && self->deadline_ && SteadyClock::now() >= *self->deadline_) self->on_deadline();
+  });
+}
+
+void ServerSession::clear_deadline() {
+  deadline_.reset();
+  timer_.cancel();
+}
+
+void ServerSession::on_deadline() {
+  deadline_.reset();
+  switch (phase_) {
+    case Phase::kInHead:
+      return refuse(408, "The head of the request did not arrive in time.");
+    case Phase::kInBody:
+      return refuse(408, "The body of the request did not arrive in time.");
+    case Phase::kHandshaking:
+    case Phase::kIdle:
+    case Phase::kReplying:
+    case Phase::kLingering:
+    case Phase::kClosed:
+      return close();
+  }
+}
+
+}  // namespace ratoon::http

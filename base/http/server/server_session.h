@@ -1,0 +1,95 @@
+// One connection of a client: reads a request, has it handled, writes the reply, and repeats. All of it runs
+// on the session's strand, except the methods of ReplyConnection.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/http/server/reply_gate.h"
+#include "base/http/server/request_parser.h"
+#include "base/http/server/server_core.h"
+
+namespace ratoon::http {
+
+struct Peer {
+  std::string address = "unknown";
+  std::string with_port = "unknown";
+};
+
+class ServerSession final : public ReplyConnection, public std::enable_shared_from_this<ServerSession> {
+ public:
+  ServerSession(std::shared_ptr<ServerCore> core, ServerTcp socket);
+
+  void start();
+  // Answers 503 to any request: there are too many connections.
+  void start_refusing();
+  void close_soon();  // works also while the server stops
+  [[nodiscard]] const std::string& address() const { return peer_.address; }
+
+  void flush_soon() override;
+  void cut_soon() override;
+  void mark_authenticated(const std::string& owner, std::size_t connections_max) override;
+  void begin_blocking() override { core_->begin_blocking(); }
+  void end_blocking() override { core_->end_blocking(); }
+
+ private:
+  enum class Phase { kHandshaking, kIdle, kInHead, kInBody, kReplying, kLingering, kClosed };
+
+  void begin_request();
+  void feed_parser();
+  void dispatch();
+  void refuse(int status, const std::string& reason);
+  void send_continue();
+
+  void keep_reading();
+  void on_read(const boost::system::error_code& error, std::size_t size);
+  void on_end_of_input(const boost::system::error_code& error);
+
+  void flush();
+  void write_rest();
+  void on_written(const boost::system::error_code& error, std::size_t size);
+  void on_reply_sent();
+
+  void linger();
+  void discard_input();
+  void close();
+
+  void set_deadline(Duration from_now);
+  void set_write_deadline();
+  // Sets the deadline for the next part of a request: for an unauthenticated connection it is earlier.
+  void set_read_deadline(Duration from_now);
+  void wait_until(std::chrono::steady_clock::time_point deadline);
+  void clear_deadline();
+  void on_deadline();
+
+  const std::shared_ptr<ServerCore> core_;
+  const Strand strand_;
+  const std::unique_ptr<ServerSocket> socket_;
+  boost::asio::steady_timer timer_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+  std::atomic<bool> is_unauthenticated_;
+  std::chrono::steady_clock::time_point due_;                       // deadline of an unauthenticated request
+  std::optional<std::chrono::steady_clock::time_point> reply_due_;  // deadline of the current reply
+  const Peer peer_;
+
+  Phase phase_ = Phase::kHandshaking;
+  std::optional<RequestParser> parser_;
+  std::array<char, 4096> input_;
+  std::string unparsed_;  // at most one read ahead of the current request
+  bool is_reading_ = false;
+  bool has_input_ended_ = false;
+  bool has_sent_continue_ = false;
+
+  std::shared_ptr<ReplyBuffer> buffer_;
+  std::string writing_;
+  std::size_t written_bytes_ = 0;
+  bool is_writing_ = false;
+  bool keeps_alive_ = true;
+};
+
+}  // namespace ratoon::http

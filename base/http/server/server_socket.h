@@ -1,0 +1,41 @@
+// A server's end of a connection, plain or TLS with one interface. For the .cpp files of the server only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>  // before Boost.Asio 1.74, which needs std::exchange and does not include it
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/http/server.h"
+
+namespace ratoon::http {
+
+using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
+using ServerTcp = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Strand>;
+using IoDone = std::function<void(const boost::system::error_code&, std::size_t)>;
+
+// Call every method on the strand of the socket.
+class ServerSocket {
+ public:
+  virtual ~ServerSocket() = default;
+  virtual void handshake(IoDone done) = 0;
+  virtual void read_some(boost::asio::mutable_buffer into, IoDone done) = 0;
+  virtual void write_some(boost::asio::const_buffer from, IoDone done) = 0;
+  [[nodiscard]] virtual ServerTcp& tcp() = 0;
+};
+
+// `context` null: plain TCP.
+[[nodiscard]] std::unique_ptr<ServerSocket> make_server_socket(
+    ServerTcp socket, std::shared_ptr<boost::asio::ssl::context> context);
+
+[[nodiscard]] Result<std::shared_ptr<boost::asio::ssl::context>> make_server_context(
+    const TlsServerOptions& options);
+
+}  // namespace ratoon::http

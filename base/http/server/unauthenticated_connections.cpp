@@ -1,0 +1,58 @@
+#include "base/http/server/unauthenticated_connections.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace ratoon::http {
+namespace {
+
+constexpr std::size_t kCrowdShare = 16;  // an address with over 1/16 of the limit crowds out others
+// Enough for a handshake and a request, on a server that makes many handshakes.
+constexpr std::chrono::seconds kHonestTime{2};
+
+}  // namespace
+
+UnauthenticatedConnections::Session UnauthenticatedConnections::add(const Session& session,
+                                                                    const std::string& address, Time now) {
+  unauthenticated_.push_back({session, address, now});
+  if (unauthenticated_.size() <= max_) return nullptr;
+  const auto found = find_one_to_close(now);
+  Session leaving = std::move(found->session);
+  unauthenticated_.erase(found);
+  return leaving;
+}
+
+std::vector<UnauthenticatedConnections::UnauthenticatedConnection>::iterator
+UnauthenticatedConnections::find_one_to_close(Time now) {
+  const auto newest = std::prev(unauthenticated_.end());  // it had no time to send a request
+  std::map<std::string_view, std::size_t> counts;
+  for (const auto& connection : unauthenticated_) ++counts[connection.address];
+  const auto [crowd, count] =
+      *std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+  const auto oldest_silent = [&](const auto& is_meant) {
+    return std::find_if(unauthenticated_.begin(), newest, [&](const UnauthenticatedConnection& one) {
+      return !one.is_in_work && is_meant(one);
+    });
+  };
+  // If none matches, both searches end at the newest.
+  if (count * kCrowdShare <= max_)
+    return oldest_silent(
+        [now](const UnauthenticatedConnection& one) { return now - one.came > kHonestTime; });
+  const auto is_of_crowd = [crowd](const UnauthenticatedConnection& one) { return one.address == crowd; };
+  const auto silent = oldest_silent(is_of_crowd);
+  return silent != newest ? silent : std::ranges::find_if(unauthenticated_, is_of_crowd);
+}
+
+void UnauthenticatedConnections::set_in_work(const Session& session, bool is_in_work) {
+  for (auto& connection : unauthenticated_)
+    if (connection.session == session) connection.is_in_work = is_in_work;
+}
+
+void UnauthenticatedConnections::remove(const Session& session) {
+  std::erase_if(unauthenticated_,
+                [&](const UnauthenticatedConnection& connection) { return connection.session == session; });
+}
+
+}  // namespace ratoon::http

@@ -1,0 +1,45 @@
+// The connections of a server that are not authenticated yet (Responder::mark_authenticated), oldest first,
+// up to a limit. One more closes one. If one address has many of them, it is the oldest of that address that
+// has no request in work, or, if all have one, its oldest. Otherwise it is the oldest of any address that has
+// been without a request for longer than an honest client needs. If there is none, it is the newest: when a
+// thousand clients reconnect at once, those that already shake hands can finish.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ratoon::http {
+
+class ServerSession;
+
+class UnauthenticatedConnections {
+ public:
+  using Session = std::shared_ptr<ServerSession>;
+  using Time = std::chrono::steady_clock::time_point;
+
+  // At least one.
+  explicit UnauthenticatedConnections(std::size_t max) : max_(max) {}
+
+  // Returns the connection to close for it, which may be `session` itself, or null.
+  [[nodiscard]] Session add(const Session& session, const std::string& address, Time now);
+  void set_in_work(const Session& session, bool is_in_work);
+  void remove(const Session& session);
+
+ private:
+  struct UnauthenticatedConnection {
+    Session session;
+    std::string address;
+    Time came{};
+    bool is_in_work = false;
+  };
+
+  [[nodiscard]] std::vector<UnauthenticatedConnection>::iterator find_one_to_close(Time now);
+
+  const std::size_t max_;
+  std::vector<UnauthenticatedConnection> unauthenticated_;
+};
+
+}  // namespace ratoon::http

@@ -1,0 +1,43 @@
+// This folder: the subcommands of `ratoon checkpoint`, each in a file of its own. The folder above does their
+// work. docs/reference/checkpoint_commands.md says what they print and which exit codes they have.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/checkpoint/survey.h"
+#include "cli/command.h"
+
+namespace ratoon::cli {
+
+void add_list_command(CLI::App& app, int& exit_code);
+void add_show_command(CLI::App& app, int& exit_code);
+void add_verify_command(CLI::App& app, int& exit_code);
+void add_export_command(CLI::App& app, int& exit_code);
+void add_gc_command(CLI::App& app, int& exit_code);
+void add_pin_command(CLI::App& app, int& exit_code);
+void add_unpin_command(CLI::App& app, int& exit_code);
+
+// The version of the --json output. It increases if a field is removed or changes its meaning, not if one is
+// added.
+inline constexpr int kJsonVersion = 1;
+
+// RUN and --json, which all commands have.
+struct CommonArguments {
+  std::string run;  // the run's address, see run_location.h
+  bool is_json = false;
+};
+void add_common(CLI::App& command, CommonArguments& arguments);
+
+// --step and --attempt.
+void add_selection_options(CLI::App& command, CheckpointSelection& selection);
+
+// {"version": 1, "folder": ...}, to which a command adds its results.
+[[nodiscard]] nlohmann::json begin_json(const CommonArguments& arguments);
+void print_json(const nlohmann::json& document);
+void print_text(const std::string& text);
+
+}  // namespace ratoon::cli

@@ -1,0 +1,227 @@
+#include <cerrno>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "agent/src/checkpoint/commit/run_files.h"
+#include "agent/src/checkpoint/interop/pt_writer.h"
+#include "agent/src/checkpoint/interop/safetensors_file.h"
+#include "base/core/atomic_fill.h"
+#include "base/core/counted.h"
+#include "base/core/ignore_signal.h"
+#include "base/core/utf8.h"
+#include "cli/checkpoint/commands/commands.h"
+#include "cli/checkpoint/commands/export_name.h"
+#include "cli/checkpoint/open_packs.h"
+#include "cli/checkpoint/run_folder.h"
+#include "cli/checkpoint/run_location.h"
+#include "cli/checkpoint/tensor_stream.h"
+#include "cli/command.h"
+#include "cli/text/progress.h"
+#include "cli/text/text_format.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr const char* kExportExamples = R"(Examples:
+  ratoon checkpoint export checkpoints/digits weights.safetensors --tensors 'net.*'
+  ratoon checkpoint export checkpoints/digits state.pt --step 1200   torch.load("state.pt", weights_only=True)
+  ratoon checkpoint export checkpoints/digits rank0.pt --rank 0      as rank 0 had it, parts as they are
+  ratoon checkpoint export checkpoints/digits '{run_name}-ep{epoch}.pt'         digits-ep3.pt
+  ratoon checkpoint export s3://bucket/runs/digits weights.safetensors
+
+Every byte is verified on its way. The file appears whole, durable and at once, or not at all.
+
+Exit codes: 0 written, 82 no such checkpoint, a file that exists, or the command line is wrong, 83 the
+checkpoint is damaged, 84 the disk cannot be read or written, or the store does not answer.)";
+
+constexpr std::size_t kGatherBytes = 1 << 20;
+
+struct ExportArguments {
+  CommonArguments common;
+  std::string file;
+  std::string format;
+  CheckpointSelection selection;
+  std::optional<std::uint32_t> rank;
+  std::vector<std::string> tensors;
+  bool overwrites = false;
+};
+
+// Gathers small pieces: each header of a zip file would else be a system call.
+class FileSink final : public checkpoint::ByteSink {
+ public:
+  FileSink(int fd, const std::string& shown) : fd_(fd), shown_(shown) {}
+
+  Result<void> append(std::span<const std::byte> bytes) override {
+    if (gathered_.size() + bytes.size() > kGatherBytes) {
+      if (auto flushed = flush(); !flushed) return flushed;
+    }
+    if (bytes.size() > kGatherBytes) return write(bytes);
+    gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
+    return {};
+  }
+  Result<void> flush() {
+    auto written = write(gathered_);
+    gathered_.clear();
+    return written;
+  }
+
+ private:
+  Result<void> write(std::span<const std::byte> bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return system_error(errno, "writing " + shown_);
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return {};
+  }
+
+  const int fd_;
+  const std::string shown_;
+  std::vector<std::byte> gathered_;
+};
+
+Result<std::string> format_of(const ExportArguments& arguments) {
+  if (!arguments.format.empty()) return arguments.format;
+  for (const std::string format : {"safetensors", "pt"})
+    if (arguments.file.ends_with("." + format)) return format;
+  return Error(ErrorKind::kInvalid, "the format is not clear from the name " + arguments.file +
+                                        ": let it end with .safetensors or .pt, or give --format");
+}
+
+Result<void> check_target(const ExportArguments& arguments) {
+  if (auto is_there = check_folder_of(arguments.file); !is_there) return is_there;
+  std::error_code ignored;
+  if (checkpoint::belongs_to_run(arguments.file))
+    return Error(ErrorKind::kInvalid,
+                 arguments.file + " is where a run keeps its checkpoints: write elsewhere");
+  const auto there = std::filesystem::symlink_status(arguments.file, ignored);
+  if (!std::filesystem::exists(there)) return {};
+  if (std::filesystem::is_directory(there))
+    return Error(ErrorKind::kInvalid, arguments.file + " is a folder: give the name of a file");
+  if (!std::filesystem::is_regular_file(there) && !std::filesystem::is_symlink(there))
+    return Error(ErrorKind::kInvalid,
+                 arguments.file + " is no file, but a pipe or a device: write elsewhere");
+  if (arguments.overwrites) return {};
+  return Error(ErrorKind::kAlreadyExists, arguments.file + " is there already: --overwrite replaces it");
+}
+
+// Reserves the space, so that a full disk is reported now and not after the last gigabyte. File systems
+// without this call succeed.
+Result<void> reserve(int fd, std::uint64_t bytes, const std::string& shown) {
+  if (bytes == 0 || ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
+  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
+  return system_error(errno, "reserving " + size_text(bytes) + " for " + shown);
+}
+
+Result<void> write_file(const ExportArguments& arguments, const std::string& format,
+                        const TensorStream& stream, Progress& progress) {
+  const auto sources = stream.sources([&](std::uint64_t bytes) { progress.advance(bytes); });
+  const auto fill = [&](int fd) -> Result<void> {
+    if (auto reserved = reserve(fd, stream.size_bytes(), arguments.file); !reserved) return reserved;
+    FileSink sink(fd, arguments.file);
+    const auto written = format == "pt" ? checkpoint::write_pt(sources, sink)
+                                        : checkpoint::write_safetensors(sources, sink, {{"format", "pt"}});
+    if (!written) return written;
+    return sink.flush();
+  };
+  sweep_temporary_files(arguments.file);
+  return fill_file_atomically(arguments.file, fill, {.replaces = arguments.overwrites});
+}
+
+void report(const ExportArguments& arguments, const std::string& format, const OpenCheckpoint& opened,
+            const TensorStream& stream, std::size_t tensors) {
+  if (!arguments.common.is_json) {
+    std::string text = printable(arguments.file) + ": " + counted(tensors, "tensor") + ", " +
+                       size_text(stream.size_bytes()) + ", of the checkpoint of " + shown(opened.found.id) +
+                       "\n";
+    if (stream.parts_taken_as_they_are() != 0)
+      text += std::to_string(stream.parts_taken_as_they_are()) +
+              " of them are parts of larger tensors, as that rank had them\n";
+    for (const std::string& name : stream.left_out())
+      text +=
+          "without " + printable(name) + ", which differs on each rank: --rank exports that of one rank\n";
+    return print_text(text);
+  }
+  nlohmann::json document = begin_json(arguments.common);
+  document["file"] = arguments.file;
+  document["format"] = format;
+  document["step"] = opened.found.id.step.value();
+  document["attempt"] = opened.found.id.attempt.value();
+  document["tensors"] = tensors;
+  document["parts"] = stream.parts_taken_as_they_are();
+  document["left_out"] = stream.left_out();
+  document["size_bytes"] = stream.size_bytes();
+  print_json(document);
+}
+
+// Exports once. kConflict: the run has retired the chosen checkpoint, and the caller may choose another.
+Result<void> export_from(const checkpoint::Disk& disk, const ExportArguments& arguments,
+                         const std::string& format) {
+  const auto opened = open_checkpoint(disk, arguments.selection, arguments.rank);
+  if (!opened) return opened.error();
+  const auto stream = TensorStream::make(opened->packs, arguments.tensors, arguments.rank.has_value());
+  if (!stream) return stream.error();
+  const std::size_t tensors = stream->sources({}).size();
+  if (tensors == 0 && !arguments.tensors.empty())
+    return Error(ErrorKind::kNotFound, "no tensor has such a name: `ratoon checkpoint show` lists them");
+  const SystemClock clock;
+  auto named = name_export(arguments.file, arguments.common.run, *opened->found.manifest, arguments.rank,
+                           clock.wall_now());
+  if (!named) return named.error();
+  ExportArguments told = arguments;
+  told.file = *std::move(named);
+  if (auto checked = check_target(told); !checked) return checked;
+  Progress progress("export", stream->size_bytes(), clock);
+  const auto written = write_file(told, format, *stream, progress);
+  progress.clear();
+  if (written) {
+    report(told, format, *opened, *stream, tensors);
+    return {};
+  }
+  const Error& error = written.error();
+  const bool is_gone = error.kind() == ErrorKind::kNotFound && is_retired(disk, opened->found.id);
+  if (is_gone) return Error(ErrorKind::kConflict, error.message());
+  if (error.kind() != ErrorKind::kCorrupted) return error;
+  return Error(ErrorKind::kCorrupted,
+               error.message() + "; `ratoon checkpoint verify` shows which others are good");
+}
+
+int run_export(const ExportArguments& arguments) {
+  raise_limit_of_open_files();
+  ignore_signal(SIGXFSZ);  // a file larger than `ulimit -f` is reported as an error
+  const auto format = format_of(arguments);
+  if (!format) return complain_of(format.error());
+  const auto place = RunLocation::open(arguments.common.run);
+  if (!place) return complain_of(place.error());
+  const auto exported = retry_if_retired([&] { return export_from(place->disk(), arguments, *format); });
+  return exported ? 0 : complain_of(exported.error());
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ExportArguments>();
+  CLI::App* command = app.add_subcommand("export", "Write a checkpoint as one file for other programs");
+  command->footer(kExportExamples);
+  add_common(*command, arguments->common);
+  command
+      ->add_option("file", arguments->file,
+                   "The file to write: NAME.safetensors or NAME.pt; {run_name}, {epoch}, {batch}, {rank} and "
+                   "{timestamp} in NAME "
+                   "are replaced by their values")
+      ->required();
+  command->add_option("--format", arguments->format, "safetensors or pt (default: by the ending of the name)")
+      ->check(CLI::IsMember({"safetensors", "pt"}));
+  add_selection_options(*command, arguments->selection);
+  command->add_option("--rank", arguments->rank,
+                      "The tensors of this rank alone (default: all ranks, joined)");
+  command->add_option("--tensors", arguments->tensors,
+                      "Names of tensors, with * and ? as in a shell (default: all)");
+  command->add_flag("--overwrite", arguments->overwrites, "Replace the file if it exists");
+  command->callback([arguments, &exit_code] { exit_code = run_export(*arguments); });
+}
+
+}  // namespace ratoon::cli

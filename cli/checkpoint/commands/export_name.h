@@ -1,0 +1,21 @@
+// The name of an exported file: its placeholders are replaced by facts of the checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/format/manifest.h"
+#include "base/core/clock.h"
+
+namespace ratoon::cli {
+
+// "out/{run_name}-ep{epoch}.pt" of the run "runs/digits" after 3 epochs and a half: "out/digits-ep3.pt". The
+// folder and a name without braces are taken as they are; an unknown placeholder is kInvalid.
+[[nodiscard]] Result<std::string> name_export(const std::string& file, const std::string& run,
+                                              const checkpoint::Manifest& manifest,
+                                              std::optional<std::uint32_t> rank, WallTime now);
+
+}  // namespace ratoon::cli

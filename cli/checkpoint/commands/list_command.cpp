@@ -1,0 +1,107 @@
+#include "agent/src/checkpoint/format/file_names.h"
+#include "base/core/clock.h"
+#include "base/core/counted.h"
+#include "base/core/utf8.h"
+#include "cli/checkpoint/commands/commands.h"
+#include "cli/checkpoint/run_location.h"
+#include "cli/text/text_format.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr const char* kListExamples = R"(Examples:
+  ratoon checkpoint list checkpoints/counter           newest first, with uncommitted packs
+  ratoon checkpoint list s3://bucket/runs/counter      credentials and endpoint as a run finds them
+  ratoon checkpoint list checkpoints/counter --json
+
+Exit codes: 0 listed, 82 the place or the command line is wrong, 84 the disk or the store cannot
+be read.)";
+
+constexpr std::size_t kDigestDigitsShown = 12;
+
+// The time at which the manifest was written, or for a checkpoint in quarantine, set aside. Empty where it is
+// unknown, as in a store.
+std::string saved_at(const RunLocation& place, const FoundCheckpoint& found) {
+  const auto* const folder =
+      found.standing == CheckpointState::kSetAside ? checkpoint::kQuarantine : checkpoint::kManifests;
+  const auto written = place.written_at(checkpoint::manifest_path(found.id, folder));
+  return written ? format_rfc3339(*written) : "";
+}
+
+void print_table(const Survey& survey, const RunLocation& place) {
+  std::vector<std::vector<std::string>> rows = {
+      {"STEP", "ATTEMPT", "STATE", "RANKS", "SIZE", "SAVED", "DIGEST"}};
+  for (const FoundCheckpoint& found : survey.checkpoints) {
+    rows.push_back({std::to_string(found.id.step.value()), std::to_string(found.id.attempt.value()),
+                    std::string(name_of(found.standing)) + (found.is_pinned ? ", pinned" : ""),
+                    found.manifest ? std::to_string(found.manifest->packs.size()) : "",
+                    size_text(found.size_bytes), saved_at(place, found),
+                    found.digest.substr(0, kDigestDigitsShown)});
+  }
+  std::string text = rows.size() > 1 ? table_text(rows) : "no checkpoint was ever committed here\n";
+  for (const FoundCheckpoint& found : survey.checkpoints)
+    if (!found.why.empty())
+      text += shown(found.id) + " is " + std::string(name_of(found.standing)) + ": " + printable(found.why) +
+              "\n";
+  for (const FoundCheckpoint& found : survey.checkpoints)
+    if (found.is_pinned) text += shown(found.id) + " is pinned: " + found.pinned_why + "\n";
+  for (const checkpoint::Pin& pin : survey.lone_pins)
+    text += shown(pin.id) + " is pinned, and there is no such checkpoint: " + pin.why + "\n";
+  for (const Uncommitted& one : survey.uncommitted)
+    text += shown(one.id) + " is not committed: " + counted(one.packs, "pack") + ", " +
+            size_text(one.size_bytes) + "; it is being written, or its writer died\n";
+  print_text(text);
+}
+
+nlohmann::json to_json(const FoundCheckpoint& found, const RunLocation& place) {
+  nlohmann::json object = {{"step", found.id.step.value()},      {"attempt", found.id.attempt.value()},
+                           {"state", name_of(found.standing)},   {"size_bytes", found.size_bytes},
+                           {"saved_at", saved_at(place, found)}, {"pinned", found.is_pinned}};
+  if (found.is_pinned) object["pinned_why"] = found.pinned_why;
+  if (found.manifest) {
+    object["digest"] = found.digest;
+    object["ranks"] = found.manifest->packs.size();
+    object["writer"] = found.manifest->writer;
+  } else {
+    object["why"] = found.why;
+  }
+  return object;
+}
+
+int list(const CommonArguments& arguments) {
+  const auto place = RunLocation::open(arguments.run);
+  if (!place) return complain_of(place.error());
+  const auto survey = take_survey(place->disk());
+  if (!survey) return complain_of(survey.error());
+  if (!arguments.is_json) {
+    print_table(*survey, *place);
+    return 0;
+  }
+  nlohmann::json document = begin_json(arguments);
+  document["checkpoints"] = nlohmann::json::array();
+  for (const auto& found : survey->checkpoints) document["checkpoints"].push_back(to_json(found, *place));
+  document["uncommitted"] = nlohmann::json::array();
+  for (const auto& one : survey->uncommitted)
+    document["uncommitted"].push_back({{"step", one.id.step.value()},
+                                       {"attempt", one.id.attempt.value()},
+                                       {"packs", one.packs},
+                                       {"size_bytes", one.size_bytes}});
+  document["lone_pins"] = nlohmann::json::array();
+  for (const checkpoint::Pin& pin : survey->lone_pins)
+    document["lone_pins"].push_back(
+        {{"step", pin.id.step.value()}, {"attempt", pin.id.attempt.value()}, {"pinned_why", pin.why}});
+  print_json(document);
+  return 0;
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<CommonArguments>();
+  CLI::App* command = app.add_subcommand("list", "List the checkpoints of a run");
+  command->footer(kListExamples);
+  add_common(*command, *arguments);
+  command->callback([arguments, &exit_code] { exit_code = list(*arguments); });
+}
+
+}  // namespace ratoon::cli

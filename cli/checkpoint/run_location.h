@@ -1,0 +1,41 @@
+// The place of a run's checkpoints, opened for reading: its folder, or its place in a store, which is reached
+// with the same credentials as by the run. A run may be writing into it.
+//
+//   const auto place = RunLocation::open("s3://bucket/runs/digits");
+//   const auto survey = take_survey(place->disk());
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/objects/object_store.h"
+#include "base/core/clock.h"
+
+namespace ratoon::cli {
+
+class RunLocation {
+ public:
+  // "checkpoints/digits", "digits" of `ratoon run`, "file:///data/runs/digits" or "s3://bucket/runs/digits".
+  // kInvalid where it holds no run; the message names the places of runs that lie below.
+  [[nodiscard]] static Result<RunLocation> open(const std::string& address);
+
+  [[nodiscard]] checkpoint::Disk& disk() const { return *disk_; }
+  // The time at which a file was written; nothing if it is gone, or lies in a store.
+  [[nodiscard]] std::optional<WallTime> written_at(const std::string& path) const;
+
+ private:
+  RunLocation(std::filesystem::path folder, std::shared_ptr<checkpoint::Disk> disk)
+      : folder_(std::move(folder)), disk_(std::move(disk)) {}
+  explicit RunLocation(std::shared_ptr<checkpoint::Disk> store) : disk_(std::move(store)) {}
+  static Result<RunLocation> open_in_store(const std::shared_ptr<objects::ObjectStore>& store);
+
+  std::filesystem::path folder_;  // empty: it is a store
+  std::shared_ptr<checkpoint::Disk> disk_;
+};
+
+}  // namespace ratoon::cli

@@ -1,0 +1,47 @@
+#include "cli/cluster/cluster_selection.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "base/core/lists.h"
+
+namespace ratoon::cli {
+namespace {
+
+// kubectl would merge several files. This program does not guess which of them counts.
+Result<std::string> choose_of(const std::string& list,
+                              const std::function<bool(const std::string&)>& exists) {
+  const auto named = split(list, ':');
+  std::vector<std::string> there;
+  std::ranges::copy_if(named, std::back_inserter(there),
+                       [&](const auto& path) { return !path.empty() && exists(path); });
+  if (there.size() == 1) return there.front();
+  if (there.empty())
+    return Error(ErrorKind::kNotFound,
+                 "KUBECONFIG names " + list + ", and there is no such file: name one with --kubeconfig");
+  return Error(ErrorKind::kInvalid,
+               "KUBECONFIG names several files, " + join(there, ", ") + ": name one with --kubeconfig");
+}
+
+}  // namespace
+
+bool selects_cluster(const ClusterSelection& selection) {
+  return selection.is_said || selection.is_for_all || !selection.name_space.empty() ||
+         !selection.kubeconfig.empty() || !selection.context.empty();
+}
+
+Result<std::string> choose_kubeconfig(const ClusterSelection& selection,
+                                      const runtime::EnvironmentLookup& environment,
+                                      const std::function<bool(const std::string&)>& exists) {
+  if (!selection.kubeconfig.empty()) return selection.kubeconfig;
+  if (const auto list = environment("KUBECONFIG"); list && !list->empty()) return choose_of(*list, exists);
+  const std::string usual = environment("HOME").value_or("") + "/.kube/config";
+  if (exists(usual)) return usual;
+  if (environment("KUBERNETES_SERVICE_HOST") && selection.context.empty()) return std::string();
+  return Error(
+      ErrorKind::kNotFound,
+      "no cluster is known here: --kubeconfig and KUBECONFIG name no file, and " + usual + " does not exist");
+}
+
+}  // namespace ratoon::cli

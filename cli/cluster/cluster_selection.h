@@ -1,0 +1,30 @@
+// Which cluster the user means, and which kubeconfig leads to it. Pure.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "operator/runtime/api_server/discovery.h"
+
+namespace ratoon::cli {
+
+struct ClusterSelection {
+  bool is_said = false;     // --cluster, or kubectl's plugin, which shows clusters alone
+  std::string name_space;   // empty: that of the context
+  bool is_for_all = false;  // namespaces
+  std::string kubeconfig;   // empty: found by choose_kubeconfig()
+  std::string context;      // empty: the current one
+};
+
+// Whether any option of a cluster was given. Without one, a run of this machine is meant.
+[[nodiscard]] bool selects_cluster(const ClusterSelection& selection);
+
+// The kubeconfig: the selected one, else the file of KUBECONFIG, else ~/.kube/config. Empty in a pod without
+// any of them, which uses its service account.
+[[nodiscard]] Result<std::string> choose_kubeconfig(const ClusterSelection& selection,
+                                                    const runtime::EnvironmentLookup& environment,
+                                                    const std::function<bool(const std::string&)>& exists);
+
+}  // namespace ratoon::cli

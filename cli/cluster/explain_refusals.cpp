@@ -1,0 +1,84 @@
+#include "cli/cluster/explain_refusals.h"
+
+#include <algorithm>
+
+#include "base/core/lists.h"
+#include "cli/text/nearest_name.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr const char* kResource = "trainingjobs.ratoon.dev";
+constexpr int kUnauthorized = 401;
+constexpr int kForbidden = 403;
+constexpr int kNotFound = 404;
+
+Error refuse_verb(const ClusterQuery& query, const std::string& verb, const Error& error) {
+  return {ErrorKind::kPermissionDenied, "this user may not " + verb + " " + kResource + " in " +
+                                            query_text(query) +
+                                            ": it needs a role with the verbs 'list' and " +
+                                            "'watch' on that resource (" + error.message() + ")"};
+}
+
+Error expired(const ClusterQuery& query) {
+  return {ErrorKind::kPermissionDenied,
+          "the kubeconfig's client certificate ended at " + format_rfc3339(*query.certificate_end) + ", so " +
+              query.server + " does not take it: ask for a new one, or name another --context"};
+}
+
+}  // namespace
+
+std::string query_text(const ClusterQuery& query) {
+  const std::string where =
+      query.name_space.empty() ? "all namespaces" : "namespace '" + query.name_space + "'";
+  return where + " at " + query.server;
+}
+
+Error explain_list(const ClusterQuery& query, const Error& error,
+                   const std::optional<kube::ApiFailure>& refusal, WallTime now) {
+  const bool is_expired = query.certificate_end && *query.certificate_end <= now;
+  const int status = refusal ? refusal->status : 0;
+  if (status == kForbidden) return refuse_verb(query, "list", error);
+  // An empty list is not a 404: the server answers so for a kind that it does not know.
+  if (status == kNotFound)
+    return {ErrorKind::kInvalid, query.server +
+                                     " does not know TrainingJobs: install Ratoon's chart there, or the "
+                                     "definition alone with `kubectl apply --server-side -f "
+                                     "crds/trainingjob.yaml`"};
+  if (is_expired && (status == kUnauthorized || error.kind() == ErrorKind::kPermissionDenied))
+    return expired(query);
+  if (status == kUnauthorized)
+    return {ErrorKind::kPermissionDenied,
+            query.server + " does not know this user: log in again, or name another --context (" +
+                error.message() + ")"};
+  if (status != 0)
+    return error.with_context("listing " + std::string(kResource) + " in " + query_text(query));
+  if (error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout)
+    return {error.kind(),
+            "the API server " + query.server + " cannot be reached: " + error.message() +
+                "; check that it runs and that this is the right context (kubectl config get-contexts)"};
+  return error.with_context("asking " + query.server);
+}
+
+Error explain_watch(const ClusterQuery& query, const Error& error) {
+  return refuse_verb(query, "watch", error);
+}
+
+Error explain_missing(const ClusterQuery& query, const std::string& job,
+                      const std::vector<std::string>& names) {
+  constexpr std::size_t kNamedMax = 5;
+  const std::string meant = nearest_name(job, names);
+  std::string sentence = "there is no TrainingJob '" + job + "' in " + query_text(query);
+  if (!meant.empty()) {
+    sentence += "; did you mean " + meant + "?";
+  } else if (names.empty()) {
+    sentence += ", nor any other";
+  } else {
+    const std::vector<std::string> first(
+        names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kNamedMax)));
+    sentence += "; there are " + join(first, ", ") + (names.size() > kNamedMax ? ", ..." : "");
+  }
+  return {ErrorKind::kNotFound, sentence};
+}
+
+}  // namespace ratoon::cli

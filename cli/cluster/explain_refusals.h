@@ -1,0 +1,34 @@
+// Errors for a user whose question about a cluster's jobs was not answered. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "operator/kube/api_failure.h"
+
+namespace ratoon::cli {
+
+// The API server and the namespace that were asked.
+struct ClusterQuery {
+  std::string server;
+  std::string name_space;                     // empty: all
+  std::optional<WallTime> certificate_end{};  // of the client certificate that we sent
+};
+
+// "namespace 'prod' at https://10.0.0.1:6443".
+[[nodiscard]] std::string query_text(const ClusterQuery& query);
+
+// Explains a failed list. `refusal` is the server's reply, if there was one.
+[[nodiscard]] Error explain_list(const ClusterQuery& query, const Error& error,
+                                 const std::optional<kube::ApiFailure>& refusal, WallTime now);
+// Explains why the server refuses a watch.
+[[nodiscard]] Error explain_watch(const ClusterQuery& query, const Error& error);
+// Explains that no job has this name. `names` are the jobs that exist.
+[[nodiscard]] Error explain_missing(const ClusterQuery& query, const std::string& job,
+                                    const std::vector<std::string>& names);
+
+}  // namespace ratoon::cli

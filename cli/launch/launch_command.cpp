@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/contract/exit_code.h"
+#include "base/contract/names.h"
+#include "base/core/child_process.h"
+#include "cli/command.h"
+#include "cli/launch/launcher.h"
+#include "cli/run/run_job.h"
+#include "cli/unwritten_lines.h"
+
+namespace ratoon::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint32_t kProcessesMax = 1024;
+constexpr std::size_t kNameBytesMax = 40;
+// The exit code matters more than the last lines of an output that no program reads.
+constexpr int kLastLinesPauseMaxMs = 5000;
+
+constexpr const char* kLaunchExamples = R"(Examples:
+  ratoon launch -- trainer --run-name a --save-folder /data   one process, restarted if it is killed
+  ratoon launch --nproc 4 -- trainer --steps 500              four that train together on this machine
+  command: [ratoon, launch, --nproc, auto, --, trainer]       in a pod: one process a GPU
+
+In a member of a TrainingJob (a pod, or `ratoon run`) the processes join the job's world. Outside of a job,
+several processes form a world of their own, and --folder keeps their status, logs and checkpoints. The same
+command continues such a run. Each process finds LOCAL_RANK; in a member with GPUs also its own
+CUDA_VISIBLE_DEVICES.
+
+A process that is killed, or ends with 81, is restarted. SIGTERM and Ctrl-C go to all processes. After Ctrl-C
+they save and leave; a second Ctrl-C stops them at once.
+
+Exit codes: 0 all completed, 1 a world of their own failed, 80 preempted, 82 the command line is wrong or the
+program cannot be started, 83 a trainer has checkpoints and none is good, 84 the folder cannot be used, 130
+stopped by Ctrl-C, else the code of the first process that failed.)";
+
+struct LaunchArguments {
+  std::string processes;
+  std::string folder;
+  std::uint32_t restarts_max = 10;
+  std::uint32_t grace_seconds = 30;
+  std::vector<std::string> command;
+};
+
+int refuse(const std::string& sentence) {
+  complain(sentence);
+  return static_cast<int>(ExitCode::kConfiguration);
+}
+
+std::optional<std::string> find_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// The number of --nproc, else that of the job, else one per GPU. 0: it is not a number.
+std::uint32_t count_processes(const std::string& query, const std::vector<std::string>& devices) {
+  const std::string from_job = find_variable(names::env::kProcessesPerNode).value_or("");
+  const std::string& text = query.empty() ? from_job : query;
+  if (text.empty() || text == "auto")
+    return static_cast<std::uint32_t>(std::max<std::size_t>(devices.size(), 1));
+  std::uint32_t count = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return code == std::errc() && end == text.data() + text.size() && count <= kProcessesMax ? count : 0;
+}
+
+int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
+                     std::vector<std::string> devices) {
+  search_beside_this_program();
+  UnwrittenLines lines(STDERR_FILENO);
+  const auto say = [&lines](const std::string& sentence) {
+    lines.add(complaint_line(sentence));
+    lines.write_what_fits();
+  };
+  const auto code = launch({.command = arguments.command,
+                            .processes = processes,
+                            .devices = std::move(devices),
+                            .restarts_max = arguments.restarts_max,
+                            .grace = std::chrono::seconds(arguments.grace_seconds),
+                            .say = say,
+                            .retry_output = [&lines] { lines.write_what_fits(); }},
+                           SystemClock());
+  if (!code) say(code.error().message());
+  lines.write_all(kLastLinesPauseMaxMs);
+  return code ? *code : static_cast<int>(exit_code_of(code.error().kind()));
+}
+
+// `ratoon run` starts each process of a member itself, and restarts killed ones.
+int become_trainer(const LaunchArguments& arguments) {
+  search_beside_this_program();
+  std::vector<std::string> words = arguments.command;
+  const std::vector<char*> pointers = pointers_to(words);
+  ::execvp(pointers.front(), pointers.data());
+  const int problem = errno;
+  const Error error = system_error(problem, "starting '" + words.front() + "'");
+  const bool is_lasting =
+      problem == ENOENT || problem == EACCES || problem == ENOEXEC || problem == ENOTDIR || problem == E2BIG;
+  return is_lasting ? refuse(error.message()) : complain_of(error);
+}
+
+// Makes a valid job name: the program's letters, digits and '-', from the first letter on.
+std::string job_name(const std::string& command) {
+  std::string name;
+  for (const char c : std::filesystem::path(command).filename().string()) {
+    const auto letter = static_cast<unsigned char>(c);
+    const bool is_inner = std::isdigit(letter) != 0 || c == '-';
+    if (std::isalpha(letter) != 0 || (is_inner && !name.empty()))
+      name += static_cast<char>(std::tolower(letter));
+  }
+  name.resize(std::min(name.size(), kNameBytesMax));
+  name.resize(name.find_last_not_of('-') + 1);
+  return name.empty() ? "trainer" : name;
+}
+
+// Each process is a member, so that the others outlive it. The job is made as a document, since status.json
+// keeps it: the same command continues the run, and `ratoon status` shows it.
+int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
+  json words = json::array();
+  for (const std::string& word : arguments.command) words.push_back(api::escape_variables(word));
+  const json trainer = {{"name", "trainer"}, {"command", words}};
+  const json role = {{"name", "worker"}, {"template", {{"spec", {{"containers", json::array({trainer})}}}}}};
+  const auto job =
+      api::decode_training_job({{"apiVersion", names::kApiVersion},
+                                {"kind", names::kKind},
+                                {"metadata", {{"name", job_name(arguments.command.front())}}},
+                                {"spec",
+                                 {{"numNodes", processes},
+                                  {"restartPolicy", {{"maxRestarts", arguments.restarts_max}}},
+                                  {"checkpointPolicy", {{"graceSeconds", arguments.grace_seconds}}},
+                                  {"roles", json::array({role})}}}});
+  if (!job) return refuse(job.error().message());
+  return run_job(*job, {.folder = arguments.folder});
+}
+
+int run_launch(const LaunchArguments& arguments) {
+  if (arguments.command.empty())
+    return refuse("no program to launch: put it behind --, as in 'ratoon launch --nproc 2 -- trainer'");
+  const auto devices = visible_devices(find_variable("CUDA_VISIBLE_DEVICES"));
+  const std::uint32_t processes = count_processes(arguments.processes, devices);
+  if (processes == 0) {
+    return refuse("--nproc must be 'auto' or a number from 1 to " + std::to_string(kProcessesMax) +
+                  ", found '" + arguments.processes + "'");
+  }
+  const auto of_job = find_variable(names::env::kProcessesPerNode);
+  if (of_job && *of_job != std::to_string(processes)) {
+    return refuse("the job has processesPerNode " + *of_job + " and --nproc says " +
+                  std::to_string(processes) + ": let them be equal, or leave --nproc out");
+  }
+  const bool is_member = find_variable(names::env::kCoordinatorUrl).has_value();
+  if (is_member && find_variable(names::env::kLocalRank)) return become_trainer(arguments);
+  if (!is_member && processes > 1) return launch_alone(arguments, processes);
+  return launch_in_member(arguments, processes, devices);
+}
+
+}  // namespace
+
+void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::string>& command_words) {
+  auto arguments = std::make_shared<LaunchArguments>();
+  arguments->command = command_words;
+  CLI::App* command = app.add_subcommand(
+      "launch", "Start the processes of a trainer, named behind --, and restart killed ones");
+  command->footer(kLaunchExamples);
+  command->add_option(
+      "--nproc", arguments->processes,
+      "Number of processes, or 'auto': one per GPU (default: processesPerNode of the job, else auto)");
+  command->add_option(
+      "--folder", arguments->folder,
+      "For several processes outside a job: status, logs and checkpoints (default: ratoon-runs/<program>)");
+  command
+      ->add_option("--max-restarts", arguments->restarts_max,
+                   "How many times in a row a process may be killed within a minute of its start")
+      ->capture_default_str();
+  command
+      ->add_option("--grace", arguments->grace_seconds,
+                   "Seconds for processes to leave after one has failed, and outside a job after Ctrl-C")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 86'400));
+  command->callback([arguments, &exit_code] { exit_code = run_launch(*arguments); });
+}
+
+}  // namespace ratoon::cli

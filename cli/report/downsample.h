@@ -1,0 +1,19 @@
+// Reduces curves and bars to the resolution of a screen.
+#pragma once
+
+#include <vector>
+
+#include "cli/report/report.h"
+
+namespace ratoon::cli {
+
+// Keeps the lowest and the highest point of each column of `span / columns`, in order: no peak is lost.
+// Points must be in order of time, and finite. Columns are counted from 0, not from the first point, so that
+// all lines of a curve use the same columns.
+[[nodiscard]] std::vector<CurvePoint> downsample(const std::vector<CurvePoint>& points, double span,
+                                                 std::size_t columns);
+
+// Joins adjacent bars of the same part. A bar shorter than `shortest` is added to the one before it.
+[[nodiscard]] std::vector<TimelineBar> downsample(std::vector<TimelineBar> bars, double shortest);
+
+}  // namespace ratoon::cli

@@ -1,0 +1,45 @@
+// AttemptHistory: the history of a run over all of its attempts. Steps after the checkpoint from which a
+// later attempt resumed are not in the weights. They were made all the same, and a report shows them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/src/history/line.h"
+
+namespace ratoon::cli {
+
+struct HistoryRow {
+  double at = 0;  // seconds since 1970
+  std::uint64_t attempt = 0;
+  std::uint64_t step = 0;
+  double value = 0;
+  bool is_kept = false;  // it is in the lineage of the newest attempt
+};
+
+struct AttemptHistory {
+  std::set<std::uint64_t> attempts;                       // all attempts that left a file
+  std::vector<HistoryRow> steps;                          // without value
+  std::map<std::string, std::vector<HistoryRow>> values;  // reported values by name
+  std::vector<HistoryRow> saves;                          // value: stall_seconds
+  std::vector<HistoryRow> ledgers;       // at least one per save, also without reported values
+  std::map<std::string, double> ledger;  // seconds by part, from the newest row
+  std::vector<std::string> complaints;   // sentences about unreadable parts
+};
+
+// The moments at which a step is known, also for a trainer that reports no values.
+[[nodiscard]] inline const std::vector<HistoryRow>& known_steps(const AttemptHistory& history) {
+  return history.steps.empty() ? history.ledgers : history.steps;
+}
+
+struct AttemptFile {
+  std::uint64_t attempt = 0;
+  std::string text;
+};
+
+[[nodiscard]] AttemptHistory read_attempt_history(const std::vector<AttemptFile>& files);
+
+}  // namespace ratoon::cli

@@ -1,0 +1,171 @@
+#include "cli/report/facts/read_run.h"
+
+#include <chrono>
+#include <optional>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/history/history_file.h"
+#include "base/contract/fields.h"
+#include "cli/checkpoint/run_folder.h"
+#include "cli/checkpoint/survey.h"
+#include "cli/report/facts/read_samples.h"
+
+namespace ratoon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kEventsBytesMax = 1ULL << 30;
+constexpr std::size_t kStatusBytesMax = 64U << 20;
+constexpr int kStatusDepthMax = 64;
+constexpr std::string_view kFileScheme = "file://";
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool is_saved_into(const fs::path& folder) {
+  return is_there(folder / checkpoint::kManifests) || is_there(folder / checkpoint::kHistory);
+}
+
+struct Places {
+  fs::path run;    // folder of `ratoon run`; empty if it was not used
+  fs::path saves;  // empty if nothing was saved yet
+};
+
+std::optional<Places> find_places(const fs::path& folder) {
+  if (is_there(folder / "events.jsonl") || is_there(folder / "status.json")) {
+    Places places{.run = folder, .saves = {}};
+    std::error_code code;
+    for (fs::directory_iterator at(folder / "checkpoints", code), end; !code && at != end; at.increment(code))
+      if (is_saved_into(at->path())) places.saves = at->path();
+    const fs::path said = saves_of_run(folder);
+    if (!said.empty() && is_saved_into(said)) places.saves = said;
+    return places;
+  }
+  if (!is_saved_into(folder)) return std::nullopt;
+  const fs::path above = fs::absolute(folder).lexically_normal().parent_path().parent_path();
+  const bool is_of_run = is_there(above / "events.jsonl") && is_there(above / "status.json");
+  return Places{.run = is_of_run ? above : fs::path(), .saves = folder};
+}
+
+std::optional<WallTime> written_at(const fs::path& path) {
+  std::error_code code;
+  const auto written = fs::last_write_time(path, code);
+  if (code) return std::nullopt;
+  const auto since = std::chrono::file_clock::to_sys(written).time_since_epoch();
+  return WallTime{std::chrono::duration_cast<Duration>(since)};
+}
+
+StoredCheckpoint stored(const FoundCheckpoint& found, const fs::path& saves) {
+  return {.step = found.id.step.value(),
+          .attempt = found.id.attempt.value(),
+          .state = std::string(name_of(found.standing)),
+          .why = found.why,
+          .ranks = found.manifest ? found.manifest->packs.size() : 0,
+          .size_bytes = found.size_bytes,
+          .saved_at = written_at(saves / checkpoint::manifest_path(found.id)),
+          .digest = found.digest,
+          .is_pinned = found.is_pinned,
+          .tiers = {"folder"}};
+}
+
+// Looks for copies in folders. Other stores are behind a network, which a report does not use.
+void read_stores(const std::vector<std::string>& stores, const fs::path& saves, RunFacts& facts) {
+  for (const std::string& store : stores) {
+    const bool is_folder = store.starts_with(kFileScheme) || store.starts_with('/');
+    if (!is_folder) {
+      facts.complaints.push_back("Copies in " + store + " were not looked at: a report uses no network.");
+      continue;
+    }
+    const fs::path folder =
+        fs::path(store.starts_with('/') ? store : store.substr(kFileScheme.size())) / saves.filename();
+    for (StoredCheckpoint& one : facts.checkpoints) {
+      const checkpoint::CheckpointId id{.attempt = Attempt(one.attempt), .step = Step(one.step)};
+      if (is_there(folder / checkpoint::manifest_path(id))) one.tiers.push_back(store);
+    }
+  }
+}
+
+void read_saves(const fs::path& saves, RunFacts& facts) {
+  const auto disk = checkpoint::RealDisk::open_existing_folder(saves);
+  if (!disk) {
+    facts.complaints.push_back("Checkpoints cannot be read: " + disk.error().message());
+    return;
+  }
+  const auto survey = take_survey(**disk);
+  if (!survey) facts.complaints.push_back("Checkpoints cannot be read: " + survey.error().message());
+  if (survey)
+    for (const auto& found : survey->checkpoints) facts.checkpoints.push_back(stored(found, saves));
+  facts.samples = read_samples(**disk);
+
+  std::vector<AttemptFile> files;
+  const auto attempts = history::list_attempts(**disk);
+  if (!attempts) facts.complaints.push_back("The history cannot be read: " + attempts.error().message());
+  for (const Attempt attempt : attempts ? *attempts : std::vector<Attempt>()) {
+    auto text = history::read_file(**disk, attempt);
+    if (text)
+      files.push_back({.attempt = attempt.value(), .text = *std::move(text)});
+    else
+      facts.complaints.push_back("A part of the history cannot be read: " + text.error().message());
+  }
+  facts.history = read_attempt_history(files);
+}
+
+// Returns the stores that the job names.
+std::vector<std::string> read_status(const checkpoint::Disk& disk, RunFacts& facts) {
+  const auto text = checkpoint::read_whole(disk, "status.json", kStatusBytesMax);
+  if (!text) {
+    facts.complaints.push_back("The status cannot be read: " + text.error().message());
+    return {};
+  }
+  auto document = parse_json(*text, kStatusBytesMax, kStatusDepthMax);
+  const bool is_object = document && document->is_object() && document->contains("job");
+  const auto job = is_object ? api::decode_training_job((*document)["job"])
+                             : Result<api::TrainingJob>(Error(ErrorKind::kInvalid, "there is no job in it"));
+  if (!job) {
+    facts.complaints.push_back("The status cannot be read: " + job.error().message());
+    return {};
+  }
+  facts.name = job->meta.name;
+  facts.status = job->status;
+  return job->spec.checkpoint_policy.stores;
+}
+
+void read_events(const checkpoint::Disk& disk, RunFacts& facts) {
+  const auto text = checkpoint::read_whole(disk, "events.jsonl", kEventsBytesMax);
+  if (text) facts.events = decode_events(*text);
+  if (!text && text.error().kind() != ErrorKind::kNotFound)
+    facts.complaints.push_back("The events cannot be read: " + text.error().message());
+}
+
+}  // namespace
+
+Result<RunFacts> read_run(const fs::path& folder) {
+  const auto places = find_places(folder);
+  if (!places) {
+    // The same error as that of `ratoon checkpoint`, with the run folders below.
+    const auto disk = open_run_folder(folder);
+    return disk ? Error(ErrorKind::kNotFound, folder.string() + " holds no run") : disk.error();
+  }
+  RunFacts facts{.name = folder.filename().string(), .folder = folder.string()};
+  std::vector<std::string> stores;
+  if (!places->run.empty()) {
+    const auto disk = checkpoint::RealDisk::open_existing_folder(places->run);
+    if (!disk) return disk.error();
+    stores = read_status(**disk, facts);
+    read_events(**disk, facts);
+  }
+  if (facts.name.empty())
+    facts.name = fs::absolute(folder).lexically_normal().parent_path().filename().string();
+  if (!places->saves.empty()) {
+    read_saves(places->saves, facts);
+    read_stores(stores, places->saves, facts);
+  }
+  return facts;
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,45 @@
+// This folder: reading a run's files. Here: the facts of a run as its files have them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/report/facts/attempt_history.h"
+#include "cli/report/facts/run_event.h"
+
+namespace ratoon::cli {
+
+struct StoredCheckpoint {
+  std::uint64_t step = 0;
+  std::uint64_t attempt = 0;
+  std::string state{};  // as in `ratoon checkpoint list`
+  std::string why{};
+  std::uint64_t ranks = 0;
+  std::uint64_t size_bytes = 0;
+  std::optional<WallTime> saved_at{};
+  std::string digest{};
+  bool is_pinned = false;
+  std::vector<std::string> tiers{};  // places that have it: "folder", or a store
+};
+
+// The position of one sample stream in the newest checkpoint.
+struct ConsumedSamples {
+  std::string stream{};
+  std::string digest{};
+  std::uint64_t samples = 0;
+  std::uint64_t batches = 0;
+};
+
+struct RunFacts {
+  std::string name{};
+  std::string folder{};
+  std::optional<api::TrainingJobStatus> status{};  // of runs of `ratoon run`
+  std::vector<RunEvent> events{};
+  AttemptHistory history{};
+  std::vector<StoredCheckpoint> checkpoints{};  // newest first
+  std::vector<ConsumedSamples> samples{};
+  std::vector<std::string> complaints{};  // sentences about missing or unreadable files
+};
+
+}  // namespace ratoon::cli

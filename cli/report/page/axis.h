@@ -1,0 +1,41 @@
+// Converts values to coordinates of a drawing that is 1000 units wide, and chooses round numbers for its
+// scales.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/report/report.h"
+
+namespace ratoon::cli {
+
+inline constexpr double kLeft = 92;  // names and numbers are left of it
+inline constexpr double kRight = 992;
+
+// The axis of time that all drawings of a report share.
+struct TimeAxis {
+  double length = 0;
+  [[nodiscard]] double x(double at) const {
+    return kLeft + (length > 0 ? at / length : 0) * (kRight - kLeft);
+  }
+};
+
+struct ValueAxis {
+  double low = 0;
+  double high = 1;
+  double top = 0;
+  double bottom = 1;
+  [[nodiscard]] double y(double value) const {
+    return bottom - (value - low) / (high - low) * (bottom - top);
+  }
+};
+
+// Round numbers from `low` to `high`, about `wanted` of them, at least two.
+[[nodiscard]] std::vector<double> round_numbers(double low, double high, int wanted);
+// The same for seconds: 1, 2, 5, 10, 15, 30, then minutes and hours.
+[[nodiscard]] std::vector<double> round_times(double length);
+
+// An axis that covers all values with a margin. It is never empty.
+[[nodiscard]] ValueAxis around(const Curve& curve, double top, double bottom);
+
+}  // namespace ratoon::cli

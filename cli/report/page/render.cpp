@@ -1,0 +1,211 @@
+#include "cli/report/page/render.h"
+
+#include <algorithm>
+
+#include <ratoon/version.h>
+
+#include "base/core/counted.h"
+#include "base/core/lists.h"
+#include "cli/report/page/drawings.h"
+#include "cli/report/page/html.h"
+#include "cli/report/page/page_style.h"
+#include "cli/text/text_format.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr std::size_t kDigestDigitsShown = 12;
+
+double useful_share(const Report& report) {
+  double whole = 0;
+  double useful = 0;
+  for (const auto& [part, spent] : report.account) {
+    whole += spent;
+    if (part == "useful") useful = spent;
+  }
+  return whole > 0 ? useful / whole : 0;
+}
+
+std::string lead_of(const Report& report) {
+  if (report.length <= 0) return "No time of this run is known yet.";
+  std::string lead = "Step " + std::to_string(report.step) + " after " + seconds_text(report.length) +
+                     ", in " + counted(report.attempts, "attempt") + ". ";
+  if (report.losses_in_all + report.recoveries_in_all == 0) return lead + "Nothing was lost.";
+  lead += report.losses_in_all == 0 ? "Nothing was lost" : counted(report.losses_in_all, "loss", "losses");
+  lead += "; " + counted(report.steps_made_again, "step") + " made again";
+  if (report.recoveries_in_all > 0)
+    lead += "; " + counted(report.recoveries_in_all, "recovery", "recoveries") +
+            (report.recoveries_in_all == 1 ? ", within " : ", half of them within ") +
+            seconds_text(report.median_recovery);
+  return lead + ".";
+}
+
+std::string card(const std::string& value, const std::string& what) {
+  return "<div class=\"card\"><b>" + escaped(value) + "</b><span>" + escaped(what) + "</span></div>";
+}
+
+std::string section(const std::string& title, const std::string& text, const std::string& body) {
+  return "<section><h2>" + escaped(title) + "</h2>" + (text.empty() ? "" : "<p>" + escaped(text) + "</p>") +
+         body + "</section>\n";
+}
+
+std::string legend_of(const std::vector<std::pair<std::string, std::string>>& entries) {
+  std::string legend = "<ul class=\"legend\">";
+  for (const auto& [name, note] : entries)
+    legend += "<li class=\"" + colour_of(name) + "\"><i></i><span>" + escaped(title_of(name)) +
+              "</span> <em>" + escaped(note) + "</em></li>";
+  return legend + "</ul>";
+}
+
+std::string head_of(const Report& report) {
+  const bool is_bad = report.standing == "failed";
+  const bool is_good = report.standing == "completed";
+  std::string head = "<header><h1>" + escaped(report.name) + "</h1>";
+  if (!report.standing.empty())
+    head += "<span class=\"badge" +
+            std::string(is_good  ? ""
+                        : is_bad ? " bad"
+                                 : " open") +
+            "\">" + escaped(report.standing) + "</span>";
+  head += "<div class=\"where\">" + escaped(report.folder) +
+          (report.began.empty() ? "" : ", began " + escaped(report.began)) + "</div>";
+  head += "<p class=\"lead\">" + escaped(lead_of(report)) +
+          (report.message.empty() || is_good ? "" : " " + escaped(report.message)) + "</p></header>\n";
+  head += "<div class=\"cards\">";
+  if (!report.account.empty()) head += card(percent_text(useful_share(report)), "of the time was useful");
+  head += card(std::to_string(report.step), "newest step");
+  head += card(std::to_string(report.losses_in_all), report.losses_in_all == 1 ? "loss" : "losses");
+  if (report.recoveries_in_all > 0) head += card(seconds_text(report.median_recovery), "median recovery");
+  head += card(std::to_string(report.steps_made_again), "steps made again");
+  if (!report.checkpoints.empty())
+    head += card("step " + std::to_string(report.checkpoints.front().step), "newest checkpoint");
+  return head + "</div>\n";
+}
+
+std::string account_of(const Report& report) {
+  if (report.account.empty()) return "";
+  double whole = 0;
+  for (const auto& [part, spent] : report.account) whole += spent;
+  std::vector<std::pair<std::string, std::string>> legend;
+  for (const auto& [part, spent] : report.account)
+    legend.emplace_back(part, seconds_text(spent) + ", " + percent_text(spent / whole));
+  return section("Where the time went", "", draw_account(report) + legend_of(legend));
+}
+
+std::string over_time_of(const Report& report) {
+  if (report.length <= 0) return "";
+  std::string body;
+  for (const Curve& curve : report.curves) {
+    body += "<div class=\"label\"><b>" + escaped(curve.name) + "</b>" +
+            (curve.numbers_left_out > 0
+                 ? ", without " + std::to_string(curve.numbers_left_out) + " values that are not numbers"
+                 : "") +
+            "</div>" + draw_curve(curve, report);
+  }
+  if (!report.rate.empty()) body += "<div class=\"label\"><b>steps a second</b></div>" + draw_rate(report);
+  body += "<div class=\"label\"><b>the run and its members</b></div>" + draw_timeline(report);
+  std::vector<std::pair<std::string, std::string>> legend;
+  for (const char* part : {"useful", "recomputed", "starting", "restarting", "absent"})
+    legend.emplace_back(part, "");
+  const std::string text =
+      report.losses.empty() && report.steps_made_again == 0
+          ? "All drawings share one axis of time; point at a bar or a mark to read it."
+          : "All drawings share one axis of time. Red lines are losses; yellow parts were lost with them and "
+            "made again. Point at a bar or a mark to read it.";
+  return section("Over time", text, body + legend_of(legend));
+}
+
+std::string recoveries_of(const Report& report) {
+  if (report.recoveries.empty()) return "";
+  double longest = 0;
+  for (const Recovery& one : report.recoveries) longest = std::max(longest, one.total);
+  std::string rows =
+      "<table><tr><th>after</th><th>member, node</th><th>why</th><th>phases</th>"
+      "<th class=\"num\">total</th><th class=\"num\">steps again</th></tr>";
+  for (const Recovery& one : report.recoveries)
+    rows += "<tr><td class=\"num\">" + seconds_text(one.at) + "</td><td>" + escaped(one.member) +
+            (one.node.empty() ? "" : ", " + escaped(one.node)) + "</td><td>" + escaped(one.reason) +
+            "</td><td class=\"wide\">" + draw_recovery(one, longest) + "</td><td class=\"num\">" +
+            seconds_text(one.total) + "</td><td class=\"num\">" + std::to_string(one.lost_steps) +
+            "</td></tr>";
+  std::vector<std::pair<std::string, std::string>> legend;
+  for (const auto& [phase, seconds] : report.recoveries.front().phases) legend.emplace_back(phase, "");
+  const std::string text = report.recoveries_in_all > report.recoveries.size()
+                               ? "The " + std::to_string(report.recoveries.size()) + " longest of " +
+                                     std::to_string(report.recoveries_in_all) +
+                                     ", from the last sign of life to the next step of all."
+                               : "From the last sign of life to the next step of all.";
+  return section("Recoveries", text, rows + "</table>" + legend_of(legend));
+}
+
+std::string last_failure_of(const Report& report) {
+  if (!report.last_failure) return "";
+  const api::MemberFailure& failure = report.last_failure->failure;
+  std::string text = failure.member + (failure.node.empty() ? "" : " on " + failure.node) + " after " +
+                     seconds_text(report.last_failure->at) + ": " + failure.reason;
+  if (!failure.exception.empty()) text += ": " + failure.exception;
+  const std::string lines = join(report.last_failure->lines, "\n", escaped);
+  return section("The last failure", text, lines.empty() ? "" : "<pre>" + lines + "</pre>");
+}
+
+std::string checkpoints_of(const Report& report) {
+  if (report.checkpoints.empty()) return section("Checkpoints", "There are none.", "");
+  std::string rows =
+      "<table><tr><th class=\"num\">step</th><th class=\"num\">attempt</th><th>state</th>"
+      "<th class=\"num\">ranks</th><th class=\"num\">size</th><th>saved</th><th>where</th>"
+      "<th>digest</th></tr>";
+  for (const StoredCheckpoint& one : report.checkpoints) {
+    rows += "<tr><td class=\"num\">" + std::to_string(one.step) + "</td><td class=\"num\">" +
+            std::to_string(one.attempt) + "</td><td" + (one.why.empty() ? "" : " class=\"why\"") + ">" +
+            escaped(one.state) + (one.is_pinned ? ", pinned" : "") +
+            (one.why.empty() ? "" : ": " + escaped(one.why)) + "</td><td class=\"num\">" +
+            (one.ranks == 0 ? "" : std::to_string(one.ranks)) + "</td><td class=\"num\">" +
+            size_text(one.size_bytes) + "</td><td>" + (one.saved_at ? format_rfc3339(*one.saved_at) : "") +
+            "</td><td>" + join(one.tiers, ", ", escaped) + "</td><td><code>" +
+            escaped(one.digest.substr(0, kDigestDigitsShown)) + "</code></td></tr>";
+  }
+  const std::string text =
+      counted(report.checkpoints_in_all, "checkpoint") + ", " + size_text(report.stored_bytes) +
+      (report.checkpoints_in_all > report.checkpoints.size() ? "; the newest are listed" : "");
+  return section("Checkpoints", text, rows + "</table>");
+}
+
+std::string samples_of(const Report& report) {
+  if (report.samples.empty()) return "";
+  std::string rows =
+      "<table><tr><th>stream</th><th class=\"num\">samples</th><th class=\"num\">batches</th>"
+      "<th>digest</th></tr>";
+  for (const ConsumedSamples& one : report.samples)
+    rows += "<tr><td>" + escaped(one.stream) + "</td><td class=\"num\">" + std::to_string(one.samples) +
+            "</td><td class=\"num\">" + std::to_string(one.batches) + "</td><td><code>" +
+            escaped(one.digest) + "</code></td></tr>";
+  return section(
+      "Samples",
+      "The samples that the newest checkpoint consumed, in order. A run without a loss has the same digest.",
+      rows + "</table>");
+}
+
+std::string remarks_of(const Report& report) {
+  if (report.remarks.empty()) return "";
+  std::string list = "<ul>";
+  for (const auto& remark : report.remarks) list += "<li>" + escaped(remark) + "</li>";
+  return section("Missing from this report", "", list + "</ul>");
+}
+
+}  // namespace
+
+std::string render_page(const Report& report) {
+  // The page may load nothing. So a hole in the escaping could not send data anywhere.
+  return std::string(
+             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
+             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+             "'unsafe-inline'\"/><meta name=\"viewport\" content=\"width=device-width, "
+             "initial-scale=1\"/><title>") +
+         escaped(report.name) + ": report</title><style>" + kPageStyle + "</style></head>\n<body><main>" +
+         head_of(report) + last_failure_of(report) + account_of(report) + over_time_of(report) +
+         recoveries_of(report) + checkpoints_of(report) + samples_of(report) + remarks_of(report) +
+         "<footer>ratoon " + escaped(version()) +
+         "; times count from the beginning of the run</footer></main></body></html>\n";
+}
+
+}  // namespace ratoon::cli

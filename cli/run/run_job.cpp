@@ -1,0 +1,88 @@
+#include "cli/run/run_job.h"
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include <unistd.h>
+
+#include "base/contract/exit_code.h"
+#include "cli/command.h"
+#include "cli/run/find_run.h"
+#include "cli/run/live_screen.h"
+#include "operator/local/runner.h"
+
+namespace ratoon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_begun(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "status.json", ignored) || fs::exists(folder / "checkpoints", ignored);
+}
+
+// Asks the user at the terminal. Without a terminal there is no answer.
+Result<void> ask_to_start_over(const fs::path& folder) {
+  if (::isatty(STDIN_FILENO) != 1) {
+    return Error(ErrorKind::kInvalid, folder.string() +
+                                          " holds a run, and there is no terminal to ask whether " +
+                                          "to start over: pass --yes with --fresh");
+  }
+  std::printf("%s holds a run. Start over? It is moved to %s/before/. [y/N] ", folder.c_str(),
+              folder.c_str());
+  std::fflush(stdout);
+  std::array<char, 16> answer{};
+  if (std::fgets(answer.data(), answer.size(), stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y'))
+    return {};
+  return Error(ErrorKind::kCancelled, "nothing was changed; without --fresh the same command goes on");
+}
+
+// The runner handled the signals until now. The last lines are still to be written, and a full pipe can block
+// that: from here on a signal ends the program.
+void obey_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+}  // namespace
+
+void search_beside_this_program() {
+  std::error_code ignored;
+  const std::string folder = fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
+  const char* path = std::getenv("PATH");
+  ::setenv("PATH", (path == nullptr ? folder : std::string(path) + ":" + folder).c_str(), 1);
+}
+
+int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
+  const fs::path folder = options.folder.empty() ? fs::path(kRunsFolder) / job.meta.name : options.folder;
+  const bool starts_over = options.starts_over && has_begun(folder);
+  if (starts_over && !options.is_sure) {
+    if (auto agreed = ask_to_start_over(folder); !agreed) {
+      complain(agreed.error().message());
+      return static_cast<int>(ExitCode::kConfiguration);
+    }
+  }
+  const SystemClock clock;
+  LiveScreen screen(STDOUT_FILENO, clock);
+  const auto print = [&screen](const std::string& line) { screen.print(line); };
+  search_beside_this_program();
+  const auto code = local::run({.job = job,
+                                .folder = folder,
+                                .print = print,
+                                .losses = options.losses,
+                                .starts_over = starts_over,
+                                .how_to_start_over = options.how_to_start_over,
+                                .shows_checkpoints = screen.is_terminal(),
+                                .show = [&screen](const nlohmann::json& document) { screen.show(document); }},
+                               clock);
+  obey_signals();
+  screen.finish();
+  return code ? *code : complain_of(code.error());
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,28 @@
+// The parts that `ratoon run` and `ratoon launch` share.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "operator/api/training_job.h"
+#include "operator/local/control/loss_schedule.h"
+
+namespace ratoon::cli {
+
+struct RunJobOptions {
+  std::filesystem::path folder{};  // empty: ratoon-runs/<job>
+  local::LossPlan losses{};        // losses that are made on purpose
+  bool starts_over = false;
+  bool is_sure = false;                                // starts over without asking the user
+  std::string how_to_start_over = "another --folder";  // shown to a user whose run has completed
+};
+
+// Runs a TrainingJob on this machine and prints lines for people; on a terminal it also shows a view of the
+// run. Returns the exit code. Errors have been printed.
+[[nodiscard]] int run_job(const api::TrainingJob& job, const RunJobOptions& options);
+
+// Appends the folder of the ratoon program to PATH: trainers there are found after those of the user's own
+// PATH.
+void search_beside_this_program();
+
+}  // namespace ratoon::cli

@@ -1,0 +1,15 @@
+// Durations as people write them.
+#pragma once
+
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+
+namespace ratoon::cli {
+
+// "30s", "0.5s", "1m30s"; above 0.
+[[nodiscard]] Result<Duration> parse_duration(std::string_view text);
+
+}  // namespace ratoon::cli

@@ -1,0 +1,30 @@
+// The interface between the operator's loop and the coordinator, job by job.
+#pragma once
+
+#include <vector>
+
+#include "base/contract/messages.h"
+#include "base/core/clock.h"
+#include "operator/api/world.h"
+
+namespace ratoon::coordinator {
+
+class JobRegistry {
+ public:
+  virtual ~JobRegistry() = default;
+
+  // Begins to serve a job, or sends a change to its agents. Calls for jobs that are not served are refused.
+  virtual void announce(const JobKey& job, const api::Announcement& announcement) = 0;
+  virtual void close(const JobKey& job) = 0;
+  // The job is over: forgets the facts about its processes. The job is still served, and its processes learn
+  // that it is over.
+  virtual void forget_processes(const JobKey& job) = 0;
+
+  [[nodiscard]] virtual std::vector<api::ProcessFacts> processes(const JobKey& job) const = 0;
+  [[nodiscard]] virtual std::vector<api::Seat> world(const JobKey& job) const = 0;
+  // Since when beats of this job were received without a stall of this process. Never before the job was
+  // served.
+  [[nodiscard]] virtual Timestamp listening_since(const JobKey& job) const = 0;
+};
+
+}  // namespace ratoon::coordinator

@@ -1,0 +1,40 @@
+// The starts of a job's processes that sent messages before another start of the same process. A start has no
+// field that tells which of two is newer: the one that joins last is. Messages of the others that are still
+// on their way are refused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "base/contract/messages.h"
+#include "operator/coordinator/process_key.h"
+
+namespace ratoon::coordinator {
+
+class SupersededStarts {
+ public:
+  // Drops the oldest start if there are too many: late messages arrive within seconds.
+  void add(const ProcessIdentity& process);
+  // The start joined: it is current, and all other starts of its process are superseded. Returns whether this
+  // superseded another start.
+  bool supersede_for(const ProcessIdentity& process);
+  [[nodiscard]] bool is_superseded(const ProcessIdentity& process) const;
+
+ private:
+  struct Start {
+    ProcessIdentity process;
+    std::uint64_t turn = 0;
+    bool is_superseded = false;
+  };
+
+  void forget(std::uint64_t turn);
+
+  std::unordered_map<ProcessKey, std::vector<Start>, ProcessKeyHash> starts_;
+  std::map<std::uint64_t, ProcessKey> turns_;  // oldest first
+  std::uint64_t next_turn_ = 0;
+};
+
+}  // namespace ratoon::coordinator

@@ -1,0 +1,170 @@
+#include "operator/core/loss/classify.h"
+
+#include <algorithm>
+#include <cctype>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+#include "base/contract/exit_code.h"
+#include "base/core/utf8.h"
+#include "operator/core/policy/restart_rules.h"
+
+namespace ratoon::core {
+namespace {
+
+constexpr const char* kNoRecord =
+    " without a completion record: its training did not reach its end; if the program does not call "
+    "ratoon::train, set agent: None in its role";
+constexpr std::size_t kWordsBytesMax = 300;
+constexpr int kSignalBase = 128;
+constexpr int kSigInt = 2;
+constexpr int kSigKill = 9;
+constexpr int kSigTerm = 15;
+
+// The meaning of the exit codes that Ratoon's programs use.
+std::optional<MemberEnd> find_meaning(int code, const std::string& text) {
+  switch (static_cast<ExitCode>(code)) {
+    case ExitCode::kDone:
+      return MemberEnd{EndCause::kApplication, text + kNoRecord};
+    case ExitCode::kPreempted:
+      return MemberEnd{EndCause::kDisruption, text + " (left because it was told to)"};
+    case ExitCode::kStartAgain:
+      return MemberEnd{EndCause::kDisruption, text + " (asks for a fresh start)"};
+    case ExitCode::kConfiguration:
+      return MemberEnd{EndCause::kFatal, text + " (configuration): the same start would fail again"};
+    case ExitCode::kCheckpointsBad:
+      return MemberEnd{EndCause::kFatal, text + ": checkpoints exist and none is good"};
+    case ExitCode::kStorage:
+      // All members that use the same disk or store end at the same time, and no start succeeds until the
+      // storage is back.
+      return MemberEnd{
+          .cause = EndCause::kDisruption, .sentence = text + " (storage failed)", .is_of_storage = true};
+    case ExitCode::kDeviceUnusable:
+      return MemberEnd{.cause = EndCause::kDisruption,
+                       .sentence = text + " (its accelerator is unusable)",
+                       .is_of_device = true};
+    case ExitCode::kAbortOverdue:
+      return MemberEnd{EndCause::kDisruption, text + " (aborted collectives did not end)"};
+    case ExitCode::kInterruptedByUser:
+      break;  // 128 + SIGINT, below
+  }
+  return std::nullopt;
+}
+
+MemberEnd classify_exit_code(int code, bool is_ours) {
+  const std::string text = "exit code " + std::to_string(code);
+  if (const auto meaning = is_ours ? find_meaning(code, text) : std::nullopt) return *meaning;
+  const int signal = code - kSignalBase;
+  // Programs do not send these signals to themselves: the cause is outside.
+  if (signal == kSigKill || signal == kSigTerm || signal == kSigInt) {
+    return {EndCause::kDisruption, "ended by signal " + std::to_string(signal)};
+  }
+  if (signal > 0) return {EndCause::kApplication, "crashed with signal " + std::to_string(signal)};
+  return {EndCause::kApplication, text};
+}
+
+bool has_reason(const api::Pod& pod, std::string_view reason) {
+  return std::ranges::find(pod.end_reasons, reason) != pod.end_reasons.end();
+}
+
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(
+      parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
+
+// Whether a container did not start because of its program or command: runc and crun name the file that they
+// could not run. Failures of mounts, devices, hooks and cgroups are the node's.
+bool blames_program(std::string words) {
+  std::ranges::transform(words, words.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (contains_any(words, {"executable file", "exec format"})) return true;
+  return contains_any(words, {"exec: ", "chdir", "open executable"}) &&
+         contains_any(words, {"no such file", "permission denied", "is a directory"});
+}
+
+MemberEnd classify_unstarted(const api::Pod& pod) {
+  MemberEnd ending{.cause = EndCause::kApplication,
+                   .sentence = "its container did not start: " + cut_text(pod.last_lines, kWordsBytesMax)};
+  if (blames_program(pod.last_lines)) return ending;
+  ending.cause = EndCause::kDisruption;
+  ending.is_rejection = true;
+  ending.is_of_platform = true;
+  return ending;
+}
+
+MemberEnd classify_program(const api::Pod& pod) {
+  constexpr std::string_view kOutOfMemory = "OOMKilled";
+  constexpr std::string_view kStartError = "StartError";
+  constexpr std::string_view kUnknown = "Unknown";
+  constexpr int kUnknownCode = 255;
+  // The next start would need as much memory again, and no outside cause exists.
+  if (has_reason(pod, kOutOfMemory))
+    return {EndCause::kApplication, "ended by signal 9: its memory limit was reached (OOMKilled)"};
+  // No program ran: the runtime's message is in place of last lines.
+  if (has_reason(pod, kStartError)) return classify_unstarted(pod);
+  if (has_reason(pod, kUnknown) && pod.exit_code == kUnknownCode)
+    return {.cause = EndCause::kDisruption,
+            .sentence = "its runtime does not know how it ended (exit code 255, Unknown): its node was reset",
+            .is_of_platform = true};
+  if (pod.exit_code) return classify_exit_code(*pod.exit_code, pod.failed_init.empty());
+  return {EndCause::kDisruption, "ended without an exit code"};
+}
+
+MemberEnd classify_by_itself(const api::Pod& pod) {
+  if (!pod.rejection.empty())
+    return {.cause = EndCause::kDisruption,
+            .sentence = "its kubelet did not start it: " + cut_text(pod.rejection, kWordsBytesMax),
+            .is_rejection = true,
+            .is_of_platform = true};
+  if (pod.is_evicted)
+    return {.cause = EndCause::kDisruption, .sentence = "ended by the platform", .is_of_platform = true};
+  MemberEnd ending = classify_program(pod);
+  if (!pod.failed_init.empty())
+    ending.sentence = "its init container " + pod.failed_init + " failed: " + ending.sentence;
+  return ending;
+}
+
+EndCause cause_of(api::RuleAction action) {
+  switch (action) {
+    case api::RuleAction::kRestart:
+      return EndCause::kApplication;
+    case api::RuleAction::kFail:
+      return EndCause::kFatal;
+    case api::RuleAction::kIgnore:
+      break;
+  }
+  return EndCause::kDisruption;
+}
+
+std::string_view name_of(api::RuleAction action) {
+  switch (action) {
+    case api::RuleAction::kRestart:
+      return "Restart";
+    case api::RuleAction::kFail:
+      return "Fail";
+    case api::RuleAction::kIgnore:
+      break;
+  }
+  return "Ignore";
+}
+
+}  // namespace
+
+bool is_failure(const MemberEnd& ending) {
+  return ending.cause == EndCause::kApplication || ending.cause == EndCause::kFatal;
+}
+
+MemberEnd classify(const api::Pod& pod, bool is_completed, const api::RestartPolicy& policy) {
+  if (is_completed) return {EndCause::kCompleted, "completed"};
+  if (pod.is_deleting) return {.cause = EndCause::kDisruption, .sentence = "deleted", .is_of_platform = true};
+  MemberEnd ending = classify_by_itself(pod);
+  if (const auto rule = match_restart_rule(policy, pod)) {
+    ending.cause = cause_of(rule->action);
+    ending.sentence +=
+        " (rules[" + std::to_string(rule->number) + "]: " + std::string(name_of(rule->action)) + ")";
+  }
+  return ending;
+}
+
+}  // namespace ratoon::core

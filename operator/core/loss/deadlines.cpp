@@ -1,0 +1,177 @@
+#include "operator/core/loss/deadlines.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "operator/core/loss/silence.h"
+#include "operator/core/members/completion.h"
+#include "operator/core/observation_index.h"
+
+namespace ratoon::core {
+namespace {
+
+WallTime after(WallTime since, std::uint32_t seconds) {
+  return {since.since_epoch + std::chrono::seconds(seconds)};
+}
+
+WallTime on_the_wall(const Observation& seen, Timestamp moment, Timestamp now) {
+  return {seen.wall_now.since_epoch + (moment - now)};
+}
+
+// By this time each live process has sent a beat to this operator.
+WallTime hears_all_from(const Observation& seen, Timestamp now) {
+  return on_the_wall(seen, seen.listening_since + limit_of_silence(seen), now);
+}
+
+// When a member counts as late that is awaited since `awaited_since`. If it started before this operator
+// listened, it may have called the last operator and not have found this one yet: it gets as much time as a
+// mass silence may last.
+WallTime late_at(const Observation& seen, WallTime awaited_since, Timestamp now) {
+  const WallTime late = after(awaited_since, seen.job.spec.start_deadline_seconds);
+  if (awaited_since > on_the_wall(seen, seen.listening_since, now)) return late;
+  return std::max(late, on_the_wall(seen, seen.listening_since + limit_of_silence(seen) * kMassFactor, now));
+}
+
+bool has_spoken(const Observation& seen, const api::MemberStatus& member) {
+  std::uint64_t voices = member.done;  // reported to this operator or to an earlier one
+  for (const auto* process : processes_of(seen, member)) {
+    const std::uint32_t local_rank = process->identity.local_rank;
+    if (is_process_of(process->identity, member) && local_rank < seen.job.spec.processes_per_node)
+      voices |= std::uint64_t{1} << local_rank;
+  }
+  return std::cmp_greater_equal(std::popcount(voices), seen.job.spec.processes_per_node);
+}
+
+// All members of the present world have sent messages; a missing beat of one of them is silence.
+bool is_awaited(const Observation& seen, const api::TrainingJobStatus& status,
+                const api::MemberStatus& member) {
+  if (api::is_group(seen.job.spec) || (status.is_formed && !member.is_absent)) return false;
+  const api::Pod* pod = find_pod(seen, member);
+  return pod != nullptr && pod->phase == api::PodPhase::kRunning && !pod->is_deleting &&
+         !is_completed(seen, member) && !has_spoken(seen, member);
+}
+
+// When a message of any process of the job last arrived.
+std::optional<WallTime> newest_word(const Observation& seen, Timestamp now) {
+  if (seen.processes.empty()) return std::nullopt;
+  const auto& newest = *std::ranges::max_element(seen.processes, {}, &api::ProcessFacts::last_heard);
+  return WallTime{seen.wall_now.since_epoch - std::max(Duration(0), now - newest.last_heard)};
+}
+
+// When this operator last received a step of the present world, or the first message of one of its processes.
+// Nothing if some process has sent no message since this operator began to listen, or is silent now: the
+// world may have made steps that could not be reported.
+std::optional<Timestamp> newest_move(const Observation& seen, Timestamp now,
+                                     const api::TrainingJobStatus& status) {
+  const Timestamp silent_before = now - limit_of_silence(seen);
+  std::optional<Timestamp> newest;
+  for (const auto& member : status.members) {
+    if (member.is_absent || is_completed(seen, member)) continue;
+    std::uint64_t voices = member.done;
+    for (const auto* process : processes_of(seen, member)) {
+      if (!is_process_of(process->identity, member)) continue;
+      newest = std::max(process->moved, newest.value_or(process->moved));
+      const std::uint32_t local_rank = process->identity.local_rank;
+      const Timestamp heard = process->last_heard;
+      const bool is_heard = process->is_completed || (heard >= seen.listening_since && heard > silent_before);
+      if (is_heard && local_rank < api::kProcessesPerNodeMax) voices |= std::uint64_t{1} << local_rank;
+    }
+    if (std::cmp_less(std::popcount(voices), seen.job.spec.processes_per_node)) return std::nullopt;
+  }
+  return newest;
+}
+
+bool is_in_collective(const Observation& seen, const api::MemberStatus& member) {
+  return std::ranges::any_of(processes_of(seen, member), [&](const api::ProcessFacts* process) {
+    return is_process_of(process->identity, member) && process->beat &&
+           process->beat->phase == ProcessPhase::kCollective;
+  });
+}
+
+}  // namespace
+
+std::optional<WallTime> note_awaited(const Observation& seen, Timestamp now, api::TrainingJobStatus& status) {
+  const std::uint32_t deadline = seen.job.spec.start_deadline_seconds;
+  std::optional<WallTime> next;
+  for (auto& member : status.members) {
+    if (deadline == 0 || !is_awaited(seen, status, member)) {
+      member.awaited_since.reset();
+      continue;
+    }
+    if (!member.awaited_since) member.awaited_since = seen.wall_now;
+    const WallTime late = late_at(seen, *member.awaited_since, now);
+    next = std::min(late, next.value_or(late));
+  }
+  return next;
+}
+
+std::vector<CondemnedMember> find_late_members(const Observation& seen, Timestamp now) {
+  const std::uint32_t deadline = seen.job.spec.start_deadline_seconds;
+  std::vector<CondemnedMember> late;
+  if (deadline == 0) return late;
+  const auto newest = newest_word(seen, now);
+  const bool has_listened = now - seen.listening_since >= std::chrono::seconds(deadline);
+  for (const auto& member : seen.job.status.members) {
+    if (!member.awaited_since || late_at(seen, *member.awaited_since, now) > seen.wall_now) continue;
+    if (!is_awaited(seen, seen.job.status, member)) continue;
+    const std::string sentence = "did not speak within " + std::to_string(deadline) + " s of its start";
+    if (!newest || *newest < *member.awaited_since)
+      late.push_back(
+          {member,
+           {.cause = EndCause::kDisruption,
+            .sentence = sentence + ", and no process of its job did: see its log, and whether its pod can "
+                                   "reach the operator's port for members",
+            .is_unheard = true}});
+    else if (!has_listened)
+      late.push_back({member,
+                      {.cause = EndCause::kDisruption,
+                       .sentence = sentence + ", as far as an operator knows that has listened for a part "
+                                              "of this time",
+                       .is_unheard = true}});
+    else
+      late.push_back({member, {EndCause::kApplication, sentence, /*is_shared=*/true}});
+  }
+  return late;
+}
+
+std::vector<CondemnedMember> find_stalled_members(const Observation& seen, Timestamp now) {
+  const auto& status = seen.job.status;
+  const auto stalled_at = stalls_at(seen, now, status);
+  if (!stalled_at || *stalled_at > seen.wall_now) return {};
+  std::vector<api::MemberStatus> seated;
+  for (const auto& member : status.members)
+    if (!member.is_absent && !is_completed(seen, member)) seated.push_back(member);
+  std::vector<api::MemberStatus> culprits;
+  for (const auto& member : seated)
+    if (!is_in_collective(seen, member)) culprits.push_back(member);
+  if (culprits.empty()) culprits = seated;
+  std::vector<CondemnedMember> verdicts;
+  for (const auto& member : culprits) {
+    verdicts.push_back(
+        {member,
+         {EndCause::kApplication,
+          "its world made no step for " + std::to_string(seen.job.spec.progress_deadline_seconds) + " s",
+          /*is_shared=*/true}});
+  }
+  return verdicts;
+}
+
+std::optional<WallTime> stalls_at(const Observation& seen, Timestamp now,
+                                  const api::TrainingJobStatus& status) {
+  const auto& spec = seen.job.spec;
+  if (spec.progress_deadline_seconds == 0 || !status.is_formed || !status.formed_at) return std::nullopt;
+  if (has_made_last_step(seen)) return std::nullopt;  // copies of the last checkpoint have no time limit
+  const auto moved = newest_move(seen, now, status);
+  if (!moved) return std::nullopt;  // find_silent() judges processes without messages
+  const WallTime formed = std::max(*status.formed_at, status.stepped_at.value_or(*status.formed_at));
+  // The wall clock covers steps that an earlier operator received. The steady clock covers wake-ups of the
+  // machine, when the wall clock jumps.
+  return std::max({after(formed, spec.progress_deadline_seconds),
+                   after(on_the_wall(seen, *moved, now), spec.progress_deadline_seconds),
+                   hears_all_from(seen, now)});
+}
+
+}  // namespace ratoon::core

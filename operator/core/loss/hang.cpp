@@ -1,0 +1,139 @@
+#include "operator/core/loss/hang.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/contract/codec.h"
+#include "operator/core/members/completion.h"
+#include "operator/core/observation_index.h"
+
+namespace ratoon::core {
+namespace {
+
+constexpr std::uint32_t kDoublingsMax = 5;
+
+// A process of the world with its newest beat.
+struct Stander {
+  api::MemberStatus member;
+  const Beat* beat = nullptr;
+  Timestamp heard;
+  std::optional<double> limit_seconds;  // nullopt: no limit
+
+  [[nodiscard]] bool is_overdue() const { return limit_seconds && beat->seconds_in_phase > *limit_seconds; }
+  [[nodiscard]] bool waits() const { return beat->phase == ProcessPhase::kCollective; }
+};
+
+struct World {
+  std::vector<Stander> standers;
+  bool is_all_heard = true;
+};
+
+// A beat of another attempt, or one from before the process waited for a world, does not describe this world.
+bool speaks_of_world(const Observation& seen, const api::ProcessFacts& process) {
+  return !process.is_completed && !process.waiting && process.beat &&
+         process.beat->attempt == seen.job.status.attempt;
+}
+
+World find_world(const Observation& seen) {
+  World world;
+  const double limit_factor = 1U << std::min(seen.job.status.restarts.hung, kDoublingsMax);
+  for (const auto& member : seen.job.status.members) {
+    if (member.is_absent || is_completed(seen, member)) continue;
+    std::size_t heard = 0;
+    for (const auto* const of_member : processes_of(seen, member)) {
+      const auto& process = *of_member;
+      if (!is_process_of(process.identity, member)) continue;
+      if (process.is_completed) ++heard;
+      if (!speaks_of_world(seen, process)) continue;
+      ++heard;
+      const auto& allowed = process.beat->allowed_seconds;
+      world.standers.push_back(
+          {.member = member,
+           .beat = &*process.beat,
+           .heard = process.last_heard,
+           .limit_seconds = allowed ? std::optional(*allowed * limit_factor) : std::nullopt});
+    }
+    world.is_all_heard = world.is_all_heard && heard >= seen.job.spec.processes_per_node;
+  }
+  return world;
+}
+
+std::string describe(const Stander& stander) {
+  std::array<char, 160> text{};
+  std::snprintf(text.data(), text.size(), "%.1f s in %s at step %llu, %.1f s are allowed",
+                stander.beat->seconds_in_phase, std::string(name_of(stander.beat->phase)).c_str(),
+                static_cast<unsigned long long>(stander.beat->step.value()), *stander.limit_seconds);
+  return text.data();
+}
+
+std::vector<const Stander*> to_blame(const World& world) {
+  std::vector<const Stander*> found;
+  for (const auto& stander : world.standers)
+    if (!stander.waits() && stander.is_overdue()) found.push_back(&stander);
+  return found;
+}
+
+// Whether all processes are in a collective and none of them may stay there longer. Ranks step together: if
+// the newest beat of a process is of an older step, the process has moved on and its later beats are missing.
+bool is_stuck(const World& world, Step reached) {
+  return world.is_all_heard && !world.standers.empty() &&
+         std::all_of(world.standers.begin(), world.standers.end(), [&](const Stander& stander) {
+           const bool is_old = stander.beat->step.value() + 1 < reached.value();
+           return stander.waits() && stander.is_overdue() && !is_old;
+         });
+}
+
+std::vector<const Stander*> behind_the_others(const World& world) {
+  const auto by_step = [](const Stander& a, const Stander& b) { return a.beat->step < b.beat->step; };
+  const auto [first, last] = std::minmax_element(world.standers.begin(), world.standers.end(), by_step);
+  std::vector<const Stander*> behind;
+  if (first->beat->step == last->beat->step) return behind;
+  for (const auto& stander : world.standers)
+    if (stander.beat->step == first->beat->step) behind.push_back(&stander);
+  return behind;
+}
+
+std::vector<CondemnedMember> condemn(const std::vector<const Stander*>& culprits) {
+  std::vector<CondemnedMember> verdicts;
+  for (const Stander* culprit : culprits) {
+    const bool is_known = std::any_of(verdicts.begin(), verdicts.end(),
+                                      [&](const CondemnedMember& v) { return v.member == culprit->member; });
+    if (is_known) continue;
+    verdicts.push_back(
+        {culprit->member, {EndCause::kHung, "hung: " + describe(*culprit), /*is_shared=*/true}});
+  }
+  return verdicts;
+}
+
+// The next beat after the limit arrives a heartbeat later at the earliest.
+std::optional<Timestamp> next_check(const Observation& seen, const World& world, Timestamp now) {
+  const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
+  std::optional<Timestamp> next;
+  for (const auto& stander : world.standers) {
+    if (!stander.limit_seconds) continue;
+    const double left_seconds = std::max(0.0, *stander.limit_seconds - stander.beat->seconds_in_phase);
+    const Timestamp due = std::max(stander.heard + from_seconds(left_seconds), now) + beat;
+    next = std::min(due, next.value_or(due));
+  }
+  return next;
+}
+
+}  // namespace
+
+Hang find_hang(const Observation& seen, Timestamp now) {
+  if (!seen.job.status.is_formed) return {};
+  const World world = find_world(seen);
+  std::vector<const Stander*> culprits = to_blame(world);
+  Hang hang;
+  if (culprits.empty() && is_stuck(world, seen.job.status.step)) {
+    culprits = behind_the_others(world);
+    if (culprits.empty())
+      hang.of_world = "all processes wait for each other: " + describe(world.standers.front());
+  }
+  hang.culprits = condemn(culprits);
+  hang.next_check = next_check(seen, world, now);
+  return hang;
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,111 @@
+#include "operator/core/loss/losses.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "operator/core/loss/deadlines.h"
+#include "operator/core/loss/repeated_fault.h"
+#include "operator/core/policy/backoff.h"
+#include "operator/core/world/agentless_group.h"
+#include "operator/core/world/gang.h"
+
+namespace ratoon::core {
+namespace {
+
+// Losses that pods do not show. A hang explains missing steps, so that no stalled member is reported beside
+// it. Steps of the world do not excuse a late member that should join it.
+std::vector<CondemnedMember> find_condemned(const Observation& seen, const Hang& hang, bool has_stepped,
+                                            Timestamp now) {
+  auto condemned = hang.culprits;
+  for (auto& late : find_late_members(seen, now)) condemned.push_back(std::move(late));
+  if (has_stepped || !hang.culprits.empty() || !hang.of_world.empty()) return condemned;
+  for (auto& stalled : find_stalled_members(seen, now)) condemned.push_back(std::move(stalled));
+  return condemned;
+}
+
+// A limit that the job did not set does not end it because of an outage of any length: its members are
+// replaced after pauses.
+bool is_blameless(const api::RestartPolicy& policy, const Loss& loss) {
+  const bool is_outage = loss.is_of_storage || loss.is_unheard;
+  return loss.cause == EndCause::kDisruption &&
+         (loss.is_of_platform || (is_outage && !policy.is_losses_max_given));
+}
+
+// Counts members of the last world whose launcher has since restarted processes in the same pod: each of them
+// ends the world as a lost member does. A world that saves before a suspension stays, and there these members
+// would be counted again at each decision.
+std::size_t count_restarted_in_place(const Observation& seen, const RosterChange& change) {
+  if (seen.world.empty() || seen.job.spec.is_suspended || seen.job.status.suspending_since) return 0;
+  std::map<std::pair<std::string_view, std::uint32_t>, std::string_view> starts;
+  for (const auto& process : seen.processes)
+    starts[{process.identity.member_uid, process.identity.local_rank}] = process.identity.start;
+  std::set<std::string_view> restarted;
+  for (const auto& [process, assignment] : seen.world) {
+    const auto start = starts.find({process.member_uid, process.local_rank});
+    if (start != starts.end() && start->second != process.start) restarted.insert(process.member_uid);
+  }
+  if (restarted.empty() || is_intact(seen, change.members)) return 0;
+  // A lost member has no pod yet.
+  return static_cast<std::size_t>(std::ranges::count_if(change.members, [&](const api::MemberStatus& member) {
+    return !member.is_completed && !member.uid.empty() && restarted.contains(member.uid);
+  }));
+}
+
+std::string describe_last(const Observation& seen, const RosterChange& change) {
+  const auto& losses = change.losses.empty() ? change.outside_losses : change.losses;
+  if (losses.empty()) return "; the last was a process that its launcher started anew in its pod";
+  return "; the last was " + display_name(seen, losses.back().member) + ": " + losses.back().reason;
+}
+
+// Counts losses in a row without progress: of a program that cannot start, with any exit code, and losses
+// more frequent than saves, so that the same steps repeat for ever. Spot machines may be lost several times
+// before the first save. Ends that the platform caused itself do not count.
+void count_losses_without_progress(const Observation& seen, bool has_advanced, RosterChange& change) {
+  const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
+  const auto& before = seen.job.status.restarts;
+  const auto& after = change.restarts;
+  // Losses outside of the present world cost it no step.
+  const bool stands = seen.job.status.is_formed;
+  const auto counts_not = [&](const Loss& loss) { return is_blameless(seen.job.spec.restart_policy, loss); };
+  const auto free =
+      std::ranges::count_if(change.losses, counts_not) +
+      (stands ? std::ssize(change.outside_losses) : std::ranges::count_if(change.outside_losses, counts_not));
+  const auto losses = static_cast<std::uint32_t>(
+      after.application + after.hung + after.disruption - before.application - before.hung -
+      before.disruption - static_cast<std::uint64_t>(free) + count_restarted_in_place(seen, change));
+  change.restarts.without_step = (has_advanced ? 0 : before.without_step) + losses;
+  if (losses == 0 || change.restarts.without_step <= per_member_max * change.members.size()) return;
+  if (change.fatal.empty()) {
+    change.fatal = std::to_string(change.restarts.without_step) +
+                   " losses in a row, and no new step or checkpoint between them: see the members' logs" +
+                   describe_last(seen, change);
+  }
+}
+
+}  // namespace
+
+RosterChange change_roster(const Observation& seen, const SilentMembers& silence, const Hang& hang,
+                           const ProgressMade& progress, Timestamp now) {
+  RosterChange change =
+      replace_lost(seen, silence.lost, find_condemned(seen, hang, progress.has_stepped, now));
+  if (!hang.of_world.empty() && change.losses.empty()) give_up_world(seen, hang.of_world, change);
+  count_losses_without_progress(seen, progress.has_advanced, change);
+  if (change.fatal.empty() && !progress.has_stepped) change.fatal = find_repeated_fault(seen, change);
+  delay_crashed_members(seen, progress.has_stepped, change);
+  if (api::is_group(seen.job.spec)) restart_group(seen, change);
+  return change;
+}
+
+std::string describe_loss(const Observation& seen, const RosterChange& change, const std::string& otherwise) {
+  if (!change.gives_up_world.empty()) return change.gives_up_world;
+  if (change.losses.empty()) return otherwise;
+  return display_name(seen, change.losses.front().member) + " was lost: " + change.losses.front().reason;
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,81 @@
+#include "operator/core/loss/missing_path.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+#include "operator/core/loss/external_cause.h"
+
+namespace ratoon::core {
+namespace {
+
+// The system's messages for ENOENT, ENOTDIR, EISDIR and ENAMETOOLONG.
+constexpr auto kPathSentences = std::to_array<std::string_view>(
+    {"no such file or directory", "not a directory", "is a directory", "file name too long"});
+
+// Phrases that add nothing to these messages: types, and calls that open a file.
+constexpr auto kBesidePath = std::to_array<std::string_view>(
+    {"filenotfounderror", "notadirectoryerror", "isadirectoryerror", "oserror",
+     "ioerror",           "filesystem_error",   "system_error",      "errno",
+     "file not found",    "open file failed",   "cannot open",       "can't open",
+     "could not open",    "failed to open",     "unable to open",    "cannot read",
+     "could not read",    "failed to read",     "unable to read",    "file failed"});
+
+// A socket, or a library that the image expects from the node.
+constexpr auto kNoFile = std::to_array<std::string_view>({"connect", "shared object", ".sock"});
+
+// Files of the system, such as the device of a driver that a node lacks.
+constexpr auto kPlacesOfSystem =
+    std::to_array<std::string_view>({"/dev/", "/proc/", "/sys/", "/run/", "/var/run/"});
+
+std::string small_letters_of(std::string_view text) {
+  std::string small(text);
+  std::ranges::transform(small, small.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return small;
+}
+
+bool has_any_word(std::string_view text, const auto& words) {
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+// Removes the words in upper and lower case.
+std::string without_words(std::string text, const auto& words) {
+  for (const std::string_view word : words) {
+    for (std::size_t at = small_letters_of(text).find(word); at != std::string::npos;
+         at = small_letters_of(text).find(word))
+      text.replace(at, word.size(), " ");
+  }
+  return text;
+}
+
+// Removes paths, but not URLs.
+std::string without_paths(std::string_view text) {
+  constexpr std::string_view kAround = " '\"()[]=,";
+  std::string rest;
+  while (!text.empty()) {
+    const std::size_t size = std::min(text.find_first_of(kAround), text.size());
+    const std::string_view word = text.substr(0, size);
+    const bool is_path =
+        word.find('/') != std::string_view::npos && word.find("://") == std::string_view::npos;
+    if (!is_path) rest += word;
+    rest += ' ';
+    text.remove_prefix(std::min(size + 1, text.size()));
+  }
+  return rest;
+}
+
+}  // namespace
+
+bool is_missing_path(std::string_view fault) {
+  const std::string small = small_letters_of(fault);
+  if (!has_any_word(small, kPathSentences) || has_any_word(small, kNoFile) ||
+      has_any_word(small, kPlacesOfSystem))
+    return false;
+  return !may_have_external_cause(
+      without_words(without_words(without_paths(fault), kPathSentences), kBesidePath));
+}
+
+}  // namespace ratoon::core

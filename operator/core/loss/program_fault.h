@@ -1,0 +1,12 @@
+// Phrases of an exception that only the program itself can have caused: types of errors, and messages of
+// libraries about wrong shapes, indices and names.
+#pragma once
+
+#include <string_view>
+
+namespace ratoon::core {
+
+// Pure. Takes an exception's type and text. Call it only if may_have_external_cause() is false.
+[[nodiscard]] bool is_program_fault(std::string_view fault);
+
+}  // namespace ratoon::core

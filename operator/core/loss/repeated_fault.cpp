@@ -1,0 +1,123 @@
+#include "operator/core/loss/repeated_fault.h"
+
+#include <cctype>
+#include <charconv>
+
+#include "operator/core/loss/external_cause.h"
+#include "operator/core/loss/last_failure.h"
+#include "operator/core/loss/missing_path.h"
+#include "operator/core/loss/program_fault.h"
+#include "operator/core/policy/failure_policy.h"
+#include "operator/core/policy/restart_rules.h"
+
+namespace ratoon::core {
+namespace {
+
+constexpr int kSigAbort = 6;
+constexpr int kSignalsFrom = 128;
+constexpr int kOwnCodesFrom = 80;  // codes from here on have their own meaning
+constexpr int kOwnCodesTo = 99;
+constexpr std::string_view kTraceback = "Traceback (most recent call last):";
+// How far apart two ends have to be if no known phrase names the cause.
+constexpr Duration kUnclearFaultPasses = std::chrono::seconds(10);
+
+// Reads X in "terminate called after throwing an instance of 'X'", the line before the exception's text.
+std::string_view find_terminate_type(std::string_view last_lines) {
+  constexpr std::string_view kBefore = "terminate called after throwing an instance of '";
+  const std::size_t at = last_lines.rfind(kBefore);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = last_lines.substr(at + kBefore.size());
+  return rest.substr(0, rest.find('\''));
+}
+
+bool tells_of_exception(std::string_view last_lines, std::string_view text) {
+  const bool is_python = last_lines.find(kTraceback) != std::string_view::npos;
+  return text.find(" threw ") != std::string_view::npos || !find_terminate_type(last_lines).empty() ||
+         is_python;
+}
+
+// Replaces each number, decimal or hexadecimal, by one sign.
+std::string without_numbers(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size();) {
+    if (std::isdigit(static_cast<unsigned char>(text[i])) == 0) {
+      plain += text[i++];
+      continue;
+    }
+    plain += '#';
+    while (i < text.size() && std::isxdigit(static_cast<unsigned char>(text[i] == 'x' ? '0' : text[i])) != 0)
+      ++i;
+  }
+  return plain;
+}
+
+bool is_of_program(const Observation& seen, const api::Pod& pod) {
+  if (!pod.exit_code || !pod.failed_init.empty() || match_restart_rule(seen.job.spec.restart_policy, pod))
+    return false;
+  const int code = *pod.exit_code;
+  const bool has_thrown = code > 0 && code < kSignalsFrom && (code < kOwnCodesFrom || code > kOwnCodesTo);
+  return has_thrown || code == kSignalsFrom + kSigAbort;
+}
+
+// The output after the exception's line.
+std::string_view words_after(std::string_view last_lines, std::string_view exception) {
+  const std::size_t at = last_lines.rfind(exception);
+  return at == std::string_view::npos ? std::string_view() : last_lines.substr(at + exception.size());
+}
+
+// Output after a traceback means that the program went on after it, so that this exception did not end it.
+bool ended_it(std::string_view last_lines) {
+  if (last_lines.find(kTraceback) == std::string_view::npos) return true;
+  const auto after = words_after(last_lines, find_exception(last_lines));
+  return after.find_first_not_of(" \r\n") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string find_fault(std::string_view last_lines) {
+  const std::string text = find_exception(last_lines);
+  if (text.empty() || !tells_of_exception(last_lines, text)) return "";
+  const std::string fault = std::string(find_terminate_type(last_lines)) + ": " + text;
+  if (may_have_external_cause(words_after(last_lines, text))) return "";
+  if (is_missing_path(fault)) return fault;  // numbers are kept: another shard is another file
+  return may_have_external_cause(fault) ? "" : without_numbers(fault);
+}
+
+bool is_after(const Observation& seen, const api::MemberStatus& member, std::string_view name_before) {
+  std::string name = member_name(api::key_of(seen.job), member.role, member.index, 0);
+  name.pop_back();  // removes the incarnation's number
+  if (!name_before.starts_with(name)) return false;
+  name_before.remove_prefix(name.size());
+  std::uint32_t before = 0;
+  const char* const end = name_before.data() + name_before.size();
+  const auto [at, problem] = std::from_chars(name_before.data(), end, before);
+  return problem == std::errc() && at == end && before < member.incarnation;
+}
+
+std::string find_repeated_fault(const Observation& seen, const RosterChange& change) {
+  const auto& last = seen.job.status.last_failure;
+  const std::string before = last ? find_fault(last->last_lines) : "";
+  if (before.empty() || seen.job.status.stepped_at || api::is_group(seen.job.spec)) return "";
+  for (const auto* losses : {&change.losses, &change.outside_losses}) {
+    // The job trains without these members.
+    if (losses == &change.outside_losses && seen.job.status.is_formed) continue;
+    for (const auto& loss : *losses) {
+      const api::Pod* pod = find_pod(seen, loss.member);
+      if (pod == nullptr || loss.cause != EndCause::kApplication || !is_of_program(seen, *pod)) continue;
+      if (!can_fail_job(seen.job.spec, loss.member.role) || find_fault(pod->last_lines) != before) continue;
+      const api::MemberFailure failure = describe_failure(seen, loss);
+      const Duration apart = failure.time.since_epoch - last->time.since_epoch;
+      const bool is_clear = is_program_fault(before) && !is_missing_path(before) &&
+                            ended_it(pod->last_lines) && ended_it(last->last_lines);
+      if (!is_clear && apart < kUnclearFaultPasses) continue;
+      // Several members of one world may have failed with the first: that is one end.
+      if (failure.attempt <= last->attempt && !is_after(seen, loss.member, last->member)) continue;
+      return failure.member + " failed as " + last->member +
+             " did, before any step of the job was made: " + failure.exception +
+             ": the same start would fail again; mend the program and start the job anew";
+    }
+  }
+  return "";
+}
+
+}  // namespace ratoon::core

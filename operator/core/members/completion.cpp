@@ -1,0 +1,98 @@
+#include "operator/core/members/completion.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/contract/resume_point.h"
+#include "base/core/counted.h"
+#include "operator/core/members/roster.h"
+#include "operator/core/observation_index.h"
+#include "operator/core/world/agentless_group.h"
+
+namespace ratoon::core {
+namespace {
+
+// Whether the completion record agrees with the commits that the job has seen.
+bool is_record_sound(const Observation& seen, const api::Pod& pod) {
+  const auto& known = seen.job.status.last_checkpoint;
+  if (!known || !pod.last_checkpoint) return true;
+  return may_be_last(*pod.last_checkpoint, known->attempt, known->step, known->digest);
+}
+
+// Of the last world and of completed processes, whose reports may have arrived after its end.
+Step newest_step(const Observation& seen, const api::TrainingJobStatus& status) {
+  Step newest = status.step;
+  for (const auto& process : seen.processes)
+    if (process.is_completed && process.beat) newest = std::max(newest, process.beat->step);
+  for (const auto& member : status.members) {
+    const api::Pod* pod = member.is_completed ? find_pod(seen, member) : nullptr;
+    if (pod != nullptr && pod->last_checkpoint) newest = std::max(newest, pod->last_checkpoint->step);
+  }
+  return newest;
+}
+
+}  // namespace
+
+bool is_completed(const Observation& seen, const api::MemberStatus& member) {
+  if (member.is_completed) return true;
+  const api::Pod* pod = find_pod(seen, member);
+  // The record is of one process. The launcher's exit code says whether the others have completed as well.
+  const bool is_of_all = seen.job.spec.processes_per_node == 1 || (pod != nullptr && pod->exit_code == 0);
+  const bool has_record = pod != nullptr && pod->is_completed && is_record_sound(seen, *pod);
+  if (has_record && is_of_all && !member.uid.empty()) return true;
+  if (api::is_group(seen.job.spec))
+    return pod != nullptr && !member.uid.empty() && has_reached_end(seen, *pod);
+  return std::cmp_equal(std::popcount(completed_ranks_of(seen, member)), seen.job.spec.processes_per_node);
+}
+
+std::uint64_t completed_ranks_of(const Observation& seen, const api::MemberStatus& member) {
+  std::uint64_t done = member.done;
+  for (const auto* process : processes_of(seen, member)) {
+    const std::uint32_t local_rank = process->identity.local_rank;
+    if (local_rank >= seen.job.spec.processes_per_node || !is_process_of(process->identity, member)) continue;
+    const std::uint64_t bit = std::uint64_t{1} << local_rank;
+    done = process->is_completed ? done | bit : done & ~bit;
+  }
+  return done;
+}
+
+void note_completed_step(const Observation& seen, api::TrainingJobStatus& status) {
+  for (const auto& member : status.members) {
+    const api::Pod* pod = find_pod(seen, member);
+    if (pod == nullptr || !pod->is_completed || !pod->last_checkpoint || !is_record_sound(seen, *pod))
+      continue;
+    if (pod->last_checkpoint->attempt == status.attempt)
+      status.step = std::max(status.step, pod->last_checkpoint->step);
+  }
+}
+
+std::string revoke_completions(const Observation& seen, const std::optional<ResumePoint>& resume,
+                               api::TrainingJobStatus& status) {
+  const auto is_any_done = [](const api::MemberStatus& member) {
+    return member.is_completed || member.done != 0;
+  };
+  const Step from = resume ? resume->step : Step(0);
+  const Step end = newest_step(seen, status);
+  const auto count = std::ranges::count_if(status.members, is_any_done);
+  if (count == 0 || from >= end) return "";
+  for (auto& member : status.members)
+    if (is_any_done(member)) member = make_fresh_incarnation(member);
+  return "the checkpoint of step " + std::to_string(end.value()) + ", with which " +
+         counted(static_cast<std::size_t>(count), "member was", "members were") +
+         " done, cannot be loaded any more: the run goes on from step " + std::to_string(from.value()) +
+         " with all members";
+}
+
+bool has_made_last_step(const Observation& seen) {
+  const auto& status = seen.job.status;
+  const auto is_at_end = [&](const api::ProcessFacts& process) {
+    if (!process.beat || process.beat->attempt != status.attempt) return false;
+    const auto& outlook = process.beat->outlook;
+    return process.is_completed || (outlook && outlook->total > 0 && outlook->position >= outlook->total);
+  };
+  return std::ranges::any_of(status.members, [](const auto& m) { return m.is_completed || m.done != 0; }) ||
+         std::ranges::any_of(seen.processes, is_at_end);
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,146 @@
+#include "operator/core/members/notice.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/contract/notice_time.h"
+#include "operator/core/wake_time.h"
+
+namespace ratoon::core {
+namespace {
+
+// Taints that cloud components put on nodes before they end them. A mark of a candidate for removal
+// (PreferNoSchedule) is no notice: most of these nodes stay.
+constexpr std::array<std::string_view, 12> kNoticeTaints = {
+    "karpenter.sh/disrupted",
+    "ToBeDeletedByClusterAutoscaler",
+    "aws-node-termination-handler/spot-itn",
+    "aws-node-termination-handler/scheduled-maintenance",
+    "aws-node-termination-handler/asg-lifecycle-termination",
+    "aws-node-termination-handler/rebalance-recommendation",
+    "cloud.google.com/impending-node-termination",
+    "remediator.kubernetes.azure.com/unschedulable",
+    "remediator.aks.microsoft.com/unschedulable",  // its former name
+    "node.kubernetes.io/out-of-service",
+    "node.cloudprovider.kubernetes.io/shutdown",
+    kReclaimTaint,
+};
+
+// When the member's pod will end, while it has time left.
+std::optional<WallTime> find_pod_end(const Observation& seen, const api::MemberStatus& member) {
+  const api::Pod* pod = find_pod(seen, member);
+  return pod != nullptr && has_time_left(seen, *pod) ? pod->ends_at : std::nullopt;
+}
+
+// Why this incarnation will end, in a few words; empty: no sign of it.
+std::string find_member_notice(const Observation& seen, const api::MemberStatus& member) {
+  if (find_pod_end(seen, member)) return "its pod is being deleted";
+  const std::string notice = find_node_notice(seen, member.node);
+  return notice.empty() ? "" : "node " + member.node + " will go (" + notice + ")";
+}
+
+}  // namespace
+
+std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy) {
+  if (node.is_deleting) return "it is being deleted";
+  if (node.is_shutting_down) return "it is shutting down";
+  for (const auto& taint : node.taints) {
+    const bool is_known =
+        std::find(kNoticeTaints.begin(), kNoticeTaints.end(), taint.key) != kNoticeTaints.end() ||
+        std::find(policy.notice_taints.begin(), policy.notice_taints.end(), taint.key) !=
+            policy.notice_taints.end();
+    if (is_known) return "taint " + taint.key;
+  }
+  if (node.is_unschedulable) return "it is cordoned";
+  return "";
+}
+
+std::string find_node_notice(const Observation& seen, const std::string& node_name) {
+  for (const auto& node : seen.nodes) {
+    if (node.name == node_name) return find_notice(node, seen.job.spec.disruption_policy);
+  }
+  return "";
+}
+
+std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now) {
+  std::optional<WallTime> end = node.ends_at;
+  for (const auto& taint : node.taints) {
+    const Duration left = notice_time_of(taint.key, Duration(0));
+    if (left == Duration(0)) continue;
+    const WallTime by{taint.added_at.value_or(wall_now).since_epoch + left};
+    end = std::min(by, end.value_or(by));
+  }
+  return end;
+}
+
+void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  for (auto& member : members) {
+    if (member.node.empty()) member.node_ends_at.reset();
+    const auto node = std::ranges::find(seen.nodes, member.node, &api::Node::name);
+    if (node == seen.nodes.end()) continue;
+    const auto end = find_node_end(*node, seen.wall_now);
+    member.node_ends_at = end ? std::min(*end, member.node_ends_at.value_or(*end)) : end;
+  }
+}
+
+std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member) {
+  return earlier(member.node_ends_at, find_pod_end(seen, member));
+}
+
+std::vector<api::Departure> departures_of(const Observation& seen,
+                                          const std::vector<api::MemberStatus>& members) {
+  std::vector<api::Departure> departures;
+  for (const auto& member : members) {
+    if (member.is_completed) continue;
+    const auto end = end_of_member(seen, member);
+    if (end)
+      departures.push_back(
+          {.role = member.role, .index = member.index, .incarnation = member.incarnation, .at = *end});
+  }
+  return departures;
+}
+
+std::optional<WallTime> next_pod_end(const Observation& seen) {
+  std::optional<WallTime> next;
+  for (const auto& pod : seen.pods)
+    if (has_time_left(seen, pod)) next = earlier(next, pod.ends_at);
+  return next;
+}
+
+std::vector<Action> name_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  std::vector<Action> news;
+  if (api::is_group(seen.job.spec)) return news;  // a successor could not take over alone
+  for (auto& member : members) {
+    if (member.is_leaving() || member.is_completed || member.is_absent || member.node.empty()) continue;
+    const std::string notice = find_member_notice(seen, member);
+    if (notice.empty()) continue;
+    member.successor = member.incarnation + 1;
+    member.successor_uid.clear();
+    news.push_back(EmitEvent{.is_warning = false,
+                             .reason = "NodeNotice",
+                             .message = display_name(seen, member) + " trains on until incarnation " +
+                                        std::to_string(member.successor) + " can take over: " + notice});
+  }
+  return news;
+}
+
+bool is_successor_ready(const Observation& seen, const api::MemberStatus& member) {
+  if (!member.is_leaving()) return false;
+  const api::MemberStatus successor = successor_of(member);
+  const auto waiting = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
+    return process.waiting && is_process_of(process.identity, successor) &&
+           process.identity.local_rank < seen.job.spec.processes_per_node;
+  });
+  return waiting == seen.job.spec.processes_per_node;
+}
+
+void promote_ready(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  for (auto& member : members) {
+    if (!is_successor_ready(seen, member)) continue;
+    member = successor_of(member);
+    note_pod(seen, member);
+  }
+}
+
+}  // namespace ratoon::core

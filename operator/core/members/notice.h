@@ -1,0 +1,52 @@
+// Notices of nodes and pods that end soon. Each member there gets a successor, which is created while the
+// member still trains.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operator/core/members/roster.h"
+#include "operator/core/observation.h"
+
+namespace ratoon::core {
+
+// A local run's nodes are only names: they get this taint before they end.
+inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
+
+// Why this node will end, in a few words; empty: no sign of it.
+[[nodiscard]] std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy);
+
+// The same for the node of that name, if it is known.
+[[nodiscard]] std::string find_node_notice(const Observation& seen, const std::string& node_name);
+
+// When that node will end: the announced time, or the time that its cloud allows after this taint. Nothing
+// for a cordon or an autoscaler's taint: these leave each pod its grace period, which begins with the pod's
+// own signal.
+[[nodiscard]] std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now);
+
+// Stores when each member's node will end. A stored time is never postponed: a taint without a time counts
+// from its first observation. A notice that is withdrawn is forgotten.
+void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members);
+// When its node or its pod will end, whichever is first; nothing: no time is known.
+[[nodiscard]] std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member);
+[[nodiscard]] std::vector<api::Departure> departures_of(const Observation& seen,
+                                                        const std::vector<api::MemberStatus>& members);
+
+// When the first pod that is being deleted reaches the end of its grace period.
+[[nodiscard]] std::optional<WallTime> next_pod_end(const Observation& seen);
+
+// Names a successor for each member of the world that has not completed and whose node or pod will end, with
+// an event for each.
+[[nodiscard]] std::vector<Action> name_successors(const Observation& seen,
+                                                  std::vector<api::MemberStatus>& members);
+
+// Whether all processes of the successor wait for a world.
+[[nodiscard]] bool is_successor_ready(const Observation& seen, const api::MemberStatus& member);
+
+// Replaces members by their ready successors. Call this only while no world exists: it would cut off the old
+// one.
+void promote_ready(const Observation& seen, std::vector<api::MemberStatus>& members);
+
+}  // namespace ratoon::core

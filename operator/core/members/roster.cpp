@@ -1,0 +1,382 @@
+#include "operator/core/members/roster.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/core/utf8.h"
+#include "operator/core/loss/classify.h"
+#include "operator/core/loss/last_failure.h"
+#include "operator/core/members/completion.h"
+#include "operator/core/members/notice.h"
+#include "operator/core/observation_index.h"
+#include "operator/core/policy/failure_policy.h"
+#include "operator/core/policy/restart_rules.h"
+#include "operator/core/world/agentless_group.h"
+
+namespace ratoon::core {
+namespace {
+
+bool is_same(const api::MemberStatus& a, const api::MemberStatus& b) {
+  return a.index == b.index && a.role == b.role && a.incarnation == b.incarnation;
+}
+
+// Reasons to replace members besides the state of their pods, determined once for all members.
+struct Charges {
+  const std::vector<api::MemberStatus>& silent;
+  const std::vector<CondemnedMember>& condemned;
+  bool is_one_disrupted = false;  // a member of the group was lost by an outside cause
+  // In a group: the pod with rank 0 is not the one whose address the others have.
+  bool is_rank0_pod_lost = false;
+};
+
+bool is_first(const Observation& seen, const api::MemberStatus& member) {
+  const auto& members = seen.job.status.members;
+  return !members.empty() && is_same(members.front(), member);
+}
+
+// Many programs exit with 0 after SIGTERM.
+bool left_with_its_node(const Observation& seen, const api::Pod& pod) {
+  return pod.exit_code == 0 && !find_node_notice(seen, pod.node).empty();
+}
+
+// Nothing if it is too early to say.
+std::optional<MemberEnd> find_end_of_pod(const Observation& seen, const api::MemberStatus& member,
+                                         const Charges& charges, const api::Pod& pod) {
+  const auto& policy = seen.job.spec.restart_policy;
+  MemberEnd ending = apply_failure_policy(seen.job.spec, member.role, classify(pod, false, policy));
+  if (is_failure(ending) && left_with_its_node(seen, pod) && !match_restart_rule(policy, pod))
+    return MemberEnd{EndCause::kDisruption,
+                     "exit code 0 while its node was about to go: its work is not complete"};
+  if (!api::is_group(seen.job.spec)) return ending;
+  if (find_judgement_time(seen, charges.is_one_disrupted, pod)) return std::nullopt;
+  return classify_in_group(charges.is_one_disrupted, std::move(ending));
+}
+
+// The end of this incarnation, which has not completed; nothing while it goes on.
+std::optional<MemberEnd> find_member_end(const Observation& seen, const api::MemberStatus& member,
+                                         const Charges& charges) {
+  if (charges.is_rank0_pod_lost && is_first(seen, member))
+    return MemberEnd{.cause = EndCause::kDisruption,
+                     .sentence = "vanished after other members had received its address",
+                     .is_of_platform = true};
+  const api::Pod* pod = find_pod(seen, member);
+  if (pod == nullptr) {
+    if (member.uid.empty()) return std::nullopt;  // not created yet
+    return MemberEnd{.cause = EndCause::kDisruption, .sentence = "vanished", .is_of_platform = true};
+  }
+  if (pod->has_ended() || (pod->is_deleting && !has_time_left(seen, *pod)))
+    return find_end_of_pod(seen, member, charges, *pod);
+  if (contains(charges.silent, member)) return MemberEnd{EndCause::kDisruption, "silent for too long"};
+  const auto verdict = std::ranges::find_if(
+      charges.condemned, [&](const CondemnedMember& v) { return is_same(v.member, member); });
+  if (verdict != charges.condemned.end()) return verdict->ending;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
+  return std::any_of(members.begin(), members.end(),
+                     [&](const auto& member) { return is_same(member, wanted); });
+}
+
+std::string display_name(const Observation& seen, const api::MemberStatus& member) {
+  return member_name(api::key_of(seen.job), member.role, member.index, member.incarnation);
+}
+
+bool is_process_of(const ProcessIdentity& process, const api::MemberStatus& member) {
+  return process.index == member.index && process.role == member.role &&
+         process.incarnation == member.incarnation && !member.uid.empty() && process.member_uid == member.uid;
+}
+
+std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
+  // When a job with a world is suspended, its members save first. A change of size in the meantime applies to
+  // the next world.
+  if (job.spec.is_suspended && job.status.is_formed) return job.status.members;
+  std::vector<api::MemberStatus> members;
+  for (const auto& role : job.spec.roles) {
+    for (std::uint32_t index = 0; index < api::members_max_of(job.spec, role); ++index) {
+      const auto known = std::find_if(job.status.members.begin(), job.status.members.end(),
+                                      [&](const auto& m) { return m.index == index && m.role == role.name; });
+      if (known != job.status.members.end())
+        members.push_back(*known);
+      else
+        members.push_back({.role = role.name, .index = index, .incarnation = 0, .uid = ""});
+    }
+  }
+  return members;
+}
+
+const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member) {
+  for (const auto* pod : pods_of(seen, member))
+    if (member.uid.empty() || pod->uid == member.uid) return pod;
+  return nullptr;
+}
+
+bool has_time_left(const Observation& seen, const api::Pod& pod) {
+  if (!pod.is_deleting || pod.has_ended() || !pod.ends_at || *pod.ends_at <= seen.wall_now) return false;
+  const auto& status = seen.job.status;
+  return status.is_formed &&
+         std::any_of(status.members.begin(), status.members.end(),
+                     [&](const auto& member) { return member.uid == pod.uid && !member.is_absent; });
+}
+
+bool is_in_roster(const api::Pod& pod, const std::vector<api::MemberStatus>& members) {
+  return std::any_of(members.begin(), members.end(), [&](const auto& member) {
+    return pod.index == member.index && pod.role == member.role &&
+           (pod.incarnation == member.incarnation ||
+            (member.is_leaving() && pod.incarnation == member.successor));
+  });
+}
+
+void note_pod(const Observation& seen, api::MemberStatus& member) {
+  const api::Pod* pod = find_pod(seen, member);
+  if (pod == nullptr) return;
+  member.uid = pod->uid;
+  if (!pod->node.empty()) member.node = pod->node;  // an outdated view does not clear the node
+}
+
+api::MemberStatus successor_of(const api::MemberStatus& member) {
+  return {.role = member.role,
+          .index = member.index,
+          .incarnation = member.successor,
+          .uid = member.successor_uid,
+          .is_absent = member.is_absent,
+          .not_before = member.not_before};
+}
+
+api::MemberStatus make_fresh_incarnation(const api::MemberStatus& member) {
+  return {.role = member.role,
+          .index = member.index,
+          .incarnation = std::max(member.incarnation, member.successor) + 1,
+          .is_absent = member.is_absent};
+}
+
+api::MemberStatus next_incarnation(const api::MemberStatus& member) {
+  if (member.is_leaving()) return successor_of(member);
+  return {.role = member.role,
+          .index = member.index,
+          .incarnation = member.incarnation + 1,
+          .is_absent = member.is_absent};
+}
+
+std::vector<api::MemberStatus> named_incarnations(const std::vector<api::MemberStatus>& members) {
+  std::vector<api::MemberStatus> named;
+  for (const auto& member : members) {
+    named.push_back(member);
+    if (member.is_leaving()) named.push_back(successor_of(member));
+  }
+  return named;
+}
+
+namespace {
+
+// maxRestarts limits failures and hangs together.
+void check_budget(const Observation& seen, const std::string& news, RosterChange& change) {
+  const auto& restarts = change.restarts;
+  const std::uint32_t restarts_max = seen.job.spec.restart_policy.restarts_max;
+  if (std::uint64_t{restarts.application} + restarts.hung > std::uint64_t{restarts.ignored} + restarts_max)
+    change.fatal = news + "; maxRestarts (" + std::to_string(restarts_max) + ") is used up";
+}
+
+// The cause that the program, its runtime or its agent named, for people who see only an event or the status.
+std::string describe_named_cause(const Observation& seen, const api::MemberStatus& member,
+                                 const MemberEnd& ending) {
+  constexpr std::size_t kBytesMax = 300;
+  const bool is_told =
+      ending.cause == EndCause::kApplication || ending.cause == EndCause::kFatal || ending.is_of_storage;
+  if (!is_told) return "";
+  const api::Pod* pod = find_pod(seen, member);
+  const std::string exception = pod == nullptr ? "" : find_exception(pod->last_lines);
+  if (!exception.empty()) return "; it said: " + cut_text(exception, kBytesMax);
+  return ending.cause == EndCause::kFatal ? "; see the member's log" : "";
+}
+
+// The cost of a loss depends on the member's place: a member that is to join the present world, or a
+// successor, cannot fail the job, which trains without it.
+enum class Part { kOfWorld, kBesideWorld };
+
+Part part_of_loss(const Observation& seen, bool is_outside) {
+  return is_outside && seen.job.status.is_formed ? Part::kBesideWorld : Part::kOfWorld;
+}
+
+void soften_outside_world(MemberEnd& ending) {
+  if (ending.cause != EndCause::kFatal) return;
+  ending.cause = EndCause::kApplication;
+  ending.sentence += " (its job trains without it)";
+}
+
+// Counts the end under its cause and emits an event.
+void count(const Observation& seen, const api::MemberStatus& member, const MemberEnd& ending, Part part,
+           RosterChange& change) {
+  const std::string news =
+      display_name(seen, member) + ": " + ending.sentence + describe_named_cause(seen, member, ending);
+  if (ending.cause == EndCause::kFatal) change.fatal = news;
+  if (ending.cause == EndCause::kApplication || ending.cause == EndCause::kHung) {
+    ++(ending.cause == EndCause::kHung ? change.restarts.hung : change.restarts.application);
+    if (part == Part::kBesideWorld || !can_fail_job(seen.job.spec, member.role)) ++change.restarts.ignored;
+    check_budget(seen, news, change);
+  }
+  if (ending.cause == EndCause::kDisruption) ++change.restarts.disruption;
+  change.actions.push_back(EmitEvent{.is_warning = true, .reason = "MemberLost", .message = news});
+}
+
+Loss make_loss(const Observation& seen, api::MemberStatus member, const MemberEnd& ending, bool is_silent) {
+  note_pod(seen, member);  // its node may appear in this observation for the first time
+  return {.member = std::move(member),
+          .reason = ending.sentence,
+          .is_silent = is_silent,
+          .cause = ending.cause,
+          .is_rejection = ending.is_rejection,
+          .is_of_device = ending.is_of_device,
+          .is_of_storage = ending.is_of_storage,
+          .is_unheard = ending.is_unheard,
+          .is_of_platform = ending.is_of_platform};
+}
+
+// A successor that ends before it takes over is replaced like any other member, without effect on the world.
+void follow_successor(const Observation& seen, const std::vector<api::MemberStatus>& silent,
+                      api::MemberStatus& member, RosterChange& change) {
+  const api::MemberStatus successor = successor_of(member);
+  auto ending = is_completed(seen, successor)
+                    ? std::nullopt
+                    : find_member_end(seen, successor, {.silent = silent, .condemned = {}});
+  if (ending) {
+    const Part part = part_of_loss(seen, /*is_outside=*/true);
+    if (part == Part::kBesideWorld) soften_outside_world(*ending);
+    count(seen, successor, *ending, part, change);
+    change.outside_losses.push_back(make_loss(seen, successor, *ending, contains(silent, successor)));
+    ++member.successor;
+    member.successor_uid.clear();
+  } else if (const api::Pod* pod = find_pod(seen, successor)) {
+    member.successor_uid = pod->uid;
+  }
+}
+
+// A job that was made smaller and then larger has new members whose places may still have pods of former
+// members, or show them in an outdated view: the ends of those pods are not ends of the new members.
+void begin_after_former_pods(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  const auto& known = seen.job.status.members;
+  for (auto& member : members) {
+    const bool is_new = std::none_of(known.begin(), known.end(), [&](const auto& m) {
+      return m.index == member.index && m.role == member.role;
+    });
+    for (const auto& pod : seen.pods) {
+      // If no roster is stored, a live pod may come from a first decision whose status was lost.
+      const bool is_former = pod.is_deleting || pod.has_ended() || !known.empty();
+      const bool is_there = pod.index == member.index && pod.role == member.role;
+      if (is_new && is_former && is_there)
+        member.incarnation = std::max(member.incarnation, pod.incarnation + 1);
+    }
+  }
+}
+
+// An earlier job of this name used the same member names. A pod that is stuck on a lost node may keep its
+// name for ever.
+void pass_over_held_names(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  const auto is_held = [&](const api::MemberStatus& member) {
+    return std::ranges::find(seen.held_names, display_name(seen, member)) != seen.held_names.end();
+  };
+  for (auto& member : members) {
+    while (member.uid.empty() && is_held(member)) member = make_fresh_incarnation(member);
+    while (member.is_leaving() && member.successor_uid.empty() && is_held(successor_of(member)))
+      ++member.successor;
+  }
+}
+
+bool have_same_places(const std::vector<api::MemberStatus>& a, const std::vector<api::MemberStatus>& b) {
+  return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
+    return one.index == other.index && one.role == other.role;
+  });
+}
+
+// Each program of a group received the number of members at its start, so that a change of size replaces all
+// members. This includes members without an observed pod: one that was requested may still appear.
+void renew_resized_group(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  const auto& known = seen.job.status.members;
+  if (!api::is_group(seen.job.spec) || known.empty() || have_same_places(known, members)) return;
+  for (auto& member : members) member = make_fresh_incarnation(member);
+}
+
+}  // namespace
+
+std::vector<api::MemberStatus> next_members(const Observation& seen) {
+  auto members = desired_members(seen.job);
+  begin_after_former_pods(seen, members);
+  renew_resized_group(seen, members);
+  pass_over_held_names(seen, members);
+  return members;
+}
+
+RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
+                          const std::vector<CondemnedMember>& condemned) {
+  RosterChange change{.members = next_members(seen), .restarts = seen.job.status.restarts};
+  const bool is_group = api::is_group(seen.job.spec);
+  const Charges charges{.silent = silent,
+                        .condemned = condemned,
+                        .is_one_disrupted = is_group && is_any_member_disrupted(seen),
+                        .is_rank0_pod_lost = is_group && has_lost_rank0_pod(seen)};
+  std::set<EndCause> counted_shared;
+  for (auto& member : change.members) {
+    // The stored status of a group may be outdated, and by then a short program may have ended.
+    if (is_group && member.uid.empty()) note_pod(seen, member);
+    if (is_completed(seen, member)) {
+      note_pod(seen, member);
+      member.is_completed = true;
+      member.done = 0;
+      member.successor_uid.clear();  // no successor is needed; its number is not used again
+      continue;
+    }
+    if (member.is_leaving()) follow_successor(seen, silent, member, change);
+    if (auto ending = find_member_end(seen, member, charges)) {
+      // The first member lost to a shared cause counts, because a culprit may also have ended by itself.
+      if (ending->is_shared && !counted_shared.insert(ending->cause).second)
+        ending->cause = EndCause::kDisruption;
+      const Part part = part_of_loss(seen, member.is_absent);
+      if (part == Part::kBesideWorld) soften_outside_world(*ending);
+      count(seen, member, *ending, part, change);
+      auto& losses = member.is_absent ? change.outside_losses : change.losses;
+      losses.push_back(make_loss(seen, member, *ending, contains(silent, member)));
+      member = next_incarnation(member);
+    }
+    note_pod(seen, member);
+    member.done = completed_ranks_of(seen, member);
+  }
+  return change;
+}
+
+void give_up_world(const Observation& seen, const std::string& why, RosterChange& change) {
+  change.gives_up_world = why;
+  ++change.restarts.hung;
+  change.actions.push_back(EmitEvent{.is_warning = true, .reason = "WorldHung", .message = why});
+  check_budget(seen, why, change);
+}
+
+std::vector<Action> reconcile_pods(const Observation& seen, const std::vector<api::MemberStatus>& members,
+                                   const std::vector<std::string>& avoid_nodes,
+                                   const std::vector<std::string>& sick_nodes) {
+  std::vector<Action> actions;
+  for (const auto& pod : seen.pods) {
+    if (!is_in_roster(pod, members) && !pod.is_deleting) {
+      actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = "superseded"});
+    }
+  }
+  for (const auto& member : named_incarnations(members)) {
+    if (find_pod(seen, member) != nullptr || !member.uid.empty() || member.is_completed) continue;
+    if (member.not_before && *member.not_before > seen.wall_now) continue;
+    api::Pod pod;
+    pod.name = display_name(seen, member);
+    pod.role = member.role;
+    pod.index = member.index;
+    pod.incarnation = member.incarnation;
+    if (api::is_group(seen.job.spec)) {
+      pod.group_seat = find_group_seat(seen, members, member);
+      if (!pod.group_seat) continue;
+    }
+    actions.push_back(CreatePod{std::move(pod), avoid_nodes, sick_nodes});
+  }
+  return actions;
+}
+
+}  // namespace ratoon::core

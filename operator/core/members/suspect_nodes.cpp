@@ -1,0 +1,87 @@
+#include "operator/core/members/suspect_nodes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "operator/core/members/notice.h"
+
+namespace ratoon::core {
+namespace {
+
+// Whether the node has sent a heartbeat since then. The margin covers a heartbeat from before its end that
+// arrives late, and a clock that is a little ahead.
+bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
+  const Duration since = suspected_since(seen, suspect).since_epoch;
+  const Duration margin = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
+  return std::any_of(seen.nodes.begin(), seen.nodes.end(), [&](const api::Node& node) {
+    return node.name == suspect.name && node.is_ready && node.last_heartbeat.since_epoch > since + margin;
+  });
+}
+
+}  // namespace
+
+WallTime suspected_since(const Observation& seen, const api::SuspectNode& suspect) {
+  const Duration pause = std::chrono::seconds(seen.job.spec.disruption_policy.avoid_node_seconds);
+  return {suspect.until.since_epoch - pause};
+}
+
+std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std::vector<Loss>& losses) {
+  std::vector<api::SuspectNode> suspects = seen.job.status.suspect_nodes;
+  const Duration pause = std::chrono::seconds(seen.job.spec.disruption_policy.avoid_node_seconds);
+  std::erase_if(suspects, [&](const auto& suspect) {
+    return suspect.until <= seen.wall_now || is_alive_again(seen, suspect);
+  });
+  for (const auto& loss : losses) {
+    // A failed program or a deleted pod shows nothing about its node; silence does.
+    if (!loss.is_silent || loss.member.node.empty() || pause.count() == 0) continue;
+    std::erase_if(suspects, [&](const auto& node) { return node.name == loss.member.node; });
+    suspects.push_back({.name = loss.member.node,
+                        .reason = loss.reason,
+                        .until = WallTime{seen.wall_now.since_epoch + pause}});
+  }
+  if (suspects.size() > api::kSuspectNodesMax)
+    suspects.erase(suspects.begin(), suspects.end() - static_cast<std::ptrdiff_t>(api::kSuspectNodesMax));
+  return suspects;
+}
+
+std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects) {
+  std::optional<WallTime> next;
+  for (const auto& suspect : suspects) next = std::min(suspect.until, next.value_or(suspect.until));
+  return next;
+}
+
+std::vector<std::string> nodes_to_avoid(const Observation& seen,
+                                        const std::vector<api::SuspectNode>& suspects) {
+  std::set<std::string> names;
+  for (const auto& suspect : suspects) names.insert(suspect.name);
+  for (const auto& node : seen.nodes) {
+    if (!find_notice(node, seen.job.spec.disruption_policy).empty()) names.insert(node.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+void recreate_unplaced(const Observation& seen, const std::vector<std::string>& avoid_nodes,
+                       std::vector<api::MemberStatus>& members) {
+  const auto is_outdated = [&](const api::MemberStatus& member) {
+    const api::Pod* pod = find_pod(seen, member);
+    if (pod == nullptr || !pod->node.empty() || pod->has_ended() || pod->is_deleting) return false;
+    // A process that sends messages has a node: the view of the pod is outdated.
+    const bool has_spoken =
+        std::any_of(seen.processes.begin(), seen.processes.end(),
+                    [&](const auto& process) { return is_process_of(process.identity, member); });
+    if (has_spoken) return false;
+    return std::any_of(pod->avoided_nodes.begin(), pod->avoided_nodes.end(), [&](const auto& node) {
+      return std::find(avoid_nodes.begin(), avoid_nodes.end(), node) == avoid_nodes.end();
+    });
+  };
+  for (auto& member : members) {
+    if (member.is_leaving() && is_outdated(successor_of(member))) {
+      ++member.successor;
+      member.successor_uid.clear();
+    } else if (!member.is_leaving() && is_outdated(member)) {
+      member = next_incarnation(member);
+    }
+  }
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,83 @@
+#include "operator/core/observation_index.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace ratoon::core {
+namespace {
+
+using Positions = std::vector<std::uint32_t>;
+// The index stands first because it differs for nearly all members, so that names are rarely compared.
+using MemberKey = std::tuple<std::uint32_t, std::uint32_t, std::string_view>;
+
+// For a member and a pod, and for the identity of a process.
+template <class Item>
+MemberKey member_key(const Item& item) {
+  return {item.index, item.incarnation, item.role};
+}
+MemberKey member_key(const api::ProcessFacts& process) {
+  return member_key(process.identity);
+}
+MemberKey member_key(const api::Seat& seat) {
+  return member_key(seat.process);
+}
+
+template <class Item>
+Positions order_of(const std::vector<Item>& items) {
+  Positions order(items.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, {}, [&](std::uint32_t at) { return member_key(items[at]); });
+  return order;
+}
+
+template <class Item>
+std::vector<const Item*> find_at(const std::vector<Item>& items, const Positions& order,
+                                 const MemberKey& key) {
+  std::vector<const Item*> found;
+  if (order.size() != items.size()) {
+    for (const auto& item : items)
+      if (member_key(item) == key) found.push_back(&item);
+    return found;
+  }
+  for (const auto at :
+       std::ranges::equal_range(order, key, {}, [&](std::uint32_t each) { return member_key(items[each]); }))
+    found.push_back(&items[at]);
+  return found;
+}
+
+}  // namespace
+
+Observation with_index(Observation seen) {
+  seen.index = {
+      .processes = order_of(seen.processes), .seats = order_of(seen.world), .pods = order_of(seen.pods)};
+  return seen;
+}
+
+std::vector<const api::ProcessFacts*> processes_of(const Observation& seen, const api::MemberStatus& member) {
+  return find_at(seen.processes, seen.index.processes, member_key(member));
+}
+
+const api::ProcessFacts* find_process(const Observation& seen, const ProcessIdentity& identity) {
+  for (const auto* process : find_at(seen.processes, seen.index.processes, member_key(identity)))
+    if (process->identity == identity) return process;
+  return nullptr;
+}
+
+std::vector<const api::Seat*> seats_of(const Observation& seen, const api::MemberStatus& member) {
+  return find_at(seen.world, seen.index.seats, member_key(member));
+}
+
+const api::Seat* find_seat(const Observation& seen, const ProcessIdentity& identity) {
+  for (const auto* seat : find_at(seen.world, seen.index.seats, member_key(identity)))
+    if (seat->process == identity) return seat;
+  return nullptr;
+}
+
+std::vector<const api::Pod*> pods_of(const Observation& seen, const api::MemberStatus& member) {
+  return find_at(seen.pods, seen.index.pods, member_key(member));
+}
+
+}  // namespace ratoon::core

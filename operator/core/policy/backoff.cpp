@@ -1,0 +1,101 @@
+#include "operator/core/policy/backoff.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace ratoon::core {
+namespace {
+
+// A problem of the platform that another pod of the member would meet as well: missing storage, a node that
+// does not start it, or no connection to the operator.
+bool is_outage(const Loss& loss) {
+  return loss.is_rejection || loss.is_of_storage || loss.is_unheard;
+}
+
+// Another pod of the member would fail as the last one did.
+bool is_to_wait(const Loss& loss) {
+  return loss.cause == EndCause::kApplication || is_outage(loss);
+}
+
+bool is_any_to_wait(const std::vector<Loss>& losses) {
+  return std::ranges::any_of(losses, is_to_wait);
+}
+
+// The pause of a member that the present world does without: the world's steps show nothing about it. A
+// successor's number shows how many successors of that member have failed; members do not wait for each
+// other's pauses.
+Duration pause_outside(const api::RestartPolicy& policy, const api::MemberStatus& member) {
+  if (!member.is_leaving())
+    return policy.backoff_seconds == 0 ? Duration(0) : std::chrono::seconds(policy.backoff_max_seconds);
+  return pause_after(policy, std::max(1U, member.successor - member.incarnation - 1));
+}
+
+template <class PauseOf>
+void put_off(const Observation& seen, const std::vector<Loss>& losses, const PauseOf& pause_of,
+             RosterChange& change) {
+  for (const auto& loss : losses) {
+    if (!is_to_wait(loss)) continue;
+    for (auto& member : change.members) {
+      const bool is_it = member.index == loss.member.index && member.role == loss.member.role;
+      // A successor that exists already takes over at once.
+      const bool is_there = !(member.is_leaving() ? member.successor_uid : member.uid).empty();
+      const Duration pause = pause_of(member);
+      if (!is_it || is_there || pause == Duration(0)) continue;
+      member.not_before = WallTime{seen.wall_now.since_epoch + pause};
+    }
+  }
+}
+
+}  // namespace
+
+Duration pause_after(const api::RestartPolicy& policy, std::uint32_t crashes_in_a_row) {
+  constexpr std::uint32_t kDoublingsMax = 12;  // enough for the longest pause
+  if (crashes_in_a_row == 0) return Duration(0);
+  const std::uint64_t pause = std::uint64_t{policy.backoff_seconds}
+                              << std::min(crashes_in_a_row - 1, kDoublingsMax);
+  return std::chrono::seconds(std::min<std::uint64_t>(pause, policy.backoff_max_seconds));
+}
+
+void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChange& change) {
+  const auto& before = seen.job.status.restarts;
+  change.restarts.crashes_in_a_row = has_stepped ? 0 : before.crashes_in_a_row;
+  const auto& policy = seen.job.spec.restart_policy;
+  const bool stands = seen.job.status.is_formed;
+  if (is_any_to_wait(change.losses) || (!stands && is_any_to_wait(change.outside_losses)))
+    ++change.restarts.crashes_in_a_row;
+  const Duration pause = pause_after(policy, change.restarts.crashes_in_a_row);
+  const auto as_in_a_row = [&](const api::MemberStatus&) { return pause; };
+  put_off(seen, change.losses, as_in_a_row, change);
+  if (!stands) return put_off(seen, change.outside_losses, as_in_a_row, change);
+  put_off(
+      seen, change.outside_losses,
+      [&](const api::MemberStatus& member) { return pause_outside(policy, member); }, change);
+}
+
+void note_rejection(const RosterChange& change, api::TrainingJobStatus& status) {
+  for (const auto* losses : {&change.losses, &change.outside_losses})
+    for (const auto& loss : *losses)
+      if (is_outage(loss)) status.rejection = loss.member.node + ": " + loss.reason;
+  forget_rejection_if_none_waits(status);
+}
+
+void forget_rejection_if_none_waits(api::TrainingJobStatus& status) {
+  const bool is_any_waiting = std::ranges::any_of(
+      status.members, [](const api::MemberStatus& member) { return member.not_before.has_value(); });
+  if (!is_any_waiting) status.rejection.clear();
+}
+
+std::optional<WallTime> end_pauses(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  std::optional<WallTime> next;
+  for (auto& member : members) {
+    if (!member.not_before) continue;
+    if (*member.not_before <= seen.wall_now) {
+      member.not_before.reset();
+    } else {
+      next = std::min(*member.not_before, next.value_or(*member.not_before));
+    }
+  }
+  return next;
+}
+
+}  // namespace ratoon::core

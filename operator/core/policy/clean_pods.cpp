@@ -1,0 +1,70 @@
+#include "operator/core/policy/clean_pods.h"
+
+#include <chrono>
+#include <utility>
+
+#include "operator/core/members/roster.h"
+#include "operator/core/wake_time.h"
+
+namespace ratoon::core {
+namespace {
+
+// Many sidecar containers end by themselves after the trainer.
+constexpr auto kSidecarTimeout = std::chrono::seconds(30);
+
+WallTime sidecar_deadline(const Observation& seen, const api::Pod& pod) {
+  const WallTime latest{seen.wall_now.since_epoch + kSidecarTimeout};
+  // A node's clock that is far ahead must not delay the deletion for ever.
+  if (!pod.ended_at || *pod.ended_at > latest) return seen.wall_now;
+  return {pod.ended_at->since_epoch + kSidecarTimeout};
+}
+
+bool holds_on(const Observation& seen, const api::Pod& pod) {
+  return pod.others_run && sidecar_deadline(seen, pod) <= seen.wall_now;
+}
+
+}  // namespace
+
+std::optional<WallTime> next_sidecar_deadline(const Observation& seen, const api::TrainingJobStatus& status) {
+  std::optional<WallTime> next;
+  for (const auto& pod : seen.pods) {
+    const bool stays =
+        seen.job.spec.clean_pod_policy == api::CleanPodPolicy::kNone && is_in_roster(pod, status.members);
+    if (pod.others_run && !pod.is_deleting && !stays && !holds_on(seen, pod))
+      next = earlier(next, std::optional(sidecar_deadline(seen, pod)));
+  }
+  return next;
+}
+
+std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobStatus& status,
+                               const std::string& reason) {
+  const api::CleanPodPolicy policy = seen.job.spec.clean_pod_policy;
+  std::vector<Action> actions;
+  if (policy == api::CleanPodPolicy::kNone) {
+    // Members learn of the end from the coordinator. A superseded pod does not, and would keep its node for
+    // ever.
+    for (const auto& pod : seen.pods) {
+      const bool is_still_there = !pod.has_ended() || holds_on(seen, pod);
+      if (!pod.is_deleting && is_still_there && !is_in_roster(pod, status.members))
+        actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = reason});
+    }
+    return actions;
+  }
+  // Completed members end by themselves. Replaced members, and members that were never in a world, do not.
+  auto leaving_by_themselves = status.members;
+  std::erase_if(leaving_by_themselves, [](const auto& member) { return !member.is_completed; });
+  for (const auto& pod : seen.pods) {
+    if (pod.is_deleting) continue;
+    const bool ends_by_itself =
+        status.phase == api::JobPhase::kSucceeded && is_in_roster(pod, leaving_by_themselves);
+    const bool is_to_go =
+        holds_on(seen, pod) || (pod.has_ended() ? policy == api::CleanPodPolicy::kAll : !ends_by_itself);
+    if (!is_to_go) continue;
+    Action removal = DeletePod{
+        .name = pod.name, .uid = pod.uid, .reason = reason, .has_grace = api::is_group(seen.job.spec)};
+    actions.push_back(std::move(removal));
+  }
+  return actions;
+}
+
+}  // namespace ratoon::core

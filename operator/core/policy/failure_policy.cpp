@@ -1,0 +1,19 @@
+#include "operator/core/policy/failure_policy.h"
+
+#include <algorithm>
+
+namespace ratoon::core {
+
+bool can_fail_job(const api::TrainingJobSpec& spec, const std::string& role) {
+  const auto& roles = spec.failure_policy.roles;
+  return roles.empty() || std::find(roles.begin(), roles.end(), role) != roles.end();
+}
+
+MemberEnd apply_failure_policy(const api::TrainingJobSpec& spec, const std::string& role, MemberEnd ending) {
+  if (ending.cause != EndCause::kFatal || can_fail_job(spec, role)) return ending;
+  ending.cause = EndCause::kApplication;
+  ending.sentence += " (failurePolicy: role " + role + " does not decide)";
+  return ending;
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,20 @@
+// This folder: the policies of a job's spec, one file each. Failure policy: which failures can fail the job.
+// A failed member of another role is created again after a pause, any number of times: an evaluator that
+// cannot start is no reason to stop the training.
+#pragma once
+
+#include <string>
+
+#include "operator/api/training_job.h"
+#include "operator/core/loss/classify.h"
+
+namespace ratoon::core {
+
+// Whether failures of this role's members use up maxRestarts and can fail the job.
+[[nodiscard]] bool can_fail_job(const api::TrainingJobSpec& spec, const std::string& role);
+
+// The classification of an end for a member of this role.
+[[nodiscard]] MemberEnd apply_failure_policy(const api::TrainingJobSpec& spec, const std::string& role,
+                                             MemberEnd ending);
+
+}  // namespace ratoon::core

@@ -1,0 +1,39 @@
+#include "operator/core/policy/save_time.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace ratoon::core {
+namespace {
+
+constexpr auto kSaveTimeoutMin = std::chrono::seconds(60);
+constexpr auto kMargin = std::chrono::seconds(10);  // for the step before the save, and for slower disks
+// Limits durations that a process reports by mistake.
+constexpr auto kSaveMax = std::chrono::hours(24);
+
+Duration time_of_two_saves(Duration save) {
+  return 2 * save + kMargin;
+}
+
+}  // namespace
+
+std::optional<Duration> longest_save(const Observation& seen) {
+  std::optional<Duration> longest;
+  for (const auto& process : seen.processes) {
+    if (!process.beat || !process.beat->save_seconds) continue;
+    const Duration save = std::min<Duration>(from_seconds(*process.beat->save_seconds), kSaveMax);
+    longest = std::max(save, longest.value_or(save));
+  }
+  return longest;
+}
+
+Duration save_timeout(const Observation& seen) {
+  return std::max<Duration>(kSaveTimeoutMin, time_of_two_saves(longest_save(seen).value_or(Duration(0))));
+}
+
+bool has_time_for_two_saves(const Observation& seen, std::optional<WallTime> end) {
+  const auto save = longest_save(seen);
+  return !save || !end || end->since_epoch - seen.wall_now.since_epoch > time_of_two_saves(*save);
+}
+
+}  // namespace ratoon::core

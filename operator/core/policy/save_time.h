@@ -1,0 +1,19 @@
+// The duration of saves, from the members' beats, and how long to wait for a world that saves before it ends.
+#pragma once
+
+#include <optional>
+
+#include "operator/core/observation.h"
+
+namespace ratoon::core {
+
+// The longest of the last saves of the known processes; nothing: none of them has saved yet.
+[[nodiscard]] std::optional<Duration> longest_save(const Observation& seen);
+
+// How long to wait for a world that was asked to save: a save in progress ends first.
+[[nodiscard]] Duration save_timeout(const Observation& seen);
+
+// Whether a save now leaves enough time for another one before `end`. Also true if no save was measured.
+[[nodiscard]] bool has_time_for_two_saves(const Observation& seen, std::optional<WallTime> end);
+
+}  // namespace ratoon::core

@@ -1,0 +1,103 @@
+#include "operator/core/policy/suspend.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "operator/core/members/completion.h"
+#include "operator/core/observation_index.h"
+#include "operator/core/policy/save_time.h"
+#include "operator/core/policy/time_limit.h"
+#include "operator/core/status/progress.h"
+#include "operator/core/world/announce.h"
+#include "operator/core/world/elastic.h"
+#include "operator/core/world/gang.h"
+
+namespace ratoon::core {
+namespace {
+
+// A member that has sent no message to this operator may be in a long save. Members that stay silent are
+// lost, and their world with them.
+bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status) {
+  return std::ranges::all_of(status.members, [&](const auto& member) {
+    if (member.is_absent || is_completed(seen, member)) return true;
+    return std::ranges::any_of(processes_of(seen, member),
+                               [&](const auto* process) { return is_process_of(process->identity, member); });
+  });
+}
+
+// A pod of this incarnation, or of a later one, was created or may have been.
+bool has_pod(const Observation& seen, const api::MemberStatus& member) {
+  return !member.uid.empty() || find_pod(seen, member) != nullptr;
+}
+
+}  // namespace
+
+std::optional<WallTime> drain_deadline(const Observation& seen, const api::TrainingJobStatus& status) {
+  if (!is_all_heard(seen, status)) return std::nullopt;
+  return WallTime{status.suspending_since.value_or(WallTime{}).since_epoch + save_timeout(seen)};
+}
+
+void release_members(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  for (auto& member : members) {
+    if (member.is_completed && !api::is_group(seen.job.spec)) continue;
+    if (!member.is_completed && !has_pod(seen, member) && !member.is_leaving()) continue;
+    member = make_fresh_incarnation(member);
+  }
+}
+
+std::optional<Decision> drain(const Observation& seen, const RosterChange& change,
+                              std::optional<Timestamp> next_check, const std::string& purpose,
+                              api::TrainingJobStatus status) {
+  if (api::is_group(seen.job.spec)) return std::nullopt;  // such programs receive no orders
+  const bool stands = status.is_formed && change.keeps_world() && is_intact(seen, status.members);
+  const auto end = drain_deadline(seen, status);
+  if (!stands || (end && *end <= seen.wall_now)) return std::nullopt;
+  Decision decision;
+  decision.actions = change.actions;
+  status.message = "saves at step " + std::to_string(status.step.value()) + " or soon after, " + purpose;
+  decision.announcement = announce(seen, status, true, find_growth(seen, status));
+  ++decision.announcement.save_request;
+  decision.announcement.hand_over = true;
+  decision.wake_at = next_check;
+  decision.status = std::move(status);
+  return decision;
+}
+
+Decision suspend(const Observation& seen, const RosterChange& change, std::optional<Timestamp> next_check,
+                 api::TrainingJobStatus status) {
+  if (!status.suspending_since) status.suspending_since = seen.wall_now;
+  if (auto draining = drain(seen, change, next_check, "to be suspended", status)) return std::move(*draining);
+  Decision decision;
+  decision.actions = change.actions;
+  note_saves_before_leaving(seen.processes, status);
+  stop_active_time(seen.wall_now, status);
+  if (status.is_formed) status.attempt = status.attempt.next();
+  status.is_formed = false;
+  status.world_size = 0;
+  status.formed_at.reset();
+  status.waiting_since.reset();
+  release_members(seen, status.members);
+  Observation rests = seen;
+  rests.job.status = status;
+  status.members = next_members(rests);  // with the size that the spec has now
+  const bool has_grace = api::is_group(seen.job.spec);
+  for (const auto& pod : seen.pods) {
+    if ((pod.has_ended() && !pod.others_run) || pod.is_deleting) continue;
+    Action removal =
+        DeletePod{.name = pod.name, .uid = pod.uid, .reason = "suspended", .has_grace = has_grace};
+    decision.actions.push_back(std::move(removal));
+  }
+  const bool is_news = std::exchange(status.phase, api::JobPhase::kSuspended) != api::JobPhase::kSuspended;
+  status.message = "suspended; goes on from step " +
+                   std::to_string(status.last_checkpoint ? status.last_checkpoint->step.value() : 0);
+  if (is_news)
+    decision.actions.push_back(
+        EmitEvent{.is_warning = false, .reason = "Suspended", .message = status.message});
+  decision.announcement = announce(seen, status, false, {});
+  decision.announcement.reason = status.message;
+  decision.status = std::move(status);
+  return decision;
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,186 @@
+#include "operator/core/status/conditions.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/contract/names.h"
+#include "base/core/counted.h"
+#include "base/core/lists.h"
+#include "base/core/utf8.h"
+#include "operator/core/members/roster.h"
+#include "operator/core/members/shared_volume_claim.h"
+#include "operator/core/world/elastic.h"
+
+namespace ratoon::core {
+namespace {
+
+using api::JobPhase;
+
+// A condition before it is merged into the status.
+struct Reading {
+  std::string_view type;
+  bool is_true = false;
+  std::string_view reason;
+  std::string message;
+};
+
+void set(const Observation& seen, Reading reading, api::TrainingJobStatus& status) {
+  auto& all = status.conditions;
+  auto known = std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.type == reading.type; });
+  if (known == all.end()) {
+    if (!reading.is_true) return;  // it was never true
+    known = all.insert(all.end(), {.type = std::string(reading.type), .since = seen.wall_now});
+  } else if (known->is_true != reading.is_true) {
+    known->since = seen.wall_now;
+  }
+  known->is_true = reading.is_true;
+  known->reason = reading.reason;
+  known->message = std::move(reading.message);
+  known->observed_generation = status.observed_generation;
+}
+
+// The reason of the phase's condition; the message is the status's own.
+std::string_view reason_of(JobPhase phase) {
+  switch (phase) {
+    case JobPhase::kPending:
+      return "Starting";
+    case JobPhase::kRunning:
+      return "WorldFormed";
+    case JobPhase::kRecovering:
+      return "MembersMissing";
+    case JobPhase::kSuspended:
+      return "Suspended";
+    case JobPhase::kSucceeded:
+      return "Completed";
+    case JobPhase::kFailed:
+      break;
+  }
+  return "Failed";
+}
+
+// The status's message counts the ready members; here each count would be another write of the list.
+std::string describe(const api::TrainingJobStatus& status, bool is_true) {
+  if (!is_true) return "";
+  const std::string attempt = "attempt " + std::to_string(status.attempt.value());
+  if (status.phase == JobPhase::kRunning)
+    return attempt + " trains with " + counted(status.world_size, "process", "processes");
+  if (status.phase == JobPhase::kRecovering) return attempt + " is waited for";
+  return status.message;
+}
+
+constexpr std::string_view kScheduled = "Scheduled";
+constexpr std::size_t kWhyBytesMax = 1024;
+
+// This condition is also added as false: the first pod may find no node, or may not even be created.
+void set_not_scheduled(const Observation& seen, std::string_view reason, std::string message,
+                       api::TrainingJobStatus& status) {
+  const bool is_known = std::any_of(status.conditions.begin(), status.conditions.end(),
+                                    [&](const auto& c) { return c.type == kScheduled; });
+  if (!is_known) status.conditions.push_back({.type = std::string(kScheduled), .since = seen.wall_now});
+  set(seen, {.type = kScheduled, .is_true = false, .reason = reason, .message = std::move(message)}, status);
+}
+
+// A new pod without a message from the scheduler changes nothing.
+void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
+  if (!seen.refusal.empty())
+    return set_not_scheduled(seen, "PodRefused", cut_text(seen.refusal, kWhyBytesMax), status);
+  bool is_any_placed = false;
+  bool are_all_placed = true;
+  for (const auto& pod : seen.pods) {
+    if (pod.is_deleting || pod.has_ended() || !is_in_roster(pod, status.members)) continue;
+    if (pod.node.empty() && !is_pod_needed(seen, status.members, pod)) continue;
+    if (!pod.unplaced_reason.empty()) {
+      const std::string why = cut_text(pod.unplaced_reason, kWhyBytesMax);
+      return set_not_scheduled(seen, "Unschedulable", "no node takes " + pod.name + ": " + why, status);
+    }
+    is_any_placed |= !pod.node.empty();
+    are_all_placed &= !pod.node.empty();
+  }
+  if (is_any_placed && are_all_placed)
+    set(seen, {.type = kScheduled, .is_true = true, .reason = "Placed", .message = ""}, status);
+}
+
+// Whether the API server may still refuse a pod of these members.
+bool lacks_pods(const Observation& seen, const api::TrainingJobStatus& status) {
+  return std::ranges::any_of(status.members, [&](const api::MemberStatus& member) {
+    return !member.is_completed && member.uid.empty() && find_pod(seen, member) == nullptr;
+  });
+}
+
+std::uint32_t count_replicas(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  const auto& roles = seen.job.spec.roles;
+  return static_cast<std::uint32_t>(std::count_if(members.begin(), members.end(), [&](const auto& member) {
+    return !member.uid.empty() && std::any_of(roles.begin(), roles.end(), [&](const api::Role& role) {
+      return role.name == member.role && !role.replicas;
+    });
+  }));
+}
+
+// The label selector of the pods that count_replicas() counts.
+std::string select_replicas(const api::TrainingJob& job) {
+  std::vector<std::string> roles;
+  for (const auto& role : job.spec.roles)
+    if (!role.replicas) roles.push_back(role.name);
+  if (job.meta.uid.empty() || roles.empty()) return {};
+  return std::string(names::label::kJobUid) + "=" + job.meta.uid + "," + std::string(names::label::kRole) +
+         " in (" + join(roles, ",") + ")";
+}
+
+}  // namespace
+
+void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
+  // The selector depends only on the spec. It is set together with a status that is written in any case.
+  if (seen.job.status.observed_generation != seen.job.meta.generation)
+    status.selector = select_replicas(seen.job);
+  status.observed_generation = seen.job.meta.generation;
+  status.replicas = count_replicas(seen, status.members);
+  struct Named {
+    std::string_view type;
+    JobPhase phase;
+  };
+  constexpr Named kNamed[] = {{"Running", JobPhase::kRunning},
+                              {"Recovering", JobPhase::kRecovering},
+                              {"Suspended", JobPhase::kSuspended},
+                              {"Succeeded", JobPhase::kSucceeded},
+                              {"Failed", JobPhase::kFailed}};
+  for (const auto& named : kNamed) {
+    const bool is_true = status.phase == named.phase;
+    set(seen,
+        {.type = named.type,
+         .is_true = is_true,
+         .reason = reason_of(status.phase),
+         .message = describe(status, is_true)},
+        status);
+  }
+  // A suspended job loses all its pods.
+  if (status.phase != JobPhase::kSuspended) set_scheduled(seen, status);
+  note_validity(seen, status);
+}
+
+void note_validity(const Observation& seen, api::TrainingJobStatus& status) {
+  // A job that creates no pods at present checks no claim and no template, so that its last condition stays.
+  const bool is_waiting = seen.job.spec.is_suspended || api::is_over(status.phase);
+  const auto known =
+      std::ranges::find(status.conditions, api::condition::kInvalidSpec, &api::Condition::type);
+  const std::string_view told = known == status.conditions.end() ? "" : std::string_view(known->reason);
+  const bool is_template_told = told == api::condition::kTemplateRefused;
+  if (is_waiting && (told == api::condition::kClaimNotShared || is_template_told)) return;
+  std::string fault = find_volume_claim_fault(seen);
+  std::string_view reason = api::condition::kClaimNotShared;
+  if (fault.empty() && seen.is_template_refused) {
+    fault = cut_text(seen.refusal, kWhyBytesMax);
+    reason = api::condition::kTemplateRefused;
+  } else if (fault.empty() && seen.refusal.empty() && is_template_told && lacks_pods(seen, status)) {
+    return;  // the pods were not requested again, or the result is not known yet
+  }
+  const bool is_true = !fault.empty();
+  set(seen,
+      {.type = api::condition::kInvalidSpec,
+       .is_true = is_true,
+       .reason = is_true ? reason : "Mended",
+       .message = std::move(fault)},
+      status);
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,108 @@
+#include "operator/core/status/ledger.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "operator/core/members/roster.h"
+
+namespace ratoon::core {
+namespace {
+
+using api::LedgerPart;
+
+// As the status stores it, so that sums of truncated times are exact.
+WallTime to_milliseconds(WallTime time) {
+  return {std::chrono::floor<std::chrono::milliseconds>(time.since_epoch)};
+}
+
+bool trains(LedgerPart part) {
+  return part == LedgerPart::kUseful || part == LedgerPart::kRecomputed;
+}
+
+bool lacks_capacity(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  if (!seen.refusal.empty()) return true;
+  return std::ranges::any_of(seen.pods, [&](const api::Pod& pod) {
+    return !pod.unplaced_reason.empty() && !pod.is_deleting && !pod.has_ended() && is_in_roster(pod, members);
+  });
+}
+
+// The newest step that a process of this attempt has reported.
+std::optional<Step> reached_step(const Observation& seen, Attempt attempt) {
+  std::optional<Step> reached;
+  for (const auto& process : seen.processes)
+    if (process.beat && process.beat->attempt == attempt)
+      reached = std::max(reached.value_or(Step(0)), process.beat->step);
+  return reached;
+}
+
+// The step from which the present world resumed; nothing if it is unknown after a change of leader.
+std::optional<Step> resumed_step(const Observation& seen, Attempt attempt) {
+  if (seen.world.empty() || seen.world.front().assignment.attempt != attempt) return std::nullopt;
+  const auto& resume = seen.world.front().assignment.resume;
+  return resume ? resume->step : Step(0);
+}
+
+LedgerPart part_of_world(const Observation& seen, const api::TrainingJobStatus& status) {
+  // Such a program shows only that its pods run.
+  if (api::is_group(seen.job.spec)) return LedgerPart::kUseful;
+  const auto reached = reached_step(seen, status.attempt);
+  if (!reached) return is_world_forgotten(seen) ? status.ledger.part : LedgerPart::kRestarting;
+  const auto resumed = resumed_step(seen, status.attempt);
+  if (resumed && *reached <= *resumed) return LedgerPart::kRestarting;
+  return *reached < status.ledger.newest_step ? LedgerPart::kRecomputed : LedgerPart::kUseful;
+}
+
+LedgerPart part_of(const Observation& seen, const api::TrainingJobStatus& status) {
+  if (status.is_formed) return part_of_world(seen, status);
+  if (seen.job.spec.is_suspended) return LedgerPart::kSuspended;
+  return lacks_capacity(seen, status.members) ? LedgerPart::kWaitingForCapacity : LedgerPart::kRestarting;
+}
+
+// The step that a world had reached at its end, saved or not.
+void note_newest_step(const Observation& seen, api::TrainingJobStatus& status) {
+  const bool stands = status.is_formed && status.attempt == seen.job.status.attempt;
+  Step& newest = status.ledger.newest_step;
+  if (!stands) newest = std::max({newest, seen.job.status.step, status.step});
+  for (const auto& process : seen.processes) newest = std::max(newest, process.left_step);
+}
+
+void begin(LedgerPart part, WallTime at, api::JobLedger& ledger) {
+  if (ledger.since) {
+    const Duration passed = std::max(at.since_epoch - ledger.since->since_epoch, Duration(0));
+    ledger.seconds[static_cast<std::size_t>(ledger.part)] += seconds(passed);
+  }
+  ledger.part = part;
+  ledger.since = at;
+}
+
+}  // namespace
+
+void note_ledger(const Observation& seen, Timestamp now, Decision& decision) {
+  api::JobLedger& ledger = decision.status.ledger;
+  const WallTime at = to_milliseconds(seen.wall_now);
+  if (api::is_over(decision.status.phase)) {
+    if (ledger.since) begin(LedgerPart::kRestarting, at, ledger);
+    ledger.part = LedgerPart::kRestarting;
+    ledger.since.reset();
+    return;
+  }
+  note_newest_step(seen, decision.status);
+  const LedgerPart part = part_of(seen, decision.status);
+  const auto& watch = decision.recovery;
+  const bool is_loss = watch && watch->decided == now && !seen.recovery;
+  if (is_loss && ledger.since && trains(ledger.part)) {
+    const WallTime sign = to_milliseconds({seen.wall_now.since_epoch - (now - watch->last_sign)});
+    begin(watch->is_hung ? LedgerPart::kHung : LedgerPart::kRestarting,
+          {std::clamp(sign.since_epoch, ledger.since->since_epoch, std::max(at, *ledger.since).since_epoch)},
+          ledger);
+  }
+  if (!ledger.since || ledger.part != part) begin(part, at, ledger);
+}
+
+void end_with_last_step(api::TrainingJobStatus& status) {
+  if (!status.ledger.since || !trains(status.ledger.part)) return;
+  const WallTime last = to_milliseconds(status.stepped_at.value_or(*status.ledger.since));
+  begin(LedgerPart::kRestarting, std::max(last, *status.ledger.since), status.ledger);
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,110 @@
+#include "operator/core/status/progress.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/contract/resume_point.h"
+#include "operator/core/world/fresh_start.h"
+
+namespace ratoon::core {
+
+namespace {
+
+// Six digits are enough for people. Every JSON store keeps them exactly, so that a stored value does not look
+// changed when it is read back.
+double shortened(double value) {
+  constexpr int kDigits = 6;
+  std::array<char, 32> text{};
+  const auto written = std::to_chars(text.begin(), text.end(), value, std::chars_format::general, kDigits);
+  std::from_chars(text.begin(), written.ptr, value);
+  return value;
+}
+
+Outlook shortened(const Outlook& told) {
+  Outlook kept;
+  if (told.total > 0) kept = {.position = told.position, .total = told.total, .unit = told.unit, .loss = {}};
+  if (told.loss && std::isfinite(*told.loss)) kept.loss = shortened(*told.loss);
+  return kept;
+}
+
+void note_checkpoint(const InventoryEntry& entry, api::TrainingJobStatus& status) {
+  if (!entry.is_complete || !is_own(status, entry.attempt)) return;
+  // The checkpoint shows that its step was completed.
+  if (entry.attempt == status.attempt) status.step = std::max(status.step, entry.step);
+  const auto& last = status.last_checkpoint;
+  if (last && last->attempt == entry.attempt && last->step == entry.step && is_shared(entry))
+    status.last_checkpoint_tier = entry.tier;  // all members can reach it from now on
+  if (last && std::pair(last->attempt, last->step) >= std::pair(entry.attempt, entry.step)) return;
+  status.last_checkpoint = ResumePoint{.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};
+  status.last_checkpoint_tier = entry.tier;
+}
+
+bool has_found_damaged(const api::ProcessFacts& process, Attempt attempt, Step step) {
+  if (!process.beat) return false;
+  return std::ranges::any_of(process.beat->damaged, [&](const InventoryEntry& entry) {
+    return entry.attempt == attempt && entry.step == step;
+  });
+}
+
+}  // namespace
+
+bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attempt attempt, Step step) {
+  return std::ranges::any_of(processes,
+                             [&](const auto& process) { return has_found_damaged(process, attempt, step); });
+}
+
+void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {
+  // Only members of this attempt are considered: those of the next one have listed checkpoints since.
+  const auto& last = status.last_checkpoint;
+  const bool is_damaged = last && std::ranges::any_of(processes, [&](const auto& process) {
+                            return process.beat && process.beat->attempt == status.attempt &&
+                                   has_found_damaged(process, last->attempt, last->step);
+                          });
+  if (is_damaged) {
+    status.last_checkpoint.reset();
+    status.last_checkpoint_tier.clear();
+  }
+  for (const auto& process : processes) {
+    if (!process.beat || process.beat->attempt != status.attempt) continue;
+    status.step = std::max(status.step, process.beat->step);
+    if (process.beat->outlook) status.outlook = shortened(*process.beat->outlook);
+    const auto& committed = process.beat->committed;
+    if (committed && !is_reported_damaged(processes, committed->attempt, committed->step))
+      note_checkpoint(*committed, status);
+  }
+}
+
+std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& before,
+                                              const std::optional<ResumePoint>& after) {
+  if (!before || (after && !is_newer(*before, *after))) return {};
+  return {EmitEvent{
+      .is_warning = true,
+      .reason = "CheckpointUnreadable",
+      .message = "the checkpoint of step " + std::to_string(before->step.value()) + " does not read back; " +
+                 (after ? "that of step " + std::to_string(after->step.value()) + " is the newest"
+                        : "there is no other one") +
+                 " until the next save"}};
+}
+
+void note_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
+                               api::TrainingJobStatus& status) {
+  for (const auto& process : processes) {
+    if (!process.waiting || process.waiting->left_attempt != status.attempt) continue;
+    for (const auto& entry : process.waiting->inventory)
+      if (entry.attempt == status.attempt && is_shared(entry)) note_checkpoint(entry, status);
+  }
+}
+
+void note_final_weights(const Observation& seen, api::TrainingJobStatus& status) {
+  const auto note = [&status](const auto& member) {
+    if (member.is_completed && !member.weights.empty()) status.final_weights = member.weights;
+  };
+  std::for_each(seen.pods.begin(), seen.pods.end(), note);
+  std::for_each(seen.processes.begin(), seen.processes.end(), note);
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,93 @@
+#include "operator/core/status/why_waiting.h"
+
+#include <algorithm>
+
+#include "base/core/counted.h"
+#include "base/core/utf8.h"
+#include "operator/core/members/roster.h"
+#include "operator/core/world/agentless_group.h"
+#include "operator/core/world/elastic.h"
+
+namespace ratoon::core {
+namespace {
+
+// The scheduler's message about the first pod of a member that no node takes.
+std::string why_not_placed(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  constexpr std::size_t kBytesMax = 300;
+  for (const auto& pod : seen.pods) {
+    if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended() || !is_in_roster(pod, members) ||
+        !is_pod_needed(seen, members, pod))
+      continue;
+    return "; no node takes " + pod.name + ": " + cut_text(pod.unplaced_reason, kBytesMax);
+  }
+  return "";
+}
+
+// The kubelet's message about the first pod of a member that it cannot start, because of an image or a
+// secret.
+std::string why_not_started(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  constexpr std::size_t kBytesMax = 600;  // the registry's answer stands last
+  for (const auto& pod : seen.pods) {
+    if (pod.unstarted_reason.empty() || pod.is_deleting || pod.has_ended() || !is_in_roster(pod, members))
+      continue;
+    return "; " + pod.name + " does not start: " + cut_text(pod.unstarted_reason, kBytesMax);
+  }
+  return "";
+}
+
+std::string describe_previous_group_pod(const Observation& seen,
+                                        const std::vector<api::MemberStatus>& members) {
+  const api::Pod* former = find_previous_group_pod(seen, members);
+  return former == nullptr ? "" : "; " + former->name + " has to end first";
+}
+
+std::string why_refused(const Observation& seen) {
+  constexpr std::size_t kBytesMax = 300;
+  return seen.refusal.empty() ? "" : "; " + cut_text(seen.refusal, kBytesMax);
+}
+
+// A member that failed and is not created again yet, and the kubelet's reason if it did not start the last
+// pod.
+std::string why_not_made(const Observation& seen, const std::vector<api::MemberStatus>& members,
+                         const std::string& rejection) {
+  for (const auto& member : members) {
+    if (!member.not_before) continue;
+    const std::string when = "; " + display_name(seen, member) + " is made after a pause, at " +
+                             format_rfc3339(*member.not_before);
+    return rejection.empty() ? when : when + ", since on " + rejection;
+  }
+  return "";
+}
+
+// Members that asked to join and fell silent: they do not count as ready.
+std::string why_not_counted(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  std::string first;
+  std::size_t others = 0;
+  for (const auto& member : members) {
+    const bool is_quiet =
+        std::ranges::any_of(seen.quiet, [&](const auto& process) { return is_process_of(process, member); });
+    if (!is_quiet) continue;
+    if (first.empty())
+      first = display_name(seen, member);
+    else
+      ++others;
+  }
+  if (first.empty()) return "";
+  const std::string limit =
+      std::to_string(seen.job.spec.disruption_policy.suspect_after_seconds) + " s: no world is formed with ";
+  if (others == 0)
+    return "; " + first + " asked to join and has sent no message for " + limit + "it until it sends one";
+  return "; " + first + " and " + counted(others, "other member") +
+         " asked to join and have sent no message for " + limit + "them until they send one";
+}
+
+}  // namespace
+
+std::string why_waiting(const Observation& seen, const api::TrainingJobStatus& status) {
+  const auto& members = status.members;
+  return describe_previous_group_pod(seen, members) + why_refused(seen) +
+         why_not_made(seen, members, status.rejection) + why_not_counted(seen, members) +
+         why_not_placed(seen, members) + why_not_started(seen, members);
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,15 @@
+// Why the next world waits for missing members, for people.
+#pragma once
+
+#include <string>
+
+#include "operator/core/observation.h"
+
+namespace ratoon::core {
+
+// Lists members that failed and are not created again yet, members that asked to join and fell silent, and
+// the scheduler's message about the first pod without a node; each begins with "; ". Empty: nothing is known.
+// Reads the members and the rejection of `status`.
+[[nodiscard]] std::string why_waiting(const Observation& seen, const api::TrainingJobStatus& status);
+
+}  // namespace ratoon::core

@@ -1,0 +1,127 @@
+#include "operator/core/world/elastic.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+
+#include "operator/core/members/notice.h"
+#include "operator/core/members/roster.h"
+#include "operator/core/world/gang.h"
+
+namespace ratoon::core {
+namespace {
+
+// The extra wait for a member that has sent a message: it is on its way from the last world to the next one.
+// An earlier start of a few seconds is not worth its loss.
+constexpr auto kJoinDelay = std::chrono::seconds(10);
+
+bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {
+  return std::any_of(job.spec.roles.begin(), job.spec.roles.end(),
+                     [&](const auto& role) { return role.name == role_name && !role.replicas; });
+}
+
+WallTime end_of_wait(const Observation& seen, const api::MemberStatus& member, bool are_enough_ready,
+                     WallTime since) {
+  const bool has_spoken = std::any_of(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
+    return is_process_of(process.identity, member);
+  });
+  const auto& policy = *seen.job.spec.elastic_policy;
+  Duration wait = std::chrono::seconds(policy.shrink_after_seconds);
+  // The first members start one after the other: a small first world would only hand over to the next at
+  // once.
+  if (seen.job.status.attempt.value() <= 1) wait += std::chrono::seconds(policy.grow_cooldown_seconds);
+  if (are_enough_ready) wait = Duration(0);
+  return {since.since_epoch + wait + (has_spoken ? kJoinDelay : Duration(0))};
+}
+
+template <class Predicate>
+std::uint32_t count_of(const std::vector<api::MemberStatus>& members, const std::string& role,
+                       const Predicate& is_one) {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(members, [&](const auto& m) { return m.role == role && is_one(m); }));
+}
+
+std::uint32_t count_seated(const std::vector<api::MemberStatus>& members, const std::string& role) {
+  return count_of(members, role, [](const auto& member) { return !member.is_absent; });
+}
+
+// The roles in which numNodes members are ready.
+std::set<std::string> find_full_roles(const Observation& seen,
+                                      const std::vector<api::MemberStatus>& members) {
+  std::set<std::string> full;
+  for (const auto& role : seen.job.spec.roles) {
+    const auto ready =
+        count_of(members, role.name, [&](const auto& member) { return is_ready(seen, member); });
+    if (ready >= seen.job.spec.num_nodes) full.insert(role.name);
+  }
+  return full;
+}
+
+}  // namespace
+
+NextWorldMembers pick_next_world_members(const Observation& seen,
+                                         const std::vector<api::MemberStatus>& members,
+                                         WallTime waiting_since) {
+  NextWorldMembers all_members{.members = members};
+  for (auto& member : all_members.members) member.is_absent = false;
+  const auto& policy = seen.job.spec.elastic_policy;
+  if (!policy) return all_members;
+
+  const auto full_roles = find_full_roles(seen, members);
+  NextWorldMembers next_world{.members = members};
+  for (auto& member : next_world.members) {
+    const bool was_absent = member.is_absent;
+    member.is_absent = false;
+    if (is_ready(seen, member) || !is_elastic(seen.job, member.role)) continue;
+    const WallTime patient_until = end_of_wait(seen, member, full_roles.contains(member.role), waiting_since);
+    member.is_absent = was_absent || patient_until <= seen.wall_now;
+    if (member.is_absent) continue;
+    next_world.fewer_at = std::max(patient_until, next_world.fewer_at.value_or(patient_until));
+    next_world.next_at = std::min(patient_until, next_world.next_at.value_or(patient_until));
+  }
+  const bool is_enough = std::all_of(members.begin(), members.end(), [&](const auto& member) {
+    return !is_elastic(seen.job, member.role) ||
+           count_seated(next_world.members, member.role) >= policy->members_min;
+  });
+  return is_enough ? next_world : all_members;
+}
+
+GrowthPlan find_growth(const Observation& seen, const api::TrainingJobStatus& status) {
+  const auto& policy = seen.job.spec.elastic_policy;
+  if (!policy || !status.is_formed || !status.formed_at) return {};
+  const bool is_any_ready =
+      std::any_of(status.members.begin(), status.members.end(), [&](const auto& member) {
+        if (!member.is_absent) return false;
+        if (member.is_leaving() && is_successor_ready(seen, member)) return true;
+        return is_ready(seen, member) && find_node_notice(seen, member.node).empty();
+      });
+  if (!is_any_ready) return {};
+  const WallTime due_at{status.formed_at->since_epoch + std::chrono::seconds(policy->grow_cooldown_seconds)};
+  if (due_at <= seen.wall_now) return {.is_due = true};  // then only the hand-over is awaited
+  return {.due_at = due_at};
+}
+
+std::uint32_t count_missing(const api::TrainingJobSpec& spec, const std::vector<api::MemberStatus>& members) {
+  std::uint32_t missing = 0;
+  for (const auto& role : spec.roles) {
+    const std::uint32_t wanted = role.replicas.value_or(spec.num_nodes);
+    missing += wanted - std::min(wanted, count_seated(members, role.name));
+  }
+  return missing;
+}
+
+bool is_pod_needed(const Observation& seen, const std::vector<api::MemberStatus>& members,
+                   const api::Pod& pod) {
+  const bool is_member = std::ranges::any_of(members, [&](const auto& m) {
+    return m.index == pod.index && m.role == pod.role && m.incarnation == pod.incarnation;
+  });
+  // A successor is needed to replace its member.
+  if (!is_member || !is_elastic(seen.job, pod.role)) return true;
+  const auto others = count_of(members, pod.role, [&](const auto& member) {
+    return member.index != pod.index && !member.node.empty();
+  });
+  return others < seen.job.spec.num_nodes;
+}
+
+}  // namespace ratoon::core

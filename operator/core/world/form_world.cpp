@@ -1,0 +1,222 @@
+#include "operator/core/world/form_world.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "base/contract/resume_point.h"
+#include "base/core/counted.h"
+#include "operator/core/members/completion.h"
+#include "operator/core/members/roster.h"
+#include "operator/core/status/progress.h"
+#include "operator/core/status/why_waiting.h"
+#include "operator/core/world/announce.h"
+#include "operator/core/world/elastic.h"
+#include "operator/core/world/form_agentless_group.h"
+#include "operator/core/world/fresh_start.h"
+#include "operator/core/world/gang.h"
+
+namespace ratoon::core {
+namespace {
+
+// The commits that processes of the job have seen until now, including processes that completed, and those
+// that were replaced by a successor which began to wait before their last save.
+std::vector<InventoryEntry> committed_until_now(const Observation& seen) {
+  std::vector<InventoryEntry> committed;
+  const auto named = named_incarnations(seen.job.status.members);
+  const auto note = [&](const InventoryEntry& entry) {
+    if (!is_reported_damaged(seen.processes, entry.attempt, entry.step)) committed.push_back(entry);
+  };
+  for (const auto& process : seen.processes) {
+    const auto& id = process.identity;
+    const bool was_in_job = std::any_of(named.begin(), named.end(), [&](const auto& member) {
+      const bool is_older =
+          id.index == member.index && id.role == member.role && id.incarnation < member.incarnation;
+      return is_older || is_process_of(id, member);
+    });
+    if (!was_in_job) continue;
+    if (process.beat && process.beat->committed) note(*process.beat->committed);
+    if (!process.waiting) continue;
+    std::for_each(process.waiting->inventory.begin(), process.waiting->inventory.end(), note);
+  }
+  return committed;
+}
+
+// The last durable checkpoint, if all members can reach its tier: the processes that saw it may be gone, and
+// those that wait may have listed checkpoints before its commit. A process that was in a newer world since
+// then listed them later: if its list lacks the checkpoint, the checkpoint is gone.
+std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
+                                  const std::vector<JoinRequest>& joiners) {
+  if (!status.last_checkpoint) return {};
+  const ResumePoint& last = *status.last_checkpoint;
+  const InventoryEntry entry{.tier = status.last_checkpoint_tier,
+                             .attempt = last.attempt,
+                             .step = last.step,
+                             .digest = last.digest,
+                             .is_complete = true};
+  if (!is_shared(entry)) return {};
+  const bool is_missed = std::any_of(joiners.begin(), joiners.end(), [&](const JoinRequest& joiner) {
+    return joiner.left_attempt > last.attempt &&
+           std::none_of(joiner.inventory.begin(), joiner.inventory.end(), [&](const auto& held) {
+             return held.attempt == last.attempt && held.step == last.step;
+           });
+  });
+  return is_missed ? std::vector<InventoryEntry>() : std::vector<InventoryEntry>{entry};
+}
+
+// Whether all lists of checkpoints are older than the end of the last world, or so old that a process which
+// this operator cannot reach may have committed since. One new list suffices, since a checkpoint on a shared
+// tier counts for all. A member of that world made its list after it had left.
+bool are_lists_old(const Observation& seen, Timestamp now) {
+  constexpr auto kHolds = std::chrono::seconds(2);
+  const auto& status = seen.job.status;
+  const std::uint64_t last = status.attempt.value() - (status.is_formed ? 0 : 1);
+  Timestamp newest;
+  bool has_survivor = false;
+  for (const auto& process : seen.processes) {
+    if (!process.waiting) continue;
+    newest = std::max(newest, process.listed);
+    has_survivor |= process.waiting->has_met && process.waiting->left_attempt.value() >= last;
+  }
+  Duration since_end = status.is_formed ? Duration(0) : Duration::max();  // it ends now, or there was none
+  if (!status.is_formed && status.waiting_since)
+    since_end = seen.wall_now.since_epoch - status.waiting_since->since_epoch;
+  const Duration age = now - newest;
+  return age > kHolds || (!has_survivor && age >= since_end);
+}
+
+// The tier on which the resume point was seen.
+std::string tier_of(const std::optional<ResumePoint>& resume, const std::vector<InventoryEntry>& seen_at) {
+  std::string tier;
+  for (const auto& entry : seen_at) {
+    if (!resume || entry.attempt != resume->attempt || entry.step != resume->step) continue;
+    if (tier.empty() || is_shared(entry)) tier = entry.tier;
+  }
+  return tier;
+}
+
+// A durable checkpoint has to be found before the training starts: a missing volume must not make the run
+// start over.
+std::string find_missing_checkpoint(const std::optional<ResumePoint>& last,
+                                    const std::optional<ResumePoint>& resume) {
+  if (!last || resume) return "";
+  return "the checkpoint of step " + std::to_string(last->step.value()) +
+         " was durable and cannot be found by any member: bring back the checkpoints, or start over in "
+         "another folder "
+         "or under another run name";
+}
+
+bool is_given_up(const ResumePoint& point, const std::vector<JoinRequest>& joiners) {
+  return std::any_of(joiners.begin(), joiners.end(), [&](const JoinRequest& joiner) {
+    return std::any_of(joiner.inventory.begin(), joiner.inventory.end(), [&](const auto& entry) {
+      return entry.attempt == point.attempt && entry.step == point.step && entry.digest == kGivenUp;
+    });
+  });
+}
+
+// Reports that the run resumes from an older checkpoint than the last durable one, which costs steps.
+void tell_of_older_point(const std::optional<ResumePoint>& resume, const std::vector<JoinRequest>& joiners,
+                         Decision& decision) {
+  auto& last = decision.status.last_checkpoint;
+  if (last && resume && is_newer(*last, *resume)) {
+    const bool is_wished = is_given_up(*last, joiners);
+    decision.actions.push_back(
+        EmitEvent{.is_warning = !is_wished,
+                  .reason = is_wished ? "RolledBack" : "CheckpointUnreadable",
+                  .message = "the checkpoint of step " + std::to_string(last->step.value()) +
+                             (is_wished ? " is given up by --resume-from" : " cannot be read") +
+                             "; the run goes back to step " + std::to_string(resume->step.value())});
+  }
+  last = resume;
+}
+
+std::string describe_missing(const api::TrainingJobSpec& spec,
+                             const std::vector<api::MemberStatus>& members) {
+  const std::uint32_t missing = count_missing(spec, members);
+  if (missing == 0) return "";
+  return ", " + counted(missing, "member is", "members are") + " missing";
+}
+
+void note_wait(const Observation& seen, const Gang& gang, const NextWorldMembers& next_world,
+               api::TrainingJobStatus& status) {
+  status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
+  status.message = std::to_string(gang.joiners.size()) + " of " + std::to_string(gang.needed) +
+                   " processes are ready for attempt " + std::to_string(status.attempt.value()) +
+                   why_waiting(seen, status);
+  if (next_world.fewer_at)
+    status.message += "; the world forms with fewer members at " + format_rfc3339(*next_world.fewer_at);
+}
+
+// After a lost status, the attempt must not fall back to numbers whose checkpoints exist already.
+Attempt newest_attempt(Attempt attempt, const std::vector<JoinRequest>& joiners) {
+  for (const auto& joiner : joiners) {
+    for (const auto& entry : joiner.inventory) {
+      if (entry.attempt >= attempt) attempt = entry.attempt.next();
+    }
+    if (joiner.left_attempt >= attempt) attempt = joiner.left_attempt.next();
+  }
+  return attempt;
+}
+
+void stand(const Observation& seen, const Gang& gang, const std::optional<ResumePoint>& resume,
+           api::TrainingJobStatus& status) {
+  status.phase = api::JobPhase::kRunning;
+  status.is_formed = true;
+  status.formed_at = seen.wall_now;
+  status.waiting_since.reset();
+  status.world_size = static_cast<std::uint32_t>(gang.needed);
+  // No weights contain the steps after the resume point any longer.
+  status.step = resume ? resume->step : Step(0);
+  status.message = "attempt " + std::to_string(status.attempt.value()) + " trains with " +
+                   counted(gang.needed, "process", "processes") + " from step " +
+                   std::to_string(status.step.value()) + describe_missing(seen.job.spec, status.members);
+}
+
+}  // namespace
+
+FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& decision) {
+  if (api::is_group(seen.job.spec)) {
+    form_group(seen, decision);
+    return {};
+  }
+  auto& status = decision.status;
+  NextWorldMembers next_world =
+      pick_next_world_members(seen, status.members, status.waiting_since.value_or(seen.wall_now));
+  const Gang gang = gather(seen, next_world.members);
+  note_wait(seen, gang, next_world, status);
+  if (!gang.is_complete() || gang.needed == 0) return {.next_at = next_world.next_at};
+  if (seen.job.status.attempt.value() > 0 && status.attempt.value() > 1 && are_lists_old(seen, now)) {
+    decision.announcement.lists_from = now;
+    return {.next_at = next_world.next_at};
+  }
+
+  if (auto dispute = find_rollback_dispute(gang.joiners); !dispute.empty())
+    return {.fatal = std::move(dispute)};
+
+  auto known = own_checkpoints_of(status, committed_until_now(seen));
+  for (auto& entry : noted(status, gang.joiners)) known.push_back(std::move(entry));
+  const auto resume = pick_resume_point(own_checkpoints_of(status, gang.joiners), known);
+  if (auto missing = find_missing_checkpoint(status.last_checkpoint, resume); !missing.empty())
+    return {.fatal = std::move(missing)};
+  if (auto sentence = revoke_completions(seen, resume, status); !sentence.empty()) {
+    decision.announcement = announce(seen, status, false, {});
+    decision.actions.push_back(
+        EmitEvent{.is_warning = true, .reason = "CheckpointUnreadable", .message = std::move(sentence)});
+    return {.next_at = next_world.next_at};
+  }
+  status.members = std::move(next_world.members);
+  status.attempt = newest_attempt(status.attempt, gang.joiners);
+  decision.announcement.attempt = status.attempt;
+  tell_of_older_point(resume, gang.joiners, decision);
+  status.last_checkpoint_tier = tier_of(resume, known);
+  begin_lineage(status);
+  decision.announcement.world = assign_seats(
+      gang, status.attempt, static_cast<double>(seen.job.spec.disruption_policy.heartbeat_seconds), resume);
+  stand(seen, gang, resume, status);
+  decision.actions.push_back(
+      EmitEvent{.is_warning = false, .reason = "WorldFormed", .message = status.message});
+  return {};
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,45 @@
+// CredentialPlugin: the program that a kubeconfig names to fetch credentials, as managed clouds do
+// (client-go's exec plugins, client.authentication.k8s.io). This file encodes its request and decodes its
+// answer; other code runs it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+
+namespace ratoon::kube {
+
+struct CredentialPlugin {
+  std::string api_version;
+  std::string command;  // a path with '/' is relative to the kubeconfig's folder
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> variables;  // added to the environment; includes the request
+  std::string install_hint;
+};
+
+struct PluginCredential {
+  std::string token;            // empty: only a certificate
+  std::string certificate_pem;  // empty: only a token
+  std::string private_key_pem;
+  std::optional<WallTime> ends;  // nothing: valid until the server refuses it
+};
+
+// `exec` is this field of the kubeconfig's user, `cluster` the cluster of its context, `ca_pem` the CA of
+// that cluster.
+[[nodiscard]] Result<CredentialPlugin> decode_credential_plugin(const nlohmann::json& exec,
+                                                                const nlohmann::json& cluster,
+                                                                std::string_view ca_pem);
+
+// Decodes the output of the plugin.
+[[nodiscard]] Result<PluginCredential> decode_plugin_credential(const CredentialPlugin& plugin,
+                                                                std::string_view printed);
+
+}  // namespace ratoon::kube

@@ -1,0 +1,31 @@
+// The meaning of an API server's reply that is not a success.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <ratoon/result.h>
+
+namespace ratoon::kube {
+
+struct ApiFailure {
+  int status = 0;
+  std::string reason;  // the server's reason code: "Conflict", "AlreadyExists", "Expired"
+  Error error;
+  std::optional<std::uint32_t> retry_after_seconds;
+
+  // The requested version is older than those that the server remembers: list again.
+  [[nodiscard]] bool is_expired() const { return status == 410; }
+};
+
+// `body` is a Status object or any other text; `retry_after` is the header of that name, or empty.
+[[nodiscard]] ApiFailure read_api_failure(int status, std::string_view body, std::string_view retry_after);
+
+// The same for a Status within a watch; its `code` stands for the HTTP status.
+[[nodiscard]] ApiFailure read_api_failure(const nlohmann::json& status);
+
+}  // namespace ratoon::kube

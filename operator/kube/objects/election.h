@@ -1,0 +1,62 @@
+// Election: chooses the one of several operators that writes. By this rule no two write at the same time:
+//
+//   a leader writes only until `renew` after it sent its last renewal that succeeded;
+//   a candidate takes the lease only `lease` after it last saw the record change, and only that same record.
+//
+// A candidate sees a record after its leader has sent it. So at least `lease` - `renew` passes between the
+// end of one leadership and the beginning of the next, each measured on the operator's own monotonic clock.
+// No clocks are compared. A creation names no version: deleting a record that not every candidate has seen
+// yet breaks the rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/core/clock.h"
+#include "operator/kube/objects/lease.h"
+
+namespace ratoon::kube {
+
+struct ElectionTimes {
+  Duration lease{std::chrono::seconds(6)};
+  Duration renew{std::chrono::seconds(4)};
+  Duration retry{std::chrono::seconds(1)};  // between two reads or renewals
+};
+
+// This operator's name in the record.
+struct Candidate {
+  std::string identity;  // unique to this start of the program
+  // A prefix of `identity` that names a place with one living process at a time, such as a pod's container:
+  // an earlier holder with this prefix is dead. Empty: there is no such place.
+  std::string seat{};
+};
+
+// The known state of the lease.
+struct ElectionView {
+  std::optional<Timestamp> seen;     // when its current state was first seen; empty: it was never read
+  std::optional<Lease> lease;        // empty: there is none
+  std::optional<Timestamp> renewed;  // if we hold it: when the last successful claim was sent
+  std::uint64_t newest = 0;          // highest version of the lease that was ever seen
+  // The server returned an older lease than before: its store was restored to an older state. Our other
+  // knowledge of the server is then wrong, and we would ignore its changes, whose versions look old.
+  bool is_set_back = false;
+
+  // Takes the result of a read; `now` is the time at which the answer arrived.
+  void note_read(std::optional<Lease> found, Timestamp now);
+  // Takes the result of our own claim.
+  void note_claimed(Lease made, Timestamp sent, Timestamp now);
+};
+
+enum class ElectionMove {
+  kWait,      // read it again after a while
+  kCreate,    // there is none, and no operator can still believe that it holds it
+  kTake,      // it has expired or was given back
+  kRenew,     // we hold it
+  kStepDown,  // we lost it, or the server's store is older than before: write nothing further
+};
+
+[[nodiscard]] ElectionMove choose_election_move(const ElectionView& view, const Candidate& self,
+                                                Timestamp now, const ElectionTimes& times);
+
+}  // namespace ratoon::kube

@@ -1,0 +1,39 @@
+#include "operator/kube/objects/endpoint_slice.h"
+
+#include "operator/kube/lenient_json.h"
+
+namespace ratoon::kube {
+
+using nlohmann::json;
+
+std::string slice_name(const std::string& service, const std::string& address) {
+  return service + (address.find(':') == std::string::npos ? "-ipv4" : "-ipv6");
+}
+
+json make_slice(const std::string& service, const std::string& address, std::uint16_t port) {
+  json slice = point_slice_to(json::object(), address, port);  // its metadata is replaced below
+  slice["apiVersion"] = "discovery.k8s.io/v1";
+  slice["kind"] = "EndpointSlice";
+  slice["addressType"] = address.find(':') == std::string::npos ? "IPv4" : "IPv6";
+  slice["metadata"] = {{"name", slice_name(service, address)},
+                       {"labels",
+                        {{"app.kubernetes.io/component", "coordinator"},
+                         {"kubernetes.io/service-name", service},
+                         {"endpointslice.kubernetes.io/managed-by", "operator.ratoon.dev"}}}};
+  return slice;
+}
+
+json point_slice_to(const json& slice, const std::string& address, std::uint16_t port) {
+  const json& endpoints = items_of(slice, "endpoints");
+  const json& ports = items_of(slice, "ports");
+  const bool is_there = endpoints.size() == 1 && child(endpoints[0], "addresses") == json::array({address}) &&
+                        flag_in(child(endpoints[0], "conditions"), "ready") && ports.size() == 1 &&
+                        whole_in(ports[0], "port") == port;
+  if (is_there) return json::object();
+  return {{"metadata", {{"resourceVersion", text_in(child(slice, "metadata"), "resourceVersion")}}},
+          {"endpoints",
+           json::array({{{"addresses", json::array({address})}, {"conditions", {{"ready", true}}}}})},
+          {"ports", json::array({{{"name", "coordinator"}, {"port", port}, {"protocol", "TCP"}}})}};
+}
+
+}  // namespace ratoon::kube

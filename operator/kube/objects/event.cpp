@@ -1,0 +1,56 @@
+#include "operator/kube/objects/event.h"
+
+#include "base/contract/names.h"
+#include "base/core/utf8.h"
+#include "operator/kube/lenient_json.h"
+#include "operator/kube/micro_time.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+// The server's bounds.
+constexpr std::size_t kEventReasonBytesMax = 128;
+constexpr std::size_t kNoteBytesMax = 1000;
+
+std::string one_word(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });
+  text = cut_text(std::move(text), kEventReasonBytesMax);
+  return text.empty() ? "News" : text;
+}
+
+json series_of(std::uint32_t count, WallTime time) {
+  return {{"count", count}, {"lastObservedTime", format_micros(time)}};
+}
+
+}  // namespace
+
+json make_event(const api::ObjectMeta& job, const EventText& text, const std::string& name,
+                const std::string& reporter, WallTime time, std::uint32_t count) {
+  json event = {{"apiVersion", "events.k8s.io/v1"},
+                {"kind", "Event"},
+                {"metadata", {{"name", name}, {"namespace", job.name_space}}},
+                {"eventTime", format_micros(time)},
+                {"reportingController", std::string(names::kApiGroup) + "/operator"},
+                {"reportingInstance", cut_text(reporter.empty() ? "operator" : reporter, 128)},
+                {"action", "Reconcile"},
+                {"reason", one_word(text.reason)},
+                {"type", text.is_warning ? "Warning" : "Normal"},
+                {"note", cut_text(text.message, kNoteBytesMax)},
+                {"regarding",
+                 {{"apiVersion", names::kApiVersion},
+                  {"kind", names::kKind},
+                  {"namespace", job.name_space},
+                  {"name", job.name},
+                  {"uid", job.uid},
+                  {"resourceVersion", job.resource_version}}}};
+  if (count > 1) event["series"] = series_of(count, time);  // the server's bound
+  return event;
+}
+
+json repeat_event(const std::string& note, std::uint32_t count, WallTime time) {
+  return {{"message", cut_text(note, kNoteBytesMax)}, {"series", series_of(count, time)}};
+}
+
+}  // namespace ratoon::kube

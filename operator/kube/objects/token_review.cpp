@@ -1,0 +1,56 @@
+#include "operator/kube/objects/token_review.h"
+
+#include <algorithm>
+
+#include "base/contract/names.h"
+#include "base/core/utf8.h"
+#include "operator/kube/lenient_json.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+Error deny(const std::string& sentence) {
+  return Error(ErrorKind::kPermissionDenied, sentence);
+}
+
+std::string first_extra(const json& user, const char* name) {
+  const json& values = items_of(child(user, "extra"), name);
+  return values.empty() || !values.front().is_string() ? std::string() : values.front().get<std::string>();
+}
+
+}  // namespace
+
+json make_token_review(std::string_view token) {
+  return {{"apiVersion", "authentication.k8s.io/v1"},
+          {"kind", "TokenReview"},
+          {"spec", {{"token", token}, {"audiences", json::array({names::kTokenAudience})}}}};
+}
+
+Result<TokenIdentity> read_token_review(const json& reply) {
+  constexpr std::string_view kPrefix = "system:serviceaccount:";
+  const json& status = child(reply, "status");
+  if (!flag_in(status, "authenticated")) {
+    const std::string error = cut_text(text_in(status, "error"), 300);
+    return deny("the API server does not accept the token" + (error.empty() ? "" : ": " + error));
+  }
+  // A server without support for audiences answers without ours: then the token may be for another service.
+  const json& audiences = items_of(status, "audiences");
+  if (std::find(audiences.begin(), audiences.end(), json(names::kTokenAudience)) == audiences.end())
+    return deny("the token is not for audience '" + std::string(names::kTokenAudience) + "'");
+  const json& user = child(status, "user");
+  const std::string name = text_in(user, "username");
+  const std::size_t colon = name.find(':', kPrefix.size());
+  if (!name.starts_with(kPrefix) || colon == std::string::npos)
+    return deny("the token is of '" + cut_text(name, 100) + "', which is no service account");
+  TokenIdentity identity{.name_space = name.substr(kPrefix.size(), colon - kPrefix.size()),
+                         .service_account = name.substr(colon + 1),
+                         .pod_name = first_extra(user, "authentication.kubernetes.io/pod-name"),
+                         .pod_uid = first_extra(user, "authentication.kubernetes.io/pod-uid")};
+  if (identity.pod_name.empty() || identity.pod_uid.empty())
+    return deny("the token of " + name + " is bound to no pod: use the one that is mounted into the member");
+  return identity;
+}
+
+}  // namespace ratoon::kube

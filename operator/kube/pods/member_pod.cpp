@@ -1,0 +1,146 @@
+#include "operator/kube/pods/member_pod.h"
+
+#include "base/core/lists.h"
+#include "operator/kube/lenient_json.h"
+#include "operator/kube/pods/member_container.h"
+#include "operator/kube/pods/placement.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+Result<json> find_template(const api::TrainingJob& job, const std::string& role) {
+  if (job.document) {
+    for (const auto& item : items_of(child(*job.document, "spec"), "roles"))
+      if (text_in(item, "name") == role) return child(item, "template");
+  }
+  return Error(ErrorKind::kInvalid, "the job has no role '" + role + "'");
+}
+
+void set_if_absent(json& object, const char* name, json value) {
+  if (child(object, name).is_null()) object[name] = std::move(value);
+}
+
+// The user's labels or annotations, without those of Ratoon: they belong to another pod, and were copied with
+// its template.
+json without_ours(const json& of_template) {
+  const std::string prefix = std::string(names::kApiGroup) + "/";
+  json kept = json::object();
+  if (!of_template.is_object()) return kept;
+  for (const auto& [name, value] : of_template.items())
+    if (!name.starts_with(prefix)) kept[name] = value;
+  return kept;
+}
+
+json make_metadata(const json& of_template, const api::TrainingJob& job, const api::Pod& member,
+                   const std::vector<std::string>& avoided, std::uint16_t port, const std::string& trainer) {
+  namespace label = names::label;
+  json labels = without_ours(child(of_template, "labels"));
+  labels.update({{label::kJobName, job.meta.name},
+                 {label::kJobUid, job.meta.uid},
+                 {label::kRole, member.role},
+                 {label::kIndex, std::to_string(member.index)},
+                 {label::kIncarnation, std::to_string(member.incarnation)}});
+  json annotations = without_ours(child(of_template, "annotations"));
+  if (!member.group_seat) {  // without the agent, the user's own annotations apply
+    set_if_absent(annotations, "prometheus.io/scrape", "true");
+    set_if_absent(annotations, "prometheus.io/port", std::to_string(port));
+    set_if_absent(annotations, "prometheus.io/path", "/metrics");
+  }
+  if (member.group_seat && !member.group_seat->master_uid.empty())
+    annotations[std::string(kMeetsAnnotation)] = member.group_seat->master_uid;
+  if (!avoided.empty()) annotations[names::annotation::kAvoidedNodes] = join(avoided, ",");
+  annotations[std::string(kTrainerAnnotation)] = trainer;
+  annotations[names::annotation::kMadeForAttempt] = std::to_string(job.status.attempt.value());
+  const json owner = {{"apiVersion", names::kApiVersion},
+                      {"kind", names::kKind},
+                      {"name", job.meta.name},
+                      {"uid", job.meta.uid},
+                      {"controller", true},
+                      {"blockOwnerDeletion", true}};
+  return {{"name", member.name},
+          {"namespace", job.meta.name_space},
+          {"labels", std::move(labels)},
+          {"annotations", std::move(annotations)},
+          {"ownerReferences", json::array({owner})}};
+}
+
+void add_volumes(json& spec, const api::TrainingJob& job, bool has_agent, const PodSettings& settings) {
+  json& volumes = spec["volumes"];
+  if (!volumes.is_array()) volumes = json::array();
+  const json token = {{"audience", names::kTokenAudience},
+                      {"expirationSeconds", settings.token_seconds},
+                      {"path", kTokenFileName}};
+  const json projected = {{"sources", json::array({{{"serviceAccountToken", token}}})}};
+  if (has_agent) volumes.push_back({{"name", kTokenVolume}, {"projected", projected}});
+  const std::string& claim = job.spec.checkpoint_policy.volume_claim_name;
+  if (!claim.empty())
+    volumes.push_back({{"name", kCheckpointVolume}, {"persistentVolumeClaim", {{"claimName", claim}}}});
+  // This memory counts for the pod, so it is added only on request.
+  const std::uint64_t staging_mib = job.spec.checkpoint_policy.staging_memory_mib;
+  if (staging_mib > 0) {
+    const json memory = {{"medium", "Memory"}, {"sizeLimit", std::to_string(staging_mib) + "Mi"}};
+    volumes.push_back({{"name", kStagingVolume}, {"emptyDir", memory}});
+  }
+}
+
+// Keeps the last lines of init containers, to explain a failure.
+void keep_last_log_lines(json& spec) {
+  const auto containers = spec.find("initContainers");
+  if (containers == spec.end() || !containers->is_array()) return;
+  for (auto& container : *containers)
+    if (container.is_object()) set_if_absent(container, "terminationMessagePolicy", "FallbackToLogsOnError");
+}
+
+Result<void> check(const api::TrainingJob& job, const json& spec) {
+  const auto refuse = [](const std::string& sentence) { return Error(ErrorKind::kInvalid, sentence); };
+  if (job.meta.uid.empty())
+    return refuse("a job without UID was not read from the API server: read it again");
+  if (api::is_group(job.spec) && job.spec.processes_per_node > 1) {
+    return refuse("processesPerNode is " + std::to_string(job.spec.processes_per_node) +
+                  ", and a pod without the agent has one process: set it to 1 and raise numNodes");
+  }
+  const json& containers = items_of(spec, "containers");
+  if (containers.empty() || !containers.front().is_object())
+    return refuse("the template has no container: add one that runs the trainer");
+  for (const auto& volume : items_of(spec, "volumes")) {
+    const std::string name = text_in(volume, "name");
+    if (name == kTokenVolume || name == kCheckpointVolume || name == kStagingVolume)
+      return refuse("the template has a volume '" + name + "', a name that the operator needs: rename it");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member, const NodesToAvoid& shunned,
+                             const PodSettings& settings) {
+  const auto pod_template = find_template(job, member.role);
+  if (!pod_template) return pod_template.error().with_context("pod " + member.name);
+  json spec = child(*pod_template, "spec");
+  if (const auto checked = check(job, spec); !checked)
+    return checked.error().with_context("role " + member.role);
+  const std::uint16_t port = metrics_port_of(spec["containers"][0]);
+  const std::string trainer = text_in(spec["containers"][0], "name");
+  // A value in the template is at least as long, else the job would have been refused.
+  const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
+  if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
+  complete_trainer(spec, job, member, settings);
+  keep_last_log_lines(spec);
+  add_volumes(spec, job, !member.group_seat, settings);
+  avoid_nodes(spec, shunned.avoided);
+  prefer_other_nodes(spec, shunned.sick);
+  // With this preference, a pod would be placed on the sick node, which no longer has any of its peers.
+  if (shunned.sick.empty()) prefer_apart(spec, job.meta.uid);
+  leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
+  spec["restartPolicy"] = "Never";  // never restarted: its replacement is a new incarnation
+  set_if_absent(spec, "automountServiceAccountToken", false);
+  return json{{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata",
+               make_metadata(child(*pod_template, "metadata"), job, member, shunned.avoided, port, trainer)},
+              {"spec", std::move(spec)}};
+}
+
+}  // namespace ratoon::kube

@@ -1,0 +1,280 @@
+#include "operator/kube/pods/pod_codec.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "base/contract/codec.h"
+#include "base/contract/names.h"
+#include "base/core/lists.h"
+#include "base/core/utf8.h"
+#include "operator/api/training_job.h"
+#include "operator/kube/lenient_json.h"
+#include "operator/kube/pods/member_pod.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kReasonBytesMax = 1024;
+
+std::optional<std::uint32_t> number_label(const json& labels, std::string_view name) {
+  const auto value = parse_whole(text_in(labels, std::string(name).c_str()));
+  if (!value || *value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
+}
+
+std::string label(const json& labels, std::string_view name) {
+  return text_in(labels, std::string(name).c_str());
+}
+
+const json& nothing() {
+  static const json kNothing;
+  return kNothing;
+}
+
+const json& end_of(const json& container_status) {
+  return child(child(container_status, "state"), "terminated");
+}
+
+// The name in the annotation of the operator. Pods of an operator that did not write it have the trainer
+// first.
+std::string trainer_of(const json& pod) {
+  std::string told = label(child(child(pod, "metadata"), "annotations"), kTrainerAnnotation);
+  if (!told.empty()) return told;
+  const json& containers = items_of(child(pod, "spec"), "containers");
+  return containers.empty() ? "" : text_in(containers.front(), "name");
+}
+
+// Searched by name: the server does not guarantee the order of the specification.
+const json& status_of(const json& statuses, const std::string& name) {
+  for (const auto& status : statuses)
+    if (text_in(status, "name") == name) return status;
+  return nothing();
+}
+
+bool do_others_run(const json& status, const std::string& trainer) {
+  const std::string phase = text_in(status, "phase");
+  if (phase == "Succeeded" || phase == "Failed") return false;
+  return std::ranges::any_of(items_of(status, "containerStatuses"), [&](const json& container) {
+    return text_in(container, "name") != trainer && !end_of(container).is_object();
+  });
+}
+
+// The init container that failed, so that the trainer never ran. One that is restarted, as a sidecar of the
+// trainer, does not count.
+const json& find_failed_init(const json& pod) {
+  const json& status = child(pod, "status");
+  if (text_in(status, "phase") != "Failed") return nothing();
+  for (const auto& container : items_of(child(pod, "spec"), "initContainers")) {
+    if (!text_in(container, "restartPolicy").empty()) continue;
+    const json& known = status_of(items_of(status, "initContainerStatuses"), text_in(container, "name"));
+    if (whole_in(end_of(known), "exitCode").value_or(0) != 0) return known;
+  }
+  return nothing();
+}
+
+const json& condition(const json& status, std::string_view type) {
+  for (const auto& item : items_of(status, "conditions"))
+    if (text_in(item, "type") == type) return item;
+  return nothing();
+}
+
+// Reasons with which kubelets end or refuse pods themselves, some of them without the condition.
+bool is_platform_reason(const std::string& reason) {
+  constexpr std::array<std::string_view, 9> kReasons = {"Evicted",
+                                                        "Preempting",
+                                                        "NodeShutdown",
+                                                        "Shutdown",
+                                                        "Terminated",
+                                                        "NodeLost",
+                                                        "NodeAffinity",
+                                                        "UnexpectedAdmissionError",
+                                                        "ContainerStatusUnknown"};
+  return reason.starts_with("OutOf") || std::find(kReasons.begin(), kReasons.end(), reason) != kReasons.end();
+}
+
+bool is_evicted(const json& status, const json& terminated, api::PodPhase phase) {
+  if (text_in(condition(status, "DisruptionTarget"), "status") == "True") return true;
+  return phase == api::PodPhase::kFailed &&
+         (is_platform_reason(text_in(status, "reason")) || is_platform_reason(text_in(terminated, "reason")));
+}
+
+bool has_begun(const json& container_status) {
+  const json& state = child(container_status, "state");
+  return child(state, "running").is_object() || child(state, "terminated").is_object() ||
+         child(child(container_status, "lastState"), "terminated").is_object();
+}
+
+// A kubelet that disagrees with the scheduler, or whose devices, topology or pressure forbid the pod, ends it
+// with a reason before any of its containers starts. An eviction of a running pod can look the same, if the
+// kubelet does not keep the status of its containers.
+std::string find_rejection(const json& status) {
+  constexpr std::array<std::string_view, 7> kEndsOfWhatRan = {
+      "DeadlineExceeded",       "Preempting", "Terminated", "Shutdown", "NodeLost",
+      "ContainerStatusUnknown", "Error"};
+  constexpr std::string_view kEvicted = "Evicted";
+  constexpr std::string_view kUnderPressure = "The node had condition";
+  const std::string reason = text_in(status, "reason");
+  const std::string message = text_in(status, "message");
+  const bool is_of_what_ran = std::ranges::find(kEndsOfWhatRan, reason) != kEndsOfWhatRan.end() ||
+                              (reason == kEvicted && message.find(kUnderPressure) == std::string::npos);
+  if (text_in(status, "phase") != "Failed" || reason.empty() || is_of_what_ran) return "";
+  for (const char* list : {"initContainerStatuses", "containerStatuses"})
+    if (std::ranges::any_of(items_of(status, list), has_begun)) return "";
+  return cut_text(reason + (message.empty() ? "" : ": " + message), kReasonBytesMax);
+}
+
+std::vector<std::string> end_reasons(const json& status, const json& terminated) {
+  const json& target = condition(status, "DisruptionTarget");
+  std::vector<std::string> reasons;
+  for (const std::string& reason :
+       {text_in(target, "status") == "True" ? text_in(target, "reason") : std::string(),
+        text_in(status, "reason"), text_in(terminated, "reason")}) {
+    if (!reason.empty() && reason != "Error" && reason != "Completed")
+      reasons.push_back(cut_text(reason, kReasonBytesMax));
+  }
+  return reasons;
+}
+
+// The reason of the first container that its kubelet cannot start; waiting for its turn or its image is not a
+// fault.
+std::string find_unstarted(const json& status) {
+  for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
+    for (const auto& container : items_of(status, list)) {
+      const json& waiting = child(child(container, "state"), "waiting");
+      const std::string reason = text_in(waiting, "reason");
+      if (reason.empty() || reason == "ContainerCreating" || reason == "PodInitializing") continue;
+      const std::string message = text_in(waiting, "message");
+      return cut_text(reason + (message.empty() ? "" : ": " + message), kReasonBytesMax);
+    }
+  }
+  return "";
+}
+
+// The trainer's end is the pod's end, regardless of its other containers: they do not train, and the failure
+// of one is not a failure of the trainer. "Unknown" means that the node is silent, not that the pod ended.
+api::PodPhase phase_of(const json& status, std::optional<int> trainer_exit_code, bool is_placed) {
+  const std::string phase = text_in(status, "phase");
+  if (phase == "Succeeded") return api::PodPhase::kSucceeded;
+  // The platform gives a reason if it ended the pod itself; the trainer may have exited with 0 because of
+  // that.
+  if (trainer_exit_code)
+    return *trainer_exit_code == 0 && text_in(status, "reason").empty() ? api::PodPhase::kSucceeded
+                                                                        : api::PodPhase::kFailed;
+  if (phase == "Failed") return api::PodPhase::kFailed;
+  if (phase == "Running" || (phase == "Unknown" && is_placed)) return api::PodPhase::kRunning;
+  return api::PodPhase::kPending;
+}
+
+std::optional<int> exit_code_of(const json& terminated) {
+  const auto code = whole_in(terminated, "exitCode");
+  if (!code || *code < std::numeric_limits<int>::min() || *code > std::numeric_limits<int>::max())
+    return std::nullopt;
+  return static_cast<int>(*code);
+}
+
+// Keeps the last lines of a failed trainer; those of others are not needed.
+void note_last_words(const json& terminated, api::Pod& pod) {
+  pod.ended_at = parse_rfc3339(text_in(terminated, "finishedAt"));
+  if (pod.exit_code.value_or(0) == 0 || pod.is_completed) return;
+  pod.last_lines = end_of_text(text_in(terminated, "message"), api::kLastLinesBytesMax);
+}
+
+// A program may leave any message; only the record counts. With one of our exit codes the agent reports that
+// the run is not at its end. Any other code may come from the program's cleanup after its record.
+void note_completion(const std::string& message, api::Pod& pod) {
+  constexpr int kOwnCodesFrom = 80;
+  constexpr int kOwnCodesTo = 99;
+  const int code = pod.exit_code.value_or(0);
+  if (message.empty() || (code >= kOwnCodesFrom && code <= kOwnCodesTo)) return;
+  auto record = decode<CompletionRecord>(message);
+  if (!record) return;
+  pod.is_completed = true;
+  pod.last_checkpoint = std::move(record->checkpoint);
+  pod.weights = std::move(record->weights);
+}
+
+// Notes the result of the program, or the reason why it did not run.
+void note_end(const json& document, api::Pod& pod) {
+  const json& status = child(document, "status");
+  const std::string trainer = trainer_of(document);
+  const json& own_end = end_of(status_of(items_of(status, "containerStatuses"), trainer));
+  pod.exit_code = exit_code_of(own_end);
+  pod.phase = phase_of(status, pod.exit_code, !pod.node.empty());
+  pod.others_run = pod.has_ended() && do_others_run(status, trainer);
+  const json& failed_init = own_end.is_object() ? nothing() : find_failed_init(document);
+  pod.failed_init = text_in(failed_init, "name");
+  if (!pod.failed_init.empty()) pod.exit_code = exit_code_of(end_of(failed_init));
+  const json& terminated = pod.failed_init.empty() ? own_end : end_of(failed_init);
+  if (pod.failed_init.empty()) note_completion(text_in(own_end, "message"), pod);
+  note_last_words(terminated, pod);
+  pod.is_evicted = is_evicted(status, terminated, pod.phase);
+  pod.rejection = find_rejection(status);
+  pod.end_reasons = end_reasons(status, terminated);
+}
+
+// The owner reference that counts: only pods of TrainingJobs are members, regardless of their labels.
+const json& owning_job(const json& object) {
+  for (const auto& owner : items_of(child(object, "metadata"), "ownerReferences"))
+    if (flag_in(owner, "controller") && text_in(owner, "kind") == names::kKind &&
+        text_in(owner, "apiVersion").starts_with(std::string(names::kApiGroup) + "/"))
+      return owner;
+  return nothing();
+}
+
+}  // namespace
+
+std::string owning_job_uid(const json& object) {
+  return text_in(owning_job(object), "uid");
+}
+
+std::string owning_job_name(const json& object) {
+  return text_in(owning_job(object), "name");
+}
+
+Result<MemberPod> decode_pod(const json& document) {
+  const json& meta = child(document, "metadata");
+  const json& labels = child(meta, "labels");
+  const json& status = child(document, "status");
+  MemberPod out;
+  out.name_space = text_in(meta, "namespace");
+  out.resource_version = text_in(meta, "resourceVersion");
+  const json& job = owning_job(document);
+  out.job_name = text_in(job, "name");
+  out.job_uid = text_in(job, "uid");
+
+  api::Pod& pod = out.pod;
+  pod.name = text_in(meta, "name");
+  pod.uid = text_in(meta, "uid");
+  pod.role = label(labels, names::label::kRole);
+  const auto index = number_label(labels, names::label::kIndex);
+  const auto incarnation = number_label(labels, names::label::kIncarnation);
+  const bool is_member = !out.name_space.empty() && !pod.name.empty() && !pod.uid.empty() &&
+                         !out.job_name.empty() && !out.job_uid.empty() && !pod.role.empty() && index &&
+                         incarnation;
+  if (!is_member) {
+    return Error(ErrorKind::kInvalid, "pod " + out.name_space + "/" + pod.name +
+                                          " does not say whose member it is: its labels ratoon.dev/... and "
+                                          "its owner must stay as the operator wrote them");
+  }
+  pod.index = *index;
+  pod.incarnation = *incarnation;
+  pod.node = text_in(child(document, "spec"), "nodeName");
+  pod.address = text_in(status, "podIP");
+  pod.is_deleting = !text_in(meta, "deletionTimestamp").empty();
+  pod.ends_at =
+      parse_rfc3339(text_in(meta, "deletionTimestamp"));  // the end of the grace period, not its beginning
+  note_end(document, pod);
+  if (pod.phase == api::PodPhase::kPending) pod.unstarted_reason = find_unstarted(status);
+  const json& annotations = child(meta, "annotations");
+  pod.avoided_nodes = split(label(annotations, names::annotation::kAvoidedNodes), ',');
+  pod.meets = label(annotations, kMeetsAnnotation);
+  if (pod.node.empty() && text_in(condition(status, "PodScheduled"), "status") == "False")
+    pod.unplaced_reason = cut_text(text_in(condition(status, "PodScheduled"), "message"), kReasonBytesMax);
+  return out;
+}
+
+}  // namespace ratoon::kube

@@ -1,0 +1,51 @@
+// ControlSocket: a Unix socket in the run's folder, for requests of the run's owner. Other users are refused:
+// by the file's mode, and by the credentials of each connection. It never blocks.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/unique_fd.h"
+#include "operator/local/control/control_message.h"
+
+namespace ratoon::local {
+
+class ControlSocket {
+ public:
+  // `folder` is the run's, whose lock is held: an existing socket is that of a runner that was killed.
+  [[nodiscard]] static Result<ControlSocket> open(const std::filesystem::path& folder);
+  ~ControlSocket();
+  ControlSocket(ControlSocket&& other) noexcept = default;
+  ControlSocket& operator=(ControlSocket&&) = delete;
+
+  // Readable while a request or a connection waits.
+  [[nodiscard]] int fd() const { return waiting_.get(); }
+
+  struct PendingRequest {
+    ControlRequest request;
+    UniqueFd asker;
+  };
+  // The requests that can be read now. Answers malformed requests with an error.
+  [[nodiscard]] std::vector<PendingRequest> take();
+  static void answer(const PendingRequest& asked, const ControlReply& reply);
+
+ private:
+  ControlSocket(UniqueFd folder, UniqueFd listener, UniqueFd waiting)
+      : folder_(std::move(folder)), listener_(std::move(listener)), waiting_(std::move(waiting)) {}
+
+  void accept_all();
+
+  UniqueFd folder_;
+  UniqueFd listener_;
+  UniqueFd waiting_;              // epoll over the listener and connections without a request yet
+  std::vector<UniqueFd> askers_;  // limited in number: one more drops the oldest connection
+};
+
+// Sends the request to the runner in this folder and waits for its reply. kNotFound: there is no runner.
+[[nodiscard]] Result<ControlReply> ask_runner(const std::filesystem::path& folder,
+                                              const ControlRequest& request, Duration timeout);
+
+}  // namespace ratoon::local

@@ -1,0 +1,63 @@
+// LossSchedule: when a run loses which node, at regular times or by the trace of a real cluster. Pure.
+//
+//   0,add,node1            a trace: milliseconds since the start, what happened, the node's name
+//   2040000,remove,node1
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+
+namespace ratoon::local {
+
+struct TraceEvent {
+  Duration at{0};  // since the start
+  bool is_coming = false;
+  std::string node;
+
+  friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
+};
+
+// Refuses malformed lines, times that decrease, a node that is added twice, and the removal of a missing
+// node.
+[[nodiscard]] Result<std::vector<TraceEvent>> parse_trace(std::string_view text);
+
+struct LossPlan {
+  std::optional<Duration> every{};         // one of the nodes with members is lost in each such interval
+  std::uint64_t seed = 0;                  // chooses the node
+  std::vector<TraceEvent> trace{};         // not empty: the run has exactly the nodes of the trace
+  double trace_speed = 1;                  // 60: an hour of the trace in a minute
+  std::optional<double> notice_seconds{};  // for each lost node; nothing: the node ends at once
+};
+
+class LossSchedule {
+ public:
+  LossSchedule() = default;
+  LossSchedule(LossPlan plan, Timestamp began) : plan_(std::move(plan)), began_(began) {}
+
+  struct Due {
+    std::string node;
+    bool is_coming = false;
+    const char* asked_by = "every";  // or "trace"
+  };
+  // Events that are due and were not returned yet. `occupied`: the nodes with members.
+  [[nodiscard]] std::vector<Due> take(Timestamp now, const std::vector<std::string>& occupied);
+  [[nodiscard]] std::optional<Timestamp> next() const;
+  [[nodiscard]] std::optional<double> notice_seconds() const { return plan_.notice_seconds; }
+
+ private:
+  [[nodiscard]] Timestamp time_of(const TraceEvent& event) const;
+
+  LossPlan plan_;
+  Timestamp began_{};
+  std::uint64_t ticks_ = 0;  // intervals of `every` that have passed
+  std::uint64_t taken_ = 0;  // nodes that `every` has chosen
+  std::size_t events_ = 0;   // events of the trace that were returned
+};
+
+}  // namespace ratoon::local

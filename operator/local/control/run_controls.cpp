@@ -1,0 +1,134 @@
+#include "operator/local/control/run_controls.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "base/core/lists.h"
+
+namespace ratoon::local {
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  return names.empty() ? "no member" : join(names, ", ");
+}
+
+std::string seconds_text(Duration duration) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g s", seconds(duration));
+  return text.data();
+}
+
+}  // namespace
+
+void RunControls::listen(const std::filesystem::path& folder) {
+  auto socket = ControlSocket::open(folder);
+  if (socket)
+    socket_.emplace(std::move(*socket));
+  else
+    say_("`ratoon kill`, `reclaim`, `suspend` and `resume` do not reach this run: " +
+         socket.error().message());
+}
+
+void RunControls::act() {
+  if (socket_) {
+    for (const auto& asked : socket_->take()) {
+      const auto done = serve(asked.request);
+      ControlSocket::answer(asked,
+                            {.is_done = done.has_value(), .message = done ? *done : done.error().message()});
+    }
+  }
+  follow_schedule();
+  for (const auto& node : cluster_.nodes().due(clock_.now())) static_cast<void>(end(node));
+}
+
+std::optional<Timestamp> RunControls::next() const {
+  const auto due = cluster_.nodes().next_due();
+  const auto planned = schedule_.next();
+  return due && planned ? std::min(*due, *planned) : due ? due : planned;
+}
+
+void RunControls::follow_schedule() {
+  std::vector<std::string> occupied;
+  for (const auto& node : cluster_.nodes().stable())
+    if (!cluster_.living_pods_on(node).empty()) occupied.push_back(node);
+  std::vector<std::string> came;
+  for (const auto& due : schedule_.take(clock_.now(), occupied)) {
+    if (due.is_coming) {
+      // A node under notice ends first: the new node is another one of the same name.
+      if (cluster_.nodes().end_of(due.node)) static_cast<void>(end(due.node));
+      cluster_.nodes().add(due.node);
+      came.push_back(due.node);
+    } else {
+      // An error means that the node is gone already, for example reclaimed by a command.
+      static_cast<void>(reclaim(due.node, schedule_.notice_seconds(), due.asked_by));
+    }
+  }
+  if (!came.empty()) say_(listed(came) + (came.size() == 1 ? " has come" : " have come"));
+}
+
+Result<std::string> RunControls::serve(const ControlRequest& request) {
+  switch (request.kind) {
+    case ControlRequest::Kind::kKill:
+      return kill(request.target);
+    case ControlRequest::Kind::kReclaim:
+      return reclaim(request.target, request.notice_seconds, "command");
+    case ControlRequest::Kind::kSuspend:
+      return suspend(true);
+    case ControlRequest::Kind::kResume:
+      return suspend(false);
+  }
+  return Error(ErrorKind::kInvalid, "a request of no known kind");
+}
+
+Result<std::string> RunControls::suspend(bool is_to_be) {
+  if (is_suspended_ == is_to_be)
+    return Error(ErrorKind::kInvalid, is_to_be ? "the run is suspended already" : "the run is not suspended");
+  is_suspended_ = is_to_be;
+  say_(is_to_be ? "suspended, as asked: members save and leave" : "resumed, as asked");
+  return std::string(is_to_be ? "the run saves and lets go of its processes; `ratoon resume` goes on"
+                              : "the run goes on");
+}
+
+Result<std::string> RunControls::kill(const std::string& member) {
+  const auto killed = cluster_.kill_member(member);
+  if (!killed) return killed.error();
+  journal_.note_loss(clock_.wall_now(), "kill", *killed, {}, "command");
+  say_("kill -9 of " + *killed + ", as asked");
+  return *killed + " is killed";
+}
+
+Result<std::string> RunControls::reclaim(const std::string& node, std::optional<double> notice_seconds,
+                                         const std::string& asked_by) {
+  const Duration notice = from_seconds(notice_seconds.value_or(0));
+  const auto on_it = cluster_.living_pods_on(node);
+  if (notice.count() > 0) {
+    if (const auto known = cluster_.nodes().end_of(node); known && *known <= clock_.now() + notice)
+      return Error(ErrorKind::kInvalid, node + " has notice already and goes in " +
+                                            seconds_text(*known - clock_.now()) +
+                                            ": a node can be made to go sooner, and not later");
+    const WallTime shown_end{clock_.wall_now().since_epoch + notice};
+    if (auto told = cluster_.nodes().announce_end(node, clock_.now() + notice, shown_end); !told)
+      return told.error();
+    journal_.note_loss(clock_.wall_now(), "reclaim", node, notice_seconds, asked_by);
+    const std::string sentence =
+        node + " has notice and goes in " + seconds_text(notice) + "; on it: " + listed(on_it);
+    say_(sentence);
+    return sentence;
+  }
+  const auto taken_along = end(node);
+  if (taken_along) journal_.note_loss(clock_.wall_now(), "reclaim", node, notice_seconds, asked_by);
+  return taken_along;
+}
+
+Result<std::string> RunControls::end(const std::string& node) {
+  const auto taken_along = cluster_.end_node(node);
+  if (!taken_along) return taken_along.error();
+  const std::string sentence = node + " is gone, and with it: " + listed(*taken_along);
+  say_(sentence);
+  return sentence;
+}
+
+}  // namespace ratoon::local

@@ -1,0 +1,32 @@
+// ProgressRate: the speed of a run, from its recent beats. Pure.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "base/core/clock.h"
+
+namespace ratoon::local {
+
+class ProgressRate {
+ public:
+  // The progress at one time, in steps and in the unit of the training's end.
+  struct Point {
+    Timestamp at;
+    std::uint64_t steps = 0;
+    std::uint64_t position = 0;
+  };
+  void note(const Point& point);
+  // For another world: earlier points do not apply to it.
+  void restart() { points_.clear(); }
+
+  // Over the last half minute, or since the world began; nothing without progress.
+  [[nodiscard]] std::optional<double> steps_per_second() const;
+  [[nodiscard]] std::optional<double> seconds_to(std::uint64_t position) const;
+
+ private:
+  std::deque<Point> points_;  // each with more steps than the one before
+};
+
+}  // namespace ratoon::local

@@ -1,0 +1,51 @@
+// RunConsole: the output of a local run for its user, line by line, without repetitions.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "operator/api/training_job.h"
+
+namespace ratoon::local {
+
+class RunConsole {
+ public:
+  using Print = std::function<void(const std::string& line)>;
+
+  // `logs`: the pattern of the members' log files.
+  RunConsole(Print print, std::string logs, const Clock& clock)
+      : print_(std::move(print)), logs_(std::move(logs)), clock_(clock), began_(clock.wall_now()) {}
+
+  void say(const std::string& line) const { print_(line); }
+  // Reports a checkpoint in `next` that is newer than that of `before`.
+  void tell_checkpoint(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) const;
+  // `without_node`: members for which no node is free.
+  void tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next,
+                      const std::vector<std::string>& without_node);
+  // Returns whether the message is new: a loss that ends the job emits two events, for a cluster's list of
+  // events, and one line here.
+  bool tell_event(const std::string& message);
+  // The last output of the first member that failed: a program that cannot start shows the reason before its
+  // tenth start.
+  void tell_first_failure(const api::TrainingJobStatus& status);
+  // The last lines of the member that ended the job, unless they were printed already, and the path of all
+  // logs.
+  void tell_failure(const api::TrainingJobStatus& status);
+  void tell_stop(const api::TrainingJobStatus& status) const;
+
+ private:
+  void print_last_lines(const api::MemberFailure& failure);
+
+  const Print print_;
+  const std::string logs_;
+  const Clock& clock_;
+  const WallTime began_;
+  Timestamp waiting_since_ = clock_.now();
+  std::string last_event_;
+  std::optional<api::MemberFailure> told_;  // the failure whose last lines were printed last
+};
+
+}  // namespace ratoon::local

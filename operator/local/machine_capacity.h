@@ -1,0 +1,32 @@
+// Whether a job fits on this machine. Checked before any file is created or process is started.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "operator/api/training_job.h"
+#include "operator/local/control/loss_schedule.h"
+
+namespace ratoon::local {
+
+struct MachineCapacity {
+  std::uint64_t open_files = 0;                                       // of one process
+  std::uint64_t threads = std::numeric_limits<std::uint64_t>::max();  // of the system
+  std::optional<std::uint64_t> nodes_max{};  // at once, of a trace; nothing: as many as the job needs
+};
+
+[[nodiscard]] Result<void> check_capacity(const api::TrainingJob& job, const MachineCapacity& capacity);
+
+// The limit of simultaneous connections to the coordinator that are not authenticated. Other users of the
+// machine can open them, and the files that they take must leave enough for the run.
+[[nodiscard]] std::size_t unauthenticated_connections_max(const api::TrainingJobSpec& spec);
+
+// The largest number of nodes that a trace has at once.
+[[nodiscard]] std::uint64_t most_nodes_of(const std::vector<TraceEvent>& trace);
+
+}  // namespace ratoon::local

@@ -1,0 +1,58 @@
+#include "operator/local/members/find_program.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "base/core/lists.h"
+
+namespace ratoon::local {
+
+Result<std::string> find_program(const std::string& name) {
+  namespace fs = std::filesystem;
+  constexpr const char* kPathOfSystem = "/bin:/usr/bin";
+  const char* path = std::getenv("PATH");
+  const bool has_folder = name.find('/') != std::string::npos;
+  const std::vector<std::string> folders =
+      has_folder ? std::vector<std::string>{""} : split(path == nullptr ? kPathOfSystem : path, ':');
+  int problem = ENOENT;
+  for (const auto& folder : folders) {
+    const fs::path program = fs::path(folder) / name;
+    std::error_code ignored;
+    if (!fs::exists(program, ignored)) continue;
+    if (fs::is_regular_file(program, ignored) && ::access(program.c_str(), X_OK) == 0)
+      return program.string();
+    problem = EACCES;
+  }
+  return cannot_start(name, problem);
+}
+
+namespace {
+
+// Whether the system lacks a resource that may be free again in a second.
+bool is_shortage(int problem) {
+  return problem == EAGAIN || problem == ENOMEM || problem == EMFILE || problem == ENFILE;
+}
+
+}  // namespace
+
+Error cannot_start(const std::string& name, int problem) {
+  const Error error = system_error(problem, "starting '" + name + "'");
+  if (problem == EACCES)
+    return Error(ErrorKind::kInvalid, error.message() + ": it is no program that you may run; see `command`");
+  if (is_shortage(problem))
+    return Error(ErrorKind::kUnavailable,
+                 error.message() +
+                     ": this machine is short of processes, memory or open files; it is tried "
+                     "again each second. End other programs, ask for fewer members, or raise the "
+                     "limit (ulimit -u, ulimit -n, pids.max)");
+  if (problem != ENOENT) return error;
+  const bool has_folder = name.find('/') != std::string::npos;
+  return Error(error.kind(),
+               error.message() + (has_folder ? "; a relative path counts from the folder you are in"
+                                             : "; no folder of PATH has it: give a path to it"));
+}
+
+}  // namespace ratoon::local

@@ -1,0 +1,58 @@
+#include "operator/local/members/member_launch_context.h"
+
+#include <array>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "operator/local/members/member_plan.h"
+
+namespace ratoon::local {
+
+Result<MemberLaunchContext> MemberLaunchContext::draw() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "making the members' lifeline");
+  UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  auto token = RunToken::draw();
+  if (!token) return token.error();
+  return MemberLaunchContext(std::move(*token), std::move(read_end), std::move(write_end));
+}
+
+Result<std::optional<std::string>> MemberLaunchContext::prepare(const RunFolder& folder,
+                                                                const api::CheckpointPolicy& policy) {
+  if (auto written = folder.write_token(token_.text()); !written) return written.error();
+  auto uid = folder.job_uid();
+  if (!uid) return uid.error();
+  job_uid_ = *std::move(uid);
+  std::optional<std::string> sentence;
+  if (policy.staging_memory_mib == 0) return sentence;
+  auto staging = StagingFolder::open(StagingFolder::kMemoryRoot, folder.path());
+  if (staging)
+    staging_ = *std::move(staging);
+  else
+    sentence = "members stage checkpoints in their own memory and lose them when they end: " +
+               staging.error().message();
+  return sentence;
+}
+
+Result<void> MemberLaunchContext::authenticate(std::string_view shown) const {
+  if (token_.is(shown)) return {};
+  return Error(ErrorKind::kPermissionDenied, "the token is not this run's");
+}
+
+MemberLaunchPlan MemberLaunchContext::plan(const api::TrainingJob& job, const api::Pod& pod,
+                                           const RunFolder& folder, const Ports& ports) const {
+  return plan_member(job, pod,
+                     {.coordinator_port = ports.coordinator,
+                      .group_port = ports.group,
+                      .job_uid = job_uid_,
+                      .token_file = folder.token_path(),
+                      .save_folder = folder.checkpoints_path(),
+                      .staging_folder = staging_ ? std::optional(staging_->path()) : std::nullopt,
+                      .log_file = folder.log_path(pod.name),
+                      .lifeline_fd = read_end_.get()});
+}
+
+}  // namespace ratoon::local

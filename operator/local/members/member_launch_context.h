@@ -1,0 +1,50 @@
+// MemberLaunchContext: the resources of a local run for its members: their token, the lifeline by which they
+// detect the end of their runner, memory for staging, and the launch plan with all of these.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/core/unique_fd.h"
+#include "operator/api/pod.h"
+#include "operator/api/training_job.h"
+#include "operator/local/folder/run_folder.h"
+#include "operator/local/folder/staging_folder.h"
+#include "operator/local/members/process_group.h"
+#include "operator/local/members/run_token.h"
+
+namespace ratoon::local {
+
+class MemberLaunchContext {
+ public:
+  [[nodiscard]] static Result<MemberLaunchContext> draw();
+
+  // Writes the token's file and, if the job stages checkpoints, creates a folder in memory. Returns a
+  // sentence for the user if that folder cannot be created.
+  [[nodiscard]] Result<std::optional<std::string>> prepare(const RunFolder& folder,
+                                                           const api::CheckpointPolicy& policy);
+
+  [[nodiscard]] Result<void> authenticate(std::string_view shown) const;
+  struct Ports {
+    std::uint16_t coordinator = 0;
+    std::uint16_t group = 0;  // the master port of members without the agent
+  };
+  [[nodiscard]] MemberLaunchPlan plan(const api::TrainingJob& job, const api::Pod& pod,
+                                      const RunFolder& folder, const Ports& ports) const;
+
+ private:
+  MemberLaunchContext(RunToken token, UniqueFd read_end, UniqueFd write_end)
+      : token_(std::move(token)), read_end_(std::move(read_end)), write_end_(std::move(write_end)) {}
+
+  RunToken token_;
+  UniqueFd read_end_;   // members inherit it and read its end of file when the runner is gone
+  UniqueFd write_end_;  // only the runner has it
+  std::string job_uid_;
+  std::optional<StagingFolder> staging_;
+};
+
+}  // namespace ratoon::local

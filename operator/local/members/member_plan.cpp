@@ -1,0 +1,78 @@
+#include "operator/local/members/member_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "base/contract/names.h"
+#include "operator/api/trainer_environment.h"
+#include "operator/api/variables.h"
+
+namespace ratoon::local {
+namespace {
+
+namespace env = names::env;
+
+// The variables that identify the member and its coordinator. The template cannot override them.
+api::VariableMap place_environment(const api::TrainingJob& job, const api::Pod& pod,
+                                   const MemberLaunchInputs& inputs) {
+  api::VariableMap place;
+  place[env::kJobNamespace] = job.meta.name_space;
+  place[env::kJobName] = job.meta.name;
+  place[env::kJobUid] = inputs.job_uid;
+  place[env::kRole] = pod.role;
+  place[env::kIndex] = std::to_string(pod.index);
+  place[env::kIncarnation] = std::to_string(pod.incarnation);
+  place[env::kMemberUid] = pod.uid;
+  place[env::kProcessesPerNode] = std::to_string(job.spec.processes_per_node);
+  place[env::kSaveFolder] = inputs.save_folder.string();
+  if (pod.group_seat) {
+    place[env::kMasterAddress] = pod.address;  // all members are on this machine
+    place[env::kWorldSize] = std::to_string(pod.group_seat->world_size);
+  } else {
+    place[env::kCoordinatorUrl] = "http://127.0.0.1:" + std::to_string(inputs.coordinator_port);
+    place[env::kTokenFile] = inputs.token_file.string();
+    place[env::kLifelineFd] = "3";
+  }
+  return place;
+}
+
+// The variables of all processes of the member. As on a cluster, the template's values may refer to all of
+// Ratoon's variables, and override those that configure the training.
+api::VariableMap common_environment(const api::TrainingJob& job, const api::Role& role, const api::Pod& pod,
+                                    const MemberLaunchInputs& inputs) {
+  const api::VariableMap place = place_environment(job, pod, inputs);
+  api::VariableMap common = place;
+  common.merge(api::trainer_environment(job));
+  if (inputs.staging_folder) common[env::kStagingFolder] = inputs.staging_folder->string();
+  if (pod.group_seat) common[env::kMasterPort] = std::to_string(inputs.group_port);
+  common = api::expand_environment(role.environment, std::move(common));
+  for (const auto& [name, value] : place) common[name] = value;
+  return common;
+}
+
+}  // namespace
+
+MemberLaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod,
+                             const MemberLaunchInputs& inputs) {
+  const auto role = std::ranges::find(job.spec.roles, pod.role, &api::Role::name);
+  const auto common = common_environment(job, *role, pod, inputs);
+  MemberLaunchPlan plan{.command = {},
+                        .environments = {},
+                        .log_path = inputs.log_file.string(),
+                        .lifeline_fd = inputs.lifeline_fd,
+                        .ends_with_lifeline = pod.group_seat.has_value(),
+                        .limits = role->limits};
+  for (std::uint32_t local_rank = 0; local_rank < job.spec.processes_per_node; ++local_rank) {
+    plan.environments.push_back(common);
+    plan.environments.back()[env::kLocalRank] = std::to_string(local_rank);
+    if (pod.group_seat)
+      plan.environments.back()[env::kRank] = std::to_string(pod.group_seat->first_rank + local_rank);
+  }
+  // A container has one command, whose variables are expanded with the first process's environment.
+  for (const std::string& word : role->command)
+    plan.command.push_back(api::expand_variables(word, plan.environments.front()));
+  return plan;
+}
+
+}  // namespace ratoon::local

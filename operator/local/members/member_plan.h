@@ -1,0 +1,30 @@
+// How the processes of a member are started: the role's command, and the variables of the trainer.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "operator/api/pod.h"
+#include "operator/api/training_job.h"
+#include "operator/local/members/process_group.h"
+
+namespace ratoon::local {
+
+// The files and ports of a run that its members use.
+struct MemberLaunchInputs {
+  std::uint16_t coordinator_port = 0;
+  std::uint16_t group_port = 0;  // the master port of members without the agent
+  std::string job_uid{};         // the job's identity
+  std::filesystem::path token_file;
+  std::filesystem::path save_folder;
+  std::optional<std::filesystem::path> staging_folder{};
+  std::filesystem::path log_file;
+  int lifeline_fd = -1;
+};
+
+// `pod` has a UID and a role of the job.
+[[nodiscard]] MemberLaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod,
+                                           const MemberLaunchInputs& inputs);
+
+}  // namespace ratoon::local

@@ -1,0 +1,58 @@
+// NodePool: the simulated nodes of a local run. They are names that can be announced to end, and that end.
+// Pure: the caller ends the processes of a node.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "operator/api/node.h"
+
+namespace ratoon::local {
+
+class NodePool {
+ public:
+  // node-1 to node-<size>. A node that will end is replaced by a new one, as in a cloud's node group, so that
+  // `size` nodes always stay.
+  explicit NodePool(std::size_t size);
+  // Only nodes that are added.
+  NodePool() = default;
+
+  [[nodiscard]] static Result<void> check_name(std::string_view name);
+  // Does nothing if the node exists.
+  void add(const std::string& name);
+  // The node will end at this time; of two announcements the earlier time counts.
+  [[nodiscard]] Result<void> announce_end(const std::string& name, Timestamp end, WallTime shown_end);
+  [[nodiscard]] Result<void> remove(const std::string& name);
+
+  [[nodiscard]] std::optional<Timestamp> end_of(
+      const std::string& name) const;                               // nothing: it stays, or is gone
+  [[nodiscard]] std::vector<std::string> due(Timestamp now) const;  // nodes whose end has come
+  [[nodiscard]] std::optional<Timestamp> next_due() const;
+
+  [[nodiscard]] std::vector<std::string> stable() const;  // nodes without an announced end
+  [[nodiscard]] std::vector<api::Node> nodes() const;     // as decisions see them
+  [[nodiscard]] nlohmann::json describe() const;
+
+ private:
+  struct Entry {
+    std::string name;
+    std::optional<Timestamp> end{};
+    WallTime shown_end{};
+  };
+
+  [[nodiscard]] Result<std::vector<Entry>::iterator> find(const std::string& name);
+  void refill();
+
+  std::size_t size_ = 0;    // the number of stable nodes to keep; 0: nodes are not replaced
+  std::uint64_t made_ = 0;  // no name is used twice
+  std::vector<Entry> entries_;
+};
+
+}  // namespace ratoon::local

@@ -1,0 +1,146 @@
+#include "operator/local/members/process_group.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/child_process.h"
+#include "base/core/unique_fd.h"
+#include "operator/local/members/find_program.h"
+
+namespace ratoon::local {
+namespace {
+
+constexpr int kChildLifelineFd = 3;
+
+// File actions and attributes of posix_spawn, destroyed in order.
+class SpawnPlan {
+ public:
+  SpawnPlan(const MemberLaunchPlan& plan, pid_t group) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, plan.log_path.c_str(),
+                                     O_WRONLY | O_CREAT | O_APPEND, 0644);
+    posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
+    if (plan.lifeline_fd >= 0)
+      posix_spawn_file_actions_adddup2(&actions_, plan.lifeline_fd, kChildLifelineFd);
+    // Libraries open sockets without CLOEXEC; a member that inherited the runner's port would keep it open.
+    posix_spawn_file_actions_addclosefrom_np(&actions_,
+                                             plan.lifeline_fd >= 0 ? kChildLifelineFd + 1 : kChildLifelineFd);
+
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes_, group);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+  }
+  ~SpawnPlan() {
+    posix_spawnattr_destroy(&attributes_);
+    posix_spawn_file_actions_destroy(&actions_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+  [[nodiscard]] Result<pid_t> spawn(std::vector<std::string> command,
+                                    std::vector<std::string> environment) const {
+    pid_t pid = 0;
+    auto arguments = pointers_to(command);
+    auto variables = pointers_to(environment);
+    const int error =
+        ::posix_spawnp(&pid, arguments.front(), &actions_, &attributes_, arguments.data(), variables.data());
+    if (error != 0) return cannot_start(command.front(), error);
+    return pid;
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+// Opens the same pipe again: the receiver of SIGIO is a property of the open file.
+Result<UniqueFd> open_again(int fd) {
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  UniqueFd again(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!again.is_open()) return cannot_start("a member with the lifeline " + path, errno);
+  return again;
+}
+
+// When the pipe's last writer is gone, the kernel kills the group. This works while one of its processes has
+// the file open.
+void kill_at_end_of(int fd, pid_t group) {
+  const bool is_set = ::fcntl(fd, F_SETOWN, -group) == 0 && ::fcntl(fd, F_SETSIG, SIGKILL) == 0 &&
+                      ::fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
+  static_cast<void>(is_set);  // without it the processes outlive a killed runner, with no other effect
+}
+
+int exit_code_of(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+}  // namespace
+
+Result<ProcessGroup> ProcessGroup::launch(const MemberLaunchPlan& plan) {
+  ProcessGroup group;
+  MemberLaunchPlan own = plan;
+  UniqueFd lifeline;
+  if (plan.ends_with_lifeline) {
+    auto opened = open_again(plan.lifeline_fd);
+    if (!opened) return opened.error();
+    lifeline = *std::move(opened);
+    own.lifeline_fd = lifeline.get();
+  }
+  for (const auto& environment : plan.environments) {
+    const auto pid = SpawnPlan(own, group.group_).spawn(plan.command, environment_with(environment));
+    if (!pid) {
+      group.kill();
+      while (!group.has_ended()) group.reap();
+      return pid.error();
+    }
+    if (group.group_ == 0) group.group_ = *pid;
+    group.living_.push_back(*pid);
+  }
+  if (lifeline.is_open()) kill_at_end_of(lifeline.get(), group.group_);
+  return group;
+}
+
+void ProcessGroup::reap() {
+  // When the last process has ended, its children are killed before its number can be reused.
+  const auto has_ended = [](pid_t pid) {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid;
+  };
+  if (std::all_of(living_.begin(), living_.end(), has_ended)) kill();
+  std::erase_if(living_, [&](pid_t pid) {
+    int status = 0;
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
+    if (ended == pid && status != 0 && !first_failure_) first_failure_ = exit_code_of(status);
+    return true;
+  });
+  if (first_failure_ && !living_.empty() && !is_interrupted_) kill();
+}
+
+void ProcessGroup::interrupt() {
+  is_interrupted_ = true;
+  if (group_ > 0 && !living_.empty()) ::kill(-group_, SIGINT);
+}
+
+void ProcessGroup::kill() const {
+  // The group exists while one of its processes does. Its number cannot be reused before this process has
+  // reaped it.
+  if (group_ > 0 && !living_.empty()) ::kill(-group_, SIGKILL);
+}
+
+}  // namespace ratoon::local

@@ -1,0 +1,109 @@
+#include "operator/local/run_start.h"
+
+#include <algorithm>
+
+#include "operator/core/status/ledger.h"
+#include "operator/local/folder/staging_folder.h"
+
+namespace ratoon::local {
+namespace {
+
+// The last attempt's number is never used again, since its checkpoints may be on the disk. No world outlives
+// its runner: its members would count as silent, and the time of its last step is long ago.
+void begin_next_attempt(api::TrainingJobStatus& status) {
+  status.attempt = status.attempt.next();
+  status.is_formed = false;
+  status.world_size = 0;
+  status.formed_at.reset();
+  status.stepped_at.reset();
+}
+
+// A staging slot names its attempt and step, but not its run.
+Result<void> discard_staged(const RunFolder& folder) {
+  return StagingFolder::discard(StagingFolder::kMemoryRoot, folder.path());
+}
+
+// Whether the roles of the job have changed, and with them perhaps the end of the training.
+bool has_other_roles(const nlohmann::json& document, const api::TrainingJob& job) {
+  const nlohmann::json::json_pointer stored("/job/spec/roles");
+  const nlohmann::json::json_pointer given("/spec/roles");
+  return job.document && job.document->contains(given) && document.contains(stored) &&
+         document[stored] != (*job.document)[given];
+}
+
+}  // namespace
+
+api::TrainingJobStatus reopen(api::TrainingJobStatus status) {
+  status.phase = api::JobPhase::kRecovering;
+  status.final_weights.clear();
+  for (auto& member : status.members) member.is_completed = false;
+  return status;
+}
+
+api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::TrainingJobStatus status) {
+  if (status.phase == api::JobPhase::kSucceeded) return status;
+  if (status.phase == api::JobPhase::kFailed) {  // the user decided to try again
+    status.restarts = {.disruption = status.restarts.disruption};
+    status.active_seconds = 0;
+  }
+  core::end_with_last_step(status);
+  status.active_since.reset();  // the time without a runner does not count
+  status.suspending_since.reset();
+  status.completed_at.reset();
+  status.last_failure.reset();  // else this run's first failure would count as the second of the same fault
+  status.phase = status.attempt.value() == 0 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
+  status.message.clear();
+  if (status.attempt.value() != 0) begin_next_attempt(status);
+  for (auto& member : status.members) {
+    // A process of the last run may still be ending: its incarnation must be refused.
+    const std::uint32_t newest = std::max(member.incarnation, member.successor);
+    if (member.is_completed && !api::is_group(spec)) continue;
+    member = {.role = member.role, .index = member.index, .incarnation = newest + 1, .uid = ""};
+  }
+  return status;
+}
+
+api::TrainingJobStatus fresh_status(const api::TrainingJobStatus& status) {
+  api::TrainingJobStatus fresh;
+  fresh.lineage_start = Attempt(0);
+  fresh.attempt = status.attempt;
+  fresh.phase = status.attempt.value() == 0 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
+  if (status.attempt.value() != 0) begin_next_attempt(fresh);
+  for (const auto& member : status.members) {
+    const std::uint32_t newest = std::max(member.incarnation, member.successor);
+    fresh.members.push_back(
+        {.role = member.role, .index = member.index, .incarnation = newest + 1, .uid = ""});
+  }
+  return fresh;
+}
+
+Result<RunStart> begin_run(const RunFolder& folder, const api::TrainingJob& job, bool starts_over,
+                           WallTime now,
+                           const std::function<Result<void>(const api::TrainingJobStatus&)>& store) {
+  const auto stored = folder.read_status(job);
+  // An error even for a run that starts over: attempts must count on from those in stores.
+  if (!stored) return stored.error();
+  if (starts_over) {
+    RunStart fresh{.status = fresh_status(stored->value_or(api::TrainingJobStatus()))};
+    const auto before = folder.set_aside(now, [&]() -> Result<void> {
+      if (auto discarded = discard_staged(folder); !discarded) return discarded;
+      return store(fresh.status);
+    });
+    if (!before) return before.error();
+    fresh.set_aside = "the files of earlier runs are in " + before->string();
+    return fresh;
+  }
+  if (!*stored) {
+    if (auto discarded = discard_staged(folder); !discarded) return discarded.error();
+    return RunStart{.status = job.status};
+  }
+  RunStart next{.goes_on = true};
+  const auto document = RunFolder::read_document(folder.path());
+  if (document && *document) next.document = **document;
+  const bool is_reopened =
+      (*stored)->phase == api::JobPhase::kSucceeded && has_other_roles(next.document, job);
+  next.status = recover_status(job.spec, is_reopened ? reopen(**stored) : **stored);
+  return next;
+}
+
+}  // namespace ratoon::local

@@ -1,0 +1,44 @@
+// RunStart: the status with which a runner begins: the first status of a job, the continued status of an
+// earlier run, or a fresh status if the run starts over.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "operator/api/training_job.h"
+#include "operator/local/folder/run_folder.h"
+
+namespace ratoon::local {
+
+// The status with which a run continues after its runner is gone: no old member is alive.
+[[nodiscard]] api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec,
+                                                    api::TrainingJobStatus status);
+
+// The status of a completed job that continues to a later end.
+[[nodiscard]] api::TrainingJobStatus reopen(api::TrainingJobStatus status);
+
+// The status with which a job starts over. Attempts count on, and checkpoints of older attempts, on any tier,
+// no longer belong to the job.
+[[nodiscard]] api::TrainingJobStatus fresh_status(const api::TrainingJobStatus& status);
+
+struct RunStart {
+  api::TrainingJobStatus status;
+  bool goes_on = false;     // with the status of an earlier run
+  nlohmann::json document;  // the status.json of the earlier run; null if there is none to continue
+  std::optional<std::string> set_aside;  // a sentence for the user: where the files of earlier runs are now
+};
+
+// `store` writes a fresh status before files of the old run are moved. Checkpoints that exist only in memory
+// are discarded unless their run continues. A completed run continues if the roles of its job have changed:
+// their arguments may name a later end.
+[[nodiscard]] Result<RunStart> begin_run(
+    const RunFolder& folder, const api::TrainingJob& job, bool starts_over, WallTime now,
+    const std::function<Result<void>(const api::TrainingJobStatus&)>& store);
+
+}  // namespace ratoon::local

@@ -1,0 +1,57 @@
+#include "operator/local/runner_wakeup.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/core/ignore_signal.h"
+
+namespace ratoon::local {
+
+Result<RunnerWakeup> RunnerWakeup::open() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    if (!is_ignored(number)) sigaddset(&signals, number);
+  if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
+    return system_error(error, "blocking signals");
+  }
+  // If SIGCHLD was inherited as ignored (nohup, some supervisors), the exit status of children would be lost.
+  std::signal(SIGCHLD, SIG_DFL);
+  std::signal(SIGPIPE, SIG_IGN);  // if the output is no longer read, the run goes on
+  UniqueFd signal_fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  UniqueFd news_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!signal_fd.is_open() || !news_fd.is_open()) return system_error(errno, "opening signalfd and eventfd");
+  return RunnerWakeup(std::move(signal_fd), std::move(news_fd));
+}
+
+void RunnerWakeup::notify() const {
+  const std::uint64_t one = 1;
+  // A full counter already wakes the sleeper.
+  if (::write(news_.get(), &one, sizeof one) < 0) return;
+}
+
+int RunnerWakeup::sleep(Duration at_most) const {
+  std::array<pollfd, 3> ready{{{signals_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}, {watched_, POLLIN, 0}}};
+  const auto millis = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
+  ::poll(ready.data(), ready.size(), static_cast<int>(millis));
+
+  std::uint64_t count = 0;
+  while (::read(news_.get(), &count, sizeof count) > 0) {
+  }
+  int stops = 0;
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo != SIGCHLD) ++stops;
+  }
+  return stops;
+}
+
+}  // namespace ratoon::local

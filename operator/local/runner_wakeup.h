@@ -1,0 +1,36 @@
+// RunnerWakeup: the only place where a runner sleeps. Children that end, signals of the user and
+// notifications of other threads end the sleep.
+#pragma once
+
+#include <optional>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::local {
+
+class RunnerWakeup {
+ public:
+  // Blocks SIGCHLD, SIGINT, SIGTERM and SIGHUP for this thread and for threads that it starts later, and
+  // reads them here. A signal that was inherited as ignored, for example after nohup or behind '&' in a
+  // script, stays ignored.
+  [[nodiscard]] static Result<RunnerWakeup> open();
+
+  // Readable data on this descriptor ends the sleep as well; -1: no descriptor.
+  void watch(int fd) { watched_ = fd; }
+  // From any thread.
+  void notify() const;
+  // Returns the number of stop requests during this sleep: SIGINT, SIGTERM, or SIGHUP (the terminal is gone).
+  [[nodiscard]] int sleep(Duration at_most) const;
+
+ private:
+  RunnerWakeup(UniqueFd signals, UniqueFd news) : signals_(std::move(signals)), news_(std::move(news)) {}
+
+  UniqueFd signals_;
+  UniqueFd news_;
+  int watched_ = -1;
+};
+
+}  // namespace ratoon::local

@@ -1,0 +1,89 @@
+// This folder: calls to the API server, and its discovery. ApiClient makes calls to one API server: it has
+// its address and our credentials.
+//
+// Thread contract: every method may be called from any number of threads at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/token_file.h"
+#include "base/http/transport.h"
+#include "operator/kube/access/api_server_access.h"
+#include "operator/kube/api_failure.h"
+#include "operator/kube/request.h"
+#include "operator/runtime/api_server/plugin_credentials.h"
+#include "operator/runtime/leader/fence.h"
+
+namespace ratoon::runtime {
+
+// A call that has ended, for metrics.
+struct ApiCall {
+  std::string_view verb;
+  std::string_view resource;
+  int status = 0;  // 0: no answer
+  double seconds = 0;
+};
+
+class ApiClient {
+ public:
+  // Called by the thread that made the call.
+  using OnCall = std::function<void(const ApiCall&)>;
+
+  // The clock and the fence must outlive it. While the fence is closed, no write is sent; without a fence all
+  // are. Without a transport it makes its own.
+  ApiClient(kube::ApiServerAccess access, const Clock& clock, OnCall on_call = {},
+            const Fence* fence = nullptr, std::unique_ptr<http::HttpTransport> transport = nullptr);
+
+  // Returns the reply's object; any status but success is an error (operator/kube/api_failure.h). If the
+  // server is overloaded and sends a pause, the call is repeated once after it: such a refusal had no effect.
+  [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
+                                            Duration timeout = std::chrono::seconds(30)) const;
+  [[nodiscard]] Result<nlohmann::json> call(const Result<kube::ApiRequest>& request, std::stop_token stop,
+                                            Duration timeout = std::chrono::seconds(30)) const;
+
+  // The same. `refusal` is set if the server refused.
+  [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
+                                            Duration timeout, std::optional<kube::ApiFailure>& refusal) const;
+
+  // The same without a repetition for an overloaded server, for callers that have no time to wait.
+  [[nodiscard]] Result<nlohmann::json> call_once(const Result<kube::ApiRequest>& request,
+                                                 const std::stop_token& stop, Duration timeout) const;
+
+  // Passes the body on as it arrives. The sink gets the head first, for any status.
+  [[nodiscard]] Result<http::ResponseHead> stream(const kube::ApiRequest& request, const http::Limits& limits,
+                                                  http::BodySink& sink, std::stop_token stop) const;
+
+  [[nodiscard]] const std::string& server() const { return access_.server; }
+  // The namespace of calls that name none.
+  [[nodiscard]] const std::string& name_space() const { return access_.name_space; }
+
+ private:
+  [[nodiscard]] Result<nlohmann::json> attempt(const kube::ApiRequest& request, const std::stop_token& stop,
+                                               Duration timeout,
+                                               std::optional<kube::ApiFailure>& refusal) const;
+  [[nodiscard]] Result<http::Request> prepare(const kube::ApiRequest& request) const;
+  // Marks the refused token as doubtful. Returns whether another one may be available.
+  [[nodiscard]] bool mark_token_refused(const http::Request& refused) const;
+  void tell(const kube::ApiRequest& request, int status, Timestamp began) const;
+  [[nodiscard]] bool may_send(const kube::ApiRequest& request, Timestamp now) const;
+
+  kube::ApiServerAccess access_;
+  const Clock& clock_;
+  const OnCall on_call_;
+  const Fence* fence_;
+  std::unique_ptr<TokenFile> token_file_;  // if token_file_ and plugin_ are null, the token does not change
+  std::unique_ptr<PluginCredentials> plugin_;
+  std::unique_ptr<http::HttpTransport> transport_;
+};
+
+}  // namespace ratoon::runtime

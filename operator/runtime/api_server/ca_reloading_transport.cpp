@@ -1,0 +1,50 @@
+#include "operator/runtime/api_server/ca_reloading_transport.h"
+
+#include <utility>
+
+#include "base/core/read_file.h"
+#include "base/http/tls/tls_client.h"
+
+namespace ratoon::runtime {
+namespace {
+
+constexpr Duration kLookAgainAtCa = std::chrono::minutes(1);
+
+}  // namespace
+
+CaReloadingTransport::CaReloadingTransport(http::TlsClientOptions tls, std::string ca_file,
+                                           const Clock& clock)
+    : ca_file_(std::move(ca_file)),
+      clock_(clock),
+      tls_(std::move(tls)),
+      transport_(http::make_direct_transport({.tls = tls_})),
+      looked_at_(clock.now()) {}
+
+Result<http::Response> CaReloadingTransport::call(const http::Request& request, const http::Limits& limits,
+                                                  std::stop_token stop) {
+  return current()->call(request, limits, std::move(stop));
+}
+
+Result<http::ResponseHead> CaReloadingTransport::stream(const http::Request& request,
+                                                        const http::Limits& limits, http::BodySink& sink,
+                                                        std::stop_token stop) {
+  return current()->stream(request, limits, sink, std::move(stop));
+}
+
+std::shared_ptr<http::HttpTransport> CaReloadingTransport::current() {
+  const std::lock_guard lock(mutex_);
+  const Timestamp now = clock_.now();
+  if (now - looked_at_ < kLookAgainAtCa) return transport_;
+  looked_at_ = now;
+  auto ca_pem = read_file(ca_file_);
+  // An unreadable or half-written file does not replace the CA.
+  if (!ca_pem || ca_pem->empty() || *ca_pem == tls_.ca_pem) return transport_;
+  http::TlsClientOptions renewed = tls_;
+  renewed.ca_pem = std::move(*ca_pem);
+  if (!http::TlsClient::make(renewed)) return transport_;
+  tls_ = std::move(renewed);
+  transport_ = http::make_direct_transport({.tls = tls_});
+  return transport_;
+}
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,37 @@
+// CaReloadingTransport: calls to an API server whose CA is in a file that may change, since clusters renew
+// their CA. The file is read once a minute. A call keeps the CA with which it began.
+//
+// Thread contract: every method may be called from any number of threads at once.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/core/clock.h"
+#include "base/http/transport.h"
+
+namespace ratoon::runtime {
+
+class CaReloadingTransport final : public http::HttpTransport {
+ public:
+  // `tls.ca_pem` is the current content of the file. The clock must outlive this object.
+  CaReloadingTransport(http::TlsClientOptions tls, std::string ca_file, const Clock& clock);
+
+  [[nodiscard]] Result<http::Response> call(const http::Request& request, const http::Limits& limits,
+                                            std::stop_token stop) override;
+  [[nodiscard]] Result<http::ResponseHead> stream(const http::Request& request, const http::Limits& limits,
+                                                  http::BodySink& sink, std::stop_token stop) override;
+
+ private:
+  [[nodiscard]] std::shared_ptr<http::HttpTransport> current();
+
+  const std::string ca_file_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  http::TlsClientOptions tls_;  // guarded by mutex_, as are those below
+  std::shared_ptr<http::HttpTransport> transport_;
+  Timestamp looked_at_;
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,24 @@
+// Reads how to reach the API server, from files and the environment.
+#pragma once
+
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "operator/kube/access/api_server_access.h"
+#include "operator/runtime/api_server/run_program.h"
+
+namespace ratoon::runtime {
+
+// Reads a kubeconfig file, in YAML or JSON. An empty `context` means its current-context. If its user has a
+// credential plugin, the plugin is run once: its result is in `token` or the client certificate.
+[[nodiscard]] Result<kube::ApiServerAccess> read_kubeconfig(const std::string& path,
+                                                            const std::string& context = {},
+                                                            const RunProgram& run = run_program);
+
+// Reads the service account that is mounted into this pod; host and port are KUBERNETES_SERVICE_HOST and
+// KUBERNETES_SERVICE_PORT.
+[[nodiscard]] Result<kube::ApiServerAccess> read_service_account(const std::string& host,
+                                                                 const std::string& port);
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,249 @@
+#include "operator/runtime/api_server/reflector.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/core/pause.h"
+#include "operator/kube/api_failure.h"
+#include "operator/kube/lenient_json.h"
+#include "operator/kube/metadata.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kRefusalBytesMax = 64 * 1024;
+constexpr Duration kListTimeout = std::chrono::seconds(30);
+constexpr Duration kAskedPauseMax = std::chrono::seconds(60);
+
+std::string version_of(const json& object) {
+  return kube::text_in(kube::child(object, "metadata"), "resourceVersion");
+}
+
+}  // namespace
+
+// The reply to a watch: events, or one refusal.
+class Reflector::WatchSink final : public http::BodySink {
+ public:
+  explicit WatchSink(Reflector& owner) : owner_(owner) {}
+
+  Result<void> on_head(const http::ResponseHead& head) override {
+    status_ = head.status;
+    retry_after_ = head.headers.get("Retry-After");
+    if (is_accepted()) owner_.note_contact();
+    return {};
+  }
+
+  Result<void> on_bytes(std::string_view bytes) override {
+    if (!is_accepted()) {
+      refusal_ += bytes.substr(0, kRefusalBytesMax - std::min(kRefusalBytesMax, refusal_.size()));
+      return {};
+    }
+    Result<void> taken;
+    decoder_.feed(bytes, [&](kube::WatchEvent event) {
+      if (taken) taken = owner_.take(event);
+    });
+    return taken;
+  }
+
+  [[nodiscard]] bool is_accepted() const { return status_ == 200; }
+  [[nodiscard]] kube::ApiFailure failure() const {
+    return kube::read_api_failure(status_, refusal_, retry_after_);
+  }
+
+ private:
+  Reflector& owner_;
+  int status_ = 0;
+  std::string refusal_;
+  std::string retry_after_;
+  kube::WatchDecoder decoder_;
+};
+
+Reflector::Reflector(const ApiClient& client, KubeObjectSink& sink, const Clock& clock,
+                     ReflectorOptions options, Logger log)
+    : client_(client),
+      sink_(sink),
+      clock_(clock),
+      options_(std::move(options)),
+      log_(std::move(log)),
+      contact_at_(clock.now()) {}
+
+void Reflector::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) static_cast<void>(pause_for(step(stop), stop));
+  });
+}
+
+std::optional<Timestamp> Reflector::behind_since() const {
+  const std::lock_guard lock(mutex_);
+  const Duration watch_max = std::chrono::seconds(options_.watch_seconds) * 2 + options_.silence_margin;
+  if (is_failing_ || clock_.now() - contact_at_ > watch_max) return contact_at_;
+  return std::nullopt;
+}
+
+std::optional<Error> Reflector::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
+void Reflector::note_contact() {
+  const std::lock_guard lock(mutex_);
+  contact_at_ = clock_.now();
+  is_failing_ = false;
+  trouble_.reset();
+}
+
+Duration Reflector::next_pause() {
+  pause_ = std::clamp(pause_ * 2, options_.pause_min, options_.pause_max);
+  return from_seconds(seconds(pause_) * (0.5 + options_.draw() / 2));
+}
+
+void Reflector::list_again() {
+  is_asked_to_list_ = true;
+  is_synced_ = false;
+  const std::lock_guard lock(mutex_);
+  step_stop_.request_stop();
+}
+
+Result<void> Reflector::list_or_watch(const std::stop_token& stop) {
+  std::stop_source own;
+  {
+    const std::lock_guard lock(mutex_);
+    step_stop_ = own;
+    if (is_asked_to_list_.exchange(false)) resource_version_.clear();
+  }
+  const std::stop_callback passed_on(stop, [&own] { own.request_stop(); });
+  return resource_version_.empty() ? list_all(own.get_token()) : watch_once(own.get_token());
+}
+
+Duration Reflector::step(const std::stop_token& stop) {
+  const Duration pause_before = pause_;
+  asked_pause_ = Duration::zero();
+  const Result<void> done = list_or_watch(stop);
+  if (done || stop.stop_requested() || is_asked_to_list_) return Duration::zero();
+  {
+    const std::lock_guard lock(mutex_);
+    is_failing_ = true;
+    trouble_ = done.error();
+  }
+  // After "expired" we list at once, unless the step before failed as well.
+  const bool was_expired = resource_version_.empty() && done.error().kind() == ErrorKind::kConflict;
+  const Duration pause = was_expired && pause_before == Duration::zero()
+                             ? Duration::zero()
+                             : std::max(next_pause(), std::min(asked_pause_, kAskedPauseMax));
+  if (was_expired && pause == Duration::zero()) pause_ = options_.pause_min;
+  log_.warning("the copy of the API server's objects is behind",
+               {{"resource", options_.selection.resource.plural},
+                {"reason", done.error().message()},
+                {"pause_seconds", seconds(pause)}});
+  return pause;
+}
+
+// Requests fewer items if the reply is too long: an object may have 1.5 MiB, and many large ones must not
+// keep us from listing the others.
+Result<json> Reflector::list_page(const std::string& continue_token, std::uint32_t& items_max,
+                                  const std::stop_token& stop) {
+  while (true) {
+    const auto request = kube::list(options_.selection, items_max, continue_token);
+    if (!request) return request.error();
+    std::optional<kube::ApiFailure> refusal;
+    auto page = client_.call(*request, stop, kListTimeout, refusal);
+    const bool is_too_long = !page && !refusal && page.error().kind() == ErrorKind::kInvalid;
+    if (!is_too_long || items_max == 1) return page;
+    items_max = std::max(1U, items_max / 4);
+  }
+}
+
+Result<void> Reflector::list_all(const std::stop_token& stop) {
+  sink_.begin_list();
+  std::string continue_token;
+  std::uint32_t items_max = options_.page_items;
+  while (true) {
+    const auto page = list_page(continue_token, items_max, stop);
+    if (!page) return page.error().with_context("listing " + std::string(options_.selection.resource.plural));
+    for (const auto& object : kube::items_of(*page, "items")) sink_.list_object(object);
+    continue_token = kube::text_in(kube::child(*page, "metadata"), "continue");
+    if (!continue_token.empty()) continue;
+    // The version of the list, not of its last item: only this one is a point in the stream of events.
+    std::string version = version_of(*page);
+    if (version.empty())
+      return Error(ErrorKind::kInvalid, "a list of " + std::string(options_.selection.resource.plural) +
+                                            " has no resourceVersion: " + client_.server() +
+                                            " is no API server");
+    sink_.end_list(version);
+    resource_version_ = std::move(version);
+    // The pause stays until a watch has an event: a list that no watch can follow is not progress.
+    note_contact();
+    is_synced_ = !is_asked_to_list_;
+    return {};
+  }
+}
+
+Result<void> Reflector::watch_once(const std::stop_token& stop) {
+  const auto watch_seconds =
+      static_cast<std::uint32_t>(static_cast<double>(options_.watch_seconds) * (1 + options_.draw() / 2));
+  const auto request = kube::watch(options_.selection, resource_version_, std::max(1U, watch_seconds));
+  if (!request) return request.error();
+  const Duration deadline = std::chrono::seconds(std::max(1U, watch_seconds)) + options_.silence_margin;
+  constexpr Duration kShortest = std::chrono::milliseconds(500);  // a working watch lasts longer
+  const Timestamp began = clock_.now();
+  const std::uint64_t events_before = events_;
+  WatchSink sink(*this);
+  const auto ended = client_.stream(*request, {.total = deadline, .silence = deadline}, sink, stop);
+  if (!ended)
+    return ended.error().with_context("watching " + std::string(options_.selection.resource.plural));
+  if (sink.is_accepted()) {
+    note_contact();
+    if (events_ == events_before && clock_.now() - began < kShortest)
+      return Error(ErrorKind::kUnavailable, "the API server ends watches at once");
+    pause_ = Duration::zero();
+    return {};
+  }
+  const auto failure = sink.failure();
+  if (failure.is_expired()) resource_version_.clear();
+  asked_pause_ = std::chrono::seconds(failure.retry_after_seconds.value_or(0));
+  return failure.error;
+}
+
+// An event that came before: a stream that repeats itself must not restore deleted objects. A version that is
+// not a number is not compared.
+bool Reflector::is_old(const std::string& version) const {
+  const auto number = kube::parse_version(version);
+  return number != 0 && number <= kube::parse_version(resource_version_);
+}
+
+Result<void> Reflector::take(const kube::WatchEvent& event) {
+  const bool is_change = event.kind == kube::WatchEventKind::kAdded ||
+                         event.kind == kube::WatchEventKind::kModified ||
+                         event.kind == kube::WatchEventKind::kDeleted;
+  if (is_change && is_old(version_of(event.object))) return {};
+  switch (event.kind) {
+    case kube::WatchEventKind::kError: {
+      const auto failure = kube::read_api_failure(event.object);
+      if (failure.is_expired()) resource_version_.clear();
+      return failure.error;
+    }
+    case kube::WatchEventKind::kBroken:
+      resource_version_.clear();  // the event is lost: only a list can replace it
+      return Error(ErrorKind::kCorrupted, event.complaint);
+    case kube::WatchEventKind::kAdded:
+    case kube::WatchEventKind::kModified:
+      sink_.put(event.object);
+      break;
+    case kube::WatchEventKind::kDeleted:
+      sink_.remove(event.object);
+      break;
+    case kube::WatchEventKind::kBookmark:
+      sink_.reach(version_of(event.object));
+      break;
+  }
+  if (std::string version = version_of(event.object); !version.empty())
+    resource_version_ = std::move(version);
+  note_contact();
+  pause_ = Duration::zero();
+  ++events_;
+  return {};
+}
+
+}  // namespace ratoon::runtime

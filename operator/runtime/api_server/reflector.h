@@ -1,0 +1,112 @@
+// Reflector keeps a copy of one kind of objects: it lists them, watches changes, and lists again when the
+// server no longer has the version from which to continue. It uses one thread: its own or, without start(),
+// its caller's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "operator/kube/request.h"
+#include "operator/kube/watch_decoder.h"
+#include "operator/runtime/api_server/api_client.h"
+
+namespace ratoon::runtime {
+
+// The interface of the copy. Called only by the reflector's thread.
+class KubeObjectSink {
+ public:
+  virtual ~KubeObjectSink() = default;
+  // A list comes in pieces. When it ends it replaces all: objects that it does not contain are gone. A list
+  // that begins again discards the one before.
+  virtual void begin_list() = 0;
+  virtual void list_object(const nlohmann::json& object) = 0;
+  virtual void end_list(const std::string& resource_version) = 0;
+  virtual void put(const nlohmann::json& object) = 0;
+  virtual void remove(const nlohmann::json& object) = 0;
+  virtual void reach(const std::string& resource_version) = 0;  // a bookmark
+};
+
+struct ReflectorOptions {
+  kube::Selection selection;
+  std::uint32_t page_items = 500;
+  // Short, since a connection that died silently may go unnoticed for this time.
+  std::uint32_t watch_seconds = 40;
+  Duration silence_margin{std::chrono::seconds(5)};  // after this much longer, an endless watch is given up
+  Duration pause_min{std::chrono::milliseconds(500)};
+  // Short, since a server that returns may report lost members. Only one or two operators make these three
+  // calls.
+  Duration pause_max{std::chrono::seconds(5)};
+  std::function<double()> draw;  // from 0 to below 1, to spread the calls of many operators
+};
+
+class Reflector {
+ public:
+  // All arguments must outlive it. Its destructor ends its thread.
+  Reflector(const ApiClient& client, KubeObjectSink& sink, const Clock& clock, ReflectorOptions options,
+            Logger log);
+
+  // From now on a thread of its own calls step().
+  void start();
+  // Runs one list or one watch to its end; returns the pause before the next.
+  [[nodiscard]] Duration step(const std::stop_token& stop);
+  // Callable from any thread: ends the current watch and lists again, for callers that need the current
+  // state. A connection that died silently would go unnoticed for a while. Until the list is complete,
+  // is_synced() is false.
+  void list_again();
+
+  [[nodiscard]] std::string_view resource() const { return options_.selection.resource.plural; }
+  [[nodiscard]] bool is_synced() const { return is_synced_; }  // one list was complete
+  // Since when the copy may lack changes; nothing while it is up to date.
+  [[nodiscard]] std::optional<Timestamp> behind_since() const;
+  // The last error that kept it from being up to date; nothing once the server has answered since.
+  [[nodiscard]] std::optional<Error> trouble() const;
+
+ private:
+  class WatchSink;
+
+  [[nodiscard]] Result<void> list_or_watch(const std::stop_token& stop);
+  [[nodiscard]] Result<void> list_all(const std::stop_token& stop);
+  [[nodiscard]] Result<nlohmann::json> list_page(const std::string& continue_token, std::uint32_t& items_max,
+                                                 const std::stop_token& stop);
+  [[nodiscard]] Result<void> watch_once(const std::stop_token& stop);
+  [[nodiscard]] Result<void> take(const kube::WatchEvent& event);
+  [[nodiscard]] bool is_old(const std::string& version) const;
+  [[nodiscard]] Duration next_pause();
+  void note_contact();
+
+  const ApiClient& client_;
+  KubeObjectSink& sink_;
+  const Clock& clock_;
+  const ReflectorOptions options_;
+  const Logger log_;
+
+  // Used by the thread alone.
+  std::string resource_version_;  // empty: list first
+  Duration pause_{0};             // the last pause; 0 after progress
+  Duration asked_pause_{0};       // requested by the server when it refused the last watch
+  std::uint64_t events_ = 0;
+
+  std::atomic<bool> is_synced_{false};
+  std::atomic<bool> is_asked_to_list_{false};
+  mutable std::mutex mutex_;
+  Timestamp contact_at_;          // guarded by mutex_
+  bool is_failing_ = true;        // guarded by mutex_
+  std::optional<Error> trouble_;  // guarded by mutex_
+  std::stop_source step_stop_;    // guarded by mutex_; of the current list or watch
+  std::jthread thread_;
+};
+
+}  // namespace ratoon::runtime

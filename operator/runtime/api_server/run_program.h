@@ -1,0 +1,27 @@
+// Runs a short program and returns its output.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+
+namespace ratoon::runtime {
+
+struct ProgramCall {
+  std::vector<std::string> words;                // the program and its arguments
+  std::map<std::string, std::string> variables;  // added to our environment
+  Duration timeout{std::chrono::seconds(60)};    // after this time it is killed
+};
+
+// Returns its standard output, at most 1 MiB. Its standard input is empty, and its standard error is ours.
+// kNotFound if there is no such program, kTimeout if it took too long, kUnavailable if it failed.
+[[nodiscard]] Result<std::string> run_program(const ProgramCall& call);
+
+using RunProgram = std::function<Result<std::string>(const ProgramCall&)>;
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,44 @@
+#include "operator/runtime/jobs/broken_job.h"
+
+#include <algorithm>
+
+#include "base/core/utf8.h"
+#include "operator/api/training_job.h"
+#include "operator/kube/lenient_json.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+// The limits of the definition.
+constexpr std::size_t kConditionsMax = 16;
+constexpr std::size_t kMessageBytesMax = 1024;
+
+}  // namespace
+
+std::optional<json> with_invalid_condition(const json& conditions, const std::string& complaint,
+                                           std::uint64_t generation, WallTime now) {
+  if (!conditions.is_null() && !conditions.is_array()) return std::nullopt;
+  json all = conditions.is_null() ? json::array() : conditions;
+  const auto known = std::ranges::find_if(
+      all, [](const json& c) { return kube::text_in(c, "type") == api::condition::kInvalidSpec; });
+  json wanted = {{"type", api::condition::kInvalidSpec},
+                 {"status", "True"},
+                 {"reason", "Unreadable"},
+                 {"message", cut_text(complaint, kMessageBytesMax)},
+                 {"lastTransitionTime", format_rfc3339(now)},
+                 {"observedGeneration", generation}};
+  if (known == all.end()) {
+    if (all.size() >= kConditionsMax) return std::nullopt;
+    all.push_back(std::move(wanted));
+    return all;
+  }
+  const std::string since = kube::text_in(*known, "lastTransitionTime");
+  if (kube::text_in(*known, "status") == "True" && !since.empty()) wanted["lastTransitionTime"] = since;
+  if (*known == wanted) return std::nullopt;
+  *known = std::move(wanted);
+  return all;
+}
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,323 @@
+#include "operator/runtime/jobs/cluster.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <stop_token>
+
+#include <ratoon/counter_random.h>
+
+#include "base/contract/names.h"
+#include "operator/kube/lenient_json.h"
+#include "operator/kube/patch.h"
+#include "operator/runtime/api_server/api_client.h"
+#include "operator/runtime/api_server/reflector.h"
+#include "operator/runtime/jobs/broken_job.h"
+#include "operator/runtime/jobs/event_writer.h"
+#include "operator/runtime/jobs/job_cache_sinks.h"
+#include "operator/runtime/jobs/pruned_fields.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint32_t kGraceSeconds = 1;
+constexpr Duration kHangsAfter = std::chrono::seconds(10);
+constexpr Duration kBehindMax = std::chrono::seconds(15);
+
+kube::ObjectReference pod_of(const api::TrainingJob& job, const std::string& name) {
+  return {.resource = kube::kPods, .name_space = job.meta.name_space, .name = name};
+}
+
+// Its grace period ended a while ago and it still exists: its kubelet is gone.
+bool hangs(const json& pod, WallTime now) {
+  const auto grace_end = parse_rfc3339(kube::text_in(kube::child(pod, "metadata"), "deletionTimestamp"));
+  return grace_end && grace_end->since_epoch + kHangsAfter < now.since_epoch;
+}
+
+json stored_status(const api::TrainingJob& job) {
+  return job.document ? kube::child(*job.document, "status") : json();
+}
+
+// From 0 to below 1, different for each seed and reflector.
+std::function<double()> make_draw(std::uint64_t seed, std::uint64_t stream) {
+  return [state = mix_into(splitmix64(seed), stream)]() mutable {
+    state = splitmix64(state);
+    return static_cast<double>(state >> 11U) * 0x1.0p-53;
+  };
+}
+
+std::string members_only() {
+  return std::string(names::label::kJobUid);  // the label exists, with any value
+}
+
+}  // namespace
+
+// In the order of construction. They are destroyed in reverse order, so that none uses a destroyed one.
+struct Cluster::Parts {
+  Parts(kube::ApiServerAccess access, const Clock& own_clock, ClusterOptions options)
+      : clock(own_clock),
+        log(options.log.value_or(Logger(own_clock, {}, {{"component", "cluster"}}))),
+        settings(std::move(options.settings)),
+        client(std::move(access), own_clock, std::move(options.on_call), options.fence,
+               std::move(options.transport)),
+        cache(std::move(options.on_news)),
+        events(client, own_clock, std::move(options.reporter), log),
+        reflect_nodes(client, nodes, own_clock,
+                      {.selection = {.resource = kube::kNodes}, .draw = make_draw(options.seed, 1)}, log),
+        reflect_pods(client, pods, own_clock,
+                     {.selection = {kube::kPods, options.name_space, members_only()},
+                      .draw = make_draw(options.seed, 2)},
+                     log),
+        reflect_jobs(client, jobs, own_clock,
+                     {.selection = {.resource = kube::kTrainingJobs, .name_space = options.name_space},
+                      .draw = make_draw(options.seed, 3)},
+                     log) {}
+
+  [[nodiscard]] std::array<const Reflector*, 3> reflectors() const {
+    return {&reflect_nodes, &reflect_pods, &reflect_jobs};
+  }
+  [[nodiscard]] std::array<Reflector*, 3> reflectors() {
+    return {&reflect_nodes, &reflect_pods, &reflect_jobs};
+  }
+
+  [[nodiscard]] PodSettings pod_settings() {
+    const std::lock_guard lock(mutex);
+    return settings;
+  }
+
+  const Clock& clock;
+  const Logger log;
+  std::mutex mutex;
+  PodSettings settings;       // guarded by mutex
+  std::stop_source stopping;  // of calls
+  ApiClient client;
+  PrunedFields pruned{clock, log};
+  JobCache cache;
+  JobSink jobs{cache};
+  PodSink pods{cache};
+  NodeSink nodes{cache};
+  EventWriter events;
+  Reflector reflect_nodes;
+  Reflector reflect_pods;
+  Reflector reflect_jobs;
+  std::array<Timestamp, 3> steps_at{};  // next step of reflectors without threads
+};
+
+Cluster::Cluster(PrivateTag, std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Cluster::~Cluster() {
+  end_calls();
+}
+
+void Cluster::end_calls() {
+  parts_->stopping.request_stop();
+}
+
+Result<std::unique_ptr<Cluster>> Cluster::connect(kube::ApiServerAccess access, const Clock& clock,
+                                                  ClusterOptions options) {
+  auto cluster = attach(std::move(access), clock, std::move(options));
+  if (!cluster) return cluster;
+  for (Reflector* reflector : (*cluster)->parts_->reflectors()) reflector->start();
+  (*cluster)->parts_->events.start();
+  return cluster;
+}
+
+Result<std::unique_ptr<Cluster>> Cluster::attach(kube::ApiServerAccess access, const Clock& clock,
+                                                 ClusterOptions options) {
+  if (access.server.empty())
+    return Error(ErrorKind::kInvalid, "no API server is named: give a kubeconfig or run in a pod");
+  if (options.settings.coordinator_url.empty())
+    return Error(ErrorKind::kInvalid, "members need the coordinator's URL, and none is given");
+  auto parts = std::make_unique<Parts>(std::move(access), clock, std::move(options));
+  return std::make_unique<Cluster>(PrivateTag{}, std::move(parts));
+}
+
+void Cluster::step(const std::stop_token& stop) {
+  const auto reflectors = parts_->reflectors();
+  for (std::size_t i = 0; i < reflectors.size(); ++i) {
+    if (parts_->steps_at[i] > parts_->clock.now()) continue;
+    const Duration pause = reflectors[i]->step(stop);
+    parts_->steps_at[i] = parts_->clock.now() + pause;
+  }
+  parts_->events.step(stop);
+}
+
+std::optional<JobView> Cluster::view(const JobKey& key) const {
+  return parts_->cache.view(key);
+}
+
+std::vector<JobKey> Cluster::jobs() const {
+  return parts_->cache.jobs();
+}
+
+std::vector<UnreadableJob> Cluster::unreadable_jobs() const {
+  return parts_->cache.unreadable_jobs();
+}
+
+bool Cluster::is_synced() const {
+  for (const Reflector* reflector : parts_->reflectors())
+    if (!reflector->is_synced()) return false;
+  return true;
+}
+
+void Cluster::list_again() {
+  for (Reflector* reflector : parts_->reflectors()) reflector->list_again();
+}
+
+bool Cluster::is_fresh() const {
+  for (const Reflector* reflector : parts_->reflectors()) {
+    const auto since = reflector->behind_since();
+    if (since && parts_->clock.now() - *since > kBehindMax) return false;
+  }
+  return is_synced();
+}
+
+std::map<std::string_view, double> Cluster::seconds_behind() const {
+  std::map<std::string_view, double> behind;
+  for (const Reflector* reflector : parts_->reflectors()) {
+    const auto since = reflector->behind_since();
+    behind[reflector->resource()] = since ? seconds(parts_->clock.now() - *since) : 0;
+  }
+  return behind;
+}
+
+api::TrainingJobStatus Cluster::as_stored(const api::TrainingJob& job) const {
+  if (!parts_->pruned.has_any()) return job.status;
+  json document = api::encode_training_job(job);
+  parts_->pruned.leave_out_of(document["status"], stored_status(job));
+  const auto kept = api::decode_training_job(document);
+  return kept ? kept->status : job.status;
+}
+
+Result<void> Cluster::write_status(const api::TrainingJob& job) {
+  const json before = stored_status(job);
+  json wanted = kube::child(api::encode_training_job(job), "status");
+  parts_->pruned.leave_out_of(wanted, before);
+  const json patch = kube::patch_between(before, wanted);
+  if (patch.empty()) return {};
+  const kube::ObjectReference target{
+      .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
+  const auto reply = parts_->client.call(kube::patch_status(target, job.meta.resource_version, patch),
+                                         parts_->stopping.get_token());
+  if (!reply) return reply.error().with_context("writing the status of " + job.meta.name);
+  parts_->pruned.learn(wanted, kube::child(*reply, "status"));
+  parts_->cache.put_own_job(*reply);
+  return {};
+}
+
+Result<std::optional<core::VolumeClaim>> Cluster::read_claim(const api::TrainingJob& job) {
+  const std::string& name = job.spec.checkpoint_policy.volume_claim_name;
+  const kube::ObjectReference target{
+      .resource = kube::kClaims, .name_space = job.meta.name_space, .name = name};
+  const auto found = parts_->client.call(kube::get(target), parts_->stopping.get_token());
+  if (!found && found.error().kind() == ErrorKind::kNotFound) return std::optional<core::VolumeClaim>();
+  if (!found) return found.error().with_context("looking at the claim " + name);
+  core::VolumeClaim claim;
+  const json& modes = kube::child(kube::child(*found, "spec"), "accessModes");
+  if (modes.is_array())
+    for (const auto& mode : modes)
+      if (mode.is_string()) claim.access_modes.push_back(mode.get<std::string>());
+  return std::optional(std::move(claim));
+}
+
+Result<void> Cluster::write_complaint(const UnreadableJob& job) {
+  const auto conditions =
+      with_invalid_condition(job.conditions, job.complaint, job.meta.generation, parts_->clock.wall_now());
+  if (!conditions) return {};
+  const kube::ObjectReference target{
+      .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
+  const auto reply = parts_->client.call(
+      kube::patch_status(target, job.meta.resource_version, {{"conditions", *conditions}}),
+      parts_->stopping.get_token());
+  if (!reply)
+    return reply.error().with_context("writing to the status why " + job.meta.name + " is not served");
+  parts_->cache.put_own_job(*reply);
+  return {};
+}
+
+Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const core::CreatePod& action) {
+  const auto pod = kube::make_member_pod(
+      job, action.pod, {.avoided = action.avoid_nodes, .sick = action.sick_nodes}, parts_->pod_settings());
+  if (!pod) return pod.error();
+  // The template is passed on as it is, and a mistake in it could for instance train without a GPU.
+  // Replacements are created like the pods before them: a running job is not held up by it.
+  const auto unknown =
+      action.pod.incarnation == 0 ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
+  const auto made =
+      parts_->client.call(kube::create(pod_of(job, ""), *pod, unknown), parts_->stopping.get_token());
+  if (!made && made.error().kind() == ErrorKind::kAlreadyExists) return adopt_pod(job, action.pod.name);
+  if (!made) return made.error().with_context("creating pod " + action.pod.name);
+  parts_->cache.put_own_pod(*made);
+  return CreateOutcome::kMade;
+}
+
+Result<CreateOutcome> Cluster::adopt_pod(const api::TrainingJob& job, const std::string& name) {
+  const auto found = parts_->client.call(kube::get(pod_of(job, name)), parts_->stopping.get_token());
+  if (!found) return found.error().with_context("looking at pod " + name + ", which exists");
+  if (kube::owning_job_uid(*found) != job.meta.uid) {
+    // A pod of another job may exist as long as that job; one of an earlier job of this name is deleted after
+    // it.
+    const std::string owner = kube::owning_job_name(*found);
+    const bool is_others = !owner.empty() && owner != job.meta.name;
+    if (is_others || hangs(*found, parts_->clock.wall_now())) return CreateOutcome::kNameIsHeld;
+    return Error(ErrorKind::kAlreadyExists,
+                 "a pod " + name +
+                     " exists that is not of this job: delete it, or wait until the "
+                     "job before this one is gone");
+  }
+  parts_->cache.put_own_pod(*found);
+  return CreateOutcome::kMade;
+}
+
+Result<void> Cluster::delete_pod(const JobView& seen, const core::DeletePod& action) {
+  const auto grace = action.has_grace ? std::nullopt : std::optional(kGraceSeconds);
+  const auto known = seen.pod_versions.find(action.uid);
+  const std::string version = known == seen.pod_versions.end() ? "" : known->second;
+  const auto reply = parts_->client.call(
+      kube::remove(pod_of(seen.job, action.name), action.uid, grace, version), parts_->stopping.get_token());
+  if (reply) {
+    parts_->cache.put_own_pod(*reply);  // a Pod that is being deleted, or a Status, which is not a pod
+    return {};
+  }
+  const ErrorKind kind = reply.error().kind();
+  if (kind == ErrorKind::kNotFound) return {};
+  if (kind == ErrorKind::kConflict) return look_again(seen.job, action);
+  return reply.error().with_context("deleting pod " + action.name);
+}
+
+// A delayed watch would show the same pod to the next decisions, while the server refuses each. So the pod's
+// current state is read from the server itself.
+Result<void> Cluster::look_again(const api::TrainingJob& job, const core::DeletePod& action) {
+  const auto found = parts_->client.call(kube::get(pod_of(job, action.name)), parts_->stopping.get_token());
+  if (!found && found.error().kind() == ErrorKind::kNotFound) return {};
+  if (!found) return found.error().with_context("looking at pod " + action.name + ", which has changed");
+  if (kube::text_in(kube::child(*found, "metadata"), "uid") != action.uid) return {};
+  parts_->cache.put_own_pod(*found);
+  return Error(ErrorKind::kConflict, "pod " + action.name + " has changed since its deletion was decided");
+}
+
+Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::DeleteJob& action) {
+  const kube::ObjectReference target{
+      .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
+  // A user may just have given the job more time: the version makes the server refuse the deletion after any
+  // change that we have not seen.
+  const auto request = kube::remove(target, action.uid, kGraceSeconds, job.meta.resource_version);
+  const auto reply = parts_->client.call(request, parts_->stopping.get_token());
+  if (reply) return {};
+  if (reply.error().kind() == ErrorKind::kNotFound) return {};
+  return reply.error().with_context("deleting job " + job.meta.name + ", whose time to live is over");
+}
+
+void Cluster::emit_event(const api::TrainingJob& job, const core::EmitEvent& action) {
+  parts_->events.emit(job.meta,
+                      {.is_warning = action.is_warning, .reason = action.reason, .message = action.message});
+}
+
+void Cluster::trust(std::string coordinator_ca) {
+  const std::lock_guard lock(parts_->mutex);
+  parts_->settings.coordinator_ca = std::move(coordinator_ca);
+}
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,112 @@
+// This folder: copies of jobs and pods, and writes to them. JobCache: a small, indexed copy of jobs, their
+// pods and the nodes. It reports which jobs a change concerns, and only for changes that matter.
+//
+// Our own writes are stored here at once. The server's versions order them with changes that were under way
+// before: an older version never replaces a newer one.
+//
+// Thread contract: every method may be called from any number of threads at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/contract/messages.h"
+#include "operator/api/node.h"
+#include "operator/api/training_job.h"
+#include "operator/kube/pods/pod_codec.h"
+#include "operator/runtime/jobs/urgency.h"
+
+namespace ratoon::runtime {
+
+// A job, its pods, and the nodes on which they are or which they avoid, at one moment.
+struct JobView {
+  api::TrainingJob job;
+  std::vector<api::Pod> pods;
+  std::vector<api::Node> nodes;
+  std::map<std::string, std::string> pod_versions{};  // resource versions by UID; not for pods that have none
+};
+
+[[nodiscard]] std::set<std::string> uids_of_pods(const JobView& view);
+
+// A TrainingJob that cannot be read, and the reason.
+struct UnreadableJob {
+  api::ObjectMeta meta;
+  std::string complaint;
+  nlohmann::json conditions{};  // of its status, unchanged
+};
+
+class JobCache {
+ public:
+  // Called for each job that a change concerns, by the thread that made the change, without any lock held.
+  using OnChange = std::function<void(const JobKey&, Urgency)>;
+
+  explicit JobCache(OnChange on_news) : on_news_(std::move(on_news)) {}
+
+  // Changes from the server. For a change of a watch, reach is called first. A list has no such order: until
+  // it is complete, it says nothing about objects that are not in it yet.
+  void put_job(const nlohmann::json& object);
+  void remove_job(const nlohmann::json& object);
+  void put_pod(const nlohmann::json& object);
+  void remove_pod(const nlohmann::json& object);
+  void put_node(const nlohmann::json& object);
+  void remove_node(const nlohmann::json& object);
+  // Removes all objects that are not in the list and not newer than it.
+  void replace_jobs(const std::set<JobKey>& listed, std::uint64_t version);
+  void replace_pods(const std::set<JobKey>& listed, std::uint64_t version);
+  void replace_nodes(const std::set<std::string>& listed);
+  // The server has sent all changes up to this version.
+  void reach_jobs(std::uint64_t version);
+  void reach_pods(std::uint64_t version);
+
+  // The server's answer to a write of ours.
+  void put_own_job(const nlohmann::json& object);
+  void put_own_pod(const nlohmann::json& object);
+
+  [[nodiscard]] std::optional<JobView> view(const JobKey& key) const;
+  [[nodiscard]] std::vector<JobKey> jobs() const;
+  [[nodiscard]] std::vector<UnreadableJob> unreadable_jobs() const;
+
+ private:
+  struct JobEntry {
+    api::TrainingJob job;         // if it is unreadable: only its meta
+    std::string complaint;        // not empty: it cannot be read
+    nlohmann::json conditions{};  // if it is unreadable
+    bool is_deleting = false;
+    std::uint64_t version = 0;
+  };
+  using PodKey = JobKey;  // namespace and name
+
+  [[nodiscard]] static JobEntry make_entry(const nlohmann::json& object);
+  bool put_job_entry(const JobKey& key, JobEntry entry);
+  bool put_pod_entry(kube::MemberPod pod);  // returns whether it changes anything
+  void erase_pod(const PodKey& key);
+  void lose_pod(const PodKey& key);
+  void lose_node(const std::string& name, std::set<JobKey>& touched);
+  void take_out_pod(const nlohmann::json& object);
+  [[nodiscard]] std::set<JobKey> jobs_that_see(const std::string& node) const;      // mutex_ is held
+  [[nodiscard]] std::set<JobKey> jobs_that_suspect(const std::string& node) const;  // mutex_ is held
+  void tell(const std::set<JobKey>& touched, Urgency urgency) const;
+
+  const OnChange on_news_;
+  mutable std::mutex mutex_;
+  std::map<JobKey, JobEntry> jobs_;
+  std::map<PodKey, kube::MemberPod> pods_;
+  // By the job's namespace and UID: an owner in another namespace does not count.
+  std::map<std::pair<std::string, std::string>, std::set<PodKey>> pods_of_job_;
+  std::map<std::string, std::set<PodKey>> pods_on_node_;   // by the node's name
+  std::map<std::string, std::set<PodKey>> pods_off_node_;  // pods that avoid the node
+  std::map<std::string, api::Node> nodes_;
+  std::set<std::string> gone_nodes_;  // deleted nodes that still have pods of members
+  std::uint64_t jobs_version_ = 0;    // the server has sent all changes up to it
+  std::uint64_t pods_version_ = 0;
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,37 @@
+// Fields of a status that the server drops, since its definition of TrainingJobs is older than this operator.
+// They are not sent again for a while: else every look would find a change to write.
+//
+// Thread contract: every method may be called from any number of threads at once.
+#pragma once
+
+#include <mutex>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "operator/kube/pruning.h"
+
+namespace ratoon::runtime {
+
+class PrunedFields {
+ public:
+  PrunedFields(const Clock& clock, const Logger& logger) : clock_(clock), logger_(logger) {}
+
+  [[nodiscard]] bool has_any() const;
+  // `stored` is the status that is to be replaced. If it has such a field, the definition is up to date by
+  // now.
+  void leave_out_of(nlohmann::json& status, const nlohmann::json& stored);
+  // Notes the fields that were not stored, and logs them once.
+  void learn(const nlohmann::json& sent, const nlohmann::json& stored);
+
+ private:
+  const Clock& clock_;
+  const Logger& logger_;
+  mutable std::mutex mutex_;
+  kube::FieldPaths left_out_;  // guarded by mutex_
+  Timestamp until_;            // guarded by mutex_
+  kube::FieldPaths told_;      // guarded by mutex_
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,84 @@
+#include "operator/runtime/jobs/status_debounce.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/contract/resume_point.h"
+
+namespace ratoon::runtime {
+namespace {
+
+// Each stored step is a write to the API server, and a thousand jobs share one.
+constexpr Duration kProgressPause = std::chrono::seconds(5);
+// If a job saves many times per second, only the last commit is stored; any other change includes it too.
+constexpr Duration kCommitPause = std::chrono::seconds(1);
+// Until all pods of a group run, their identities and nodes are only for people to read.
+constexpr Duration kRosterPause = std::chrono::seconds(5);
+
+// Whether the two differ only in progress.
+bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
+  a.step = b.step;
+  a.stepped_at = b.stepped_at;
+  a.outlook = b.outlook;
+  return a == b;
+}
+
+// A checkpoint that is taken back is stored at once.
+bool differ_in_commit_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
+  if (!a.last_checkpoint || !b.last_checkpoint || is_newer(*a.last_checkpoint, *b.last_checkpoint))
+    return false;
+  a.last_checkpoint = b.last_checkpoint;
+  a.last_checkpoint_tier = b.last_checkpoint_tier;
+  return differ_in_step_alone(std::move(a), b);
+}
+
+// Whether the world still waits for its pods, and only their details differ.
+bool differ_in_roster_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
+  // That pods have nodes is in a condition of its own, which a new job lacks.
+  const bool is_placed = a.conditions.empty() && b.conditions.size() == 1 &&
+                         b.conditions.front().type == "Scheduled" && b.conditions.front().is_true;
+  if (is_placed) a.conditions = b.conditions;
+  const bool is_waiting = !a.is_formed && !b.is_formed && a.members.size() == b.members.size() &&
+                          a.conditions.size() == b.conditions.size();
+  if (!is_waiting) return false;
+  for (std::size_t i = 0; i < a.members.size(); ++i) {
+    a.members[i].uid = b.members[i].uid;
+    a.members[i].node = b.members[i].node;
+  }
+  for (std::size_t i = 0; i < a.conditions.size(); ++i) a.conditions[i].message = b.conditions[i].message;
+  a.message = b.message;
+  a.replicas = b.replicas;
+  return a == b;
+}
+
+}  // namespace
+
+StatusDebounce status_debounce_for(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& before,
+                                   const api::TrainingJobStatus& after) {
+  if (before == after) return {.has_news = false};
+  if (differ_in_step_alone(before, after)) return {.after_the_last_write = kProgressPause};
+  if (differ_in_commit_alone(before, after)) return {.after_the_last_write = kCommitPause};
+  // A member with the agent may not call before its pod is noted.
+  if (api::is_group(spec) && differ_in_roster_alone(before, after)) return {.from_now = kRosterPause};
+  return {};
+}
+
+Timestamp due(const StatusDebounce& debounce, Timestamp last_write, Timestamp news_since) {
+  return std::max(last_write + debounce.after_the_last_write, news_since + debounce.from_now);
+}
+
+void recall(const std::vector<api::MemberStatus>& seen, std::vector<api::MemberStatus>& stored) {
+  for (auto& member : stored) {
+    for (const auto& known : seen) {
+      const bool is_same =
+          known.index == member.index && known.role == member.role && known.incarnation == member.incarnation;
+      // A pod may get a node long after it was created.
+      const bool is_more = member.uid.empty() || (member.uid == known.uid && member.node.empty());
+      if (!is_same || !is_more) continue;
+      member.uid = known.uid;
+      member.node = known.node;
+    }
+  }
+}
+
+}  // namespace ratoon::runtime

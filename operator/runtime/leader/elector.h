@@ -1,0 +1,111 @@
+// Elector: lets this process take part in the election of the leading operator, by a Lease, and keeps it the
+// leader once elected. The rule is in operator/kube/objects/election.h; the fence is open while we lead.
+//
+//   Fence fence;
+//   Elector elector(client, clock, log, fence, {.name_space = "ratoon-system", .self = {.identity =
+//   "pod-a/1"}}); while (!elector.is_leading()) ...
+//
+// Election: the same without a thread or a connection. It returns the next call or pause, and takes the
+// answer.
+//
+// Thread contract: one thread at a time calls next(), note() and give_back(); any thread may call the other
+// methods.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "operator/kube/objects/election.h"
+#include "operator/kube/request.h"
+#include "operator/runtime/api_server/api_client.h"
+#include "operator/runtime/leader/fence.h"
+
+namespace ratoon::runtime {
+
+struct ElectorOptions {
+  std::string name_space;
+  std::string name = "ratoon-operator";
+  kube::Candidate self;
+  kube::ElectionTimes times{};
+};
+
+class Election {
+ public:
+  struct Step {
+    bool is_over = false;                            // no further step
+    std::optional<Result<kube::ApiRequest>> call{};  // nothing: this step is a pause
+    Duration time{0};                                // length of the pause, or timeout of the call
+  };
+
+  // All arguments must outlive it.
+  Election(const Clock& clock, Logger log, Fence& fence, ElectorOptions options);
+
+  // Returns at most one read, then at most one claim, then a pause.
+  [[nodiscard]] Step next();
+  // The answer to the call that next() returned.
+  void note(const Result<nlohmann::json>& answer);
+  // The call that gives the lease back, if we hold it. All writers must have stopped before.
+  [[nodiscard]] std::optional<Result<kube::ApiRequest>> give_back() const;
+
+  [[nodiscard]] bool is_leading() const { return fence_.is_open(clock_.now()); }
+  // It led once and no longer does, or the server's store was restored to an older state. This is final: the
+  // process must end.
+  [[nodiscard]] bool is_lost() const { return is_over_ || (was_leading_ && !is_leading()); }
+  // Whether the leader is known: we lead, or the lease was read recently.
+  [[nodiscard]] bool is_known() const;
+
+ private:
+  enum class Stage { kBegins, kReads, kHasRead, kClaims, kHasClaimed };
+  [[nodiscard]] Step move();
+  [[nodiscard]] Step claim(const Result<kube::ApiRequest>& request);
+  [[nodiscard]] Step pause();
+  [[nodiscard]] Step step_down();
+  void note_read(const Result<nlohmann::json>& answer);
+  void note_claim(const Result<nlohmann::json>& answer);
+  [[nodiscard]] kube::ObjectReference target() const;
+  [[nodiscard]] Duration timeout() const;
+
+  const Clock& clock_;
+  const Logger log_;
+  Fence& fence_;
+  const ElectorOptions options_;
+  Stage stage_ = Stage::kBegins;
+  Timestamp sent_;  // when the claim was sent
+  kube::ElectionView view_;
+  bool is_in_doubt_ = true;  // the record may differ from the one in view_
+  std::atomic<Timestamp> read_{};
+  std::atomic<bool> was_leading_{false};
+  std::atomic<bool> is_over_{false};
+};
+
+class Elector {
+ public:
+  // All arguments must outlive it; the client must not be fenced.
+  Elector(const ApiClient& client, const Clock& clock, const Logger& log, Fence& fence,
+          ElectorOptions options);
+  // Gives the lease back if we hold it. All writers must have stopped before.
+  ~Elector();
+
+  [[nodiscard]] bool is_leading() const { return election_.is_leading(); }
+  [[nodiscard]] bool is_lost() const { return election_.is_lost(); }
+  [[nodiscard]] bool is_known() const { return election_.is_known(); }
+
+ private:
+  void run(const std::stop_token& stop);
+
+  const ApiClient& client_;
+  const Logger log_;
+  Fence& fence_;
+  Election election_;
+  std::jthread thread_;  // last: it uses everything above
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,23 @@
+// Fence: the time until which this process may write to the API server. The elector moves it, and the client
+// checks it before each write, since a thread may be suspended for any time between a decision and its call.
+//
+// Thread contract: every method may be called from any thread.
+#pragma once
+
+#include <atomic>
+
+#include "base/core/clock.h"
+
+namespace ratoon::runtime {
+
+class Fence {
+ public:
+  void open_until(Timestamp end) { end_ = end; }
+  void close() { end_ = Timestamp{}; }
+  [[nodiscard]] bool is_open(Timestamp now) const { return now < end_.load(); }
+
+ private:
+  std::atomic<Timestamp> end_{};
+};
+
+}  // namespace ratoon::runtime

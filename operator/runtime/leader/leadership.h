@@ -1,0 +1,61 @@
+// This folder: the election of one leader among several operators. Leadership: whether this operator runs the
+// jobs. While it does, members are directed to it.
+//
+// Thread contract: begin() and publish_endpoint() are called by one thread, the rest by any.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "operator/kube/objects/election.h"
+#include "operator/runtime/api_server/api_client.h"
+#include "operator/runtime/api_server/discovery.h"
+#include "operator/runtime/leader/elector.h"
+#include "operator/runtime/leader/fence.h"
+#include "operator/runtime/members/endpoint_publisher.h"
+
+namespace ratoon::runtime {
+
+struct LeadershipOptions {
+  bool is_elected = false;  // false: there is one operator and it always leads
+  std::string lease_name;
+  kube::Candidate self;
+  std::optional<OwnEndpoint> own_endpoint;
+  std::uint16_t port = 0;  // the port that members call
+};
+
+class Leadership {
+ public:
+  // The clock must outlive it. It takes part in the election from begin() on.
+  Leadership(const kube::ApiServerAccess& access, const Clock& clock, Logger log, ApiClient::OnCall on_call,
+             LeadershipOptions options);
+
+  void begin();
+
+  [[nodiscard]] bool is_leading() const;
+  [[nodiscard]] bool is_lost() const { return elector_ && elector_->is_lost(); }
+  [[nodiscard]] bool is_known() const { return !options_.is_elected || (elector_ && elector_->is_known()); }
+  // The fence, which is closed while we do not lead; null without election.
+  [[nodiscard]] const Fence* fence() const { return options_.is_elected ? &fence_ : nullptr; }
+
+  // Returns whether members are directed here; checks and repairs this from time to time.
+  bool publish_endpoint();
+
+ private:
+  const Clock& clock_;
+  const Logger log_;
+  const LeadershipOptions options_;
+  Fence fence_;
+  const ApiClient lease_client_;  // has its own connections, so that no other call delays a renewal
+  const ApiClient client_;
+  std::optional<EndpointPublisher> endpoint_publisher_;
+  std::unique_ptr<Elector> elector_;
+  std::optional<Timestamp> next_check_;  // of the published endpoint
+  bool is_up_ = false;
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,102 @@
+#include "operator/runtime/members/admission_queue.h"
+
+#include <utility>
+
+namespace ratoon::runtime {
+namespace {
+
+std::size_t bytes_of(const http::ServerRequest& request) {
+  std::size_t bytes = sizeof request + request.path.size() + request.query.size() + request.body.size();
+  for (const auto& [name, value] : request.headers)
+    bytes += sizeof name + name.size() + sizeof value + value.size();
+  return bytes;
+}
+
+// The peer without its port: all ports of an address share one line.
+std::string address_of(const http::ServerRequest& request) {
+  return request.peer.substr(0, request.peer.rfind(':'));
+}
+
+// The messages of an address that has waited this long may have been sent in time.
+constexpr Duration kLate = std::chrono::seconds(1);
+// One address may use 1/kShare of the queue once half of the queue is used.
+constexpr std::size_t kShare = 8;
+
+// This is not a refusal: the member continues and calls again.
+void ask_to_call_again(http::Responder& responder) {
+  responder.send({.status = 503,
+                  .headers = {{"Retry-After", "1"}},
+                  .body = "too many processes that are not known yet call at once: call again\n"});
+}
+
+}  // namespace
+
+AdmissionQueue::AdmissionQueue(const Clock& clock, AdmissionQueueOptions options)
+    : clock_(clock), options_(std::move(options)) {
+  for (int i = 0; i < options_.threads; ++i)
+    threads_.emplace_back([this](const std::stop_token& stop) { serve(stop); });
+}
+
+AdmissionQueue::~AdmissionQueue() = default;
+
+void AdmissionQueue::receive(http::ServerRequest request, http::Responder responder) {
+  if (options_.is_known(request)) return options_.answer(std::move(request), std::move(responder));
+  const std::size_t bytes = bytes_of(request);
+  const std::string address = address_of(request);
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_room(address, bytes)) {
+      const Timestamp now = clock_.now();
+      const auto [line, is_new] = lines_.try_emplace(address, AddressLine{.messages = {}, .turn_since = now});
+      if (is_new) turns_.push_back(address);
+      bytes_ += bytes;
+      line->second.bytes += bytes;
+      line->second.messages.push_back(
+          {std::move(request), std::move(responder), bytes, now + options_.wait_max});
+      wake_.notify_one();
+      return;
+    }
+  }
+  ask_to_call_again(responder);
+}
+
+bool AdmissionQueue::has_room(const std::string& address, std::size_t bytes) const {
+  if (bytes_ + bytes > options_.bytes_max) return false;
+  const auto line = lines_.find(address);
+  const bool crowds = line != lines_.end() && line->second.bytes > options_.bytes_max / kShare;
+  return !crowds || bytes_ + bytes <= options_.bytes_max / 2;
+}
+
+AdmissionQueue::WaitingMessage AdmissionQueue::take_first() {
+  const std::string address = std::move(turns_.front());
+  turns_.pop_front();
+  const auto at = lines_.find(address);
+  AddressLine& line = at->second;
+  WaitingMessage first = std::move(line.messages.front());
+  line.messages.pop_front();
+  line.bytes -= first.bytes;
+  bytes_ -= first.bytes;
+  if (clock_.now() - line.turn_since >= kLate) options_.on_late();
+  line.turn_since = clock_.now();
+  if (line.messages.empty())
+    lines_.erase(at);
+  else
+    turns_.push_back(address);
+  return first;
+}
+
+void AdmissionQueue::serve(const std::stop_token& stop) {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    if (!wake_.wait(lock, stop, [&] { return !turns_.empty(); }) || stop.stop_requested()) return;
+    WaitingMessage first = take_first();
+    lock.unlock();
+    if (first.responder.is_abandoned()) continue;
+    if (clock_.now() >= first.until)
+      ask_to_call_again(first.responder);
+    else
+      options_.answer(std::move(first.request), std::move(first.responder));
+  }
+}
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,78 @@
+// This folder: access of members to the operator. AdmissionQueue separates messages with unknown tokens from
+// those with known ones. The thread that read a message answers it at once if its token is known. Messages
+// with unknown tokens wait in a queue with threads of its own, since the API server must review each token.
+// Addresses take turns in that queue, so that a caller that sends thousands of bad tokens delays only unknown
+// tokens from its own address.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "base/http/server.h"
+
+namespace ratoon::runtime {
+
+// The greatest number of unauthenticated connections: over TLS they take 126 MiB at most, half of the memory
+// that the chart gives the operator. Members beyond it call again.
+inline constexpr std::size_t kUnauthenticatedConnectionsMax = 1024;
+
+struct AdmissionQueueOptions {
+  std::function<bool(const http::ServerRequest&)> is_known;  // must not block
+  http::Handler answer;
+  int threads = 4;  // number of tokens reviewed at once
+  std::size_t bytes_max = std::size_t{8} << 20;
+  Duration wait_max{std::chrono::seconds(5)};  // after this wait the member is asked to call again
+  // Called when an address has waited so long for its turn that silence of its members means nothing.
+  std::function<void()> on_late = [] {};
+};
+
+class AdmissionQueue {
+ public:
+  // The clock must outlive it.
+  AdmissionQueue(const Clock& clock, AdmissionQueueOptions options);
+  // Waits for answers under way; waiting messages get none.
+  ~AdmissionQueue();
+  AdmissionQueue(const AdmissionQueue&) = delete;
+  AdmissionQueue& operator=(const AdmissionQueue&) = delete;
+
+  // Safe to call from several threads.
+  void receive(http::ServerRequest request, http::Responder responder);
+
+ private:
+  struct WaitingMessage {
+    http::ServerRequest request;
+    http::Responder responder;
+    std::size_t bytes;
+    Timestamp until;
+  };
+  // The messages of one address.
+  struct AddressLine {
+    std::deque<WaitingMessage> messages;
+    std::size_t bytes = 0;
+    Timestamp turn_since;  // since when the address waits for its turn
+  };
+
+  void serve(const std::stop_token& stop);
+  [[nodiscard]] bool has_room(const std::string& address, std::size_t bytes) const;  // mutex_ is held
+  [[nodiscard]] WaitingMessage take_first();                                         // mutex_ is held
+
+  const Clock& clock_;
+  const AdmissionQueueOptions options_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::map<std::string, AddressLine> lines_;  // by address; guarded by mutex_
+  std::deque<std::string> turns_;             // order of the addresses; guarded by mutex_
+  std::size_t bytes_ = 0;                     // in all lines; guarded by mutex_
+  std::vector<std::jthread> threads_;         // last: they use everything above
+};
+
+}  // namespace ratoon::runtime

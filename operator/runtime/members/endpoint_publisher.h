@@ -1,0 +1,38 @@
+// EndpointPublisher: directs the Service that members call to this process, by its EndpointSlice. Only a
+// leader publishes; the endpoint stays until the next leader changes it.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "operator/runtime/api_server/api_client.h"
+
+namespace ratoon::runtime {
+
+struct EndpointPublisherOptions {
+  std::string name_space;
+  std::string service;
+  std::string address;  // the address of this pod
+  std::uint16_t port = 0;
+};
+
+class EndpointPublisher {
+ public:
+  // The client must outlive it.
+  EndpointPublisher(const ApiClient& client, EndpointPublisherOptions options)
+      : client_(client), options_(std::move(options)) {}
+
+  // Writes only if the slice points elsewhere. Creates a slice that was deleted.
+  [[nodiscard]] Result<void> publish(const std::stop_token& stop) const;
+
+ private:
+  [[nodiscard]] Result<void> make(const std::stop_token& stop) const;
+
+  const ApiClient& client_;
+  const EndpointPublisherOptions options_;
+};
+
+}  // namespace ratoon::runtime

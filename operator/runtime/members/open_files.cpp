@@ -1,0 +1,28 @@
+#include "operator/runtime/members/open_files.h"
+
+#include <algorithm>
+
+#include <sys/resource.h>
+
+namespace ratoon::runtime {
+namespace {
+
+constexpr std::size_t kPosixMin = 20;  // no system allows fewer
+// Two for each process of the largest job.
+constexpr std::size_t kConnectionsMax = std::size_t{2} * 65'536;
+
+}  // namespace
+
+std::size_t raise_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kPosixMin;
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
+}
+
+std::size_t connections_of_members(std::size_t open_files) {
+  return std::min(open_files / 2, kConnectionsMax);
+}
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,104 @@
+#include "operator/runtime/members/serving_certificate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "base/core/read_file.h"
+#include "base/http/tls/certificate.h"
+
+namespace ratoon::runtime {
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::seconds(5);
+constexpr Duration kTellEndEvery = std::chrono::hours(24);
+constexpr Duration kTellEndBefore = std::chrono::hours(14 * 24);
+constexpr int kTellEndPart = 6;  // of the remaining time; renewals happen with a third of it left
+
+}  // namespace
+
+bool ServingIdentity::is_same_as(const ServingIdentity& other) const {
+  return shown.certificate_pem == other.shown.certificate_pem &&
+         shown.private_key_pem == other.shown.private_key_pem && ca_pem == other.ca_pem;
+}
+
+Result<void> ServingCertificate::take() {
+  auto found = read();
+  if (!found) return found.error();
+  if (auto checked = check(*found); !checked) return checked;
+  keep(std::move(*found));
+  return {};
+}
+
+bool ServingCertificate::has_changed() {
+  const Timestamp now = clock_.now();
+  if (next_check_ && now < *next_check_) return false;
+  next_check_ = now + kLookEvery;
+  tell_end();
+  auto found = read();
+  if (found && found->is_same_as(identity_)) {
+    problem_.clear();
+    return false;
+  }
+  const Result<void> checked = found ? check(*found) : Result<void>(found.error());
+  if (checked) {
+    keep(std::move(*found));
+    return true;
+  }
+  if (std::exchange(problem_, checked.error().message()) != problem_)
+    log_.error("a renewed certificate is not taken; the one before stays", {{"error", problem_}});
+  return false;
+}
+
+Result<ServingIdentity> ServingCertificate::read() const {
+  ServingIdentity identity;
+  for (const auto& [name, into] :
+       {std::pair("tls.crt", &identity.shown.certificate_pem),
+        std::pair("tls.key", &identity.shown.private_key_pem), std::pair("ca.crt", &identity.ca_pem)}) {
+    auto text = read_file(std::filesystem::path(options_.folder) / name);
+    if (!text) {
+      return Error(ErrorKind::kInvalid,
+                   text.error().message() + "; expected in " + options_.folder +
+                       " are tls.crt, its key tls.key, and ca.crt, the authority that signed it");
+    }
+    *into = std::move(*text);
+  }
+  return identity;
+}
+
+Result<void> ServingCertificate::check(const ServingIdentity& identity) const {
+  const auto checked =
+      http::check_certificate(identity.shown, identity.ca_pem, options_.name, clock_.wall_now());
+  if (checked) return {};
+  return Error(ErrorKind::kInvalid, "the certificate in " + options_.folder +
+                                        " is of no use to members: " + checked.error().message() +
+                                        "; expected are tls.crt for '" + options_.name +
+                                        "', its key tls.key, and ca.crt, the authority that signed it");
+}
+
+void ServingCertificate::keep(ServingIdentity identity) {
+  identity_ = std::move(identity);
+  problem_.clear();
+  ends_ = http::certificate_end(identity_.shown.certificate_pem);
+  if (ends_) {
+    const Duration left = ends_->since_epoch - clock_.wall_now().since_epoch;
+    tell_end_at_ = {ends_->since_epoch - std::min(kTellEndBefore, left / kTellEndPart)};
+  }
+  log_.info(
+      "members are shown this certificate",
+      {{"folder", options_.folder}, {"name", options_.name}, {"ends", ends_ ? format_rfc3339(*ends_) : ""}});
+}
+
+void ServingCertificate::tell_end() {
+  const WallTime now = clock_.wall_now();
+  if (!ends_ || now < tell_end_at_) return;
+  tell_end_at_ = {now.since_epoch + kTellEndEvery};
+  log_.warning(
+      now < *ends_
+          ? "the certificate that members are shown ends soon: renew the files"
+          : "the certificate that members are shown has ended, and members refuse it: renew the files",
+      {{"folder", options_.folder}, {"ends", format_rfc3339(*ends_)}});
+}
+
+}  // namespace ratoon::runtime

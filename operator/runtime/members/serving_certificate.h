@@ -1,0 +1,69 @@
+// ServingCertificate: the certificate for members, from files that are renewed: tls.crt, tls.key and ca.crt
+// in one folder, as cert-manager and the chart fill a Secret. A certificate that cannot be used (it is half
+// written, expired or for another name) is never taken: the one that was read before stays.
+//
+//   ServingCertificate certificate(clock, logger, {.folder = "/etc/ratoon/tls", .name =
+//   "coordinator.trees.svc"}); if (auto taken = certificate.take(); !taken) return taken;
+//   serve(certificate.identity());
+//   ... now and then: if (certificate.has_changed()) serve(certificate.identity());
+//
+// Thread contract: one thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "base/http/server.h"
+
+namespace ratoon::runtime {
+
+struct ServingIdentity {
+  http::TlsServerOptions shown;
+  std::string ca_pem;  // members trust only certificates that this CA signed
+
+  // Whether it was made from the same files.
+  [[nodiscard]] bool is_same_as(const ServingIdentity& other) const;
+};
+
+struct ServingCertificateOptions {
+  std::string folder;
+  std::string name;  // the name that members expect in it: a host name or an IP address
+};
+
+class ServingCertificate {
+ public:
+  // The clock must outlive it.
+  ServingCertificate(const Clock& clock, Logger log, ServingCertificateOptions options)
+      : clock_(clock), log_(std::move(log)), options_(std::move(options)) {}
+
+  // Reads the files. kInvalid: members would refuse the certificate, or a file is missing.
+  [[nodiscard]] Result<void> take();
+  // The identity of the last take() or has_changed() that succeeded.
+  [[nodiscard]] const ServingIdentity& identity() const { return identity_; }
+  // When its certificate expires; nothing before the first.
+  [[nodiscard]] std::optional<WallTime> ends() const { return ends_; }
+  // Reads the files again, every few seconds at most. Logs once why a new certificate is not taken, and once
+  // a day that the current one is about to expire: it should have been renewed long before.
+  [[nodiscard]] bool has_changed();
+
+ private:
+  [[nodiscard]] Result<ServingIdentity> read() const;
+  [[nodiscard]] Result<void> check(const ServingIdentity& identity) const;
+  void keep(ServingIdentity identity);
+  void tell_end();
+
+  const Clock& clock_;
+  const Logger log_;
+  const ServingCertificateOptions options_;
+  ServingIdentity identity_;
+  std::optional<Timestamp> next_check_;
+  std::string problem_;  // of the last check; empty: none
+  std::optional<WallTime> ends_;
+  WallTime tell_end_at_;
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,174 @@
+#include "operator/runtime/metrics/job_metrics.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/contract/names.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+enum Family : std::size_t {
+  kPhase,
+  kAttempt,
+  kStep,
+  kDurableStep,
+  kWorldSize,
+  kRestarts,
+  kLedger,
+  kRecovery
+};
+
+constexpr std::array kPhases = {api::JobPhase::kPending,    api::JobPhase::kRunning,
+                                api::JobPhase::kRecovering, api::JobPhase::kSuspended,
+                                api::JobPhase::kSucceeded,  api::JobPhase::kFailed};
+constexpr std::array<std::pair<std::string_view, std::uint32_t api::Restarts::*>, 3> kCauses = {
+    {{"application", &api::Restarts::application},
+     {"hung", &api::Restarts::hung},
+     {"disruption", &api::Restarts::disruption}}};
+// In the order of LedgerPart.
+constexpr std::array<std::string_view, api::kLedgerParts> kLedgerNames = {
+    "useful", "recomputed", "waiting_for_capacity", "restarting", "hung", "suspended"};
+constexpr std::array<std::string_view, kRecoveryParts> kParts = {
+    "detect", "decide", "place", "start", "rendezvous", "load", "first_step", "total"};
+
+std::array<double, kRecoveryParts> parts_of(const api::RecoveryPhases& phases) {
+  return {phases.detect_seconds,     phases.decide_seconds,     phases.place_seconds,
+          phases.start_seconds,      phases.rendezvous_seconds, phases.load_seconds,
+          phases.first_step_seconds, phases.total_seconds()};
+}
+
+MetricFamily family(std::string_view name, const char* help, MetricType type) {
+  return {.name = std::string(name), .help = help, .type = type, .metric = {}};
+}
+
+// Labels are sorted by their names.
+ClientMetric labelled(const JobKey& key) {
+  ClientMetric metric;
+  metric.label = {{std::string(names::metric_label::kTrainingJob), key.name},
+                  {std::string(names::metric_label::kTrainingNamespace), key.name_space}};
+  return metric;
+}
+
+ClientMetric labelled(const JobKey& key, const char* name, std::string_view value) {
+  ClientMetric metric = labelled(key);
+  metric.label.push_back({name, std::string(value)});
+  std::sort(metric.label.begin(), metric.label.end());
+  return metric;
+}
+
+ClientMetric gauge(ClientMetric metric, double value) {
+  metric.gauge.value = value;
+  return metric;
+}
+
+ClientMetric::Histogram histogram_of(const PhaseHistogram& part) {
+  ClientMetric::Histogram histogram;
+  for (std::size_t i = 0; i < kRecoveryBounds.size(); ++i) {
+    histogram.sample_count += part.counts[i];
+    histogram.bucket.push_back(
+        {.cumulative_count = histogram.sample_count, .upper_bound = kRecoveryBounds[i]});
+  }
+  histogram.sample_count += part.counts.back();
+  histogram.sample_sum = part.sum;
+  return histogram;
+}
+
+}  // namespace
+
+void PhaseHistogram::observe(double seconds) {
+  const auto bound = std::lower_bound(kRecoveryBounds.begin(), kRecoveryBounds.end(), seconds);
+  ++counts[static_cast<std::size_t>(bound - kRecoveryBounds.begin())];
+  sum += seconds;
+}
+
+void JobMetrics::note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
+  phase_ = after.phase;
+  attempt_ = after.attempt.value();
+  step_ = after.step.value();
+  durable_step_ = after.last_checkpoint ? after.last_checkpoint->step.value() : 0;
+  world_size_ = after.world_size;
+  restarts_ = after.restarts;
+  ledger_ = after.ledger;
+  if (before.ledger == api::JobLedger{}) told_ = {};  // a new job of this name: counts from 0
+  if (!after.last_disruption || after.last_disruption == before.last_disruption) return;
+  if (!recoveries_) recoveries_ = std::make_unique<std::array<PhaseHistogram, kRecoveryParts>>();
+  const auto parts = parts_of(after.last_disruption->phases);
+  for (std::size_t i = 0; i < parts.size(); ++i) (*recoveries_)[i].observe(parts[i]);
+}
+
+std::span<const MetricFamily> JobMetrics::families() {
+  using enum MetricType;
+  static const std::array all = {
+      family(names::metric::kJobPhase, "1 for the phase that the job is in", Gauge),
+      family(names::metric::kJobAttempt, "Number of the newest world of the job", Gauge),
+      family(names::metric::kJobStep, "Steps that the job has made", Gauge),
+      family(names::metric::kJobDurableStep, "Steps that are in a committed checkpoint", Gauge),
+      family(names::metric::kJobWorldSize, "Processes that train together; 0 while a world forms", Gauge),
+      family(names::metric::kRestarts, "Members that were replaced, by cause", Counter),
+      family(names::metric::kJobLedgerSeconds, "Seconds since the job began, by what they were spent on",
+             Counter),
+      family(names::metric::kRecoverySeconds,
+             "Seconds from a member's last sign of life to the first step of all, by phase", Histogram)};
+  return all;
+}
+
+void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
+                        std::vector<ClientMetric>& series) {
+  const auto add = [&](auto value) { series.push_back(gauge(labelled(key), static_cast<double>(value))); };
+  switch (family) {
+    case kPhase:
+      for (const auto phase : kPhases)
+        series.push_back(gauge(labelled(key, "phase", api::name_of(phase)), phase == phase_ ? 1 : 0));
+      return;
+    case kAttempt:
+      return add(attempt_);
+    case kStep:
+      return add(step_);
+    case kDurableStep:
+      return add(durable_step_);
+    case kWorldSize:
+      return add(world_size_);
+    case kRestarts:
+      for (const auto& [cause, total] : kCauses) {
+        series.push_back(labelled(key, "cause", cause));
+        series.back().counter.value = static_cast<double>(restarts_.*total);
+      }
+      return;
+    case kLedger:
+      return add_ledger(key, now, series);
+    default:
+      return add_recoveries(key, series);
+  }
+}
+
+// Includes the current part, so that the curve does not wait for the status. That may be too much: the
+// seconds before a loss was noticed are later counted for another part. Then the counter stays constant until
+// the part has caught up.
+void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientMetric>& series) {
+  for (std::size_t i = 0; i < kLedgerNames.size(); ++i) {
+    double total = ledger_.seconds[i];
+    if (ledger_.since && i == static_cast<std::size_t>(ledger_.part))
+      total += std::max(0.0, seconds(now.since_epoch - ledger_.since->since_epoch));
+    told_[i] = std::max(told_[i], total);
+    series.push_back(labelled(key, "part", kLedgerNames[i]));
+    series.back().counter.value = told_[i];
+  }
+}
+
+// All series exist from the beginning, at zero: else the first recovery would not be an increase.
+void JobMetrics::add_recoveries(const JobKey& key, std::vector<ClientMetric>& series) const {
+  static const PhaseHistogram kNone;
+  for (std::size_t i = 0; i < kParts.size(); ++i) {
+    series.push_back(labelled(key, "phase", kParts[i]));
+    series.back().histogram = histogram_of(recoveries_ ? (*recoveries_)[i] : kNone);
+  }
+}
+
+}  // namespace ratoon::runtime

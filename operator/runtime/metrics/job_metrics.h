@@ -1,0 +1,57 @@
+// The numbers that Prometheus reads of one job. They are stored compactly, since a thousand jobs have twenty
+// thousand series, and become series only during a scrape.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <prometheus/client_metric.h>
+#include <prometheus/metric_family.h>
+
+#include "operator/api/training_job.h"
+
+namespace ratoon::runtime {
+
+inline constexpr std::array kRecoveryBounds = {0.01, 0.05, 0.1, 0.25, 0.5,  1.0,  2.0,  3.0,
+                                               4.0,  5.0,  6.0, 8.0,  12.0, 20.0, 60.0, 300.0};
+inline constexpr std::size_t kRecoveryParts = 8;  // the phases of a recovery, and their sum
+
+// The durations of one part of the recoveries.
+struct PhaseHistogram {
+  std::array<std::uint64_t, kRecoveryBounds.size() + 1> counts{};  // by bucket; the last has no bound
+  double sum = 0;
+
+  void observe(double seconds);
+};
+
+class JobMetrics {
+ public:
+  // Takes the result of a decision: `before` is the stored status.
+  void note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
+
+  // The families of each job's series, without series. They are the same for all jobs.
+  [[nodiscard]] static std::span<const prometheus::MetricFamily> families();
+  // Adds this job's current series to the family with that index in families().
+  void add_to(std::size_t family, const JobKey& key, WallTime now,
+              std::vector<prometheus::ClientMetric>& series);
+
+ private:
+  void add_ledger(const JobKey& key, WallTime now, std::vector<prometheus::ClientMetric>& series);
+  void add_recoveries(const JobKey& key, std::vector<prometheus::ClientMetric>& series) const;
+
+  api::JobPhase phase_ = api::JobPhase::kPending;
+  std::uint64_t attempt_ = 0;
+  std::uint64_t step_ = 0;
+  std::uint64_t durable_step_ = 0;
+  std::uint32_t world_size_ = 0;
+  api::Restarts restarts_;  // totals over all leaders
+  api::JobLedger ledger_;
+  std::array<double, api::kLedgerParts> told_{};  // reported ledger: a counter never decreases
+  std::unique_ptr<std::array<PhaseHistogram, kRecoveryParts>> recoveries_;  // null: none yet
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,52 @@
+// This folder: the pages for Prometheus and probes. OperatorMetrics: the metrics of jobs: each job's phase,
+// progress and losses, and the phases of its recoveries. They are kept here and not in members, so that
+// curves survive the members.
+//
+// Thread contract: every method may be called from any thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+#include <prometheus/counter.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include "operator/api/training_job.h"
+#include "operator/runtime/metrics/job_metrics.h"
+
+namespace ratoon::runtime {
+
+class OperatorMetrics {
+ public:
+  // Takes the result of a decision: `before` is the stored status.
+  void note_status(const JobKey& job, const api::TrainingJobStatus& before,
+                   const api::TrainingJobStatus& after);
+  void note_decision_seconds(double seconds);  // these three are for all jobs together
+  void note_retry();
+  void note_action_seconds(double since_notice);
+  void forget(const JobKey& job);
+
+  // Takes the next piece of a text; returns false if it wants no further piece.
+  using Sink = std::function<bool(std::string_view)>;
+  // In Prometheus' text format, piece by piece: the text of a thousand jobs would be twenty megabytes.
+  void write(WallTime now, const Sink& sink);
+
+ private:
+  bool write_family(std::size_t family, WallTime now, const Sink& sink);
+
+  prometheus::Registry registry_;
+  prometheus::Histogram& decision_ = decision_in(registry_);
+  prometheus::Histogram& action_ = action_in(registry_);
+  prometheus::Counter& retries_ = retries_in(registry_);
+  std::mutex mutex_;
+  std::map<JobKey, JobMetrics> jobs_;  // guarded by mutex_
+
+  static prometheus::Histogram& decision_in(prometheus::Registry& registry);
+  static prometheus::Histogram& action_in(prometheus::Registry& registry);
+  static prometheus::Counter& retries_in(prometheus::Registry& registry);
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,112 @@
+#include "operator/runtime/metrics/self_metrics.h"
+
+#include <fstream>
+#include <mutex>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/contract/names.h"
+#include "operator/runtime/metrics/metric_family.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+const Histogram::BucketBoundaries kCallBuckets = {0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30};
+
+double to_seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+// Sets a counter to a total that is kept elsewhere.
+void catch_up(Counter& counter, double value) {
+  counter.Increment(value - counter.Value());
+}
+
+}  // namespace
+
+struct SelfMetrics::Families {
+  std::mutex reading;  // one reader at a time updates values that are kept elsewhere
+  prometheus::Registry registry;
+  Family<Counter>& calls = build(registry, prometheus::BuildCounter(), names::metric::kApiCalls,
+                                 "Calls to the API server that have ended; code 0: no answer");
+  Family<Histogram>& call_seconds =
+      build(registry, prometheus::BuildHistogram(), names::metric::kApiSeconds,
+            "Seconds until the API server's answer was there; watches are not in it");
+  Family<Gauge>& behind = build(registry, prometheus::BuildGauge(), names::metric::kCacheStaleness,
+                                "For how long the copy may have lacked what happened");
+  Gauge& waiting = build(registry, prometheus::BuildGauge(), names::metric::kReconcileQueueJobs,
+                         "Jobs that are due for a look and wait for it")
+                       .Add({});
+  Gauge& wait = build(registry, prometheus::BuildGauge(), names::metric::kReconcileQueueWait,
+                      "How long the first of them waits")
+                    .Add({});
+  Counter& messages = build(registry, prometheus::BuildCounter(), names::metric::kMessages,
+                            "Messages of members that were understood")
+                          .Add({});
+  Gauge& parked = build(registry, prometheus::BuildGauge(), names::metric::kLongPolls,
+                        "Members' polls that wait for an answer")
+                      .Add({});
+  Gauge& leading = build(registry, prometheus::BuildGauge(), names::metric::kLeading,
+                         "1 for the operator that runs the jobs, 0 for one that stands by")
+                       .Add({});
+  Family<Gauge>& certificate_end =
+      build(registry, prometheus::BuildGauge(), names::metric::kCoordinatorCertificateExpiry,
+            "Seconds since 1970 at which the certificate for members expires");
+  Gauge& memory =
+      build(registry, prometheus::BuildGauge(), names::metric::kProcessMemory, "Resident memory").Add({});
+  Counter& cpu = build(registry, prometheus::BuildCounter(), names::metric::kProcessCpu,
+                       "Processor time, in user mode and in the kernel")
+                     .Add({});
+};
+
+SelfMetrics::SelfMetrics() : families_(std::make_unique<Families>()) {}
+SelfMetrics::~SelfMetrics() = default;
+
+void SelfMetrics::note_call(const ApiCall& call) {
+  const std::string verb(call.verb);
+  const std::string resource(call.resource);
+  families_->calls.Add({{"verb", verb}, {"resource", resource}, {"code", std::to_string(call.status)}})
+      .Increment();
+  if (verb == "watch") return;  // a watch lasts as long as it is allowed to
+  families_->call_seconds.Add({{"verb", verb}}, kCallBuckets).Observe(call.seconds);
+}
+
+std::string SelfMetrics::text(const OperatorVitals& vitals) const {
+  Families& f = *families_;
+  const std::lock_guard lock(f.reading);
+  for (const auto& [resource, seconds] : vitals.seconds_behind)
+    f.behind.Add({{"resource", std::string(resource)}}).Set(seconds);
+  f.waiting.Set(static_cast<double>(vitals.backlog.jobs));
+  f.wait.Set(vitals.backlog.longest_seconds);
+  catch_up(f.messages, static_cast<double>(vitals.load.messages));
+  f.parked.Set(static_cast<double>(vitals.load.parked));
+  f.leading.Set(vitals.is_leading ? 1 : 0);
+  if (vitals.certificate_ends) f.certificate_end.Add({}).Set(seconds(vitals.certificate_ends->since_epoch));
+  f.memory.Set(vitals.memory_bytes);
+  catch_up(f.cpu, vitals.cpu_seconds);
+  return prometheus::TextSerializer().Serialize(f.registry.Collect());
+}
+
+void measure_process(OperatorVitals& vitals) {
+  std::ifstream statm("/proc/self/statm");
+  double all_pages = 0;
+  double resident_pages = 0;
+  if (statm >> all_pages >> resident_pages)
+    vitals.memory_bytes = resident_pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  rusage usage{};
+  if (::getrusage(RUSAGE_SELF, &usage) == 0)
+    vitals.cpu_seconds = to_seconds(usage.ru_utime) + to_seconds(usage.ru_stime);
+}
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,91 @@
+"""Mutants of the coordinator: the order, the number and the origin of requests. With one rule of it broken a test must turn
+red."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+CLIENTS = ("http_server_test", "UnauthenticatedConnections.*")
+QUEUE = ("operator_runtime_test", "AdmissionQueue*")
+FAIRNESS = ("coordinator_test", "CoordinatorFairness.*:MessageRateLimiter.*")
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a process is let go before the status says that it is done": (
+        ("coordinator_test", "CoordinatorTest.Completion*"), "operator/coordinator/job_session.cpp",
+        r"processes_per_node <= 1 \|\| ", "processes_per_node <= 64 || "),
+    "a process that is done waits for the record of another": (
+        ("coordinator_test", "CoordinatorTest.Completion*"), "operator/coordinator/job_session.cpp",
+        r"done\.local_ranks >> process\.local_rank & 1U", "done.local_ranks"),
+    "a lease that waits for an overloaded server": (
+        ("operator_runtime_test", "Elector.*"), "operator/runtime/leader/elector.cpp", r"election_\.note\(client_\.call_once\(",
+        "election_.note(client_.call("),
+    "members that wait behind unauthenticated requests": (
+        QUEUE, "operator/runtime/members/admission_queue.cpp", r"if \(options_\.is_known\(request\)\) return",
+        "if (false) return"),
+    "unauthenticated requests that fill the memory": (QUEUE, "operator/runtime/members/admission_queue.cpp",
+        r"bytes_ \+ bytes > options_\.bytes_max", "false"),
+    "unauthenticated requests that wait for all of another address": (
+        QUEUE, "operator/runtime/members/admission_queue.cpp", r"request\.peer\.substr\(0, request\.peer\.rfind\(':'\)\)",
+        '"one address"'),
+    "a long wait of unauthenticated requests that is not reported": (
+        QUEUE, "operator/runtime/members/admission_queue.cpp", r"clock_\.now\(\) - line\.turn_since >= kLate", "false"),
+    "a bearer that cannot be proved makes all others wait": (
+        FAIRNESS, "operator/coordinator/coordinator.cpp", r"note_unproved\(message->process\);", "note_unread();"),
+    "a member that counts as silent while its request waits": (
+        FAIRNESS, "operator/coordinator/coordinator.cpp", r"unread > listening && ", "false && "),
+    "a member may call as often as it likes": (
+        FAIRNESS, "operator/coordinator/message_rate_limiter.cpp", r"spent\.messages \+ 1 > limits_\.burst \* number", "false"),
+    "a member may have any number of connections": (
+        FAIRNESS, "base/http/server/connections_by_owner.cpp", r"sessions\.size\(\) <= std::max<std::size_t>\(max, 1\)", "true"),
+    "a namespace takes all workers": (
+        ("operator_runtime_test", "WorkQueueTest.*"), "operator/runtime/jobs/work_queue.cpp", r"out >= each_max_", "false"),
+    "a server in trouble is asked for each pod": (
+        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp", r"if \(is_trouble\([^;]*break;", ""),
+    "jobs wait for each other's names": (
+        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/jobs/cluster.cpp", r"if \(is_others \|\| hangs",
+        "if (hangs"),
+    "unauthenticated connections without a limit": (
+        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"unauthenticated_\.size\(\) <= max_",
+        "true"),
+    "the newest unauthenticated connection that is closed": (
+        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"return silent != newest \? silent",
+        "return (silent != newest || true) ? newest"),
+    "an unauthenticated connection that is closed during its review": (
+        CLIENTS, "base/http/server/unauthenticated_connections.cpp",
+        r"!one\.is_in_work && ", ""),
+    "a gang pushes itself out": (CLIENTS, "base/http/server/unauthenticated_connections.cpp",
+        r"if \(count \* kCrowdShare <= max_\)", "if (false)"),
+    "an address with many connections that displaces others": (
+        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"one\.address == crowd",
+        "(one.address == crowd || true)"),
+    "a connection that has sent no request for long and stays": (
+        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"kHonestTime\{2\}",
+        "kHonestTime{200}"),
+    "a refused request that counts as a connection": (
+        CLIENTS, "base/http/server.cpp", r"core_->add_to_refuse\(session\)", "core_->add(session)"),
+    "a new connection that counts as one without a request": (
+        CLIENTS, "base/http/server/unauthenticated_connections.cpp", r"kHonestTime\{2\}",
+        "kHonestTime{-1}"),
+    "unauthenticated connections without a deadline": (
+        CLIENTS, "base/http/server/server_session.cpp", r"is_unauthenticated_ \? std::min\(until, due_\) : until", "until"),
+    "unauthenticated requests that wait for ever": (
+        QUEUE, "operator/runtime/members/admission_queue.cpp", r"clock_\.now\(\) >= first\.until",
+        "false"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class DoorMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        self.check_sound(mutants())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

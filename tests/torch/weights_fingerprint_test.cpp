@@ -1,0 +1,75 @@
+#include "agent/src/torch/collectives/gradients/weights_fingerprint.h"
+
+#include <gtest/gtest.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/utils.h>
+
+#include <ratoon/failure.h>
+
+namespace ratoon::weights_fingerprint_test {
+namespace {
+
+namespace nn = ::torch::nn;
+
+struct Model : nn::Module {
+  explicit Model(const std::string& second = "second") {
+    ::torch::manual_seed(1);
+    register_module("first", nn::Linear(3, 4));
+    register_module(second, nn::Linear(4, 2));
+  }
+  at::Tensor& parameter(const std::string& name) { return named_parameters()[name]; }
+};
+
+WeightsFingerprint mark_of(const Model& model) {
+  return fingerprint_weights(trained_weights(model));
+}
+
+TEST(WeightsFingerprint, IsTheSameForEqualWeights) {
+  const auto one = mark_of(Model());
+  const auto other = mark_of(Model());
+  EXPECT_EQ(one.whole, other.whole);
+  EXPECT_EQ(one.sums, other.sums);
+  EXPECT_EQ(one.names.size(), 4u);
+}
+
+TEST(WeightsFingerprint, ChangesWithOneNumberOfOneParameter) {
+  const auto before = mark_of(Model());
+  Model model;
+  const ::torch::NoGradGuard no_gradients;
+  model.parameter("second.weight").view({-1})[5].add_(1e-3);
+  const auto after = mark_of(model);
+  EXPECT_NE(after.whole, before.whole);
+  for (std::size_t i = 0; i < before.sums.size(); ++i)
+    EXPECT_EQ(after.sums[i] != before.sums[i], before.names[i] == "second.weight") << before.names[i];
+}
+
+TEST(WeightsFingerprint, ChangesWithNamesTypesAndShapes) {
+  const auto before = mark_of(Model());
+  EXPECT_NE(mark_of(Model("third")).whole, before.whole);
+  Model doubles;
+  doubles.to(at::kDouble);
+  EXPECT_NE(mark_of(doubles).whole, before.whole);
+  Model turned;
+  auto& weight = turned.parameter("first.weight");
+  const ::torch::NoGradGuard no_gradients;
+  weight.set_data(weight.reshape({3, 4}).clone());
+  EXPECT_NE(mark_of(turned).whole, before.whole);
+  EXPECT_EQ(mark_of(turned).whole.size(), before.whole.size());
+}
+
+TEST(WeightsFingerprint, IsOfTrainedParametersAlone) {
+  Model model;
+  model.parameter("first.bias").set_requires_grad(false);
+  const auto before = mark_of(model);
+  EXPECT_EQ(before.names.size(), 3u);
+  {
+    const ::torch::NoGradGuard no_gradients;
+    model.parameter("first.bias").add_(1);
+  }
+  EXPECT_EQ(mark_of(model).whole, before.whole);
+  model.parameter("first.bias").set_requires_grad(true);
+  EXPECT_NE(mark_of(model).whole, before.whole);
+}
+
+}  // namespace
+}  // namespace ratoon::weights_fingerprint_test

@@ -1,0 +1,210 @@
+// The end of a run whose last checkpoint is never committed, since a part of it does not come: it ends all
+// the same, says why, and hears meanwhile that it is to leave.
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include <ratoon/failure.h>
+
+#include "agent/src/session/engine/control_word.h"
+#include "agent/src/session/engine/final_commit_wait.h"
+#include "base/contract/exit_code.h"
+#include "tests/support/engine_rank.h"
+
+namespace ratoon::engine_at_end_test {
+namespace {
+
+using namespace std::chrono_literals;
+using checkpoint::Votes;
+using session::FinalCommitWait;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr checkpoint::CheckpointId kLast{.attempt = Attempt(7), .step = Step(3)};
+
+class EngineAtEnd : public test::RanksTest {
+ protected:
+  // One of two ranks, and the other one saves in a folder of its own. Each look takes half a minute.
+  static void train(test::TestRank& rank) {
+    rank.begin(3);
+    rank.steps(3);
+    rank.link.look_takes = 30s;
+  }
+  static Failure failure_of(test::TestRank& rank) {
+    try {
+      rank.engine().finish();
+    } catch (const Failure& why) {
+      return why;
+    }
+    ADD_FAILURE() << "the run is called done";
+    return {0, ""};
+  }
+};
+
+TEST_F(EngineAtEnd, EndsWhereAnotherRanksPartNeverComes) {
+  auto first = rank(0, 2);
+  train(first);
+  testing::internal::CaptureStderr();
+  const Timestamp began = first.link.clock.now();
+  const Failure why = failure_of(first);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kStorage));
+  EXPECT_THAT(why.what(), AllOf(HasSubstr("nothing of it has changed for 3900 s (--disk-timeout"),
+                                HasSubstr("there is nothing of rank 1 for the checkpoint of step 3 in"),
+                                HasSubstr("whether this folder is the same one on their machines")));
+  EXPECT_GE(first.link.clock.now() - began, 3900s);
+  EXPECT_LE(first.link.clock.now() - began, 4100s);
+  EXPECT_THAT(said, HasSubstr("the end waits for the last checkpoint: there is nothing of rank 1"));
+}
+
+TEST_F(EngineAtEnd, EndsWhereNobodyCommits) {
+  auto second = rank(1, 2);
+  train(second);
+  const Failure why = failure_of(second);
+  EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kStorage));
+  EXPECT_THAT(why.what(), HasSubstr("there is nothing of rank 0 for the checkpoint of step 3 in"));
+}
+
+TEST_F(EngineAtEnd, LeavesInTimeWhenItIsToldTo) {
+  auto first = rank(0, 2);
+  train(first);
+  first.link.look_takes = 1s;
+  first.engine().notify(30s, "the node goes");
+  const Timestamp goes = first.link.clock.now() + 30s;
+  const Failure why = failure_of(first);
+  EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted));
+  EXPECT_THAT(why.what(),
+              AllOf(HasSubstr("left at step 3 because it was told to"), HasSubstr("is not committed")));
+  EXPECT_LE(first.link.clock.now(), goes);
+}
+
+// What waits for a replacement may have to go before that is ready.
+TEST_F(EngineAtEnd, HandsOverNoLongerThanItsNoticeLetsIt) {
+  auto first = rank(0, 2);
+  first.begin(100);
+  first.steps(2);
+  first.link.look_takes = 1s;
+  first.link.wants.hand_over = Attempt(test::kAttempt);
+  first.engine().notify(20s, "the node goes");
+  const Timestamp goes = first.link.clock.now() + 20s;
+  try {
+    first.step(session::control::kLeave);
+    ADD_FAILURE() << "it stays";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted)) << why.what();
+    EXPECT_THAT(why.what(), HasSubstr("left at step 3 because it was told to"));
+  }
+  EXPECT_LE(first.link.clock.now(), goes);
+}
+
+// What follows its last commit, as copies in stores, is for a later start.
+TEST_F(EngineAtEnd, LeavesBehindItsLastCommitWhenItIsToldTo) {
+  test::TestRank alone(folder_.path(), 0, 1);
+  train(alone);
+  alone.engine().finish();
+  alone.engine().leave_if_told();  // it is not
+  alone.engine().notify(0s, "the node goes");
+  try {
+    alone.engine().leave_if_told();
+    ADD_FAILURE() << "it stays";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted));
+    EXPECT_THAT(why.what(), HasSubstr("that step is saved"));
+  }
+}
+
+// The last commit is given a second more, and the program's mistake is no reason to be deaf.
+TEST_F(EngineAtEnd, AStepAfterTheEndLeavesAtOnceWhenItIsToldTo) {
+  auto first = rank(0, 2);
+  train(first);
+  first.link.look_takes = 100ms;
+  first.engine().notify(10min, "the node goes");
+  const Timestamp told = first.link.clock.now();
+  try {
+    first.step();
+    ADD_FAILURE() << "there is a step after the last one";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted)) << why.what();
+    EXPECT_THAT(why.what(), AllOf(HasSubstr("a step was made after the run's end, step 3"),
+                                  HasSubstr("left because it was told to"), HasSubstr("is not committed")));
+  }
+  EXPECT_GE(first.link.clock.now() - told, 1s);
+  EXPECT_LE(first.link.clock.now() - told, 3s);
+}
+
+TEST_F(EngineAtEnd, HearsThatTheOthersAreGone) {
+  auto first = rank(0, 2);
+  train(first);
+  first.link.changes = first.link.clock.now() + 90s;
+  EXPECT_THROW(first.engine().finish(), AttemptOver);
+  EXPECT_LE(first.link.clock.now(), first.link.changes + 60s);
+}
+
+// Long before the end, and for each doubling of their number once.
+TEST_F(EngineAtEnd, SavesThatAreNeverCommittedAreSaid) {
+  auto first = rank(0, 2);
+  first.begin(1000);
+  const auto said_in = [&](int steps) {
+    testing::internal::CaptureStderr();
+    first.steps(steps);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(said_in(79), Not(HasSubstr("are not committed")));
+  EXPECT_THAT(said_in(2), HasSubstr("8 saves are not committed, and a start would not find them: there is "
+                                    "nothing of rank 1 for the checkpoint of step 80 in"));
+  EXPECT_THAT(said_in(78), Not(HasSubstr("are not committed"))) << "up to step 159";
+  EXPECT_THAT(said_in(2), HasSubstr("16 saves are not committed"));
+}
+
+TEST(FinalCommitWait, WaitsForRanksThatWriteHoweverLongTheyTake) {
+  ManualClock clock;
+  FinalCommitWait wait(clock.now(), 300s);
+  Votes votes{.id = kLast, .missing = {Rank(1)}, .files = 2};
+  for (int i = 0; i < 100; ++i) {
+    clock.advance(299s);
+    ++votes.bytes_begun;
+    wait.note(clock.now(), votes);
+    EXPECT_FALSE(wait.is_over(clock.now()));
+  }
+  clock.advance(300s);
+  wait.note(clock.now(), votes);
+  EXPECT_FALSE(wait.is_over(clock.now()));
+  clock.advance(1s);
+  wait.note(clock.now(), votes);
+  EXPECT_TRUE(wait.is_over(clock.now()));
+}
+
+TEST(FinalCommitWait, WhatIsToBeDoneHereIsNoWait) {
+  ManualClock clock;
+  FinalCommitWait wait(clock.now(), 300s);
+  clock.advance(1h);
+  wait.note_own_work(clock.now());
+  EXPECT_FALSE(wait.is_over(clock.now()));
+}
+
+TEST(FinalCommitWait, SpeaksAfterTenSecondsAndThenEachMinute) {
+  ManualClock clock;
+  FinalCommitWait wait(clock.now(), 1h);
+  int words = 0;
+  for (int i = 0; i < 131; ++i) {
+    if (wait.is_report_due(clock.now())) ++words;
+    clock.advance(1s);
+  }
+  EXPECT_EQ(words, 3) << "after 10, 70 and 130 s";
+}
+
+TEST_F(EngineAtEnd, SeesWhoWritesAndHowMuch) {
+  const auto disk = checkpoint::RealDisk::open_folder(folder_.path()).value();
+  const auto look = [&] { return checkpoint::count_votes(*disk, kLast, 3).value(); };
+  EXPECT_EQ(look(), (Votes{.id = kLast, .missing = {Rank(0), Rank(1), Rank(2)}}));
+  std::filesystem::create_directories(folder_ / checkpoint::receipts_folder(kLast));
+  std::filesystem::create_directories(folder_ / checkpoint::packs_folder(kLast));
+  std::ofstream(folder_ / checkpoint::receipt_path(kLast, Rank(1))) << "{}";
+  std::ofstream(folder_ / checkpoint::pack_path(kLast, Rank(1))) << "all of it";
+  std::ofstream(folder_ / checkpoint::packs_folder(kLast) / ".r0002.safetensors.0123.tmp") << "half";
+  EXPECT_EQ(look(), (Votes{.id = kLast, .missing = {Rank(0), Rank(2)}, .files = 3, .bytes_begun = 4}));
+}
+
+}  // namespace
+}  // namespace ratoon::engine_at_end_test

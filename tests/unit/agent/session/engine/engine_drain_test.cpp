@@ -1,0 +1,69 @@
+// What an engine does with notice where steps are long and the disk is quick: saves are measured as they are,
+// not as late as the end of a step shows them.
+#include <gtest/gtest.h>
+
+#include <ratoon/failure.h>
+
+#include "agent/src/session/engine/engine.h"
+#include "agent/src/session/shutdown/notice_setup.h"
+#include "base/core/random_name.h"
+#include "tests/support/borrowed.h"
+#include "tests/support/engine_rank.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::engine_drain_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class EngineDrain : public testing::Test {
+ protected:
+  // What was saved before it is on the disk long before it ends.
+  void step(Duration takes) {
+    ASSERT_TRUE(saver.settle(1min));
+    clock->advance(takes);
+    engine.end_step();
+  }
+
+  const test::TemporaryFolder folder;
+  const Options options{
+      .save_folder = folder.path().string(), .run_name = "", .save_every = Every::steps(2), .member = {}};
+  test::QuietLink link;
+  const std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  metrics::Meters meters;
+  session::CheckpointLocations places{options, test::borrowed(meters)};
+  checkpoint::Saver saver{checkpoint::Saver::open(places.home(), draw_name(), clock, {.pause = {}}).value()};
+  Session::Engine engine{
+      {.options = options, .places = places, .saver = saver, .link = link, .clock = *clock, .meters = meters},
+      {.attempt = Attempt(1), .rank = Rank(0), .world_size = 1}};
+};
+
+TEST_F(EngineDrain, ASaveThatFitsIsMadeHoweverLongStepsAre) {
+  engine.begin(Until::steps(100));
+  for (int i = 0; i < 4; ++i) step(40s);
+  engine.notify(100s, "the node goes");
+  EXPECT_THROW(step(40s), Failure) << "60 s are left: it saves now, and leaves with that";
+  EXPECT_EQ(engine.position().committed->step, Step(5));
+}
+
+// It was told to its attempt, and withdrawn while it waits for the next one.
+TEST(NoticeWatch, ANoticeThatIsWithdrawnForbidsNoWorld) {
+  test::ScriptedLink link;
+  Options options;
+  options.notice.handles_signals = false;
+  options.member.coordinator_url = "http://127.0.0.1:9";
+  session::NoticeWatch watch(options, link.clock, link.clock.now());
+  link.wants.drain_deadline = link.clock.now() + 60s;
+  EXPECT_TRUE(watch.is_starting_of_use(link));
+  link.clock.advance(59s);
+  EXPECT_FALSE(watch.is_starting_of_use(link)) << "its node goes";
+  link.wants.drain_deadline.reset();
+  EXPECT_TRUE(watch.is_starting_of_use(link));
+  bool has_waited = false;
+  watch.while_waiting(link, [&] { has_waited = true; });
+  EXPECT_TRUE(has_waited);
+}
+
+}  // namespace
+}  // namespace ratoon::engine_drain_test

@@ -1,0 +1,102 @@
+#include "agent/src/session/engine/program_requests.h"
+
+#include <gtest/gtest.h>
+
+#include "agent/src/session/engine/control_word.h"
+
+namespace ratoon::session::program_requests_test {
+namespace {
+
+using namespace std::chrono_literals;
+using checkpoint::PendingRequests;
+
+TEST(ProgramRequests, WhatIsWishedForIsToldInTheNextStepAndTakesEffectWithIt) {
+  ProgramRequests requests;
+  requests.finish("enough");
+  EXPECT_EQ(requests.bits(), 0u);
+  EXPECT_TRUE(requests.needs_agreement());
+  EXPECT_EQ(requests.end_step(TakesEffect::kOneStepLater), 0u);
+  EXPECT_TRUE(requests.due().is_empty());
+  EXPECT_EQ(requests.pending(), (PendingRequests{.finish = "enough"})) << "in the receipt of that step";
+  EXPECT_EQ(requests.bits(), control::kFinish);
+  EXPECT_EQ(requests.end_step(TakesEffect::kOneStepLater), 0u) << "the word of all has it";
+  EXPECT_EQ(requests.due().finish, "enough");
+  EXPECT_TRUE(requests.pending().is_empty());
+  EXPECT_FALSE(requests.needs_agreement());
+}
+
+TEST(ProgramRequests, WhereNoRankHasToBeAskedItIsTheVeryStep) {
+  ProgramRequests requests;
+  const auto ticket = requests.ask_to_save("the lowest loss");
+  EXPECT_EQ(requests.end_step(TakesEffect::kAtOnce), control::kSave | control::kKeep);
+  EXPECT_EQ(requests.due().keep, "the lowest loss");
+  EXPECT_TRUE(requests.pending().is_empty());
+  EXPECT_TRUE(requests.take_ticket().has_value());
+  EXPECT_FALSE(requests.take_ticket().has_value());
+}
+
+TEST(ProgramRequests, WhatWasResumedIsKnownToAllAndTakesEffectOnce) {
+  for (const auto when : {TakesEffect::kAtOnce, TakesEffect::kOneStepLater}) {
+    ProgramRequests requests;
+    requests.resume({.save = true, .keep = "the lowest loss", .finish = "enough"});
+    EXPECT_FALSE(requests.needs_agreement());
+    EXPECT_EQ(requests.bits(), 0u) << "the other ranks have it, too";
+    EXPECT_EQ(requests.end_step(when), control::kSave | control::kKeep | control::kFinish);
+    EXPECT_EQ(requests.due().finish, "enough");
+    EXPECT_EQ(requests.end_step(when), 0u);
+  }
+}
+
+TEST(ProgramRequests, ThoseOfAStepAreOneAndTheFirstReasonStands) {
+  ProgramRequests requests;
+  static_cast<void>(requests.ask_to_save(""));
+  static_cast<void>(requests.ask_to_save("first"));
+  static_cast<void>(requests.ask_to_save("second"));
+  requests.finish("first");
+  requests.finish("second");
+  static_cast<void>(requests.end_step(TakesEffect::kOneStepLater));
+  EXPECT_EQ(requests.pending(), (PendingRequests{.save = true, .keep = "first", .finish = "first"}));
+}
+
+// A program that agrees in some of its steps only: no ticket is lost over it.
+TEST(ProgramRequests, EachSaveHasItsTicket) {
+  ProgramRequests requests;
+  const SaveTicket first = requests.ask_to_save("");
+  static_cast<void>(requests.end_step(TakesEffect::kOneStepLater));
+  const SaveTicket second = requests.ask_to_save("");
+  static_cast<void>(requests.end_step(TakesEffect::kAtOnce));
+  requests.take_ticket().value().reach(SaveLevel::kStaged);
+  EXPECT_TRUE(first.wait(SaveLevel::kStaged, 0s));
+  EXPECT_FALSE(second.wait(SaveLevel::kStaged, 0s));
+  static_cast<void>(requests.end_step(TakesEffect::kAtOnce));
+  requests.take_ticket().value().reach(SaveLevel::kStaged);
+  EXPECT_TRUE(second.wait(SaveLevel::kStaged, 0s));
+}
+
+// The run is at its end without it, and no manifest says that it was ended before its time.
+TEST(ProgramRequests, AtTheEndOfTheRunNobodyEndsItAnyMore) {
+  ProgramRequests requests;
+  requests.finish("told");
+  static_cast<void>(requests.ask_to_save("the last one"));
+  static_cast<void>(requests.end_step(TakesEffect::kOneStepLater));
+  requests.finish("made");
+  EXPECT_EQ(requests.end_run(), control::kSave | control::kKeep);
+  EXPECT_EQ(requests.due().finish, "");
+  EXPECT_EQ(requests.due().keep, "the last one");
+}
+
+TEST(ProgramRequests, AnAttemptThatEndsFailsItsTickets) {
+  SaveTicket made;
+  SaveTicket told;
+  {
+    ProgramRequests requests;
+    told = requests.ask_to_save("");
+    static_cast<void>(requests.end_step(TakesEffect::kOneStepLater));
+    made = requests.ask_to_save("");
+  }
+  for (const SaveTicket& ticket : {made, told})
+    EXPECT_EQ(ticket.wait(SaveLevel::kStaged, 0s).error().kind(), ErrorKind::kCancelled);
+}
+
+}  // namespace
+}  // namespace ratoon::session::program_requests_test

@@ -1,0 +1,154 @@
+// What a process at work tells of itself, and what it hears.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tests/unit/agent/session/link/coordinator_link_fixture.h"
+
+namespace ratoon::session::coordinator_link_news_test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+TEST_F(CoordinatorLinkTest, HearsThatItIsToStop) {
+  auto joined = join();
+  form(1);
+  ASSERT_TRUE(joined.get());
+  announce(1, 0, {}, true);
+  wait_until([&] { return link_->world_status() == WorldStatus::kStop; });
+}
+
+TEST_F(CoordinatorLinkTest, TellsOfACommitAtOnceAndAtTheVeryEnd) {
+  auto joined = join();
+  form(1, kHourly);
+  ASSERT_TRUE(joined.get());
+  const auto committed = [this] {
+    const auto processes = coordinator_.processes(kJob);
+    return processes.empty() || !processes.front().beat ? std::nullopt : processes.front().beat->committed;
+  };
+  InventoryEntry entry{
+      .tier = "volume", .attempt = Attempt(1), .step = Step(10), .digest = "d", .is_complete = true};
+  link_->note({.attempt = Attempt(1), .step = Step(10), .committed = entry});
+  wait_until([&] { return committed() == entry; });
+  entry.step = Step(20);
+  link_->note({.attempt = Attempt(1), .step = Step(20), .committed = entry});
+  link_.reset();
+  EXPECT_EQ(committed(), entry);
+}
+
+// The operator times how long it takes to get back to work by these.
+TEST_F(CoordinatorLinkTest, TellsOfEachMilestoneAtOnce) {
+  auto joined = join();
+  form(1, kHourly);
+  ASSERT_TRUE(joined.get());
+  Position position{.attempt = Attempt(1), .phase = ProcessPhase::kLoad, .milestone = Milestone::kJoined};
+  const auto is_heard = [&] {
+    const auto beat = coordinator_.processes(kJob).front().beat;
+    return beat && beat->attempt == position.attempt && beat->phase == position.phase &&
+           beat->step == position.step;
+  };
+  const auto tell = [&](Milestone milestone, ProcessPhase phase, std::uint64_t step) {
+    position.milestone = milestone;
+    position.phase = phase;
+    position.step = Step(step);
+    link_->note(position);
+    wait_until(is_heard);
+  };
+  tell(Milestone::kJoined, ProcessPhase::kLoad, 0);
+  tell(Milestone::kLoaded, ProcessPhase::kCompute, 40);
+  tell(Milestone::kStepped, ProcessPhase::kCompute, 41);
+}
+
+TEST_F(CoordinatorLinkTest, ABeatSaysHowLongItStandsThereAndMay) {
+  auto joined = join();
+  form(1, 0.02);
+  ASSERT_TRUE(joined.get());
+  const auto beat = [this] { return coordinator_.processes(kJob).front().beat.value_or(Beat()); };
+  Position position{.attempt = Attempt(1), .step = Step(7), .phase = ProcessPhase::kData, .allowed = 30s};
+  link_->note(position);
+  wait_until([&] { return beat().phase == ProcessPhase::kData && beat().seconds_in_phase > 0.2; });
+  EXPECT_EQ(beat().allowed_seconds, 30);
+  const std::uint64_t before = beat().sequence;
+  const double stood = beat().seconds_in_phase;
+  link_->note(position);  // a sign of life
+  wait_until([&] { return beat().sequence > before + 2 && beat().seconds_in_phase < stood; });
+  position.allowed.reset();
+  link_->note(position);
+  wait_until([&] { return !beat().allowed_seconds; });
+}
+
+TEST_F(CoordinatorLinkTest, ABeatSaysHowLongTheSaveTakesThatTrainingWaitsFor) {
+  auto joined = join();
+  form(1, 0.02);
+  ASSERT_TRUE(joined.get());
+  const auto beat = [this] { return coordinator_.processes(kJob).front().beat.value_or(Beat()); };
+  Position position{.attempt = Attempt(1), .phase = ProcessPhase::kSave, .save_seconds = 0.25};
+  link_->note(position);
+  wait_until([&] { return beat().save_seconds == 0.25; });
+  position.saving_since = SystemClock().now();
+  link_->note(position);
+  wait_until([&] { return beat().save_seconds > 0.5; });
+}
+
+TEST_F(CoordinatorLinkTest, HearsThatItsWorldIsGivenUpForAHang) {
+  auto first = join();
+  form(1);
+  ASSERT_TRUE(first.get());
+  EXPECT_FALSE(link_->is_hung());
+  coordinator_.announce(kJob, {.attempt = Attempt(2),
+                               .current = {{.job = kJob, .role = "worker"}},
+                               .is_hung = true,
+                               .reason = "because the test says so"});
+  wait_until([&] { return link_->world_status() == WorldStatus::kWorldChanged; });
+  EXPECT_TRUE(link_->is_hung());
+  auto second = join();
+  form(2);
+  ASSERT_TRUE(second.get());
+  EXPECT_FALSE(link_->is_hung());
+}
+
+TEST_F(CoordinatorLinkTest, SaysWithHowManyStepsItLeft) {
+  auto first = join();
+  EXPECT_EQ(wait_for_joiner().left_step, Step(0));
+  form(1);
+  ASSERT_TRUE(first.get());
+  link_->note({.attempt = Attempt(1), .step = Step(53)});
+  announce(2, 0);
+  wait_until([&] { return link_->world_status() == WorldStatus::kWorldChanged; });
+  auto second = join();
+  EXPECT_EQ(wait_for_joiner().left_step, Step(53));
+  form(2);
+  EXPECT_TRUE(second.get());
+}
+
+TEST_F(CoordinatorLinkTest, HearsWhatIsWantedOfAll) {
+  auto joined = join();
+  form(1);
+  ASSERT_TRUE(joined.get());
+  EXPECT_EQ(link_->wanted().save_request, 0u);
+  ProcessIdentity current{.job = kJob, .role = "worker"};
+  coordinator_.announce(kJob,
+                        {.attempt = Attempt(1), .current = {current}, .save_request = 2, .hand_over = true});
+  wait_until([&] { return link_->wanted().save_request == 2 && link_->wanted().hand_over == Attempt(1); });
+  EXPECT_EQ(link_->world_status(), WorldStatus::kGoOn) << "nobody is made to leave by it";
+  coordinator_.announce(kJob, {.attempt = Attempt(1), .current = {current}, .save_request = 2});
+  wait_until([&] { return link_->wanted().hand_over == Attempt(0); });
+}
+
+TEST_F(CoordinatorLinkTest, EndsWithoutWaitingForItsPolls) {
+  open({.poll = 1h});
+  wait_until([&] { return coordinator_.load().parked > 0; });
+  link_.reset();  // its poll would end after an hour on either side
+}
+
+TEST_F(CoordinatorLinkTest, RefusesALifelineThatIsNone) {
+  const int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  options_.member.lifeline_fd = fd;
+  const auto link = CoordinatorLink::open(options_, calls_);
+  ::close(fd);
+  ASSERT_FALSE(link);
+  EXPECT_THAT(link.error().message(), HasSubstr("is not the runner's lifeline"));
+}
+
+}  // namespace
+}  // namespace ratoon::session::coordinator_link_news_test

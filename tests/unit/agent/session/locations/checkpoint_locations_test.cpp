@@ -1,0 +1,135 @@
+// What an engine does in its places before the first step.
+#include "agent/src/session/locations/checkpoint_locations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ratoon/train.h>
+
+#include "agent/src/checkpoint/disk/real/memory_file_system.h"
+#include "agent/src/session/engine/engine.h"
+#include "base/core/random_name.h"
+#include "tests/support/borrowed.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::checkpoint_locations_test {
+namespace {
+
+using testing::HasSubstr;
+
+// An engine that saves every 10 steps when it is looked at, with its slots in `folder`.
+class PlacedEngine {
+ public:
+  PlacedEngine(const std::filesystem::path& folder, Options options, const Assignment& assignment)
+      : options_(std::move(options)),
+        places_(options_, test::borrowed(meters_)),
+        saver_(checkpoint::Saver::open(
+                   places_.home(), draw_name(), std::make_shared<SystemClock>(),
+                   {.slots_folder = folder, .slots_name = "slot-of-a-test", .has_thread = false})
+                   .value()),
+        engine({.options = options_,
+                .places = places_,
+                .saver = saver_,
+                .link = link_,
+                .clock = clock_,
+                .meters = meters_},
+               assignment) {}
+
+ private:
+  const Options options_;
+  metrics::Meters meters_;
+  const SystemClock clock_;
+  test::QuietLink link_;
+  session::CheckpointLocations places_;
+  checkpoint::Saver saver_;
+
+ public:
+  Session::Engine engine;
+};
+
+class CheckpointLocationsTest : public testing::Test {
+ protected:
+  test::TemporaryFolder folder_;
+};
+
+// No copy waits for a disk.
+TEST_F(CheckpointLocationsTest, SlotsAreInMemory) {
+  metrics::Meters meters;
+  const auto slots_folder_of = [&](const std::filesystem::path& staging) {
+    const Options options{
+        .save_folder = folder_.path().string(), .run_name = "run", .staging_folder = staging.string()};
+    return session::CheckpointLocations(options, test::borrowed(meters)).saver_options().slots_folder;
+  };
+  if (checkpoint::is_in_memory(folder_.path()).value()) GTEST_SKIP() << folder_.path() << " is in memory";
+  EXPECT_EQ(slots_folder_of(folder_.path()), "");
+  EXPECT_EQ(slots_folder_of(folder_ / "to" / "be" / "made"), "");
+  EXPECT_EQ(slots_folder_of("/dev/shm"), "/dev/shm");
+  EXPECT_EQ(slots_folder_of("/dev/shm/to/be/made"), "/dev/shm/to/be/made");
+  EXPECT_EQ(slots_folder_of(""), "");
+}
+
+// Whose claim is over is told so at its next renewal; until then it removes nothing of the other job.
+TEST_F(CheckpointLocationsTest, NothingIsRemovedWhereAnotherJobOwnsThePlaceByNow) {
+  metrics::Meters meters;
+  const auto claims = folder_ / "run" / "claims";
+  for (const bool has_coordinator : {true, false}) {
+    const Options options{
+        .save_folder = folder_.path().string(),
+        .run_name = "run",
+        .member = {.coordinator_url = has_coordinator ? "http://127.0.0.1:9" : "", .job_uid = "6f1c"}};
+    session::CheckpointLocations places(options, test::borrowed(meters));
+    places.enter([] { return false; });
+    const auto world = places.saving_world({.attempt = Attempt(1), .rank = Rank(0)});
+    EXPECT_TRUE(world.may_clean_up());
+    std::filesystem::create_directories(claims);
+    test::write_text(claims / "c0000000002.txt",
+                     "ratoon claim 1\njob /other on here of 77aa\nstart b\nstate held\n");
+    EXPECT_EQ(world.may_clean_up(), !has_coordinator) << "a folder that a lock holds is nobody else's";
+    std::filesystem::remove_all(claims);
+  }
+}
+
+TEST_F(CheckpointLocationsTest, ThereIsASlotBeforeTheFirstSave) {
+  PlacedEngine placed(
+      folder_.path(),
+      {.save_folder = folder_.path().string(), .run_name = "run", .save_every = Every::steps(10)},
+      {.attempt = Attempt(1)});
+  const std::vector<std::byte> large(1 << 20);
+  placed.engine.track(
+      "large",
+      [&](StateWriter& out) {
+        out.tensor({.name = "", .type = ElementType::kUint8, .shape = {large.size()}, .bytes = large});
+      },
+      [](StateReader&) {});
+  placed.engine.begin(Until::steps(100));
+  placed.engine.end_step();
+  EXPECT_GE(std::filesystem::file_size(folder_ / "slot-of-a-test-0.slot"), large.size());
+}
+
+// A rank that took another's newest would train another model.
+TEST_F(CheckpointLocationsTest, ManyBeginWithOneNamedCheckpointOfAnotherRun) {
+  const Options other{
+      .save_folder = folder_.path().string(), .run_name = "other", .save_every = Every::steps(10)};
+  ASSERT_EQ(train(other,
+                  [](Session& session) {
+                    for ([[maybe_unused]] const std::uint64_t step : session.steps(10)) {
+                    }
+                  }),
+            0);
+  const std::string source = (folder_ / "other").string();
+  PlacedEngine placed(folder_.path(),
+                      {.save_folder = folder_.path().string(), .run_name = "run", .load_from = source},
+                      {.attempt = Attempt(1), .rank = Rank(0), .world_size = 2});
+  try {
+    placed.engine.begin(Until::steps(10));
+    FAIL() << "it begins";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, 82);
+    EXPECT_THAT(why.what(),
+                HasSubstr("name one manifest of it, now " + source + "/manifests/s0000000010.a0001.json"));
+  }
+}
+
+}  // namespace
+}  // namespace ratoon::checkpoint_locations_test

@@ -1,0 +1,180 @@
+// Whose claim it is, as attempts of one job have another rank 0, and as many of its processes come at once.
+#include "agent/src/session/locations/ownership_guard.h"
+
+#include <atomic>
+#include <filesystem>
+#include <latch>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "tests/support/crash/observed_disk.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::session::ownership_guard_test {
+namespace {
+
+using checkpoint::ClaimTimes;
+using checkpoint::Disk;
+using test::DiskCall;
+using test::Moment;
+
+class OwnershipGuardTest : public testing::Test {
+ protected:
+  static constexpr ClaimTimes kTimes{.lease = std::chrono::seconds(30), .look = std::chrono::seconds(1)};
+
+  // None of them renews anything while a test lasts.
+  std::unique_ptr<OwnershipGuard> process(const std::string& start, const std::shared_ptr<Disk>& disk) {
+    return std::make_unique<OwnershipGuard>(std::vector{disk},
+                                            checkpoint::Owner{.job = "team/digits of 6f1c", .start = start},
+                                            std::make_shared<EventLog>(), kTimes);
+  }
+  std::unique_ptr<OwnershipGuard> process(const std::string& start) { return process(start, disk_); }
+  void take(OwnershipGuard& process) {
+    const auto taken = process.take(clock_, [](Duration) { return true; });
+    EXPECT_TRUE(taken) << taken.error().message();
+  }
+  std::string owner() { return newest().owner.start; }
+  checkpoint::ClaimNote newest() { return (*checkpoint::newest_claim(*disk_)).value(); }
+
+  test::TemporaryFolder folder_;
+  std::shared_ptr<Disk> disk_ = *checkpoint::RealDisk::open_folder(folder_ / "run");
+  SystemClock clock_;
+};
+
+// The attempt between the two was none of the first process: nothing told it to leave the places to others.
+TEST_F(OwnershipGuardTest, WhoIsRank0AgainOwnsThePlacesAgain) {
+  const auto a = process("a");
+  const auto b = process("b");
+  take(*a);
+  take(*b);
+  EXPECT_EQ(owner(), "b");
+  take(*a);
+  EXPECT_EQ(owner(), "a");
+  EXPECT_FALSE(a->lost());
+}
+
+// Another process of its job may own the place since: what this one writes may be of before.
+TEST_F(OwnershipGuardTest, WhatWasLostOnceIsNotWrittenTo) {
+  const auto a = process("a");
+  const auto b = process("b");
+  take(*a);
+  EXPECT_TRUE(a->confirm(*disk_));
+  std::filesystem::remove_all(folder_ / "run/claims");
+  EXPECT_FALSE(a->confirm(*disk_));
+  EXPECT_TRUE(a->lost());
+  take(*b);
+  EXPECT_TRUE(b->confirm(*disk_));
+  const auto confirmed = a->confirm(*disk_);
+  ASSERT_FALSE(confirmed);
+  EXPECT_EQ(confirmed.error().kind(), ErrorKind::kConflict);
+}
+
+TEST_F(OwnershipGuardTest, WhoIsRank0StillRenewsItsClaim) {
+  const auto a = process("a");
+  take(*a);
+  const auto before = checkpoint::newest_claim(*disk_).value()->number;
+  take(*a);
+  EXPECT_EQ(owner(), "a");
+  EXPECT_GT(checkpoint::newest_claim(*disk_).value()->number, before) << "the place says so, and no flag";
+}
+
+// Out of memory: what is not renewed now is renewed later.
+TEST_F(OwnershipGuardTest, WhatIsThrownAmidARenewalIsSaidAndTheNextOneRenews) {
+  const auto trainer = std::this_thread::get_id();
+  std::atomic<int> left{2};
+  const auto scarce =
+      std::make_shared<test::ObservedDisk>(disk_, [&, trainer](DiskCall, const std::string&, Moment) {
+        if (std::this_thread::get_id() != trainer && left > 0 && left-- > 0) throw std::bad_alloc();
+      });
+  const auto events = std::make_shared<EventLog>();
+  OwnershipGuard owner({scarce}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"}, events,
+                       {.lease = std::chrono::milliseconds(40), .look = std::chrono::milliseconds(10)});
+  take(owner);
+  // A look may fall between two claims.
+  while (left > 0) std::this_thread::yield();
+  const auto number = [&] {
+    const auto found = checkpoint::newest_claim(*disk_);
+    return found && *found ? (*found)->number : 0;
+  };
+  const auto first = number();
+  while (number() <= first) std::this_thread::yield();
+  std::vector<std::string> said;
+  events->move_to(said);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0], "this run's claim is not renewed for now: std::bad_alloc");
+  EXPECT_FALSE(owner.lost());
+}
+
+TEST_F(OwnershipGuardTest, ManyThatSeeNoClaimEnterByOne) {
+  constexpr int kProcesses = 120;  // more than races that one of them may lose
+  std::latch have_looked(kProcesses);
+  std::vector<std::unique_ptr<OwnershipGuard>> processes;
+  for (int i = 0; i < kProcesses; ++i) {
+    auto disk = std::make_shared<test::ObservedDisk>(
+        disk_, [&, has_looked = false](DiskCall call, const std::string&, Moment moment) mutable {
+          if (call != DiskCall::kList || moment != Moment::kAfter || std::exchange(has_looked, true)) return;
+          have_looked.arrive_and_wait();
+        });
+    processes.push_back(process("start-" + std::to_string(i), disk));
+  }
+  std::atomic<int> entered{0};
+  {
+    std::vector<std::jthread> threads;
+    for (auto& one : processes) {
+      threads.emplace_back([&] {
+        const auto done = one->enter(clock_, [](Duration) { return false; });
+        EXPECT_TRUE(done) << done.error().message();
+        if (done) ++entered;
+      });
+    }
+  }
+  EXPECT_EQ(entered, kProcesses);
+  EXPECT_EQ(newest().number, 1u) << "one claim is enough for all";
+}
+
+// A pod that comes late watches a damaged claim; meanwhile its job begins without it.
+TEST_F(OwnershipGuardTest, OneThatWatchesLeavesTheClaimOfItsJobAlone) {
+  std::filesystem::create_directories(folder_ / "run/claims");
+  test::write_text(folder_ / "run/claims/c0000000007.txt", "");
+  const auto late = process("late", disk_);
+  const auto first = process("first", disk_);
+  int looks = 0;
+  const auto entered = late->enter(clock_, [&](Duration) {
+    if (++looks > 1) return false;
+    std::filesystem::remove(folder_ / "run/claims/c0000000007.txt");
+    return static_cast<bool>(first->take(clock_, [](Duration) { return false; }));
+  });
+  ASSERT_TRUE(entered) << entered.error().message();
+  EXPECT_EQ(looks, 1);
+  EXPECT_EQ(newest().owner.start, "first") << "the writer of the job goes on";
+}
+
+// One that only entered leaves it to the writer to see whose the claim is.
+TEST_F(OwnershipGuardTest, AWriterThatEnteredBeforeHearsThatItsClaimIsTaken) {
+  OwnershipGuard writer({disk_}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"},
+                        std::make_shared<EventLog>(),
+                        {.lease = std::chrono::milliseconds(40), .look = std::chrono::milliseconds(10)});
+  ASSERT_TRUE(writer.enter(clock_, [](Duration) { return false; }));
+  take(writer);
+  test::write_text(folder_ / "run/claims/c0000009999.txt", "");
+  const auto began = clock_.now();
+  while (!writer.lost() && clock_.now() - began < std::chrono::seconds(30)) std::this_thread::yield();
+  EXPECT_TRUE(writer.lost());
+}
+
+TEST_F(OwnershipGuardTest, TheWriterOfAJobTakesOverFromOneThatEntered) {
+  const auto other = process("other", disk_);
+  const auto writer = process("writer", disk_);
+  for (const auto& one : {other.get(), writer.get()})
+    ASSERT_TRUE(one->enter(clock_, [](Duration) { return false; }));
+  EXPECT_EQ(newest().owner.start, "other");
+  ASSERT_TRUE(writer->take(clock_, [](Duration) { return false; }));
+  EXPECT_EQ(newest().owner.start, "writer");
+  EXPECT_FALSE(other->lost());
+}
+
+}  // namespace
+}  // namespace ratoon::session::ownership_guard_test

@@ -1,0 +1,171 @@
+#include "agent/src/session/options/launcher_variables.h"
+
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ratoon::session::launcher_variables_test {
+namespace {
+
+using testing::HasSubstr;
+using Values = std::map<std::string, std::string>;
+
+Result<GroupOptions> read(const Values& values) {
+  return read_launcher_variables([&](const char* name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+TEST(LocalRank, OfSeveralProcessesEachMustKnowItsOwn) {
+  const auto check = [](std::uint32_t processes, const Values& values) {
+    MemberOptions member;
+    member.processes_per_node = processes;
+    return check_local_rank(member, [&](const char* name) -> std::optional<std::string> {
+      const auto found = values.find(name);
+      return found == values.end() ? std::nullopt : std::optional(found->second);
+    });
+  };
+  EXPECT_TRUE(check(1, {}));
+  EXPECT_TRUE(check(8, {{"LOCAL_RANK", "0"}}));
+  const auto refused = check(8, {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("processesPerNode 8"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("`ratoon launch -- TRAINER`"));
+}
+
+const Values kTorchrun = {{"RANK", "5"},
+                          {"WORLD_SIZE", "8"},
+                          {"LOCAL_WORLD_SIZE", "4"},
+                          {"TORCHELASTIC_RUN_ID", "none"},
+                          {"MASTER_ADDR", "node-1"},
+                          {"MASTER_PORT", "29500"}};
+const Values kSlurm = {{"SLURM_PROCID", "3"},
+                       {"SLURM_NTASKS", "4"},
+                       {"SLURM_JOB_ID", "77"},
+                       {"SLURM_STEP_ID", "0"},
+                       {"SLURM_NNODES", "2"}};
+
+Values with(Values values, const std::string& name, const std::string& value) {
+  values[name] = value;
+  return values;
+}
+
+Values without(Values values, const std::string& name) {
+  values.erase(name);
+  return values;
+}
+
+TEST(LauncherVariables, NobodyStartedIt) {
+  const auto group = read({{"LOCAL_RANK", "0"}, {"MASTER_ADDR", "x"}});
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->size, 1u);
+}
+
+TEST(LauncherVariables, OfTorchrun) {
+  const auto group = read(kTorchrun);
+  ASSERT_TRUE(group) << group.error().message();
+  EXPECT_EQ(group->rank, 5u);
+  EXPECT_EQ(group->size, 8u);
+  EXPECT_FALSE(group->is_on_one_machine);
+  EXPECT_TRUE(read(with(kTorchrun, "LOCAL_WORLD_SIZE", "8"))->is_on_one_machine);
+}
+
+// Loopback would reach the ranks of this machine alone: others would call themselves.
+TEST(LauncherVariables, RanksThatAreNotSaidToShareAMachineMayBeOnSeveral) {
+  const auto group = read(without(kTorchrun, "LOCAL_WORLD_SIZE"));
+  ASSERT_TRUE(group) << group.error().message();
+  EXPECT_FALSE(group->is_on_one_machine);
+  EXPECT_FALSE(read(without(kSlurm, "SLURM_NNODES"))->is_on_one_machine);
+  EXPECT_TRUE(read({{"RANK", "0"}, {"WORLD_SIZE", "1"}})->is_on_one_machine);
+}
+
+TEST(LauncherVariables, OfASlurmStep) {
+  const auto group = read(kSlurm);
+  ASSERT_TRUE(group) << group.error().message();
+  EXPECT_EQ(group->rank, 3u);
+  EXPECT_EQ(group->size, 4u);
+  EXPECT_FALSE(group->is_on_one_machine);
+  EXPECT_TRUE(read(with(kSlurm, "SLURM_STEP_NUM_NODES", "1"))->is_on_one_machine);
+  EXPECT_EQ(read(with(kSlurm, "SLURM_STEP_NUM_TASKS", "6"))->size, 6u)
+      << "the step may be smaller than the job";
+}
+
+TEST(LauncherVariables, TheSeatOnThisMachine) {
+  EXPECT_EQ(read(with(kTorchrun, "LOCAL_RANK", "1"))->local_rank, 1u);
+  EXPECT_EQ(read(kTorchrun)->local_size, 4u);
+  EXPECT_FALSE(read(with(kTorchrun, "LOCAL_RANK", "x")));
+  EXPECT_EQ(read(with(kSlurm, "SLURM_LOCALID", "3"))->local_rank, 3u);
+  EXPECT_EQ(read(kSlurm)->local_size, 1u);
+  const auto size_on = [](const std::string& node, const std::string& list) {
+    return read(with(with(kSlurm, "SLURM_NODEID", node), "SLURM_TASKS_PER_NODE", list))->local_size;
+  };
+  EXPECT_EQ(size_on("0", "2"), 2u);
+  EXPECT_EQ(size_on("1", "2(x2)"), 2u);
+  EXPECT_EQ(size_on("2", "8(x2),4"), 4u);
+  EXPECT_EQ(size_on("3", "8(x2),4"), 1u) << "a list without this node";
+  EXPECT_EQ(size_on("0", "x"), 1u);
+  EXPECT_EQ(size_on("9", "4(xy)"), 1u);
+  const Values step = with(with(kSlurm, "SLURM_NODEID", "0"), "SLURM_TASKS_PER_NODE", "8");
+  EXPECT_EQ(read(with(step, "SLURM_STEP_TASKS_PER_NODE", "2"))->local_size, 2u);
+}
+
+TEST(LauncherVariables, ABatchScriptIsNoStep) {
+  EXPECT_EQ(read(without(kSlurm, "SLURM_STEP_ID"))->size, 1u);
+}
+
+TEST(LauncherVariables, TorchrunUnderSlurmCounts) {
+  Values both = kSlurm;
+  both.insert(kTorchrun.begin(), kTorchrun.end());
+  EXPECT_EQ(read(both)->size, 8u);
+}
+
+TEST(LauncherVariables, LaunchesAreToldApart) {
+  EXPECT_EQ(read(kTorchrun)->name, read(with(kTorchrun, "RANK", "0"))->name);
+  for (const char* name : {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"})
+    EXPECT_NE(read(kTorchrun)->name, read(with(kTorchrun, name, "1"))->name) << name;
+  EXPECT_EQ(read(kSlurm)->name, read(with(kSlurm, "SLURM_PROCID", "0"))->name);
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"})
+    EXPECT_NE(read(kSlurm)->name, read(with(kSlurm, name, "9"))->name) << name;
+}
+
+// Of the name by which a launcher may start a process again, and of how often it has.
+TEST(LauncherVariables, WhatIsStartedAgainIsOfTheSameLaunch) {
+  const auto launches = [](const Values& values) {
+    const auto group = read(values);
+    std::string text;
+    for (const LaunchName& one : group->launches)
+      text += one.name + (one.restarts ? " " + std::to_string(*one.restarts) : "") + ";";
+    return text;
+  };
+  EXPECT_EQ(launches({}), "");
+  EXPECT_EQ(launches({{"RATOON_LAUNCH", "0f"}}), "ratoon-0f;") << "a process alone";
+  EXPECT_EQ(launches(kTorchrun), "torchrun-none 0;");
+  EXPECT_EQ(launches(with(kTorchrun, "MASTER_PORT", "29501")), "torchrun-none 0;")
+      << "each round may have another";
+  EXPECT_EQ(launches(with(kTorchrun, "TORCHELASTIC_RESTART_COUNT", "2")), "torchrun-none 2;");
+  EXPECT_EQ(launches(with(kTorchrun, "TORCHELASTIC_RESTART_COUNT", "x")), "torchrun-none 0;");
+  EXPECT_EQ(launches(without(kTorchrun, "TORCHELASTIC_RUN_ID")), "") << "nobody says that it is one";
+  EXPECT_EQ(launches(with(kSlurm, "SLURM_RESTART_COUNT", "1")), "slurm-77-0 1;");
+  EXPECT_EQ(launches({{"SLURM_JOB_ID", "77"}, {"RATOON_LAUNCH", "0f"}}), "ratoon-0f;slurm-77- 0;");
+}
+
+TEST(LauncherVariables, ContradictionsAreNamed) {
+  for (const auto& [values, part] : {std::pair(without(kTorchrun, "RANK"), "RANK is missing"),
+                                     std::pair(without(kTorchrun, "WORLD_SIZE"), "WORLD_SIZE is missing"),
+                                     std::pair(with(kTorchrun, "RANK", "8"), "RANK is 8 and WORLD_SIZE is 8"),
+                                     std::pair(with(kTorchrun, "RANK", "-1"), "found '-1'"),
+                                     std::pair(with(kTorchrun, "WORLD_SIZE", "0"), "WORLD_SIZE is 0"),
+                                     std::pair(with(kTorchrun, "WORLD_SIZE", "70000"), "up to 65536"),
+                                     std::pair(with(kTorchrun, "LOCAL_WORLD_SIZE", "x"), "LOCAL_WORLD_SIZE"),
+                                     std::pair(without(kSlurm, "SLURM_NTASKS"), "SLURM_NTASKS is missing"),
+                                     std::pair(with(kSlurm, "SLURM_PROCID", "4"), "SLURM_PROCID is 4")}) {
+    const auto group = read(values);
+    ASSERT_FALSE(group) << part;
+    EXPECT_THAT(group.error().message(), HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace ratoon::session::launcher_variables_test

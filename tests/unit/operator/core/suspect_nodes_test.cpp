@@ -1,0 +1,115 @@
+#include "operator/core/members/suspect_nodes.h"
+
+#include <gtest/gtest.h>
+
+#include "operator/core/reconcile.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core::suspect_nodes_test {
+namespace {
+
+using test::wall;
+Loss silent_loss(const std::string& node) {
+  return {.member = {.role = "worker", .index = 0, .incarnation = 0, .uid = "u", .node = node},
+          .reason = "silent for too long",
+          .is_silent = true};
+}
+
+Observation at(int seconds) {
+  Observation seen{.job = test::job(2)};
+  seen.wall_now = wall(seconds);
+  return seen;
+}
+
+TEST(SuspectNodes, ANodeThatFellSilentIsAvoidedForAWhile) {
+  auto seen = at(1000);
+  const auto suspects = update_suspects(seen, {silent_loss("node-1")});
+  ASSERT_EQ(suspects.size(), 1U);
+  EXPECT_EQ(suspects[0].until, wall(1300));
+  seen.job.status.suspect_nodes = suspects;
+  seen.wall_now = wall(1299);
+  EXPECT_EQ(update_suspects(seen, {}), suspects);
+  seen.wall_now = wall(1300);
+  EXPECT_TRUE(update_suspects(seen, {}).empty());
+}
+
+TEST(SuspectNodes, LossesThatSayNothingAboutANodeDoNotCount) {
+  auto crashed = silent_loss("node-1");
+  crashed.is_silent = false;
+  EXPECT_TRUE(update_suspects(at(0), {crashed}).empty());
+  EXPECT_TRUE(update_suspects(at(0), {silent_loss("")}).empty());
+  auto seen = at(0);
+  seen.job.spec.disruption_policy.avoid_node_seconds = 0;
+  EXPECT_TRUE(update_suspects(seen, {silent_loss("node-1")}).empty());
+}
+
+TEST(SuspectNodes, ANodeThatSpokeSinceIsNoSuspect) {
+  auto seen = at(1000);
+  const auto suspects = update_suspects(seen, {silent_loss("node-1")});
+  seen.job.status.suspect_nodes = suspects;
+  seen.wall_now = wall(1020);
+  seen.nodes = {{.name = "node-1", .last_heartbeat = wall(1003)}};
+  EXPECT_EQ(update_suspects(seen, {}), suspects) << "its last words, by a clock that is a little ahead";
+  seen.nodes[0].last_heartbeat = wall(1004);
+  EXPECT_TRUE(update_suspects(seen, {}).empty());
+  seen.nodes[0].is_ready = false;
+  EXPECT_EQ(update_suspects(seen, {}), suspects);
+  seen.nodes[0] = {.name = "node-2", .last_heartbeat = wall(1010)};
+  EXPECT_EQ(update_suspects(seen, {}), suspects);
+}
+
+TEST(RecreateUnplaced, APodThatWaitsIsMadeAnewOnceAnAvoidedNodeMayBeUsed) {
+  auto seen = test::running(test::job(2));
+  seen.pods[1].node.clear();
+  seen.pods[1].phase = api::PodPhase::kPending;
+  seen.pods[1].avoided_nodes = {"node-2", "node-3"};
+  auto members = seen.job.status.members;
+  recreate_unplaced(seen, {"node-2"}, members);
+  EXPECT_EQ(members, seen.job.status.members) << "its process spoke: it runs, and the view is behind";
+  seen.processes.pop_back();
+  recreate_unplaced(seen, {"node-2", "node-3", "node-9"}, members);
+  EXPECT_EQ(members, seen.job.status.members) << "nothing that it avoids may be used";
+  recreate_unplaced(seen, {"node-2"}, members);
+  EXPECT_EQ(members[0], seen.job.status.members[0]);
+  EXPECT_EQ(members[1].incarnation, 1U);
+}
+
+TEST(RecreateUnplaced, PlacedOnesStay) {
+  auto seen = test::running(test::job(1));
+  seen.pods[0].avoided_nodes = {"node-7"};
+  auto members = seen.job.status.members;
+  recreate_unplaced(seen, {}, members);
+  EXPECT_EQ(members, seen.job.status.members);
+}
+
+TEST(SuspectNodes, TheListIsBoundedAndANodeIsInItOnce) {
+  auto seen = at(5);
+  for (int i = 0; i < 200; ++i)
+    seen.job.status.suspect_nodes = update_suspects(seen, {silent_loss("node-" + std::to_string(i))});
+  EXPECT_EQ(seen.job.status.suspect_nodes.size(), 64U);
+  EXPECT_EQ(seen.job.status.suspect_nodes.back().name, "node-199");
+  seen.wall_now = wall(9);
+  EXPECT_EQ(update_suspects(seen, {silent_loss("node-199")}).size(), 64U);
+}
+
+// Of those who never spoke there, it is another question who is silent.
+TEST(SuspectNodes, WhoIsSilentIsJudgedAnewAtOnceWhenANodeIsNoneAnyMore) {
+  auto seen = test::running(test::job(2));
+  seen.wall_now = wall(100);
+  seen.job.status.suspect_nodes = {{.name = "node-9", .reason = "silent", .until = wall(100)}};
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_TRUE(decision.status.suspect_nodes.empty());
+  EXPECT_EQ(decision.wake_at, test::at_seconds(1));
+  seen.job.status = decision.status;
+  EXPECT_NE(reconcile(seen, test::at_seconds(1)).wake_at, test::at_seconds(1)) << "once";
+}
+
+TEST(NodesToAvoid, AreSuspectsAndThoseThatWillGo) {
+  auto seen = at(0);
+  seen.nodes = {{.name = "b", .is_unschedulable = true}, {.name = "c"}};
+  EXPECT_EQ(nodes_to_avoid(seen, {{.name = "a", .reason = "", .until = {}}}),
+            (std::vector<std::string>{"a", "b"}));
+}
+
+}  // namespace
+}  // namespace ratoon::core::suspect_nodes_test

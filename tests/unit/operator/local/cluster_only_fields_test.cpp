@@ -1,0 +1,83 @@
+#include "operator/local/cluster_only_fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace ratoon::local::cluster_only_fields_test {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class ClusterOnlyFields : public testing::Test {
+ protected:
+  // What is said of a job of one role with these fields on top.
+  static std::vector<std::string> said(const json& spec, const json& pod_spec = json::object(),
+                                       const json& container = json::object()) {
+    json trainer = {{"name", "trainer"}, {"command", {"train"}}, {"args", {"-x"}}};
+    trainer.update(container);
+    json pod = {{"containers", {trainer}}};
+    pod.update(pod_spec);
+    json document = {{"apiVersion", "ratoon.dev/v1alpha1"},
+                     {"kind", "TrainingJob"},
+                     {"metadata", {{"name", "words"}}},
+                     {"spec", {{"roles", {{{"name", "worker"}, {"template", {{"spec", pod}}}}}}}}};
+    document["spec"].update(spec);
+    const auto job = api::decode_training_job(document);
+    EXPECT_TRUE(job) << job.error().message();
+    return job ? describe_cluster_only_fields(*job) : std::vector<std::string>();
+  }
+};
+
+TEST_F(ClusterOnlyFields, NothingIsSaidOfAJobForOneMachine) {
+  EXPECT_THAT(
+      said({{"numNodes", 2U}, {"cleanPodPolicy", "Running"}, {"elasticPolicy", {{"minReplicas", 1U}}}},
+           json::object(), {{"env", {{{"name", "LEVEL"}, {"value", "3"}}}}}),
+      IsEmpty());
+}
+
+TEST_F(ClusterOnlyFields, EachPolicyThatIsNeverMetIsSaidOnce) {
+  const json rules = {{{"reasons", {"Evicted"}}, {"action", "Ignore"}},
+                      {{"reasons", {"OOMKilled"}}, {"action", "Fail"}}};
+  EXPECT_THAT(said({{"restartPolicy", {{"rules", rules}}}}),
+              ElementsAre("restartPolicy.rules: OOMKilled is the only reason that occurs in a local run"));
+  EXPECT_THAT(said({{"restartPolicy", {{"rules", {rules[1]}}}}}), IsEmpty());
+  EXPECT_THAT(said({{"ttlSecondsAfterFinished", 0U}}),
+              ElementsAre("ttlSecondsAfterFinished: nothing is deleted here; the run's folder stays"));
+  EXPECT_THAT(said({{"cleanPodPolicy", "None"}}),
+              ElementsAre("cleanPodPolicy: None keeps nothing here; no process outlives its run"));
+  EXPECT_THAT(said({{"disruptionPolicy", {{"noticeTaints", {"example.com/going"}}}}}),
+              ElementsAre("disruptionPolicy.noticeTaints: nodes here have one taint, ratoon.dev/reclaim"));
+  EXPECT_THAT(said({{"checkpointPolicy", {{"volumeClaimName", "claim"}}}}),
+              ElementsAre("checkpointPolicy.volumeClaimName: the run's folder takes its place here"));
+}
+
+TEST_F(ClusterOnlyFields, WhatATemplateAsksOfAClusterIsNamed) {
+  const json sidecar = {
+      {"containers",
+       {{{"name", "trainer"},
+         {"command", {"train"}},
+         {"image", "digits:1"},
+         {"resources",
+          {{"limits", {{"cpu", 2}, {"memory", "1Gi"}, {"example.com/gpu", 1}}}, {"requests", {{"cpu", 1}}}}},
+         {"env",
+          {{{"name", "LEVEL"}, {"value", "3"}},
+           {{"name", "KEY"}, {"valueFrom", {{"secretKeyRef", json::object()}}}}}}},
+        {{"name", "proxy"}, {"image", "proxy:1"}}}},
+      {"tolerations", json::array()}};
+  EXPECT_THAT(
+      said(json::object(), sidecar),
+      ElementsAre("role worker: a local run ignores these fields of its template: tolerations, image, "
+                  "resources.requests, resources.limits.example.com/gpu, env KEY (valueFrom), all "
+                  "containers but the first"));
+}
+
+TEST_F(ClusterOnlyFields, AJobWithoutAFileHasNone) {
+  api::TrainingJob job;
+  EXPECT_THAT(describe_cluster_only_fields(job), IsEmpty());
+}
+
+}  // namespace
+}  // namespace ratoon::local::cluster_only_fields_test

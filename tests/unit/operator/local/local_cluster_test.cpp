@@ -1,0 +1,208 @@
+#include "operator/local/members/local_cluster.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/children.h"
+#include "tests/support/operator_builders.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::local::local_cluster_test {
+namespace {
+
+class LocalClusterTest : public testing::Test {
+ protected:
+  Result<void> create(std::uint32_t index, std::uint32_t incarnation = 0) {
+    api::Pod pod = test::pod(index, incarnation);
+    pod.node.clear();
+    pod.uid.clear();
+    pod.phase = api::PodPhase::kPending;
+    return cluster_.create(pod);
+  }
+  api::Pod find(std::uint32_t index, std::uint32_t incarnation = 0) {
+    for (const auto& pod : cluster_.pods())
+      if (pod.index == index && pod.incarnation == incarnation) return pod;
+    ADD_FAILURE() << "no pod of member " << index << ", incarnation " << incarnation;
+    return {};
+  }
+  void wait_until_quiet() {
+    for (cluster_.observe(); !cluster_.is_quiet(); cluster_.observe()) ASSERT_TRUE(test::wait_for_a_child());
+    cluster_.observe();
+  }
+  // Until no more than so many pods have living processes.
+  void wait_until_quiet_but(std::size_t pods) {
+    for (cluster_.observe(); cluster_.pods().size() > pods; cluster_.observe())
+      ASSERT_TRUE(test::wait_for_a_child());
+  }
+  void TearDown() override {
+    cluster_.remove_all();
+    wait_until_quiet();
+    EXPECT_TRUE(cluster_.pods().empty());
+  }
+
+  test::TemporaryFolder folder_;
+  std::string script_ = "sleep 100";
+  LocalCluster cluster_{NodePool(3), [this](const api::Pod&) {
+                          return MemberLaunchPlan{.command = {"sh", "-c", script_},
+                                                  .environments = {{}},
+                                                  .log_path = (folder_ / "log").string()};
+                        }};
+};
+
+TEST_F(LocalClusterTest, EachPodHasANodeOfItsOwnAndAUid) {
+  ASSERT_TRUE(create(0));
+  ASSERT_TRUE(create(1));
+  EXPECT_EQ(find(0).node, "node-1");
+  EXPECT_EQ(find(1).node, "node-2");
+  EXPECT_NE(find(0).uid, find(1).uid);
+  EXPECT_EQ(find(0).phase, api::PodPhase::kRunning);
+  EXPECT_EQ(cluster_.describe()[1]["pids"].size(), 1u);
+}
+
+TEST_F(LocalClusterTest, APodThatExistsIsNotMadeAgain) {
+  ASSERT_TRUE(create(0));
+  const auto before = cluster_.describe();
+  ASSERT_TRUE(create(0));
+  EXPECT_EQ(cluster_.describe(), before);
+}
+
+TEST_F(LocalClusterTest, AReplacementGoesToAnotherNode) {
+  ASSERT_TRUE(create(0));
+  ASSERT_TRUE(create(1));
+  cluster_.remove(find(0).uid);
+  wait_until_quiet_but(1);
+  ASSERT_TRUE(create(0, 1));
+  EXPECT_EQ(find(0, 1).node, "node-3") << "the node of the lost one is suspect, though it is free";
+  cluster_.remove(find(0, 1).uid);
+  wait_until_quiet_but(1);
+  ASSERT_TRUE(create(0, 2));
+  EXPECT_EQ(find(0, 2).node, "node-1");
+}
+
+TEST_F(LocalClusterTest, ARemovedPodIsTerminatingUntilItsProcessesAreGone) {
+  ASSERT_TRUE(create(0));
+  cluster_.remove(find(0).uid);
+  EXPECT_TRUE(find(0).is_deleting);
+  wait_until_quiet();
+  EXPECT_TRUE(cluster_.pods().empty());
+}
+
+TEST_F(LocalClusterTest, RemovesByUidAndNobodyElse) {
+  ASSERT_TRUE(create(0));
+  cluster_.remove("another uid");
+  EXPECT_FALSE(find(0).is_deleting);
+}
+
+TEST_F(LocalClusterTest, APodThatEndedStaysUntilItIsRemoved) {
+  script_ = "exit 3";
+  ASSERT_TRUE(create(0));
+  wait_until_quiet();
+  EXPECT_EQ(find(0).phase, api::PodPhase::kFailed);
+  EXPECT_EQ(find(0).exit_code, 3);
+  cluster_.remove(find(0).uid);
+  cluster_.observe();
+  EXPECT_TRUE(cluster_.pods().empty());
+}
+
+TEST_F(LocalClusterTest, APodWhoseProcessesReachedTheEndSucceeded) {
+  script_ = "exit 0";
+  ASSERT_TRUE(create(0));
+  wait_until_quiet();
+  EXPECT_EQ(find(0).phase, api::PodPhase::kSucceeded);
+  EXPECT_EQ(find(0).exit_code, 0);
+}
+
+// Two members were lost and their processes are still on their way out: the second replacement finds its
+// place later.
+TEST_F(LocalClusterTest, WithoutAFreeNodeItSaysSoAndTheSameCallWorksLater) {
+  ASSERT_TRUE(create(0));
+  ASSERT_TRUE(create(1));
+  cluster_.remove(find(0).uid);
+  cluster_.remove(find(1).uid);
+  ASSERT_TRUE(create(0, 1));
+  const auto created = create(1, 1);
+  ASSERT_FALSE(created);
+  EXPECT_EQ(created.error().kind(), ErrorKind::kUnavailable);
+  EXPECT_EQ(created.error().message(), "no free node for digits-worker-1-i1");
+  wait_until_quiet_but(1);
+  EXPECT_TRUE(create(1, 1));
+}
+
+TEST_F(LocalClusterTest, KillsAMemberByAnyOfItsNames) {
+  for (const char* name : {"worker-0", "digits-worker-0", "digits-worker-0-i0"}) {
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(create(0));
+    ASSERT_TRUE(create(1));
+    const auto killed = cluster_.kill_member(name);
+    ASSERT_TRUE(killed) << killed.error().message();
+    EXPECT_EQ(*killed, "digits-worker-0-i0");
+    while (!find(0).has_ended()) {
+      ASSERT_TRUE(test::wait_for_a_child());
+      cluster_.observe();
+    }
+    EXPECT_EQ(find(0).exit_code, 137);
+    EXPECT_EQ(find(1).phase, api::PodPhase::kRunning);
+    cluster_.remove(find(0).uid);
+    cluster_.observe();
+  }
+  EXPECT_EQ(cluster_.kill_member("worker-7").error().message(),
+            "there is no member 'worker-7' that runs; there are digits-worker-1-i0");
+}
+
+TEST_F(LocalClusterTest, OfAMemberAndItsSuccessorTheNewerOneIsKilled) {
+  ASSERT_TRUE(create(0));
+  ASSERT_TRUE(create(0, 1));
+  EXPECT_EQ(*cluster_.kill_member("worker-0"), "digits-worker-0-i1");
+  EXPECT_EQ(*cluster_.kill_member("digits-worker-0-i0"), "digits-worker-0-i0");
+}
+
+TEST_F(LocalClusterTest, ANodeTakesItsPodAlongAndNoNewOneGoesThere) {
+  ASSERT_TRUE(create(0));
+  ASSERT_TRUE(create(1));
+  EXPECT_EQ(cluster_.living_pods_on("node-2"), std::vector<std::string>{"digits-worker-1-i0"});
+  const auto gone = cluster_.end_node("node-2");
+  ASSERT_TRUE(gone) << gone.error().message();
+  EXPECT_EQ(*gone, std::vector<std::string>{"digits-worker-1-i0"});
+  EXPECT_FALSE(cluster_.end_node("node-2"));
+  wait_until_quiet_but(2);
+  ASSERT_TRUE(create(1, 1));
+  EXPECT_EQ(find(1, 1).node, "node-3");
+}
+
+TEST_F(LocalClusterTest, ANodeWithNoticeKeepsItsPodAndTakesNoOther) {
+  ASSERT_TRUE(create(0));
+  for (const char* name : {"node-1", "node-2", "node-3"})
+    ASSERT_TRUE(cluster_.nodes().announce_end(name, {}, {}));
+  EXPECT_EQ(find(0).phase, api::PodPhase::kRunning);
+  ASSERT_TRUE(create(0, 1));
+  EXPECT_EQ(find(0, 1).node, "node-4");
+}
+
+TEST_F(LocalClusterTest, ALastFreeNodeIsBetterThanNone) {
+  LocalCluster machine(NodePool(1), [this](const api::Pod&) {
+    return MemberLaunchPlan{
+        .command = {"sh", "-c", "exit 3"}, .environments = {{}}, .log_path = (folder_ / "log").string()};
+  });
+  for (std::uint32_t incarnation = 0; incarnation < 2; ++incarnation) {
+    ASSERT_TRUE(machine.create(test::pod(0, incarnation)));
+    for (machine.observe(); !machine.is_quiet(); machine.observe()) ASSERT_TRUE(test::wait_for_a_child());
+    EXPECT_EQ(machine.pods().back().node, "node-1");
+  }
+}
+
+TEST_F(LocalClusterTest, AProgramThatIsMissingIsAnErrorWithThePodsName) {
+  LocalCluster machine(NodePool(1), [this](const api::Pod&) {
+    return MemberLaunchPlan{
+        .command = {"no-such-program"}, .environments = {{}}, .log_path = (folder_ / "log").string()};
+  });
+  const auto created = machine.create(test::pod(0));
+  ASSERT_FALSE(created);
+  EXPECT_EQ(
+      created.error().message(),
+      "digits-worker-0-i0: starting 'no-such-program': No such file or directory; no folder of PATH has "
+      "it: give a path to it");
+  EXPECT_TRUE(machine.pods().empty());
+}
+
+}  // namespace
+}  // namespace ratoon::local::local_cluster_test

@@ -1,0 +1,54 @@
+#include "operator/local/folder/save_location.h"
+
+#include <gtest/gtest.h>
+
+#include "base/contract/names.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::local::save_location_test {
+namespace {
+
+class SaveLocation : public testing::Test {
+ protected:
+  std::string place() const { return save_location(job_, folders_); }
+  void say(const std::vector<std::string>& words) { job_.spec.roles[0].command = words; }
+
+  api::TrainingJob job_ = test::job();
+  SaveFolders folders_{.run = "/runs/a", .save = "/runs/a/checkpoints", .work = "/runs"};
+};
+
+TEST_F(SaveLocation, IsInTheRunsFolderUnderTheJobsName) {
+  EXPECT_EQ(place(), "checkpoints/" + job_.meta.name);
+  job_.spec.checkpoint_policy.run_name = "first";
+  EXPECT_EQ(place(), "checkpoints/first");
+  job_.spec.roles[0].environment = {{names::env::kRunName, "second"}};
+  EXPECT_EQ(place(), "checkpoints/second") << "the template wins";
+}
+
+TEST_F(SaveLocation, FollowsTheCommandLineOfTheTrainer) {
+  say({"train", "--run-name", "r", "--save-folder", "/data"});
+  EXPECT_EQ(place(), "/data/r");
+  say({"train", "--save-folder=here/../runs", "--run-name=x", "--run-name", "r"});
+  EXPECT_EQ(place(), "/runs/runs/r") << "the last one counts";
+  say({"train", "--save-folder", "s3://bucket/runs", "--run-name", "r"});
+  EXPECT_EQ(place(), "s3://bucket/runs/r");
+  say({"train", "--save-folder"});
+  EXPECT_EQ(place(), "checkpoints/" + job_.meta.name) << "which the trainer refuses";
+}
+
+// Each way to say a place in the run's folder: a copy of the folder has it, too.
+TEST_F(SaveLocation, WithinTheRunsFolderFollowsThatFolder) {
+  for (const char* said : {"/runs/a/own", "a/own", "/runs/b/../a/own"}) {
+    say({"train", "--save-folder", said, "--run-name", "r"});
+    EXPECT_EQ(place(), "own/r") << said;
+  }
+  folders_.run = "/runs/b/../a/.";
+  EXPECT_EQ(place(), "own/r");
+  for (const char* said : {"/runs/ab", "/runs", "/", "/runs/a/../c"}) {
+    say({"train", "--save-folder", said, "--run-name", "r"});
+    EXPECT_EQ(place(), (std::filesystem::path(said) / "r").lexically_normal()) << said;
+  }
+}
+
+}  // namespace
+}  // namespace ratoon::local::save_location_test
