@@ -2,9 +2,11 @@
 // each of them rank 1 leaves while rank 0 waits in a collective, which is given up.
 //
 //   attempts_probe ATTEMPTS
+#include <malloc.h>
+
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 
@@ -23,17 +25,16 @@ std::ptrdiff_t entries_of(const char* folder) {
   return std::distance(std::filesystem::directory_iterator(folder), {});
 }
 
-// What Linux says of this process, such as "VmRSS".
-long kilobytes_of(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(name + ":")) return std::stol(line.substr(name.size() + 1));
-  return 0;
+// The memory that the program holds, tensors included. The resident size would also count what the allocator keeps for
+// threads that are gone, which depends on the load of the machine.
+std::size_t kilobytes_in_use() {
+  const struct mallinfo2 heap = mallinfo2();
+  return (heap.uordblks + heap.hblkhd) / 1024;
 }
 
 void say_size(std::uint64_t attempt) {
-  std::printf("attempt %llu kilobytes %ld threads %td descriptors %td\n",
-              static_cast<unsigned long long>(attempt), kilobytes_of("VmRSS"), entries_of("/proc/self/task"),
+  std::printf("attempt %llu kilobytes %zu threads %td descriptors %td\n",
+              static_cast<unsigned long long>(attempt), kilobytes_in_use(), entries_of("/proc/self/task"),
               entries_of("/proc/self/fd"));
   std::fflush(stdout);
 }

@@ -11,7 +11,7 @@ BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 LINE = re.compile(r"^attempt (\d+) kilobytes (\d+) threads (\d+) descriptors (\d+)$", re.M)
 
 MEGABYTES = 40  # ten attempts' weights and gradients: what one attempt left would be this much after that many
-OTHERS = 4  # threads and descriptors: a group that was given up a moment ago may still have its own
+OTHERS = 8  # threads and descriptors: pools may come to have a few more, but not one an attempt
 
 
 def sizes_of(attempts):
@@ -38,16 +38,16 @@ def sizes_of(attempts):
 
 class Attempts(unittest.TestCase):
     ATTEMPTS = 40
-    SETTLED = 10  # attempts until caches and pools of LibTorch have what they keep
+    WINDOW = 10  # the first attempts fill what LibTorch keeps; the least of ten leaves out groups that end late
 
     def test_nothing_grows(self):
         for rank, sizes in enumerate(sizes_of(self.ATTEMPTS)):
             self.assertEqual([size[0] for size in sizes], list(range(1, self.ATTEMPTS + 1)), f"rank {rank}")
-            _, kilobytes, threads, descriptors = sizes[self.SETTLED]
-            print(f"{self.ATTEMPTS} attempts, rank {rank}: {sizes[self.SETTLED]}, at the end {sizes[-1]}")
-            self.assertLess(sizes[-1][1] - kilobytes, MEGABYTES * 1024, f"rank {rank}: {sizes}")
-            self.assertLessEqual(sizes[-1][2] - threads, OTHERS, f"rank {rank}: {sizes}")
-            self.assertLessEqual(sizes[-1][3] - descriptors, OTHERS, f"rank {rank}: {sizes}")
+            first, last = (tuple(map(min, zip(*part))) for part in (sizes[self.WINDOW:2 * self.WINDOW], sizes[-self.WINDOW:]))
+            print(f"{self.ATTEMPTS} attempts, rank {rank}: {first}, at the end {last}")
+            self.assertLess(last[1] - first[1], MEGABYTES * 1024, f"rank {rank}: {sizes}")
+            self.assertLessEqual(last[2] - first[2], OTHERS, f"rank {rank}: {sizes}")
+            self.assertLessEqual(last[3] - first[3], OTHERS, f"rank {rank}: {sizes}")
 
 
 if __name__ == "__main__":
