@@ -10,7 +10,7 @@ import unittest
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 LINE = re.compile(r"^attempt (\d+) kilobytes (\d+) threads (\d+) descriptors (\d+)$", re.M)
 
-MEGABYTES = 40  # ten attempts' weights and gradients: what one attempt left would be this much after that many
+MEGABYTES = 12  # the weights and the optimizer of one attempt: far less than 20 attempts would leave
 OTHERS = 8  # threads and descriptors: pools may come to have a few more, but not one an attempt
 
 

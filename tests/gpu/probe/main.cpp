@@ -7,9 +7,10 @@
 
 int main(int argc, char** argv) {
   using namespace ratoon::gpu_probe;
-  const std::map<std::string, int (*)()> stages = {
-      {"facts", facts},          {"bits", bits},          {"averaging", averaging}, {"restart", restart},
-      {"assert", device_assert}, {"stuck", stuck_kernel}, {"memory", out_of_memory}};
+  const std::map<std::string, int (*)()> stages = {{"facts", facts},          {"bits", bits},
+                                                   {"averaging", averaging},  {"restart", restart},
+                                                   {"assert", device_assert}, {"stuck", stuck_kernel},
+                                                   {"memory", out_of_memory}, {"own_group", own_group}};
   const auto stage = stages.find(argc == 2 ? argv[1] : "");
   if (stage == stages.end()) {
     std::fprintf(stderr, "gpu_probe: say one stage of:");

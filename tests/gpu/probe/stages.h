@@ -5,6 +5,7 @@ namespace ratoon::gpu_probe {
 
 int facts();      // what is linked and what is here
 int bits();       // gradients averaged on the accelerator have the bits of the CPU
+int own_group();  // gradients go over a ProcessGroupNCCL that the program has made
 int averaging();  // what averaging costs a step, and how much of it goes on beside backward()
 int restart();    // connecting and aborting again and again leaves nothing behind
 // Faults: each in a process of its own, which it is the end of.
