@@ -72,7 +72,7 @@ bool have_equal_bits(const Trained& one, const Trained& other) {
   return are_equal;
 }
 
-struct Interruption {};
+struct GivenUp {};
 
 // A sum that stands behind a kernel is given up. Returns the seconds until nothing writes any longer.
 double give_up_sum(Rows& rows, const at::Tensor& numbers, const fs::path& store) {
@@ -84,8 +84,8 @@ double give_up_sum(Rows& rows, const at::Tensor& numbers, const fs::path& store)
   collective.begin_sum(numbers);
   bool is_interrupted = false;
   try {
-    collective.wait([] { throw Interruption(); });
-  } catch (const Interruption&) {
+    collective.wait([] { throw GivenUp(); });
+  } catch (const GivenUp&) {
     is_interrupted = true;
   }
   if (!is_interrupted) rows.expect(false, "a wait for the sums of the program's group can be interrupted");
