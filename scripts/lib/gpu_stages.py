@@ -221,7 +221,8 @@ def shared(stage):
 # name: (function, seconds)
 STAGES = {
     "facts": (probe, 90), "bits": (probe, 120), "assert": (probe, 60), "stuck": (probe, 90), "memory": (probe, 60),
-    "restart": (probe, 120), "own_group": (probe, 120), "averaging": (probe, 150), "data": (data, 60), "kill": (kill, 150), "shared": (shared, 100),
+    "restart": (probe, 120), "own_group": (probe, 120), "averaging": (probe, 150),
+    "data": (data, 60), "kill": (kill, 150), "shared": (shared, 100),
 }
 
 

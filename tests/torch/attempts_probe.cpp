@@ -2,14 +2,13 @@
 // each of them rank 1 leaves while rank 0 waits in a collective, which is given up.
 //
 //   attempts_probe ATTEMPTS
-#include <malloc.h>
-
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <string>
 
+#include <malloc.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/adam.h>
 #include <torch/types.h>
@@ -25,8 +24,8 @@ std::ptrdiff_t entries_of(const char* folder) {
   return std::distance(std::filesystem::directory_iterator(folder), {});
 }
 
-// The memory that the program holds, tensors included. The resident size would also count what the allocator keeps for
-// threads that are gone, which depends on the load of the machine.
+// The memory that the program holds, tensors included. The resident size would also count what the allocator
+// keeps for threads that are gone, which depends on the load of the machine.
 std::size_t kilobytes_in_use() {
   const struct mallinfo2 heap = mallinfo2();
   return (heap.uordblks + heap.hblkhd) / 1024;
