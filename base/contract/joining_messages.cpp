@@ -26,6 +26,7 @@ json to_json(const JoinRequest& m) {
               {"process", to_json(m.process)},
               {"processes_per_node", m.processes_per_node}};
   if (m.has_met) out["has_met"] = true;
+  if (m.inventory_age_seconds) out["inventory_age_seconds"] = bounded_seconds(*m.inventory_age_seconds);
   if (m.left_step.value() != 0) out["left_step"] = m.left_step.value();
   if (m.rollback)
     out["rollback"] = {{"resume_from", m.rollback->resume_from.value()}, {"skip", m.rollback->skip}};
@@ -48,6 +49,8 @@ void read(Fields& f, JoinRequest& m) {
   for (const auto& entry : f.list("inventory", kInventoryMax)) {
     m.inventory.push_back(read_inventory_entry(f.child(entry, "inventory[]")));
   }
+  if (f.find("inventory_age_seconds") != nullptr)
+    m.inventory_age_seconds = f.seconds("inventory_age_seconds");
   if (f.find("rollback") != nullptr) {
     Fields rollback = f.object("rollback");
     m.rollback = RollbackRequest{.resume_from = Step(rollback.whole("resume_from", kCountMax)),

@@ -75,6 +75,9 @@ struct JoinRequest {
   bool has_met = false;     // this start was in a world; else left_attempt may come from its folder
   std::string address;      // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
+  // When the message is sent: how long ago the process read the inventory. Absent: it does not say, and only
+  // its first list, and one that it was asked for, is new.
+  std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
 

@@ -22,7 +22,7 @@ struct ProcessFacts {
   bool is_completed = false;
   bool has_met = false;   // it was in a world; until then it is starting
   std::string weights{};  // the weights file of its completion; empty: none
-  Timestamp listed{};     // when it first sent the list of checkpoints that `waiting` has
+  Timestamp listed{};  // when it read the list of checkpoints that `waiting` has; else when it first sent it
   Timestamp
       moved{};  // when it sent its first message, began to wait, got its place, or reported another step
 };

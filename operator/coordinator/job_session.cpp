@@ -95,7 +95,12 @@ bool JobSession::record_join(const JoinRequest& request, Timestamp now) {
   auto& facts = facts_of(request.process, now);
   const auto old = stale_lists_.find(process_key_of(request.process));
   const bool has_looked_again = old != stale_lists_.end() && old->second == StaleList::kReported;
-  if (!facts.waiting || has_looked_again) facts.listed = now;
+  // A process repeats its list in each call. An operator that hears it for the first time learns its age only
+  // from the message.
+  if (request.inventory_age_seconds)
+    facts.listed = now - from_seconds(*request.inventory_age_seconds);
+  else if (!facts.waiting || has_looked_again)
+    facts.listed = now;
   if (!facts.waiting) facts.moved = now;
   if (has_looked_again) stale_lists_.erase(old);
   facts.waiting = request;

@@ -17,6 +17,13 @@ MUTANTS = {
     "a process that is done waits for the record of another": (
         ("coordinator_test", "CoordinatorTest.Completion*"), "operator/coordinator/job_session.cpp",
         r"done\.local_ranks >> process\.local_rank & 1U", "done.local_ranks"),
+    "a list of checkpoints that is repeated to a new operator and counts as new": (
+        ("coordinator_test", "JobSessionLists.*"), "operator/coordinator/job_session.cpp",
+        r"now - from_seconds\(\*request\.inventory_age_seconds\)", "now"),
+    "a list whose age is not said": (
+        ("coordinator_link_test", "CoordinatorLinkTest.SaysHowOldTheListIsThatItRepeats"),
+        "agent/src/session/link/coordinator_link.cpp",
+        r"request\.inventory_age_seconds = seconds\(system_clock\(\)\.now\(\) - listed\);", "static_cast<void>(listed);"),
     "a lease that waits for an overloaded server": (
         ("operator_runtime_test", "Elector.*"), "operator/runtime/leader/elector.cpp", r"election_\.note\(client_\.call_once\(",
         "election_.note(client_.call("),

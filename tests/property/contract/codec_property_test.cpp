@@ -86,6 +86,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   join.processes_per_node = join.process.local_rank + 1 + any_number(10);
   join.address = any_text() + ":" + std::to_string(1 + any_number(65534));
   for (std::uint32_t i = any_number(4); i > 0; --i) join.inventory.push_back(any_entry());
+  if (*gen::arbitrary<bool>()) join.inventory_age_seconds = any_seconds();
   if (*gen::arbitrary<bool>())
     join.rollback = RollbackRequest{.resume_from = Step(any_count()), .skip = any_count()};
   join.threads = any_number(contract::kThreadsMax);

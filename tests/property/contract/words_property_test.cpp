@@ -103,6 +103,7 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   JoinRequest join{.process = process_of(kLongestName), .processes_per_node = contract::kWorldMax};
   join.address = std::string(contract::kAddressBytesMax - 6, '\x01') + ":65535";
   join.inventory.assign(many, longest_entry());
+  join.inventory_age_seconds = any_double();
   join.left_attempt = Attempt(contract::kAttemptMax);
   join.left_step = Step(contract::kCountMax);
   join.rollback = RollbackRequest{.resume_from = Step(contract::kCountMax), .skip = contract::kSkipMax};

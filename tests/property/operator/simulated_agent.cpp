@@ -190,6 +190,7 @@ void World::ask(Agent& agent) {
     }
   }
   agent.asked->inventory = std::move(found);
+  agent.listed = now_;
 }
 
 // What a process does with a checkpoint that it cannot load: it is asked for again, and says so. Some of what
@@ -217,7 +218,13 @@ void World::join(Agent& agent) {
     if (agent.state != Agent::State::kGone) leave(agent, 80);
     return;
   }
-  if (!is_reachable(agent)) return agent.asked.reset();  // it looks again before it asks again
+  if (!is_reachable(agent)) {  // most look again before they ask again
+    agent.repeats_list =
+        agent.asked && moves_.percent("repeats-list", agent.pod_uid, agent.repeats_list ? 99 : 60);
+    if (!agent.repeats_list) agent.asked.reset();
+    return;
+  }
+  has_news_ |= std::exchange(agent.repeats_list, false);
   if (!agent.asked) {
     ask(agent);
     has_news_ = true;
@@ -227,6 +234,7 @@ void World::join(Agent& agent) {
   }
   if (const auto refusal = member_server_.refuse_join(agent.identity))
     return leave(agent, refusal->kind == "superseded" ? 81 : 80);
+  agent.asked->inventory_age_seconds = seconds(now_ - agent.listed);
   member_server_.record_join(*agent.asked, now_);
   heard_[agent.identity.start] = *agent.asked;
   waits_.emplace(agent.pod_uid, agent.identity.local_rank);

@@ -209,7 +209,7 @@ bool World::is_any_checkpoint_offered() const {
   std::set<Lineage> good;
   std::set<Lineage> bad;
   for (const auto& agent : agents_) {
-    if (agent->state != Agent::State::kJoining || !agent->asked) continue;
+    if (agent->state != Agent::State::kJoining || !agent->asked || agent->repeats_list) continue;
     for (const auto& entry : agent->asked->inventory) {
       const bool is_good = entry.is_complete && entry.tier != "local" && entry.attempt > not_own;
       if (is_good) good.emplace(entry.attempt, entry.step);

@@ -53,6 +53,8 @@ struct Agent {
   std::set<Lineage> unreadable;          // what it could not load
   Timestamp beats_at;                    // next
   std::optional<JoinRequest> asked;      // its inventory is of the moment at which it began to wait
+  Timestamp listed;                      // that moment
+  bool repeats_list = false;             // sends it again once the coordinator can be reached
   Timestamp cut_until;                   // hears nothing from the coordinator and is not heard, but trains
   Timestamp frozen_until;                // does nothing at all
   Timestamp moved_at;                    // stepped last, or sat down

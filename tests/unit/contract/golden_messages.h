@@ -49,6 +49,12 @@ inline JoinRequest golden_join_after_a_world() {
   return join;
 }
 
+inline JoinRequest golden_join_with_an_old_list() {
+  JoinRequest join = golden_join();
+  join.inventory_age_seconds = 12.5;
+  return join;
+}
+
 inline JoinRequest golden_join_with_rollback() {
   JoinRequest join = golden_join();
   join.rollback = RollbackRequest{.resume_from = Step(1200), .skip = 200'000};

@@ -38,6 +38,7 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12});
   expect_golden("join_request_after_steps", test::golden_join_after_steps());
   expect_golden("join_request_after_a_world", test::golden_join_after_a_world());
+  expect_golden("join_request_with_an_old_list", test::golden_join_with_an_old_list());
   expect_golden("join_request_with_rollback", test::golden_join_with_rollback());
   expect_golden("completion_record",
                 CompletionRecord{

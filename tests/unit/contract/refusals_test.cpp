@@ -49,6 +49,8 @@ std::vector<Subject> subjects() {
               {"/inventory", "/inventory/0/complete", "/inventory/1/complete", "/left_step"}),
       subject("join_after_a_world", test::golden_join_after_a_world(),
               {"/has_met", "/inventory", "/inventory/0/complete", "/inventory/1/complete", "/left_step"}),
+      subject("join_with_an_old_list", test::golden_join_with_an_old_list(),
+              {"/inventory", "/inventory/0/complete", "/inventory/1/complete", "/inventory_age_seconds"}),
       subject("assignment", test::golden_assignment(), {"/resume"}),
       subject("join_reply", JoinReply{.assignment = test::golden_assignment(), .waiting_for = ""},
               {"/assignment/resume"}),

@@ -239,6 +239,7 @@ void CoordinatorLink::note(const Position& position) {
 
 Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inventory,
                                          Attempt newest_attempt) {
+  const Timestamp listed = system_clock().now();
   JoinRequest request{.process = process_,
                       .processes_per_node = options_.processes_per_node,
                       .address = join_address(meeting_.at),
@@ -263,6 +264,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
   }
   world_wait_.begin(system_clock().now());
   while (world_status() == WorldStatus::kGoOn) {
+    request.inventory_age_seconds = seconds(system_clock().now() - listed);
     const auto reply =
         exchange<JoinReply>(names::route::kJoin, request, timeouts_.poll, leaving_.get_token());
     if (!reply && !reply.error().is_retryable()) return reply.error();
@@ -285,8 +287,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
         position_.attempt = reply->assignment->attempt;
         return *reply->assignment;
       }
-      // The assignment was outdated before it arrived. This process stays in no world, or the newer orders
-      // would interrupt it.
+      // It was outdated before it arrived: newer orders would interrupt this process in that world.
       left_attempt_ = request.left_attempt = reply->assignment->attempt;
     }
   }

@@ -24,28 +24,6 @@ ProcessIdentity without_uid(ProcessIdentity process) {
   return process;
 }
 
-TEST(JobSessionLists, WhoWaitsWithAnOldOneIsToldOnceAndItsNextOneIsNew) {
-  JobSession job_session;
-  auto told = announcement(2, {process(0)});
-  job_session.announce(told);
-  job_session.record_join(test::join_request(process(0)), at_seconds(10));
-  job_session.record_join(test::join_request(process(0)), at_seconds(20));
-  EXPECT_EQ(job_session.processes()[0].listed, at_seconds(10)) << "it asks again with the same list";
-  EXPECT_FALSE(job_session.take_list_request(process(0)));
-  told.lists_from = at_seconds(10);
-  EXPECT_FALSE(job_session.announce(told)) << "that is new enough";
-  told.lists_from = at_seconds(21);
-  EXPECT_TRUE(job_session.announce(told)) << "news for one who waits";
-  EXPECT_FALSE(job_session.announce(told)) << "but once";
-  job_session.record_join(test::join_request(process(0)), at_seconds(22));
-  EXPECT_EQ(job_session.processes()[0].listed, at_seconds(10)) << "it was not told yet";
-  EXPECT_TRUE(job_session.take_list_request(process(0)));
-  EXPECT_FALSE(job_session.take_list_request(process(0)));
-  job_session.record_join(test::join_request(process(0)), at_seconds(23));
-  EXPECT_EQ(job_session.processes()[0].listed, at_seconds(23));
-  EXPECT_FALSE(job_session.announce(told));
-}
-
 TEST(JobSessionRefuses, OldIncarnationsAndOtherPodsOfTheSameName) {
   JobSession job_session;
   job_session.announce(announcement(1, {process(0, 2), without_uid(process(1, 0))}));

@@ -121,6 +121,20 @@ TEST_F(CoordinatorLinkTest, SaysWithHowManyStepsItLeft) {
   EXPECT_TRUE(second.get());
 }
 
+TEST_F(CoordinatorLinkTest, SaysHowOldTheListIsThatItRepeats) {
+  garbled_answer_ = R"({"version":1,"waiting_for":"the others"})";
+  garbled_ = 3;
+  const auto before = std::chrono::steady_clock::now();
+  auto joined = join();
+  wait_until([&] { return garbled_ == 0; });
+  const JoinRequest joiner = wait_for_joiner();
+  const std::chrono::duration<double> heard = std::chrono::steady_clock::now() - before;
+  EXPECT_GT(joiner.inventory_age_seconds, 0.0);
+  EXPECT_LE(joiner.inventory_age_seconds, heard.count());
+  form(1);
+  EXPECT_TRUE(joined.get());
+}
+
 TEST_F(CoordinatorLinkTest, HearsWhatIsWantedOfAll) {
   auto joined = join();
   form(1);
