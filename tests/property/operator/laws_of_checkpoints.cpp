@@ -49,14 +49,13 @@ Lineage newest_for_all(const Found& found, Attempt not_own) {
 
 // The newest that all could load, told or not, but for those that came while the world was formed.
 Lineage newest_committed(const World& world, Attempt not_own) {
-  constexpr Duration kWhileFormed = std::chrono::milliseconds(3500);
   const Scenario& scenario = world.scenario();
   Lineage newest;
   for (const auto& [id, saved] : world.storage().all()) {
     // Those that a wish to go back passes over may not be marked yet.
     if (scenario.rolls_back && id.first.value() == scenario.former_attempt) continue;
     const bool is_for_all =
-        saved.is_sound() && saved.is_shared && saved.shared_since + kWhileFormed <= world.now();
+        saved.is_sound() && saved.is_shared && saved.shared_since + World::kWhileFormed <= world.now();
     if (is_for_all && id.first > not_own) newest = std::max(newest, id);
   }
   return newest;

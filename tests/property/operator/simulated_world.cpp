@@ -188,6 +188,14 @@ bool World::wait_alone_in(const std::string& pod_uid) const {
   return waiting == scenario_.processes_per_node;
 }
 
+bool World::may_be_listed(const Storage::Saved& saved) const {
+  if (scenario_.tiers == Tiers::kVolume || saved.shared_since + kWhileFormed <= now_) return true;
+  return std::ranges::any_of(agents_, [&](const auto& agent) {
+    const bool waits = agent->state == Agent::State::kJoining && agent->asked && !agent->repeats_list;
+    return waits && agent->listed >= saved.shared_since;
+  });
+}
+
 bool World::is_end_at_hand() const {
   const auto is_last = [&](const Lineage& id) { return id.second.value() == scenario_.total_steps; };
   // A newer attempt that began before the end goes first, damaged or not: an attempt that was cut off may
@@ -200,7 +208,7 @@ bool World::is_end_at_hand() const {
   };
   return std::ranges::any_of(storage_.all(), [&](const auto& item) {
     const auto& [id, saved] = item;
-    return is_last(id) && saved.is_sound() && saved.is_shared && !is_superseded(id);
+    return is_last(id) && saved.is_sound() && saved.is_shared && may_be_listed(saved) && !is_superseded(id);
   });
 }
 

@@ -174,7 +174,10 @@ class World {
   [[nodiscard]] bool all_wait_in(const std::string& pod_uid) const;
   // The same, and each of them lives, waits in this moment, and shares its name with no other pod's.
   [[nodiscard]] bool wait_alone_in(const std::string& pod_uid) const;
-  // Whether the checkpoint of the last step is sound and all reach it.
+  // Copies that reach the store while a world is formed may be in no list of its members yet.
+  static constexpr Duration kWhileFormed = std::chrono::milliseconds(3500);
+  // Whether the checkpoint of the last step is sound, all reach it, and a list of members that wait may have
+  // it.
   [[nodiscard]] bool is_end_at_hand() const;
   // Whether one who waits told of a checkpoint that all reach and that none of them found bad.
   [[nodiscard]] bool is_any_checkpoint_offered() const;
@@ -269,6 +272,7 @@ class World {
   [[nodiscard]] std::string node_of(const Agent& agent) const;
   [[nodiscard]] std::set<std::string> nodes_in(Attempt attempt) const;
   void leave(Agent& agent, int exit_code);
+  [[nodiscard]] bool may_be_listed(const Storage::Saved& saved) const;
   [[nodiscard]] bool can_step(const Agent& agent) const;
   [[nodiscard]] std::uint32_t agree(const Agent& agent);
   [[nodiscard]] bool is_reachable(const Agent& agent) const { return is_open_ && now_ >= agent.cut_until; }
