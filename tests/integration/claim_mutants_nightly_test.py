@@ -36,6 +36,12 @@ MUTANTS = {
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"numbers->back\(\) == number;", "numbers->back() >= number;"),
     "a place that is another's now and is renewed": (
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"if \(!is_ours\) return lost;", ""),
+    "an identity that cannot be read now and counts as none": (
+        of_rules("IdentityOfAFolder.*"), SESSION + "locations/identity.cpp", r"return unknown\(there\.error\(\)\);",
+        "return or_none(there.error());"),
+    "an identity that cannot be read now and is replaced": (
+        ("operator_local_test", "RunFolderTest.*"), "operator/local/folder/run_folder.cpp", r"if \(!is_known\)",
+        "if (false)"),
     "the oldest checkpoint instead of the newest": (
         of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp",
         r"std::map<CheckpointId, TieredCheckpoint, std::greater<>>", "std::map<CheckpointId, TieredCheckpoint, std::less<>>"),

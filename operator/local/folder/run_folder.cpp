@@ -18,6 +18,7 @@
 #include "base/contract/fields.h"
 #include "base/core/folder_identity.h"
 #include "base/core/folder_mark.h"
+#include "base/core/read_file.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::local {
@@ -157,9 +158,16 @@ Result<void> RunFolder::write_token(const std::string& token) const {
 
 Result<std::string> RunFolder::job_uid() const {
   const fs::path path = folder_ / kUid;
-  std::string uid;
-  std::ifstream in(path, std::ios::binary);
-  std::getline(in, uid);
+  const auto text = read_file(path);
+  // A file that cannot be read for now is kept: another identity would make this run a stranger to its own
+  // checkpoints. Only a missing or damaged one is drawn.
+  const bool is_known =
+      text || text.error().kind() == ErrorKind::kNotFound || text.error().kind() == ErrorKind::kInvalid;
+  if (!is_known)
+    return Error(text.error().kind(), text.error().message() +
+                                          ": the identity of the run is unknown while this file cannot be "
+                                          "read; start it again once it can be read");
+  const std::string uid = text ? text->substr(0, text->find('\n')) : "";
   const std::uint64_t mark = folder_mark(folder_);
   if (is_identity(uid) && identity_there(uid, mark) == uid) return uid;
   auto drawn = draw_identity(mark);

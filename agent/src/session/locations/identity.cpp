@@ -29,21 +29,28 @@ Result<std::string> read_owner(const checkpoint::Disk& home) {
   return is_identity(identity) ? identity : std::string();
 }
 
-// An error of the folder is reported where it is locked, listed and saved to. Here it means that there is no
-// identity to compare. A folder that hangs is not waited for twice.
+// A folder in which no identity can be made has none to compare. An error of the folder is reported where it
+// is locked, listed and saved to. A folder that hangs is not waited for twice.
 Result<std::string> or_none(const Error& why) {
   return why.kind() == ErrorKind::kTimeout ? Result<std::string>(why) : Result<std::string>(std::string());
+}
+
+Error unknown(const Error& why) {
+  return {why.kind(), why.message() +
+                          ": the identity of the run is unknown while this file cannot be read; start it "
+                          "again once it can be read"};
 }
 
 Result<std::string> kept_in(checkpoint::Disk& home, const std::string& new_one, std::string_view writer) {
   auto there = read_owner(home);
   if (there) return there;
-  if (there.error().kind() != ErrorKind::kNotFound) return or_none(there.error());
+  // There may be one. Without it, another job would count as this one.
+  if (there.error().kind() != ErrorKind::kNotFound) return unknown(there.error());
   const auto saved = checkpoint::save_durably(home, checkpoint::kOwner, new_one + "\n", writer);
   if (saved) return new_one;
   if (saved.error().kind() != ErrorKind::kAlreadyExists) return or_none(saved.error());
   auto first = read_owner(home);  // another rank of the launch made it
-  return first ? first : or_none(first.error());
+  return first ? first : unknown(first.error());
 }
 
 Result<std::string> identity_in(checkpoint::Disk& home, bool is_alone,

@@ -222,6 +222,19 @@ TEST_F(RunFolderTest, TheJobsIdentityIsDrawnOnceAndKept) {
   EXPECT_NE(RunFolder::open(temporary_ / "other")->job_uid().value(), other);
 }
 
+// A link to itself stands for a file that the file system does not give out at this moment.
+TEST_F(RunFolderTest, AnIdentityThatCannotBeReadForNowIsKept) {
+  const std::string uid = open().job_uid().value();
+  std::filesystem::rename(temporary_ / "run/uid", temporary_ / "run/kept");
+  std::filesystem::create_symlink("uid", temporary_ / "run/uid");
+  const auto unknown = open().job_uid();
+  ASSERT_FALSE(unknown) << *unknown;
+  EXPECT_THAT(unknown.error().message(), testing::HasSubstr("run/uid"));
+  ASSERT_TRUE(std::filesystem::is_symlink(temporary_ / "run/uid")) << "nothing was written";
+  std::filesystem::rename(temporary_ / "run/kept", temporary_ / "run/uid");
+  EXPECT_EQ(open().job_uid().value(), uid);
+}
+
 TEST_F(RunFolderTest, ACopyOfTheFolderIsAnotherJob) {
   const std::string uid = open().job_uid().value();
   std::filesystem::copy(temporary_ / "run", temporary_ / "copy", std::filesystem::copy_options::recursive);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "agent/src/checkpoint/disk/real/real_disk.h"
@@ -39,6 +40,19 @@ TEST_F(IdentityOfAFolder, IsDrawnOnceAndStays) {
   EXPECT_TRUE(is_identity(first)) << first;
   EXPECT_EQ(identity("run"), first);
   EXPECT_EQ(test::read_text(folder_ / "run" / checkpoint::kOwner), first + "\n");
+}
+
+// A link to itself stands for a file that the file system does not give out at this moment.
+TEST_F(IdentityOfAFolder, IsUnknownWhileItsFileCannotBeRead) {
+  const std::string first = identity("run");
+  const auto owner = folder_ / "run" / checkpoint::kOwner;
+  std::filesystem::rename(owner, folder_ / "kept");
+  std::filesystem::create_symlink(checkpoint::kOwner, owner);
+  const std::string unknown = identity("run");
+  EXPECT_THAT(unknown, testing::HasSubstr("owner: "));
+  EXPECT_THAT(unknown, testing::HasSubstr("the identity of the run is unknown"));
+  std::filesystem::rename(folder_ / "kept", owner);
+  EXPECT_EQ(identity("run"), first);
 }
 
 // As after cp -a: the file is the same one, and both may train at once.
