@@ -54,6 +54,15 @@ MUTANTS = {
     "a caught end after which the function returns in peace": (
         of_session("TrainReturnsTest.*"), SESSION + "api/in_place.cpp",
         r"  if \(thrown_\) std::rethrow_exception\(thrown_\);\n", ""),
+    "a caught end after which the loop goes on": (
+        of_session("TrainSwallowedTest.*"), SESSION + "api/in_place.cpp",
+        r"    if \(const auto swallowed = thrown_\) std::rethrow_exception\(swallowed\);\n", ""),
+    "a wait for news that is too short": (
+        of_session("EngineReturnsTest.*"), SESSION + "engine/news_wait.h", r"kUsual = std::chrono::seconds\(60\)",
+        "kUsual = std::chrono::seconds(10)"),
+    "a program that is to blame for a silent coordinator": (
+        of_session("EngineReturnsTest.*"), SESSION + "engine/engine_end.cpp", r"if \(wait\.was_coordinator_silent\(\)\)",
+        "if (false)"),
     "a loop in place that goes on after finish()": (
         of_session("InPlaceTest.FinishEndsTheLoopAndTheRun"), SESSION + "api/in_place.cpp", r"return !is_over\(\);",
         "return true;"),

@@ -37,6 +37,7 @@ class ScriptedLink final : public session::Link {
     return clock.now() < changes ? said : session::WorldStatus::kWorldChanged;
   }
   std::string reason() const override { return "because the test says so"; }
+  session::ChangeSigns change_signs() const override { return signs; }
   session::OutsideRequests wanted() const override { return wants; }
   Result<void> complete(const session::Position&, const std::stop_token&) override { return {}; }
 
@@ -44,6 +45,7 @@ class ScriptedLink final : public session::Link {
   Duration look_takes = std::chrono::milliseconds(1);
   session::WorldStatus said = session::WorldStatus::kGoOn;
   Timestamp changes{Duration::max()};  // from then on the world is another
+  session::ChangeSigns signs;
   session::OutsideRequests wants;
   session::Position noted;
   std::vector<session::Milestone> milestones;

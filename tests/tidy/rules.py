@@ -89,7 +89,8 @@ SESSION_RULES = tuple(
 RUN_SCHEDULE = "agent/src/session/engine/run_schedule.*"  # the same of what the control word and the manifest say
 HISTORY = ("agent/src/history/line.*", "agent/src/history/join.*", "agent/src/history")
 PROGRESS = ("agent/src/progress/render.*", "agent/src/progress")
-HTTP_LINK = ("agent/src/session/link/coordinator_link.*", "agent/src/session/link/make_link.*")
+HTTP_LINK = ("agent/src/session/link/coordinator_link.*", "agent/src/session/link/coordinator_link_answers.*",
+             "agent/src/session/link/make_link.*")
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
 DEVICE_RULES = tuple(f"agent/src/devices/{name}.*"

@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <type_traits>
 #include <typeindex>
 #include <utility>
@@ -332,8 +333,10 @@ class Session {
   bool is_complete_ = false;               // complete() was called
   const int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Engine> engine_;
-  mutable std::exception_ptr thrown_;  // thrown by Ratoon in the newest step; the training function must let
-                                       // it pass
+  // Thrown by Ratoon on the training thread. The function must let it pass. If it does not, the end of the
+  // step and the end of the function throw it again.
+  mutable std::exception_ptr thrown_;
+  const std::thread::id training_thread_ = std::this_thread::get_id();
   std::map<std::type_index, std::shared_ptr<void>> parts_;
 };
 

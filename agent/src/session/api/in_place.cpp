@@ -61,8 +61,11 @@ bool Session::is_over() const {
 }
 
 bool Session::step_done() {
-  answer([&] { engine_->end_step(); });
-  thrown_ = nullptr;
+  answer([&] {
+    // The program caught it and went on. This step may lack the gradients of other ranks: it does not count.
+    if (const auto swallowed = thrown_) std::rethrow_exception(swallowed);
+    engine_->end_step();
+  });
   return !is_over();
 }
 

@@ -1,4 +1,5 @@
 #include <exception>
+#include <thread>
 
 #include <ratoon/session.h>
 #include <ratoon/stream.h>
@@ -140,7 +141,13 @@ Rendezvous Session::rendezvous() const {
   return engine_->rendezvous();
 }
 void Session::check() const {
-  engine_->check();
+  try {
+    engine_->check();
+  } catch (...) {
+    // Threads of the program may check as well. They pass the exception on by means of their own.
+    if (std::this_thread::get_id() == training_thread_) thrown_ = std::current_exception();
+    throw;
+  }
 }
 std::uint32_t Session::requests() const {
   return engine_->requests();

@@ -9,6 +9,7 @@
 #include "agent/src/checkpoint/disk/replacing_file.h"
 #include "agent/src/session/engine/engine.h"
 #include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/engine/news_wait.h"
 #include "agent/src/session/state/final_weights.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/core/pause.h"
@@ -19,8 +20,7 @@ using session::fail;
 
 namespace {
 
-// If a loss made the function return, this process learns of it within this time. A save in progress is
-// waited for as long.
+// A save in progress is waited for as long, counted from the moment when the program left its loop.
 constexpr auto kLeavingPatience = std::chrono::seconds(10);
 constexpr auto kNewsPause = std::chrono::milliseconds(10);
 constexpr auto kLastCommitPatience = std::chrono::seconds(60);
@@ -74,6 +74,7 @@ void Session::Engine::refuse_early_return() {
 Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
   const Timestamp give_up = clock_.now() + kLeavingPatience;
   do {
+  session::NewsWait wait(clock_.now());
     check();
     drain_->hear(link_.wanted(), clock_.now());
     if (const auto code = drain_->explains_return(clock_.now())) {
@@ -84,10 +85,18 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
     if (assignment_.world_size == 1) break;
     enter(ProcessPhase::kCollective);
     static_cast<void>(pause_for(kNewsPause, {}));
-  } while (clock_.now() < give_up);
+    wait.note(link_.change_signs());
+    if (wait.is_report_due(clock_.now())) say(ended_by + ", and this process " + wait.text());
+  } while (!wait.is_over(clock_.now()));
   // The program caught this exception and did not throw it again.
   if (failed_wait_) std::rethrow_exception(failed_wait_);
   return give_up;
+  if (wait.was_coordinator_silent()) {
+    fail(ExitCode::kStartAgain, ended_by + ", and the coordinator, which knows whether the world changed, " +
+                                    "did not answer for " +
+                                    std::to_string(wait.patience() / std::chrono::seconds(1)) +
+                                    " s: this process starts again; " + describe_saved_by(give_up));
+  }
 }
 
 // Ranks may throw an Interrupted because a collective of their own failed. They know of the loss before the

@@ -110,7 +110,10 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
                  refusal->message);
   }
   trust();
-  if (!response) return response.error();
+  if (!response) {
+    if (response.error().kind() != ErrorKind::kCancelled) note_no_answer(response.error());
+    return response.error();
+  }
   if (response->status == 200) {
     auto answer = unread_.read<Reply>(route, response->body);
     if (answer) note_answer();
@@ -155,44 +158,6 @@ OutsideRequests CoordinatorLink::wanted() const {
   OutsideRequests wanted{.save_request = save_request_.load(), .hand_over = Attempt(hand_over_.load())};
   if (const Timestamp deadline = drain_deadline_.load(); deadline != kNever) wanted.drain_deadline = deadline;
   return wanted;
-}
-
-std::optional<std::string> CoordinatorLink::why_not_coordinator(
-    const Result<http::Response>& response) const {
-  const bool is_tls = options_.coordinator_url.starts_with("https://");
-  if (!is_tls || response || response.error().is_retryable()) return std::nullopt;
-  if (response.error().kind() == ErrorKind::kCancelled) return std::nullopt;
-  const std::string trusted =
-      options_.coordinator_ca.empty()
-          ? std::string("the authorities of this image, since ") + names::env::kCoordinatorCa + " is not set"
-          : std::string("the authorities in ") + names::env::kCoordinatorCa + " alone";
-  return response.error().message() + "; this process trusts " + trusted +
-         ", and the operator's certificate is tls.crt of its --tls-folder";
-}
-
-Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
-  const Timestamp now = system_clock().now();
-  const std::lock_guard lock(mutex_);
-  if (!doubted_since_) {
-    doubted_since_ = now;
-    const Logger logger(system_clock(), {.format = LogFormat::kText});
-    logger.warning(what, {{"why", why}, {"patience_seconds", seconds(timeouts_.doubt)}});
-  }
-  const bool counts = now - *doubted_since_ >= timeouts_.doubt;
-  return {counts ? ErrorKind::kPermissionDenied : ErrorKind::kUnavailable, why};
-}
-
-// Any other answer shows that this process is known. A call without an answer ends the doubt, too: a
-// coordinator that was away may have been corrected meanwhile.
-void CoordinatorLink::trust() {
-  const std::lock_guard lock(mutex_);
-  doubted_since_.reset();
-}
-
-void CoordinatorLink::note_answer() {
-  const std::lock_guard lock(mutex_);
-  ++answers_;
-  answered_.notify_all();
 }
 
 void CoordinatorLink::tell_of_wait(const std::string& what) {

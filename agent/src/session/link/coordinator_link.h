@@ -56,6 +56,7 @@ class CoordinatorLink final : public Link {
   }
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] bool is_hung() const override { return is_hung_.load(); }
+  [[nodiscard]] ChangeSigns change_signs() const override;
   [[nodiscard]] OutsideRequests wanted() const override;
   [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
   void give_up(const std::string& reason) override { set_world_status(WorldStatus::kStop, reason); }
@@ -78,6 +79,7 @@ class CoordinatorLink final : public Link {
   [[nodiscard]] Error doubt(const std::string& what, const std::string& why);
   void trust();
   void note_answer();
+  void note_no_answer(const Error& why);
   // Why the answering server is not accepted as the coordinator; nullopt: it is.
   [[nodiscard]] std::optional<std::string> why_not_coordinator(const Result<http::Response>& response) const;
   [[nodiscard]] Duration retry_pause() const;
@@ -120,6 +122,8 @@ class CoordinatorLink final : public Link {
   std::uint64_t sequence_ = 0;              // guarded by mutex_
   std::optional<Timestamp> doubted_since_;  // all calls since then ended in doubt; guarded by mutex_
   std::uint64_t answers_ = 0;               // of the coordinator, to all calls; guarded by mutex_
+  Timestamp answered_at_;                   // the last one; guarded by mutex_
+  std::string unanswered_;                  // why the newest call got no answer; guarded by mutex_
   std::optional<std::uint64_t> answers_at_failure_;  // at the last failed join; guarded by mutex_
   std::condition_variable_any answered_;
   WorldWait world_wait_;  // of the training thread

@@ -141,6 +141,11 @@ std::string GroupLink::reason() const {
   return reason_;
 }
 
+ChangeSigns GroupLink::change_signs() const {
+  const std::lock_guard lock(mutex_);
+  return {.why_near = failed_look_};
+}
+
 void GroupLink::leave_attempt() {
   const std::lock_guard lock(mutex_);
   left_attempt_ = std::max(left_attempt_, std::exchange(attempt_, Attempt(0)));
@@ -354,6 +359,10 @@ std::string GroupLink::find_end_of_attempt(Attempt attempt, const std::vector<st
   // A look that hangs ends the attempt. It does not count as a failed look.
   if (!looked && !looked.error().is_retryable()) return looked.error().message();
   const std::optional<Error> unknown = looked ? looked->unknown : looked.error();
+  {
+    const std::lock_guard lock(mutex_);
+    failed_look_ = unknown ? "this rank cannot look whether the others live: " + unknown->message() : "";
+  }
   return looks_.note(unknown, clock_).value_or("");
 }
 

@@ -51,6 +51,7 @@ class GroupLink final : public Link {
     return world_status_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::string reason() const override;
+  [[nodiscard]] ChangeSigns change_signs() const override;
   [[nodiscard]] OutsideRequests wanted() const override { return {}; }
   [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
   void give_up(const std::string& reason) override;
@@ -90,6 +91,7 @@ class GroupLink final : public Link {
   Attempt attempt_{0};                     // of this process; 0: none; guarded by mutex_
   std::vector<std::string> calls_;         // of its ranks; on ranks above 0 rank 0's alone; guarded by mutex_
   std::string reason_;                     // guarded by mutex_
+  std::string failed_look_;                // why the newest look at the ranks failed; guarded by mutex_
   std::optional<std::string> given_up_{};  // why this process stops waiting for a world; guarded by mutex_
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
   Attempt left_attempt_{0};                          // of the training thread

@@ -63,6 +63,12 @@ struct OutsideRequests {
   std::optional<Timestamp> drain_deadline{};  // when the node of this process goes away
 };
 
+// What a link knows of a change of the world that is not ordered yet.
+struct ChangeSigns {
+  std::string why_near{};  // a change is under way, or a peer does not answer; empty: nothing points to one
+  std::optional<Timestamp> coordinator_answered{};  // the last time; nullopt: there is no coordinator
+};
+
 class Link {
  public:
   virtual ~Link() = default;
@@ -83,6 +89,8 @@ class Link {
   [[nodiscard]] virtual std::string reason() const = 0;
   // Whether the world changes because a rank of it hung.
   [[nodiscard]] virtual bool is_hung() const { return false; }
+  // Times are those of a SystemClock.
+  [[nodiscard]] virtual ChangeSigns change_signs() const { return {}; }
   [[nodiscard]] virtual OutsideRequests wanted() const = 0;
   // Reports that this process reached the end. Returns once the report has arrived, or soon after a stop is
   // requested: then it may have arrived or not.

@@ -1,0 +1,48 @@
+// NewsWait: how long a process waits for news of a changed world after the program left its loop early. A
+// loss may be the reason, and the program may notice it before the coordinator does. Pure: the time and what
+// the link says are passed in.
+//
+//   NewsWait wait(now);
+//   do {
+//     wait.note(now, link.change_signs());
+//     if (wait.is_report_due(now)) say(...);
+//   } while (!wait.is_over(now));
+//   if (wait.was_coordinator_silent()) fail(...);
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "agent/src/session/link/link.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+class NewsWait {
+ public:
+  explicit NewsWait(Timestamp now) : began_(now), next_word_(now + kFirstWord) {}
+
+  void note(const ChangeSigns& signs) { signs_ = signs; }
+  // Due after ten seconds, and every minute from then on.
+  [[nodiscard]] bool is_report_due(Timestamp now);
+  // "waits up to 60 s for news of a changed world", and what the link says.
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] bool is_over(Timestamp now) const { return now - began_ >= patience(); }
+  // Whether there is a coordinator, and it has not answered since this wait began.
+  [[nodiscard]] bool was_coordinator_silent() const {
+    return signs_.coordinator_answered && *signs_.coordinator_answered < began_;
+  }
+  [[nodiscard]] Duration patience() const { return signs_.why_near.empty() ? kUsual : kChangeIsNear; }
+
+ private:
+  static constexpr Duration kUsual = std::chrono::seconds(60);
+  static constexpr Duration kChangeIsNear = std::chrono::seconds(100);
+  static constexpr Duration kFirstWord = std::chrono::seconds(10);
+  static constexpr Duration kNextWord = std::chrono::minutes(1);
+
+  Timestamp began_;
+  Timestamp next_word_;
+  ChangeSigns signs_;
+};
+
+}  // namespace ratoon::session

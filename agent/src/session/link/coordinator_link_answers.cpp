@@ -1,0 +1,72 @@
+// What CoordinatorLink knows of the calls to its coordinator: which of them were answered, and by whom.
+#include "agent/src/session/link/coordinator_link.h"
+#include "base/contract/names.h"
+#include "base/core/log.h"
+
+namespace ratoon::session {
+namespace {
+
+const Clock& clock_of_answers() {
+  static const SystemClock clock;
+  return clock;
+}
+
+}  // namespace
+
+std::optional<std::string> CoordinatorLink::why_not_coordinator(
+    const Result<http::Response>& response) const {
+  const bool is_tls = options_.coordinator_url.starts_with("https://");
+  if (!is_tls || response || response.error().is_retryable()) return std::nullopt;
+  if (response.error().kind() == ErrorKind::kCancelled) return std::nullopt;
+  const std::string trusted =
+      options_.coordinator_ca.empty()
+          ? std::string("the authorities of this image, since ") + names::env::kCoordinatorCa + " is not set"
+          : std::string("the authorities in ") + names::env::kCoordinatorCa + " alone";
+  return response.error().message() + "; this process trusts " + trusted +
+         ", and the operator's certificate is tls.crt of its --tls-folder";
+}
+
+Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
+  const Timestamp now = clock_of_answers().now();
+  const std::lock_guard lock(mutex_);
+  if (!doubted_since_) {
+    doubted_since_ = now;
+    const Logger logger(clock_of_answers(), {.format = LogFormat::kText});
+    logger.warning(what, {{"why", why}, {"patience_seconds", seconds(timeouts_.doubt)}});
+  }
+  const bool counts = now - *doubted_since_ >= timeouts_.doubt;
+  return {counts ? ErrorKind::kPermissionDenied : ErrorKind::kUnavailable, why};
+}
+
+// Any other answer shows that this process is known. A call without an answer ends the doubt, too: a
+// coordinator that was away may have been corrected meanwhile.
+void CoordinatorLink::trust() {
+  const std::lock_guard lock(mutex_);
+  doubted_since_.reset();
+}
+
+void CoordinatorLink::note_answer() {
+  const std::lock_guard lock(mutex_);
+  ++answers_;
+  answered_at_ = clock_of_answers().now();
+  unanswered_.clear();
+  answered_.notify_all();
+}
+
+void CoordinatorLink::note_no_answer(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  unanswered_ = why.message();
+}
+
+ChangeSigns CoordinatorLink::change_signs() const {
+  const std::lock_guard lock(mutex_);
+  ChangeSigns signs{.coordinator_answered = answered_at_};
+  const bool is_handed_over = hand_over_.load() != 0 && hand_over_.load() == position_.attempt.value();
+  if (!unanswered_.empty())
+    signs.why_near = "the coordinator does not answer: " + unanswered_;
+  else if (is_handed_over)
+    signs.why_near = "this attempt is to be left for a replacement";
+  return signs;
+}
+
+}  // namespace ratoon::session
