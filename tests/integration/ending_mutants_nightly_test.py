@@ -63,6 +63,11 @@ MUTANTS = {
     "a program that is to blame for a silent coordinator": (
         of_session("EngineReturnsTest.*"), SESSION + "engine/engine_end.cpp", r"if \(wait\.was_coordinator_silent\(\)\)",
         "if (false)"),
+    "a wish behind the last save that is lost": (
+        of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp", r"    serve_late_requests\(\);\n", ""),
+    "a wish that a resume at the end forgets": (
+        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
+        r"due_\.requests = std::exchange\(resumed_, \{\}\);\n  end_run", "due_.requests = {};\n  end_run"),
     "a loop in place that goes on after finish()": (
         of_session("InPlaceTest.FinishEndsTheLoopAndTheRun"), SESSION + "api/in_place.cpp", r"return !is_over\(\);",
         "return true;"),

@@ -4,6 +4,7 @@
 
 #include "agent/src/checkpoint/commit/run_store.h"
 #include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/retention/pins.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::checkpoint {
@@ -45,6 +46,19 @@ Result<TieredInventory> Tiers::inventory() const {
   const auto asked = ask_all();
   if (!asked) return asked.error();
   return merge(*asked);
+}
+
+Result<void> Tiers::pin(const CheckpointId& id, const std::string& why,
+                        const std::function<void(const std::string&)>& tell) const {
+  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+    Disk& disk = *tiers_[i].disk;
+    const auto pinned = checkpoint::pin(disk, id, why, draw_name());
+    if (pinned) continue;
+    if (i == 0) return pinned.error();
+    tell("the checkpoint of step " + std::to_string(id.step.value()) + " is not pinned in " + disk.shown("") +
+         ": " + pinned.error().message());
+  }
+  return {};
 }
 
 Result<FromTier> Tiers::load(const TieredCheckpoint& checkpoint, Rank rank) const {

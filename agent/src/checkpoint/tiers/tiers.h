@@ -64,6 +64,10 @@ class Tiers {
   [[nodiscard]] Result<std::vector<TierInventory>> ask_all() const;
   [[nodiscard]] Result<TieredInventory> inventory() const;
 
+  // Pins the checkpoint in every tier. The error is that of the home; `tell` gets those of other tiers.
+  [[nodiscard]] Result<void> pin(const CheckpointId& id, const std::string& why,
+                                 const std::function<void(const std::string&)>& tell) const;
+
   // The tensors that `rank` saved, from the first intact copy.
   [[nodiscard]] Result<FromTier> load(const TieredCheckpoint& checkpoint, Rank rank) const;
 

@@ -170,6 +170,8 @@ class Session::Engine : private data::WaitListener {
   // Called at the end, by rank 0. The training is done even if this fails: the checkpoint contains the
   // weights.
   void leave_weights();
+  // Pins the last checkpoint if the program asked for that after it was saved.
+  void serve_late_requests();
   void show_progress();
   void show(const std::vector<session::RankMeans::Mean>& means);
   void check_followed_stream() const;

@@ -6,10 +6,11 @@
 #include <optional>
 #include <string>
 
+#include "agent/src/checkpoint/commit/inventory.h"
 #include "agent/src/checkpoint/disk/replacing_file.h"
 #include "agent/src/session/engine/engine.h"
-#include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/engine/news_wait.h"
+#include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/state/final_weights.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/core/pause.h"
@@ -73,8 +74,8 @@ void Session::Engine::refuse_early_return() {
 
 Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
   const Timestamp give_up = clock_.now() + kLeavingPatience;
-  do {
   session::NewsWait wait(clock_.now());
+  do {
     check();
     drain_->hear(link_.wanted(), clock_.now());
     if (const auto code = drain_->explains_return(clock_.now())) {
@@ -84,19 +85,19 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
     // A rank that returned because a collective failed is a little faster than the report of the loss.
     if (assignment_.world_size == 1) break;
     enter(ProcessPhase::kCollective);
-    static_cast<void>(pause_for(kNewsPause, {}));
     wait.note(link_.change_signs());
     if (wait.is_report_due(clock_.now())) say(ended_by + ", and this process " + wait.text());
+    static_cast<void>(pause_for(kNewsPause, {}));
   } while (!wait.is_over(clock_.now()));
   // The program caught this exception and did not throw it again.
   if (failed_wait_) std::rethrow_exception(failed_wait_);
-  return give_up;
   if (wait.was_coordinator_silent()) {
     fail(ExitCode::kStartAgain, ended_by + ", and the coordinator, which knows whether the world changed, " +
                                     "did not answer for " +
                                     std::to_string(wait.patience() / std::chrono::seconds(1)) +
                                     " s: this process starts again; " + describe_saved_by(give_up));
   }
+  return give_up;
 }
 
 // Ranks may throw an Interrupted because a collective of their own failed. They know of the loss before the
@@ -203,11 +204,27 @@ void Session::Engine::finish() {
   // The tracked objects lived in the function and may be gone: steps after the last save cannot be saved
   // here.
   const bool is_committed = wait_for_last_commit();
-  if (is_committed && position_.committed && position_.committed->step == position_.step)
+  if (is_committed && position_.committed && position_.committed->step == position_.step) {
+    serve_late_requests();
     return leave_weights();
+  }
   fail(ExitCode::kStorage,
        "the last checkpoint of the training could not be saved, so that it is not done: " +
            look_at_saves().last_error);
+}
+
+void Session::Engine::serve_late_requests() {
+  const auto late = requests_.take_late();
+  const checkpoint::CheckpointId last = checkpoint::id_of(position_.committed.value());
+  if (!late.keep.empty()) {
+    if (const auto pinned = places_.pin(last, late.keep); !pinned) {
+      fail(ExitCode::kStorage, "the last checkpoint is not pinned, and save() asked for it (" + late.keep +
+                                   "): " + pinned.error().message() + "; start again to pin it");
+    }
+  }
+  if (!late.ticket) return;
+  late.ticket->reach(SaveLevel::kCommitted);
+  places_.await_copies(last, *late.ticket);
 }
 
 void Session::Engine::leave_weights() {

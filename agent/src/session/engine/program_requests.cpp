@@ -69,6 +69,12 @@ std::uint32_t ProgramRequests::end_run() {
   return bits_of(saves);
 }
 
+ProgramRequests::Late ProgramRequests::take_late() {
+  due_.requests = std::exchange(resumed_, {});
+  end_run();
+  return {.keep = due_.requests.keep, .ticket = take_ticket()};
+}
+
 std::optional<checkpoint::SavePromise> ProgramRequests::take_ticket() {
   return std::exchange(due_.ticket, std::nullopt);
 }

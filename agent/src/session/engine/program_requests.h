@@ -49,6 +49,13 @@ class ProgramRequests {
   // longer.
   std::uint32_t end_run();
 
+  // Called when the last checkpoint is committed. Requests that came after it was saved belong to it, too.
+  struct Late {
+    std::string keep{};  // the reason to pin it; empty: there is none
+    std::optional<checkpoint::SavePromise> ticket{};
+  };
+  [[nodiscard]] Late take_late();
+
   // The requests that take effect with the step that ended, with the reasons that this rank knows, and those
   // that are left to the next step.
   [[nodiscard]] const checkpoint::PendingRequests& due() const { return due_.requests; }

@@ -102,6 +102,15 @@ class CheckpointLocations {
   // Called if all copies of it were bad. The copies with wrong bytes go to quarantine.
   void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;
 
+  // Pins the checkpoint in every location. The error is that of the home; other locations only report theirs.
+  [[nodiscard]] Result<void> pin(const checkpoint::CheckpointId& id, const std::string& why) {
+    return tiers_.pin(id, why, [events = events_](const std::string& event) { events->add(event); });
+  }
+  // Completes the ticket of a committed checkpoint once each store has it, or a newer one.
+  void await_copies(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket) {
+    mirrors_->await(id, ticket);
+  }
+
   // Sentences since the last call, and why this process must not write any longer.
   void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
   [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }

@@ -66,6 +66,31 @@ TEST_F(EngineAtEnd, EndsWhereNobodyCommits) {
   EXPECT_THAT(why.what(), HasSubstr("there is nothing of rank 0 for the checkpoint of step 3 in"));
 }
 
+// The program may find out behind its loop that the result is worth keeping.
+TEST_F(EngineAtEnd, AWishThatComesAfterTheLastSavePinsIt) {
+  auto alone = rank(0, 1);
+  alone.begin(3);
+  alone.steps(3);
+  const SaveTicket ticket = alone.engine().ask_to_save("the best of all runs");
+  alone.engine().finish();
+  EXPECT_EQ(test::read_text(folder_ / "pins" / "s0000000003.a0007.json"), "the best of all runs\n");
+  EXPECT_TRUE(ticket.wait(SaveLevel::kCommitted, 0s));
+}
+
+TEST_F(EngineAtEnd, SoDoesTheWishOfAnotherRank) {
+  auto first = rank(0, 2);
+  auto second = rank(1, 2);
+  for (auto* rank : {&second, &first}) {
+    rank->begin(3);
+    rank->steps(3);
+  }
+  static_cast<void>(second.engine().ask_to_save("validated by rank 1"));
+  static_cast<void>(first.committed());
+  first.engine().finish();
+  second.engine().finish();
+  EXPECT_EQ(test::read_text(folder_ / "pins" / "s0000000003.a0007.json"), "validated by rank 1\n");
+}
+
 TEST_F(EngineAtEnd, LeavesInTimeWhenItIsToldTo) {
   auto first = rank(0, 2);
   train(first);

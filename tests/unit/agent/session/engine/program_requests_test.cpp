@@ -85,6 +85,26 @@ TEST(ProgramRequests, AtTheEndOfTheRunNobodyEndsItAnyMore) {
   EXPECT_EQ(requests.due().keep, "the last one");
 }
 
+// Also a wish of the step before, which a resume at the end brings back.
+TEST(ProgramRequests, WhatComesAfterTheLastSaveIsLate) {
+  ProgramRequests requests;
+  static_cast<void>(requests.ask_to_save("in the last step"));
+  static_cast<void>(requests.end_step(TakesEffect::kOneStepLater));
+  requests.end_run();
+  ASSERT_TRUE(requests.take_ticket());
+  EXPECT_EQ(requests.take_late().keep, "") << "it was saved with that";
+  const SaveTicket ticket = requests.ask_to_save("behind the loop");
+  auto late = requests.take_late();
+  EXPECT_EQ(late.keep, "behind the loop");
+  ASSERT_TRUE(late.ticket);
+  late.ticket->reach(SaveLevel::kCommitted);
+  EXPECT_TRUE(ticket.wait(SaveLevel::kCommitted, 0s));
+
+  ProgramRequests resumed;
+  resumed.resume({.save = true, .keep = "before the loss"});
+  EXPECT_EQ(resumed.take_late().keep, "before the loss");
+}
+
 TEST(ProgramRequests, AnAttemptThatEndsFailsItsTickets) {
   SaveTicket made;
   SaveTicket told;
