@@ -1,10 +1,13 @@
 #include "base/contract/state_digest.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include <ratoon/counter_random.h>
 
+#include "base/contract/fields.h"
 #include "base/core/hex.h"
 
 namespace ratoon {
@@ -13,6 +16,9 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kStateDigest = "state_digest";
+constexpr const char* kFormat = "format";
+constexpr std::uint64_t kWithoutDigest = 1;  // or with one: early states have none
+constexpr std::uint64_t kWithDigest = 2;
 
 std::string digest_of_text(std::string_view text) {
   return to_hex(hash64(0, text));
@@ -26,6 +32,7 @@ std::string text_of(const json& body) {
 }  // namespace
 
 std::string seal_state(json body) {
+  body[kFormat] = kWithDigest;
   body[kStateDigest] = digest_of_text(body.dump());
   return body.dump();
 }
@@ -45,14 +52,24 @@ std::string find_damage(std::string_view text, const json& body,
   }
   const auto items = body.items();
   const bool has_others = !std::all_of(items.begin(), items.end(), [&](const auto& item) {
-    return std::ranges::find(old_fields, item.key()) != old_fields.end();
+    return item.key() == kFormat || std::ranges::find(old_fields, item.key()) != old_fields.end();
   });
   if (has_others)
     return "it has a field that is not known, and no digest: it is damaged, or a newer Ratoon wrote it";
+  const auto format = body.find(kFormat);
+  if (format != body.end() && *format == kWithDigest)
+    return "it has no digest, and only states of format 1 may have none: it is damaged; take it from another "
+           "checkpoint";
   // If damage renamed the digest to the name of another field, that field is there twice.
   if (as_written.size() != text.size())
     return "it has a field twice, or blanks between its fields, and no digest: it is damaged";
   return "";
+}
+
+void check_state_format(Fields& state) {
+  const std::uint64_t format = state.whole(kFormat, std::numeric_limits<std::uint64_t>::max());
+  if (format != kWithoutDigest && format != kWithDigest)
+    state.complain(kFormat, "1 or 2: a newer Ratoon wrote this, use that one");
 }
 
 }  // namespace ratoon

@@ -71,6 +71,8 @@ MUTANTS = {
     "a stream's state whose digest is of nothing": (
         of_order("State.ThatIsDamagedAnywhere*"), CONTRACT + "state_digest.cpp",
         r"digest\.get_ref<const std::string&>\(\) == digest_of_text\(text_of\(rest\)\)", "true"),
+    "a stream's state whose digest is lost as a whole": (
+        of_order("State.ThatIsDamagedAnywhere*"), CONTRACT + "state_digest.cpp", r"\*format == kWithDigest", "false"),
     "a stream's state whose digest is lost with its name": (
         of_order("State.WhoseFieldsChangeNames*"), CONTRACT + "state_digest.cpp", r"  if \(has_others\)\n", "  if (false)\n"),
     "a state of before with a field twice": (

@@ -19,7 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kFormat = 1;
 constexpr std::uint64_t kCountMax = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t kStateBytesMax = 64U << 20;
 constexpr std::size_t kNameBytesMax = 255;
@@ -58,12 +57,11 @@ Metric read_metric(Fields f) {
 Result<std::map<std::string, Metric, std::less<>>> decode(std::string_view state) {
   const auto body = parse_json(state, kStateBytesMax, kDepthMax);
   if (!body) return body.error();
-  if (const std::string damage = find_damage(state, *body, {"format", "metrics"}); !damage.empty())
+  if (const std::string damage = find_damage(state, *body, {"metrics"}); !damage.empty())
     return Error(ErrorKind::kCorrupted, damage);
   std::optional<Error> complaint;
   Fields f(*body, "metrics", complaint);
-  if (f.whole("format", kCountMax) != kFormat)
-    f.complain("format", "1, which this version reads; use the Ratoon that wrote it");
+  check_state_format(f);
   std::map<std::string, Metric, std::less<>> metrics;
   const json* all = f.find("metrics");
   if (all == nullptr || !all->is_object()) {
@@ -117,7 +115,7 @@ std::string Metrics::save_state() const {
                  {"sum", bits_of(metric.sum)}, {"weighted_sum", bits_of(metric.weighted_sum)},
                  {"min", bits_of(metric.min)}, {"max", bits_of(metric.max)}};
   }
-  return seal_state({{"format", kFormat}, {"metrics", std::move(all)}});
+  return seal_state({{"metrics", std::move(all)}});
 }
 
 void Metrics::load_states(const std::vector<std::string>& states) {

@@ -139,7 +139,7 @@ TEST(Metrics, NoDamageOfTheirStateLoadsAndOneFromBeforeItHadADigestDoes) {
   test::expect_that_no_damage_loads(saved.save_state(),
                                     [](const std::string& damaged) { Metrics().load_state(damaged); });
   Metrics metrics;
-  metrics.load_state(test::without_digest(saved.save_state()));
+  metrics.load_state(test::of_format_1(saved.save_state()));
   EXPECT_EQ(metrics.save_state(), saved.save_state());
 }
 
@@ -150,10 +150,10 @@ TEST(Metrics, RefuseAnotherState) {
   std::string cut = before;
   for (std::size_t bytes = 0; bytes < before.size(); ++bytes)
     EXPECT_THROW(metrics.load_state(before.substr(0, bytes)), Failure) << bytes;
-  cut = test::without_digest(before);
-  cut.replace(cut.find("\"format\":1"), 10, "\"format\":2");
+  cut = test::of_format_1(before);
+  cut.replace(cut.find("\"format\":1"), 10, "\"format\":3");
   EXPECT_THROW(metrics.load_state(cut), Failure);
-  cut = test::without_digest(before);
+  cut = test::of_format_1(before);
   cut.replace(cut.find("3ff0"), 4, "3fg0");
   EXPECT_THROW(metrics.load_state(cut), Failure);
   for (const char* state : {"{}", "[]", R"({"format":1})", R"({"format":1,"metrics":[]})",

@@ -16,7 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kStateFormat = 1;
 constexpr std::size_t kStateBytesMax = 32 * 1024 * 1024;
 constexpr int kStateDepthMax = 4;
 constexpr std::size_t kDigestDigits = 16;
@@ -35,8 +34,8 @@ constexpr std::size_t kNamesBytesMax = 512;  // of all names with quotes and com
 void check_that_it_is_whole(std::string_view text, const json& body) {
   const std::string damage =
       find_damage(text, body,
-                  {"format", "order", "epoch_end", "seed", "global_batch", "sources", "segments", "cursor",
-                   "batches", "digest", "accepted", "window_shards", "first_known"});
+                  {"order", "epoch_end", "seed", "global_batch", "sources", "segments", "cursor", "batches",
+                   "digest", "accepted", "window_shards", "first_known"});
   if (!damage.empty()) refuse_state(damage);
 }
 
@@ -151,8 +150,7 @@ std::string encode_stream(const StoredStream& stream) {
   json sources = {
       {"digest", to_hex(stream.sources_digest)}, {"samples", stream.samples}, {"weights", stream.weights}};
   if (!stream.names.empty()) sources["names"] = stream.names;
-  json body = {{"format", kStateFormat},
-               {"order", stream.order},
+  json body = {{"order", stream.order},
                {"epoch_end", stream.epoch_end},
                {"seed", stream.seed},
                {"global_batch", stream.global_batch},
@@ -174,8 +172,7 @@ StoredStream decode_stream(std::string_view text) {
   std::optional<Error> complaint;
   Fields f(*body, "stream", complaint);
   constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-  if (f.whole("format", kAny) != kStateFormat)
-    f.complain("format", "1: a newer Ratoon wrote this, use that one");
+  check_state_format(f);
   StoredStream stream;
   stream.order = f.text("order", kOrderBytesMax);
   stream.epoch_end = f.text("epoch_end", kWordBytesMax);

@@ -12,7 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kSamplerFormat = 1;
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
 constexpr std::size_t kSamplerBytesMax = 64 * 1024;
 constexpr int kSamplerDepthMax = 4;
@@ -97,13 +96,12 @@ void compare_options(const json& saved, const json& expected, const std::string&
 json parse(std::string_view text, const std::string& sampler, const json& expected_options) {
   Result<json> body = parse_json(text, kSamplerBytesMax, kSamplerDepthMax);
   if (!body) refuse_sampler(sampler, "cannot be read: " + body.error().message());
-  const std::string damage = find_damage(
-      text, *body, {"format", "sampler", "options", "epoch", "consumed", "progress", "generator"});
+  const std::string damage =
+      find_damage(text, *body, {"sampler", "options", "epoch", "consumed", "progress", "generator"});
   if (!damage.empty()) refuse_sampler(sampler, "cannot be read: " + damage);
   std::optional<Error> complaint;
   Fields f(*body, "state", complaint);
-  if (f.whole("format", kAny) != kSamplerFormat)
-    f.complain("format", "1: a newer Ratoon wrote this, use that one");
+  check_state_format(f);
   if (f.text("sampler", 64) != sampler) f.complain("sampler", sampler);
   static_cast<void>(f.object("options"));
   if (complaint) refuse_sampler(sampler, "cannot be read: " + complaint->message());
@@ -114,8 +112,7 @@ json parse(std::string_view text, const std::string& sampler, const json& expect
 }  // namespace
 
 std::string encode_distributed_state(const DistributedSamplerOptions& options, ListPosition position) {
-  return seal_state({{"format", kSamplerFormat},
-                     {"sampler", "DistributedSampler"},
+  return seal_state({{"sampler", "DistributedSampler"},
                      {"options", to_json(options)},
                      {"epoch", position.epoch},
                      {"consumed", position.consumed}});
@@ -132,8 +129,7 @@ ListPosition read_distributed_state(std::string_view text, const DistributedSamp
 }
 
 std::string encode_random_state(const RandomSamplerOptions& options, const RandomPosition& position) {
-  return seal_state({{"format", kSamplerFormat},
-                     {"sampler", "RandomSampler"},
+  return seal_state({{"sampler", "RandomSampler"},
                      {"options", to_json(options)},
                      {"epoch", position.epoch},
                      {"progress", position.progress},

@@ -14,7 +14,7 @@
 namespace ratoon::state_test {
 namespace {
 
-using test::without_digest;
+using test::of_format_1;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -232,7 +232,7 @@ TEST(State, ThatContradictsItselfIsRefused) {
   stream.advance(2);
   stream.change_global_batch(6);
   stream.advance(1);
-  const std::string good = without_digest(stream.save_state());
+  const std::string good = of_format_1(stream.save_state());
   ASSERT_THAT(good, HasSubstr(R"("segments":[{"batch":0,"from":0,"global_batch":4,"start":0},)"
                               R"({"batch":3,"from":12,"global_batch":4,"start":40},)"
                               R"({"batch":5,"from":48,"global_batch":6,"start":48}])"));
@@ -321,7 +321,7 @@ TEST(State, WhoseFieldsChangeNamesIsRefused) {
 }
 
 TEST(State, OfBeforeThereWasADigestLoads) {
-  const std::string old = without_digest(state_after(in_blocks(), 5));
+  const std::string old = of_format_1(state_after(in_blocks(), 5));
   Stream stream(in_blocks());
   stream.load_state(old);
   EXPECT_EQ(stream.save_state(), state_after(in_blocks(), 5));
@@ -336,7 +336,7 @@ TEST(State, WeightsOfASegmentSumToABlock) {
   Stream stream(two());
   stream.advance(3);
   stream.change_weights(std::vector<double>{1, 1});
-  std::string state = without_digest(stream.save_state());
+  std::string state = of_format_1(stream.save_state());
   const std::string weights = "\"weights\":[32768,32768]";
   ASSERT_THAT(state, HasSubstr(weights));
   state.replace(state.find(weights), weights.size(), "\"weights\":[32768,32769]");

@@ -187,7 +187,7 @@ class Stream:
             for i in range(len(shards)):
                 digest = mix(digest, sum(shards[:i]))
         body = {
-            "batches": self.batches, "cursor": self.cursor, "digest": f"{self.digest:016x}", "format": 1,
+            "batches": self.batches, "cursor": self.cursor, "digest": f"{self.digest:016x}", "format": 2,
             "order": self.options["order"], "epoch_end": self.options["epoch_end"], "seed": self.seed,
             "global_batch": self.options["global_batch"], "segments": self.segments,
             "sources": {"digest": f"{digest:016x}", "names": [s["name"] for s in self.sources],
