@@ -24,6 +24,9 @@ def of_rules(tests):
 MUTANTS = {
     "a receipt of another rank": (
         of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp", r"if \(receipt->rank != rank\) return [^;]*;", ""),
+    "a checkpoint that was complete before the next one and is passed over": (
+        ("staging_test", "SaverOfTwoTest.*"), CHECKPOINT + "saver/save_pipeline_writer.cpp",
+        r"if \(commits && i > 0 && !are_older_settled && ", "if (false && commits && i > 0 && !are_older_settled && "),
     "a checkpoint that is not whole": (
         of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp",
         r"if \(auto covered = check_cover\(\*index\); !covered\) return [^;]*;",

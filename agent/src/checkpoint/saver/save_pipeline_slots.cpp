@@ -227,4 +227,38 @@ Result<void> SavePipeline::wait_for_writer(Lock& lock, Timestamp since) {
                "every staging slot waits for a disk that refused a write: " + progress_.last_error);
 }
 
+// Of the writer: makes a slot ready for the first save.
+bool SavePipeline::prepare_one(Lock& lock) {
+  if (is_stopping_ || must_end_ || is_adding_ || prepared_bytes_ == 0) return false;
+  std::optional<std::size_t> number;
+  for (std::size_t i = 0; i < table_.size() && !number; ++i) {
+    if (table_[i].state == SlotState::kFree && slots_[i].room_bytes < prepared_bytes_) number = i;
+  }
+  SlotFacts facts = slot_facts(prepared_bytes_);
+  facts.free_slot_bytes = number ? std::optional<std::uint64_t>(slots_[*number].room_bytes) : std::nullopt;
+  const SlotDecision room = choose_slot(facts);
+  if (room == SlotDecision::kNone) report_budget_once(prepared_bytes_);
+  if (room != SlotDecision::kTake && room != SlotDecision::kAdd) return false;
+  if (room == SlotDecision::kAdd) {
+    const auto added = add_slot(lock);
+    if (!added) {
+      prepared_bytes_ = 0;
+      if (!must_end_after(added.error())) progress_.events.push_back(added.error().message());
+      return false;
+    }
+    return true;  // the trainer may have taken it
+  }
+  table_.begin_filling(*number);
+  const auto grown = grow(lock, *number, prepared_bytes_);
+  if (!grown) {
+    prepared_bytes_ = 0;
+    if (!must_end_after(grown.error()))
+      progress_.events.push_back(grown.error().message() + "; training waits for the disk instead");
+    return false;
+  }
+  release(*number);
+  changed_.notify_all();
+  return true;
+}
+
 }  // namespace ratoon::checkpoint

@@ -124,10 +124,18 @@ bool SavePipeline::write_directly(Lock& lock) {
 bool SavePipeline::advance_commits(Lock& lock) {
   if (watched_.empty() || (!is_stopping_ && resources_.clock->now() < commit_not_before_)) return false;
   const bool is_in_order = watched_.front().commits;
-  for (std::size_t k = 0; k < watched_.size(); ++k) {
+  bool are_older_settled = false;
+  for (std::size_t k = 0; k < watched_.size();) {
     const std::size_t i = is_in_order ? k : watched_.size() - 1 - k;
     const StagedPack pack = watched_[i].pack;
     const bool commits = watched_[i].commits;
+    // Ranks write in order. Once all have written this one, no receipt of an older one comes any more, and
+    // one may have come since that was tried: it is tried again, and committed first.
+    if (commits && i > 0 && !are_older_settled && has_all_votes(lock, pack)) {
+      are_older_settled = true;
+      k = 0;
+      continue;
+    }
     const auto receipts = watched_[i].receipts;
     const bool is_of_now = world_ && world_->attempt == pack.id.attempt;
     const auto before_commit = is_of_now && commits ? world_->before_commit : nullptr;
@@ -160,8 +168,16 @@ bool SavePipeline::advance_commits(Lock& lock) {
     }
     if (i >= watched_.size() || watched_[i].pack.id != pack.id) return true;  // an attempt began meanwhile
     watched_[i].is_tried = true;
+    ++k;
   }
   return false;
+}
+
+bool SavePipeline::has_all_votes(Lock& lock, const StagedPack& pack) {
+  return without_lock(lock, [&] {
+    const auto votes = count_votes(*resources_.disk, pack.id, pack.world_size);
+    return votes && votes->missing.empty();
+  });
 }
 
 // Runs after the newer commit was seen, because a rank that only watches checks the newest first.
@@ -183,39 +199,6 @@ bool SavePipeline::look_for_votes(Lock& lock) {
   const StagedPack pack = watched_.back().pack;
   auto votes = without_lock(lock, [&] { return count_votes(*resources_.disk, pack.id, pack.world_size); });
   if (votes) progress_.votes = *std::move(votes);
-  return true;
-}
-
-bool SavePipeline::prepare_one(Lock& lock) {
-  if (is_stopping_ || must_end_ || is_adding_ || prepared_bytes_ == 0) return false;
-  std::optional<std::size_t> number;
-  for (std::size_t i = 0; i < table_.size() && !number; ++i) {
-    if (table_[i].state == SlotState::kFree && slots_[i].room_bytes < prepared_bytes_) number = i;
-  }
-  SlotFacts facts = slot_facts(prepared_bytes_);
-  facts.free_slot_bytes = number ? std::optional<std::uint64_t>(slots_[*number].room_bytes) : std::nullopt;
-  const SlotDecision room = choose_slot(facts);
-  if (room == SlotDecision::kNone) report_budget_once(prepared_bytes_);
-  if (room != SlotDecision::kTake && room != SlotDecision::kAdd) return false;
-  if (room == SlotDecision::kAdd) {
-    const auto added = add_slot(lock);
-    if (!added) {
-      prepared_bytes_ = 0;
-      if (!must_end_after(added.error())) progress_.events.push_back(added.error().message());
-      return false;
-    }
-    return true;  // the trainer may have taken it
-  }
-  table_.begin_filling(*number);
-  const auto grown = grow(lock, *number, prepared_bytes_);
-  if (!grown) {
-    prepared_bytes_ = 0;
-    if (!must_end_after(grown.error()))
-      progress_.events.push_back(grown.error().message() + "; training waits for the disk instead");
-    return false;
-  }
-  release(*number);
-  changed_.notify_all();
   return true;
 }
 

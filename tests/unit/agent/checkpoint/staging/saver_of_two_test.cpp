@@ -6,6 +6,7 @@
 
 #include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/model_disk.h"
+#include "tests/support/crash/observed_disk.h"
 
 namespace ratoon::checkpoint::saver_of_two_test {
 namespace {
@@ -14,9 +15,10 @@ using namespace std::chrono_literals;
 
 class SaverOfTwoTest : public testing::Test {
  protected:
-  Saver open_rank(std::uint32_t rank) {
+  Saver open_rank(std::uint32_t rank) { return open_rank(rank, disk_); }
+  static Saver open_rank(std::uint32_t rank, const std::shared_ptr<Disk>& disk) {
     auto saver =
-        Saver::open(disk_, "mark", std::make_shared<SystemClock>(), {.pause = 1ms, .has_thread = false})
+        Saver::open(disk, "mark", std::make_shared<SystemClock>(), {.pause = 1ms, .has_thread = false})
             .value();
     saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(rank), .world_size = 2, .rules = {.last = 2}});
     return saver;
@@ -52,6 +54,30 @@ TEST_F(SaverOfTwoTest, OneThatOthersNeverVotedForIsNotCommittedByTheNext) {
   EXPECT_EQ(failure_of(passed_over), ErrorKind::kCancelled);
   EXPECT_FALSE(*other_.find(id(10)));
   EXPECT_TRUE(passed_over->wait(SaveLevel::kWritten, 0s)) << "what was reached stays";
+}
+
+// Its last receipt comes between the look at it and the look at the next one.
+TEST_F(SaverOfTwoTest, OneThatIsCompleteJustInTimeIsCommittedFirst) {
+  bool is_late = false;
+  const auto observed = std::make_shared<test::ObservedDisk>(
+      disk_, [&](test::DiskCall, const std::string& path, test::Moment moment) {
+        const bool is_of_next =
+            path.starts_with("receipts/") && path.find("s0000000020") != std::string::npos;
+        if (!is_late || !is_of_next || moment != test::Moment::kBefore) return;
+        is_late = false;
+        write_other(10, 1);
+        write_other(20, 1);
+      });
+  auto saver = open_rank(0, observed);
+  const auto first = save(saver, 10);
+  const auto second = save(saver, 20);
+  static_cast<void>(saver.poll());
+  is_late = true;
+  EXPECT_EQ(saver.poll().committed->step, Step(20));
+  EXPECT_FALSE(is_late);
+  EXPECT_EQ(failure_of(first), std::nullopt);
+  EXPECT_EQ(failure_of(second), std::nullopt);
+  EXPECT_TRUE(*other_.find(id(10)));
 }
 
 TEST_F(SaverOfTwoTest, WhoOnlyLooksIsToldWhatIsThereOfEach) {
