@@ -86,6 +86,19 @@ bool are_lists_old(const Observation& seen, Timestamp now) {
   return age > kHolds || (!has_survivor && age >= since_end);
 }
 
+// Whether a process reported its completion after all lists of checkpoints were read: its last commit may be
+// newer than these lists.
+bool is_any_completion_newer_than_lists(const Observation& seen) {
+  Timestamp newest_list;
+  std::optional<Timestamp> completed;
+  for (const auto& process : seen.processes) {
+    if (process.waiting) newest_list = std::max(newest_list, process.listed);
+    if (process.is_completed)
+      completed = std::max(process.last_heard, completed.value_or(process.last_heard));
+  }
+  return completed && newest_list <= *completed;
+}
+
 // The tier on which the resume point was seen.
 std::string tier_of(const std::optional<ResumePoint>& resume, const std::vector<InventoryEntry>& seen_at) {
   std::string tier;
@@ -199,7 +212,13 @@ FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& dec
   const auto resume = pick_resume_point(own_checkpoints_of(status, gang.joiners), known);
   if (auto missing = find_missing_checkpoint(status.last_checkpoint, resume); !missing.empty())
     return {.fatal = std::move(missing)};
-  if (auto sentence = revoke_completions(seen, resume, status); !sentence.empty()) {
+  api::TrainingJobStatus revoked = status;
+  if (auto sentence = revoke_completions(seen, resume, revoked); !sentence.empty()) {
+    if (is_any_completion_newer_than_lists(seen)) {
+      decision.announcement.lists_from = now;
+      return {.next_at = next_world.next_at};
+    }
+    status = std::move(revoked);
     decision.announcement = announce(seen, status, false, {});
     decision.actions.push_back(
         EmitEvent{.is_warning = true, .reason = "CheckpointUnreadable", .message = std::move(sentence)});

@@ -109,21 +109,37 @@ TEST(NotedCheckpoint, WhoWasDoneWithOneThatIsLostBeginsAnew) {
   EXPECT_THAT(test::only<EmitEvent>(decision), testing::Contains(told));
 }
 
-// What it was done with may be told by itself alone, after the end of its world.
-TEST(NotedCheckpoint, WhoWasDoneLateOrInPartBeginsAnewToo) {
+// One process completed step 20 after the end of its world, and the lists of the others end with step 10.
+Observation completed_in_part() {
   auto seen = waiting("volume", 0);
   seen.job.spec.processes_per_node = 2;
   seen.job.status.step = Step(10);
   seen.job.status.last_checkpoint = test::resume_point(1, 10);
   seen.processes = {test::waiting(process(0, 0, 0)), test::waiting(process(0, 0, 1)),
                     test::done(process(1, 0, 0)), test::waiting(process(1, 0, 1))};
-  for (auto& one : seen.processes)
+  for (auto& one : seen.processes) {
+    one.listed = test::at_seconds(0.5);
     if (one.waiting) one.waiting->inventory = {test::checkpoint(1, 10)};
+  }
   seen.processes[2].beat = test::beat(process(1, 0, 0), 1, 20);
-  const auto decision = reconcile(seen, test::at_seconds(1));
+  return seen;
+}
+
+// What it was done with may be told by itself alone, after the end of its world.
+TEST(NotedCheckpoint, WhoWasDoneLateOrInPartBeginsAnewToo) {
+  const auto decision = reconcile(completed_in_part(), test::at_seconds(1));
   EXPECT_EQ(decision.announcement.world.size(), 0U);
   EXPECT_EQ(decision.status.members[1].incarnation, 1U);
   EXPECT_EQ(decision.status.members[1].done, 0U);
+}
+
+TEST(NotedCheckpoint, ListsFromBeforeACompletionAreReadAgainBeforeItIsRevoked) {
+  auto seen = completed_in_part();
+  seen.processes[2].last_heard = test::at_seconds(0.7);
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(1));
+  EXPECT_EQ(decision.status.members[1].incarnation, 0U);
+  EXPECT_EQ(decision.status.members[1].done, 1U);
 }
 
 // A world that was cut off has committed meanwhile, and then it was lost.
