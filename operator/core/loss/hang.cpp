@@ -21,6 +21,9 @@ struct Stander {
   std::optional<double> limit_seconds;  // nullopt: no limit
 
   [[nodiscard]] bool is_overdue() const { return limit_seconds && beat->seconds_in_phase > *limit_seconds; }
+  [[nodiscard]] Timestamp overdue_since() const {
+    return heard + from_seconds(*limit_seconds - beat->seconds_in_phase);
+  }
   [[nodiscard]] bool waits() const { return beat->phase == ProcessPhase::kCollective; }
 };
 
@@ -76,12 +79,19 @@ std::vector<const Stander*> to_blame(const World& world) {
 
 // Whether all processes are in a collective and none of them may stay there longer. Ranks step together: if
 // the newest beat of a process is of an older step, the process has moved on and its later beats are missing.
+// Processes may wait for one that stopped after its newest beat: silence.h judges it. So each beat counts
+// only if it was sent when all processes were overdue.
 bool is_stuck(const World& world, Step reached) {
-  return world.is_all_heard && !world.standers.empty() &&
-         std::all_of(world.standers.begin(), world.standers.end(), [&](const Stander& stander) {
-           const bool is_old = stander.beat->step.value() + 1 < reached.value();
-           return stander.waits() && stander.is_overdue() && !is_old;
-         });
+  if (!world.is_all_heard || world.standers.empty()) return false;
+  Timestamp oldest_beat = world.standers.front().heard;
+  Timestamp all_overdue_since;
+  for (const Stander& stander : world.standers) {
+    const bool is_old = stander.beat->step.value() + 1 < reached.value();
+    if (!stander.waits() || !stander.is_overdue() || is_old) return false;
+    oldest_beat = std::min(oldest_beat, stander.heard);
+    all_overdue_since = std::max(all_overdue_since, stander.overdue_since());
+  }
+  return oldest_beat >= all_overdue_since;
 }
 
 std::vector<const Stander*> behind_the_others(const World& world) {

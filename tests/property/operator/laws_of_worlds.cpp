@@ -67,8 +67,9 @@ void Laws::check_hung(const Observation& seen, const Decision& decision) const {
   EXPECT_LE(found, 1U) << "one hang at a time";
   if (found == 0) return;
   ++tally_.hangs;
-  EXPECT_TRUE(world_.has_hung(before.attempt)) << "nobody hangs in attempt " << before.attempt.value() << "\n"
-                                               << world_.describe();
+  EXPECT_TRUE(world_.has_hung(before.attempt))
+      << "no member hangs in attempt " << before.attempt.value() << "\n"
+      << world_.describe();
   for (const auto& member : before.members) {
     const std::string hangs = name_of(member) + ": hung: ";
     const bool is_blamed =

@@ -155,6 +155,14 @@ TEST_F(HangTest, NobodyIsBlamedForAllBeforeAllWereHeard) {
   EXPECT_TRUE(gives_up_world());
 }
 
+TEST_F(HangTest, ABeatFromBeforeAllWereOverdueProvesNoHang) {
+  all_wait(30.5);
+  seen_.processes[0].last_heard = seen_.processes[1].last_heard = at_seconds(kNow);
+  EXPECT_FALSE(gives_up_world()) << "they may wait for the one that sent no beat since";
+  seen_.processes[2].last_heard = at_seconds(kNow);
+  EXPECT_TRUE(gives_up_world());
+}
+
 // Its beats were lost while the others made their steps, and are done.
 TEST_F(HangTest, WhoWasLastHeardStepsAgoIsStuckNoMore) {
   all_wait(31);
