@@ -1,4 +1,4 @@
-// What CoordinatorLink knows of the calls to its coordinator: which of them were answered, and by whom.
+// CoordinatorLink, its answers: which calls were answered, and whether the server is trusted.
 #include "agent/src/session/link/coordinator_link.h"
 #include "base/contract/names.h"
 #include "base/core/log.h"

@@ -63,7 +63,7 @@ struct OutsideRequests {
   std::optional<Timestamp> drain_deadline{};  // when the node of this process goes away
 };
 
-// What a link knows of a change of the world that is not ordered yet.
+// Signs of a change of the world that is not ordered yet.
 struct ChangeSigns {
   std::string why_near{};  // a change is under way, or a peer does not answer; empty: nothing points to one
   std::optional<Timestamp> coordinator_answered{};  // the last time; nullopt: there is no coordinator
