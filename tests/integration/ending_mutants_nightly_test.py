@@ -58,8 +58,8 @@ MUTANTS = {
         of_session("TrainSwallowedTest.*"), SESSION + "api/in_place.cpp",
         r"    if \(const auto swallowed = thrown_\) std::rethrow_exception\(swallowed\);\n", ""),
     "a wait for news that is too short": (
-        of_session("EngineReturnsTest.*"), SESSION + "engine/news_wait.h", r"kUsual = std::chrono::seconds\(60\)",
-        "kUsual = std::chrono::seconds(10)"),
+        of_session("EngineReturnsTest.*"), SESSION + "engine/engine_end.cpp",
+        r"while \(!wait\.is_over\(clock_\.now\(\)\)\);", "while (clock_.now() < give_up);"),
     "a program that is to blame for a silent coordinator": (
         of_session("EngineReturnsTest.*"), SESSION + "engine/engine_end.cpp", r"if \(wait\.was_coordinator_silent\(\)\)",
         "if (false)"),
