@@ -34,15 +34,6 @@ MUTANTS = {
         r"return are_places \? JobRelation::kOther : JobRelation::kNamesake;", "return JobRelation::kSame;"),
     "a claim that is older than the newest": (
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"numbers->back\(\) == number;", "numbers->back() >= number;"),
-    "a claim of a lost member that one which waits lets lapse": (
-        of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp",
-        r"if \(!is_held_ && !is_waiting_\) continue;", "if (!is_held_) continue;"),
-    "a claim that lapses while another place is waited for": (
-        of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp",
-        r"if \(clock\.now\(\) - renewed >= times_\.lease / 4\)", "if (false)"),
-    "a job's claim that ends with one of its processes": (
-        of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
-        r"if \(releases\) ownership->release\(\);", "ownership->release();"),
     "a place that is another's now and is renewed": (
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"if \(!is_ours\) return lost;", ""),
     "an identity that cannot be read now and counts as none": (

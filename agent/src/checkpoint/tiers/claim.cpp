@@ -188,13 +188,6 @@ Result<std::optional<Claim>> Claim::enter(std::shared_ptr<Disk> disk, Owner owne
   return contend(std::move(disk), std::move(owner), times, clock, pause, seen, SameJobClaim::kIsEnough);
 }
 
-Result<std::optional<Claim>> Claim::take_over(std::shared_ptr<Disk> disk, Owner owner, std::uint64_t number) {
-  const auto created = take_number(*disk, number + 1, owner);
-  if (!created) return created.error();
-  if (!*created) return std::optional<Claim>();
-  return std::optional(Claim(std::move(disk), std::move(owner), number + 1));
-}
-
 Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                                             const Clock& clock, const Pause& pause, SeenClaim& seen,
                                             SameJobClaim same_job_claim) {

@@ -45,11 +45,6 @@ class Claim {
                                                           const ClaimTimes& times, const Clock& clock,
                                                           const Pause& pause, SeenClaim& seen);
 
-  // Takes over the claim with this number, whose owner belongs to the same job and no longer renews it.
-  // Empty: there is a newer claim.
-  [[nodiscard]] static Result<std::optional<Claim>> take_over(std::shared_ptr<Disk> disk, Owner owner,
-                                                              std::uint64_t number);
-
   // kConflict: the place has another owner, because this one did not renew in time, or a later start of the
   // job replaced it. This process must no longer write. Other errors: try again within the lease.
   [[nodiscard]] Result<void> renew();

@@ -227,7 +227,6 @@ std::unique_ptr<Session::Engine> Session::AttemptLoop::wait_for_world() {
   for (;;) {
     const Timestamp asked = clock_.now();
     Assignment assignment;
-    places_.begin_waiting();
     link_->pin_threads(numerics_->pinned_threads());
     notices_.while_waiting(*link_, [&] { assignment = session::join_world(*link_, places_, unreadable_); });
     meters_.last_recovery.join = (clock_.now() - asked).count();
@@ -286,7 +285,6 @@ void Session::AttemptLoop::complete(Engine& engine) {
          "done, but the completion could not be reported; the next start reports it: " +
              told.error().message());
   }
-  places_.note_job_over();
 }
 
 void Session::AttemptLoop::end(Engine& engine) {
@@ -299,7 +297,6 @@ void Session::AttemptLoop::end(Engine& engine) {
     if (why.kind == ErrorKind::kCorrupted) set_aside(places_, why);
   } catch (const Failure& why) {
     if (is_told_to_leave(why)) {
-      if (!has_coordinator()) places_.note_job_over();  // all ranks of the launch leave at one step
       settle(saver_);
       wait_for_copies(kLeavingTime);
     }

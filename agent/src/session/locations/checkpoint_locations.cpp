@@ -113,24 +113,21 @@ CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr
       identity_(find_identity(options, tiers_, *calls_)),
       owner_(find_owner(options, identity_)),
       mirrors_(make_mirrors(plan_of(tiers_, options, owner_), std::move(meters), events_)),
-      ownership_(std::make_shared<OwnershipGuard>(locations_to_claim(tiers_, options), owner_, events_)),
-      is_job_over_(options.member.coordinator_url.empty() && options.group.size == 1) {
+      ownership_(std::make_shared<OwnershipGuard>(locations_to_claim(tiers_, options), owner_, events_)) {
   if (const auto checked = check_final_weights_file(options, *calls_); !checked)
     fail(ExitCode::kConfiguration, checked.error().message());
 }
 
-// At the end of the job, the next one need not wait for the locations. A store that does not answer is not
-// waited for, either.
+// The next process need not wait for the locations. A store that does not answer is not waited for, either.
 CheckpointLocations::~CheckpointLocations() {
   static_cast<void>((*leaving_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
     mirrors->stop();
     return {};
   }));
   // The last owner of this object waits for its thread.
-  static_cast<void>((*leaving_calls_)(
-      "letting places go",
-      [ownership = std::move(ownership_), releases = is_job_over_]() mutable -> Result<void> {
-        if (releases) ownership->release();
+  static_cast<void>(
+      (*leaving_calls_)("letting places go", [ownership = std::move(ownership_)]() mutable -> Result<void> {
+        ownership->release();
         ownership.reset();
         return {};
       }));

@@ -111,13 +111,6 @@ class CheckpointLocations {
     mirrors_->await(id, ticket);
   }
 
-  // This process waits for a world from now until begin_attempt(), and keeps the job's claims alive
-  // meanwhile.
-  void begin_waiting() { ownership_->begin_waiting(); }
-  // The claims are given back at the end. Without this call, only a job of one process gives them back:
-  // others of the job may go on.
-  void note_job_over() { is_job_over_ = true; }
-
   // Sentences since the last call, and why this process must not write any longer.
   void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
   [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }
@@ -151,7 +144,6 @@ class CheckpointLocations {
   RollbackPlan rollback_;
   std::set<std::string> foreign_paths_;  // seen in any place
   bool has_reported_unknown_entries_ = false;
-  bool is_job_over_;
   std::set<std::pair<checkpoint::CheckpointId, std::size_t>> bad_;  // copies whose bytes were found wrong
 };
 

@@ -15,21 +15,15 @@ OwnershipGuard::OwnershipGuard(std::vector<std::shared_ptr<checkpoint::Disk>> pl
       events_(std::move(events)),
       times_(times),
       seen_(places_.size()),
-      of_job_(places_.size()),
       renewing_([this](const std::stop_token& stop) { renew_until(stop); }) {}
 
 OwnershipGuard::~OwnershipGuard() = default;
 
-checkpoint::Claim::Pause OwnershipGuard::said_once(std::size_t place, const Clock& clock,
-                                                   const checkpoint::Claim::Pause& pause) {
-  return [this, place, &clock, pause, has_said = false, renewed = clock.now()](Duration look) mutable {
+checkpoint::Claim::Pause OwnershipGuard::said_once(std::size_t place,
+                                                   const checkpoint::Claim::Pause& pause) const {
+  return [this, place, pause, has_said = false](Duration look) mutable {
     if (!std::exchange(has_said, true)) {
       say(places_[place]->shown("") + " has an owner: it is watched to see whether it is alive");
-    }
-    // The wait may be longer than a lease. A claim that was lost meanwhile is noticed once all are taken.
-    if (clock.now() - renewed >= times_.lease / 4) {
-      renewed = clock.now();
-      for (auto& claim : claims_) static_cast<void>(claim.renew());
     }
     return pause(look);
   };
@@ -40,8 +34,7 @@ Result<void> OwnershipGuard::claim_all(const TakePlace& take_place) {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     auto claim = take_place(i);
     if (!claim) {
-      if (claim.error().kind() == ErrorKind::kAlreadyExists)
-        for (auto& one : claims_) static_cast<void>(one.release());
+      for (auto& one : claims_) static_cast<void>(one.release());
       claims_.clear();
       return claim.error();
     }
@@ -53,7 +46,7 @@ Result<void> OwnershipGuard::claim_all(const TakePlace& take_place) {
 Result<void> OwnershipGuard::enter(const Clock& clock, const checkpoint::Claim::Pause& pause) {
   const std::lock_guard claims_lock(claims_mutex_);
   const auto entered = claim_all([&](std::size_t i) {
-    return checkpoint::Claim::enter(places_[i], owner_, times_, clock, said_once(i, clock, pause), seen_[i]);
+    return checkpoint::Claim::enter(places_[i], owner_, times_, clock, said_once(i, pause), seen_[i]);
   });
   if (!entered) return entered;
   const std::lock_guard lock(mutex_);
@@ -75,14 +68,9 @@ bool OwnershipGuard::still_holds_all() {
 
 Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::Pause& pause) {
   const std::lock_guard claims_lock(claims_mutex_);
-  {
-    const std::lock_guard lock(mutex_);
-    is_waiting_ = false;
-  }
   if (still_holds_all()) return {};
   const auto taken = claim_all([&](std::size_t i) -> Result<std::optional<checkpoint::Claim>> {
-    auto claim =
-        checkpoint::Claim::take(places_[i], owner_, times_, clock, said_once(i, clock, pause), seen_[i]);
+    auto claim = checkpoint::Claim::take(places_[i], owner_, times_, clock, said_once(i, pause), seen_[i]);
     if (!claim) return claim.error();
     return std::optional(*std::move(claim));
   });
@@ -94,22 +82,15 @@ Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::P
   return {};
 }
 
-void OwnershipGuard::begin_waiting() {
-  const std::lock_guard lock(mutex_);
-  is_waiting_ = has_news_ = true;
-  changed_.notify_all();
-}
-
 void OwnershipGuard::leave_to_others() {
   const std::lock_guard lock(mutex_);
-  is_held_ = is_entering_ = is_waiting_ = false;
+  is_held_ = is_entering_ = false;
   lost_.reset();
 }
 
 void OwnershipGuard::release() {
   {
     const std::lock_guard lock(mutex_);
-    is_waiting_ = false;
     if (!std::exchange(is_held_, false)) return;
   }
   const std::lock_guard lock(claims_mutex_);
@@ -139,9 +120,8 @@ void OwnershipGuard::renew_until(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     {
       std::unique_lock lock(mutex_);
-      static_cast<void>(changed_.wait_for(lock, stop, times_.lease / (is_waiting_ ? 8 : 4),
-                                          [this] { return std::exchange(has_news_, false); }));
-      if (!is_held_ && !is_waiting_) continue;
+      static_cast<void>(changed_.wait_for(lock, stop, times_.lease / 4, [] { return false; }));
+      if (!is_held_) continue;
     }
     if (!stop.stop_requested()) renew_or_tell();
   }
@@ -152,7 +132,6 @@ void OwnershipGuard::renew_until(const std::stop_token& stop) {
 void OwnershipGuard::renew_or_tell() {
   try {
     renew_all();
-    stand_in_for_owner();
   } catch (const std::exception& error) {
     tell_trouble(error.what());
   }
@@ -169,63 +148,21 @@ void OwnershipGuard::tell_trouble(const std::string& why) {
 
 void OwnershipGuard::renew_all() {
   const std::lock_guard claims_lock(claims_mutex_);
-  {
-    const std::lock_guard lock(mutex_);
-    if (!is_held_) return;
-  }
   bool is_troubled = false;
-  for (auto claim = claims_.begin(); claim != claims_.end();) {
-    const auto renewed = claim->renew();
-    if (renewed) {
-      ++claim;
-    } else if (renewed.error().kind() == ErrorKind::kConflict) {
+  for (auto& claim : claims_) {
+    const auto renewed = claim.renew();
+    if (renewed) continue;
+    if (renewed.error().kind() == ErrorKind::kConflict) {
       const std::lock_guard lock(mutex_);
-      // Rank 0 of the next attempt checks whether the process that took the claim over belongs to its job.
-      if (is_held_ && !is_entering_ && !is_waiting_) lost_ = renewed.error().message();
-      claim = claims_.erase(claim);
-      is_held_ = is_held_ && !lost_ && !claims_.empty();
-      if (!is_held_) return;
-    } else {
-      tell_trouble(renewed.error().message());
-      is_troubled = true;
-      ++claim;
+      // Rank 0 of the first attempt checks whether the process that took the claim over belongs to its job.
+      if (is_held_ && !is_entering_) lost_ = renewed.error().message();
+      is_held_ = false;
+      return;
     }
+    tell_trouble(renewed.error().message());
+    is_troubled = true;
   }
   is_troubled_ = is_troubled;
-}
-
-// The owner renews four times in a lease. This process looks eight times, and takes over while an eighth of
-// the lease is left: before another job may.
-void OwnershipGuard::stand_in_for_owner() {
-  const std::lock_guard claims_lock(claims_mutex_);
-  const SystemClock clock;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!is_waiting_) return;
-    }
-    const auto newest = checkpoint::newest_claim(*places_[i]);
-    if (!newest) {
-      tell_trouble(newest.error().message());
-      continue;
-    }
-    const bool is_of_others =
-        *newest && checkpoint::is_held_by_job(**newest, owner_) && !((*newest)->owner == owner_);
-    if (!is_of_others) continue;
-    checkpoint::SeenClaim& seen = of_job_[i];
-    if (seen.number != (*newest)->number) seen = {.number = (*newest)->number, .since = clock.now()};
-    if (clock.now() - seen.since < times_.lease * 5 / 8) continue;
-    auto claim = checkpoint::Claim::take_over(places_[i], owner_, seen.number);
-    if (!claim) {
-      tell_trouble(claim.error().message());
-      continue;
-    }
-    if (!*claim) continue;  // another process of the job was faster
-    const std::lock_guard lock(mutex_);
-    if (!is_held_) claims_.clear();
-    claims_.push_back(**std::move(claim));
-    is_held_ = is_entering_ = true;
-  }
 }
 
 }  // namespace ratoon::session

@@ -39,10 +39,6 @@ class OwnershipGuard {
   // Claims all locations, unless they are held already. Errors are those of Claim::take. If another job may
   // be alive, waits for as long as a lease, and says so.
   [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
-  // Until the next attempt begins, this process waits for a world, and any process of the job may be gone: if
-  // the job's claims are not renewed in time, this process takes them over. Another process of the job may
-  // take them from it at any time.
-  void begin_waiting();
   // Another process of the job writes from now on.
   void leave_to_others();
   // Releases the claims, so that the next process need not wait. A failure only costs that wait.
@@ -57,19 +53,17 @@ class OwnershipGuard {
 
  private:
   using TakePlace = std::function<Result<std::optional<checkpoint::Claim>>(std::size_t place)>;
-  // Claims all locations or none. If another job owns one of them, gives the others back. After any other
-  // error the job still holds what it holds, and its next process goes on. Needs claims_mutex_.
+  // Claims all locations or none. Needs claims_mutex_.
   [[nodiscard]] Result<void> claim_all(const TakePlace& take_place);
-  // Reports a wait for another job once, before the first pause. Renews meanwhile what is claimed already.
-  [[nodiscard]] checkpoint::Claim::Pause said_once(std::size_t place, const Clock& clock,
-                                                   const checkpoint::Claim::Pause& pause);
+  // Reports a wait for another job once, before the first pause.
+  [[nodiscard]] checkpoint::Claim::Pause said_once(std::size_t place,
+                                                   const checkpoint::Claim::Pause& pause) const;
   // Reads the claims in the locations: an attempt without this process may have had another writer.
   // claims_mutex_ is held.
   [[nodiscard]] bool still_holds_all();
   void renew_until(const std::stop_token& stop);
   void renew_or_tell();
   void renew_all();
-  void stand_in_for_owner();
   void tell_trouble(const std::string& why);
 
   const std::vector<std::shared_ptr<checkpoint::Disk>> places_;
@@ -80,15 +74,12 @@ class OwnershipGuard {
   std::condition_variable_any changed_;
   bool is_held_ = false;      // guarded by mutex_
   bool is_entering_ = false;  // guarded by mutex_: another process of the job may take over at any time
-  bool is_waiting_ = false;   // guarded by mutex_: for a world
-  bool has_news_ = false;     // guarded by mutex_: for the renewing thread
   std::optional<std::string> lost_;        // guarded by mutex_
   std::mutex claims_mutex_;                // held while a location answers
   std::vector<checkpoint::Claim> claims_;  // guarded by claims_mutex_, as is the next
   std::vector<checkpoint::SeenClaim> seen_;
-  std::vector<checkpoint::SeenClaim> of_job_;  // while this process waits; of the renewing thread
-  bool is_troubled_ = false;                   // reported; of the renewing thread
-  std::jthread renewing_;                      // the last member: it uses the others
+  bool is_troubled_ = false;  // reported; of the renewing thread
+  std::jthread renewing_;     // the last member: it uses the others
 };
 
 }  // namespace ratoon::session

@@ -56,21 +56,6 @@ TEST_P(ClaimTest, AnEmptyPlaceIsTakenAtOnce) {
   EXPECT_EQ((*newest_claim(*disk_))->owner, (Owner{.job = "digits", .start = "a"}));
 }
 
-// As one that waits for a world does. The owner may be alive after all, or another one was faster.
-TEST_P(ClaimTest, OnlyTheClaimThatWasSeenIsTakenOver) {
-  auto owner = take("digits", "a");
-  ASSERT_TRUE(owner);
-  const std::uint64_t seen = owner->number();
-  ASSERT_TRUE(owner->renew());
-  const auto late = Claim::take_over(disk_, {.job = "digits", .start = "b"}, seen);
-  ASSERT_TRUE(late);
-  EXPECT_FALSE(*late);
-  EXPECT_TRUE(owner->renew());
-  const auto taken = Claim::take_over(disk_, {.job = "digits", .start = "b"}, owner->number());
-  ASSERT_TRUE(taken && *taken);
-  EXPECT_FALSE(owner->renew());
-}
-
 // After the greatest number that a file name can say there would be none.
 TEST_P(ClaimTest, ANumberThatNoRunReachesIsNobodysClaim) {
   std::filesystem::create_directories(folder_ / "run/claims");

@@ -7,7 +7,6 @@
 #include <ratoon/train.h>
 
 #include "agent/src/checkpoint/disk/real/memory_file_system.h"
-#include "agent/src/checkpoint/tiers/claim.h"
 #include "agent/src/session/engine/engine.h"
 #include "base/core/random_name.h"
 #include "tests/support/borrowed.h"
@@ -89,23 +88,6 @@ TEST_F(CheckpointLocationsTest, NothingIsRemovedWhereAnotherJobOwnsThePlaceByNow
     EXPECT_EQ(world.may_clean_up(), !has_coordinator) << "a folder that a lock holds is nobody else's";
     std::filesystem::remove_all(claims);
   }
-}
-
-// Its coordinator and its other members go on: another job must not take the places in between.
-TEST_F(CheckpointLocationsTest, AProcessThatEndsBeforeItsJobLeavesTheJobsClaim) {
-  metrics::Meters meters;
-  const Options options{.save_folder = folder_.path().string(),
-                        .run_name = "run",
-                        .member = {.coordinator_url = "http://127.0.0.1:9", .job_uid = "6f1c"}};
-  const auto is_released = [&](bool is_job_over) {
-    session::CheckpointLocations places(options, test::borrowed(meters));
-    places.begin_attempt({.attempt = Attempt(1), .rank = Rank(0)}, [] { return true; });
-    if (is_job_over) places.note_job_over();
-    const auto home = places.home();
-    return [home] { return (*checkpoint::newest_claim(*home)).value().is_released; };
-  };
-  EXPECT_FALSE(is_released(false)());
-  EXPECT_TRUE(is_released(true)());
 }
 
 TEST_F(CheckpointLocationsTest, ThereIsASlotBeforeTheFirstSave) {

@@ -176,46 +176,5 @@ TEST_F(OwnershipGuardTest, TheWriterOfAJobTakesOverFromOneThatEntered) {
   EXPECT_FALSE(other->lost());
 }
 
-// Rank 0 is lost, and its successor may take any time.
-TEST_F(OwnershipGuardTest, OneThatWaitsForAWorldRenewsTheClaimOfALostOwner) {
-  take(*process("lost"));
-  const auto lost = newest().number;
-  OwnershipGuard waiting({disk_}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "waits"},
-                         std::make_shared<EventLog>(),
-                         {.lease = std::chrono::milliseconds(400), .look = std::chrono::milliseconds(10)});
-  waiting.begin_waiting();
-  const auto began = clock_.now();
-  const auto number = [&] {
-    const auto found = checkpoint::newest_claim(*disk_);
-    return found && *found ? (*found)->number : 0;
-  };
-  while (number() < lost + 3 && clock_.now() - began < std::chrono::seconds(60)) std::this_thread::yield();
-  EXPECT_GE(number(), lost + 3) << "it takes the claim over, and renews it";
-  const auto successor = process("successor");
-  take(*successor);
-  EXPECT_EQ(owner(), "successor");
-  waiting.leave_to_others();
-  EXPECT_FALSE(waiting.lost());
-}
-
-TEST_F(OwnershipGuardTest, WhatIsClaimedIsRenewedWhileAnotherPlaceIsWaitedFor) {
-  const std::shared_ptr<Disk> other = *checkpoint::RealDisk::open_folder(folder_ / "other");
-  std::filesystem::create_directories(folder_ / "other/claims");
-  test::write_text(folder_ / "other/claims/c0000000007.txt", "");  // of a job that may be alive
-  OwnershipGuard owner({disk_, other}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"},
-                       std::make_shared<EventLog>(), kTimes);
-  ManualClock clock;
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-  const auto taken = owner.take(clock, [&](Duration look) {
-    clock.advance(look);
-    last = newest().number;
-    if (first == 0) first = last;
-    return clock.now() < Timestamp(std::chrono::seconds(25));
-  });
-  EXPECT_FALSE(taken);
-  EXPECT_GE(last, first + 2) << "four times in a lease";
-}
-
 }  // namespace
 }  // namespace ratoon::session::ownership_guard_test
