@@ -136,6 +136,7 @@ bool SavePipeline::advance_commits(Lock& lock) {
       k = 0;
       continue;
     }
+    if (i >= watched_.size() || watched_[i].pack.id != pack.id) return true;  // an attempt began meanwhile
     const auto receipts = watched_[i].receipts;
     const bool is_of_now = world_ && world_->attempt == pack.id.attempt;
     const auto before_commit = is_of_now && commits ? world_->before_commit : nullptr;

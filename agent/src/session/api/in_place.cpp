@@ -53,6 +53,7 @@ void Session::resume() {
 }
 
 void Session::resume(Until until) {
+  thrown_ = nullptr;  // what the program handled before its loop does not concern the steps
   answer([&] { engine_->begin(until); });
 }
 

@@ -89,6 +89,7 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
     if (wait.is_report_due(clock_.now())) say(ended_by + ", and this process " + wait.text());
     static_cast<void>(pause_for(kNewsPause, {}));
   } while (!wait.is_over(clock_.now()));
+  check();
   // The program caught this exception and did not throw it again.
   if (failed_wait_) std::rethrow_exception(failed_wait_);
   if (wait.was_coordinator_silent()) {
@@ -170,8 +171,8 @@ void Session::Engine::end_in_place() {
     refuse_early_end(called, "let the loop end where step_done() is false or is_over() is true; ");
   }
   if (!told) schedule_->end_before_time();
-  const std::uint32_t asked = told ? 0 : requests_.end_run();
-  if (saved_step_ != position_.step) save(asked);
+  // Requests after the last save belong to the checkpoint of this step: finish() serves them.
+  if (saved_step_ != position_.step) save(told ? 0 : requests_.end_run());
   if (!told) return;
   // Ranks that left in another step have changed the world. That does not matter here.
   static_cast<void>(wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now())));

@@ -22,7 +22,11 @@ class NewsWait {
  public:
   explicit NewsWait(Timestamp now) : began_(now), next_word_(now + kFirstWord) {}
 
-  void note(const ChangeSigns& signs) { signs_ = signs; }
+  // Signs that a change is near prolong the wait, also if they are gone later: the news of it may still come.
+  void note(const ChangeSigns& signs) {
+    signs_ = signs;
+    was_change_near_ = was_change_near_ || !signs.why_near.empty();
+  }
   // Due after ten seconds, and every minute from then on.
   [[nodiscard]] bool is_report_due(Timestamp now);
   // "waits up to 60 s for news of a changed world", and what the link says.
@@ -32,7 +36,7 @@ class NewsWait {
   [[nodiscard]] bool was_coordinator_silent() const {
     return signs_.coordinator_answered && *signs_.coordinator_answered < began_;
   }
-  [[nodiscard]] Duration patience() const { return signs_.why_near.empty() ? kUsual : kChangeIsNear; }
+  [[nodiscard]] Duration patience() const { return was_change_near_ ? kChangeIsNear : kUsual; }
 
  private:
   static constexpr Duration kUsual = std::chrono::seconds(60);
@@ -43,6 +47,7 @@ class NewsWait {
   Timestamp began_;
   Timestamp next_word_;
   ChangeSigns signs_;
+  bool was_change_near_ = false;
 };
 
 }  // namespace ratoon::session
