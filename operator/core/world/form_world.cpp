@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -21,10 +22,13 @@ namespace ratoon::core {
 namespace {
 
 // The commits that processes of the job have seen until now, including processes that completed, and those
-// that were replaced by a successor which began to wait before their last save.
-std::vector<InventoryEntry> committed_until_now(const Observation& seen) {
+// that were replaced by a successor which began to wait before their last save. The UID of a member's pod may
+// be known since this decision.
+std::vector<InventoryEntry> committed_until_now(const Observation& seen,
+                                                const std::vector<api::MemberStatus>& members) {
   std::vector<InventoryEntry> committed;
-  const auto named = named_incarnations(seen.job.status.members);
+  auto named = named_incarnations(seen.job.status.members);
+  std::ranges::copy(named_incarnations(members), std::back_inserter(named));
   const auto note = [&](const InventoryEntry& entry) {
     if (!is_reported_damaged(seen.processes, entry.attempt, entry.step)) committed.push_back(entry);
   };
@@ -207,7 +211,7 @@ FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& dec
   if (auto dispute = find_rollback_dispute(gang.joiners); !dispute.empty())
     return {.fatal = std::move(dispute)};
 
-  auto known = own_checkpoints_of(status, committed_until_now(seen));
+  auto known = own_checkpoints_of(status, committed_until_now(seen, status.members));
   for (auto& entry : noted(status, gang.joiners)) known.push_back(std::move(entry));
   const auto resume = pick_resume_point(own_checkpoints_of(status, gang.joiners), known);
   if (auto missing = find_missing_checkpoint(status.last_checkpoint, resume); !missing.empty())
