@@ -197,7 +197,12 @@ bool World::may_be_listed(const Storage::Saved& saved) const {
 }
 
 bool World::is_end_at_hand() const {
-  const auto is_last = [&](const Lineage& id) { return id.second.value() == scenario_.total_steps; };
+  const Attempt not_own(scenario_.begins_anew ? scenario_.former_attempt : 0);
+  // A former run may have gone beyond this one's end: then its last step is the end.
+  std::uint64_t end = scenario_.total_steps;
+  for (const auto& [id, saved] : storage_.all())
+    if (id.first > not_own && !saved.is_given_up && !saved.is_removed) end = std::max(end, id.second.value());
+  const auto is_last = [&](const Lineage& id) { return id.second.value() == end; };
   // A newer attempt that began before the end goes first, damaged or not: an attempt that was cut off may
   // have committed the end after it was replaced.
   const auto is_superseded = [&](const Lineage& id) {
@@ -224,7 +229,9 @@ bool World::is_any_checkpoint_offered() const {
       if (!entry.is_complete) bad.emplace(entry.attempt, entry.step);
     }
   }
-  return std::ranges::any_of(good, [&](const Lineage& id) { return !bad.contains(id); });
+  // That it is damaged may have been told by one that is cut off, or has ended since.
+  return std::ranges::any_of(
+      good, [&](const Lineage& id) { return !bad.contains(id) && !storage_.all().at(id).is_damaged; });
 }
 
 void World::announce(const api::Announcement& announcement) {

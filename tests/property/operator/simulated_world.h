@@ -179,7 +179,8 @@ class World {
   // Whether the checkpoint of the last step is sound, all reach it, and a list of members that wait may have
   // it.
   [[nodiscard]] bool is_end_at_hand() const;
-  // Whether one who waits told of a checkpoint that all reach and that none of them found bad.
+  // Whether one who waits told of a checkpoint that all reach, that is not damaged, and that none of them
+  // found bad.
   [[nodiscard]] bool is_any_checkpoint_offered() const;
   // Whether a process hung in that world, and in that pod.
   [[nodiscard]] bool has_hung(Attempt attempt) const;
