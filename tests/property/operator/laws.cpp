@@ -210,7 +210,7 @@ void Laws::check_status(const api::TrainingJobStatus& before, const api::Trainin
       continue;
     }
     EXPECT_TRUE(now->is_completed) << "completion was forgotten";
-    EXPECT_EQ(now->incarnation, member.incarnation) << "who is done is not replaced";
+    EXPECT_EQ(now->incarnation, member.incarnation) << "a member that is done is not replaced";
   }
   if (after.phase != api::JobPhase::kFailed) check_checkpoints(before, after);
 }

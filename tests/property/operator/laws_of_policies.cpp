@@ -117,7 +117,7 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) {
       bill.ends_job || (is_used_up && bill.budget + hung > bill.ignored) || (is_in_vain && is_any_blamed);
   EXPECT_TRUE(has_failed || !is_too_much) << "goes on after what ends a job";
   const bool is_run_lost = after.message.find("cannot be found by any member") != std::string::npos;
-  EXPECT_TRUE(!is_run_lost || !world_.is_any_checkpoint_offered()) << "one who waits found a checkpoint";
+  EXPECT_TRUE(!is_run_lost || !world_.is_any_checkpoint_offered()) << "a waiting member found a checkpoint";
   EXPECT_TRUE(!has_failed || is_too_much || is_run_lost || after.message.starts_with("maxDurationSeconds"))
       << "failed for no reason: " << after.message;
   if (before.last_failure == after.last_failure) return;

@@ -4,7 +4,7 @@
 //
 //   NewsWait wait(now);
 //   do {
-//     wait.note(now, link.change_signs());
+//     wait.note(link.change_signs());
 //     if (wait.is_report_due(now)) say(...);
 //   } while (!wait.is_over(now));
 //   if (wait.was_coordinator_silent()) fail(...);

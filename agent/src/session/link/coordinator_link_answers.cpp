@@ -4,14 +4,6 @@
 #include "base/core/log.h"
 
 namespace ratoon::session {
-namespace {
-
-const Clock& clock_of_answers() {
-  static const SystemClock clock;
-  return clock;
-}
-
-}  // namespace
 
 std::optional<std::string> CoordinatorLink::why_not_coordinator(
     const Result<http::Response>& response) const {
@@ -27,11 +19,12 @@ std::optional<std::string> CoordinatorLink::why_not_coordinator(
 }
 
 Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
-  const Timestamp now = clock_of_answers().now();
+  const SystemClock clock;
+  const Timestamp now = clock.now();
   const std::lock_guard lock(mutex_);
   if (!doubted_since_) {
     doubted_since_ = now;
-    const Logger logger(clock_of_answers(), {.format = LogFormat::kText});
+    const Logger logger(clock, {.format = LogFormat::kText});
     logger.warning(what, {{"why", why}, {"patience_seconds", seconds(timeouts_.doubt)}});
   }
   const bool counts = now - *doubted_since_ >= timeouts_.doubt;
@@ -48,7 +41,7 @@ void CoordinatorLink::trust() {
 void CoordinatorLink::note_answer() {
   const std::lock_guard lock(mutex_);
   ++answers_;
-  answered_at_ = clock_of_answers().now();
+  answered_at_ = SystemClock().now();
   unanswered_.clear();
   answered_.notify_all();
 }

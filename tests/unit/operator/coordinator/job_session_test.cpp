@@ -229,7 +229,7 @@ TEST(JobSession, RefusesACompletionThatIsNotWithTheLastCommit) {
     const auto refusal = job_session.refuse_completion(last_word);
     return refusal ? refusal->message : "";
   };
-  EXPECT_EQ(refusal_of(4, 400, "a"), "") << "nobody told of anything, as after a change of leader";
+  EXPECT_EQ(refusal_of(4, 400, "a"), "") << "no process told of anything, as after a change of leader";
   job_session.record_beat(test::beat(process(0), 4, 399, 1, told(4, 380, "b")), at_seconds(1));
   EXPECT_EQ(refusal_of(4, 400, "a"), "") << "the beat of its commit may be on its way";
   EXPECT_THAT(refusal_of(4, 370, "a"), testing::HasSubstr("a member reported the commit of step 380"));

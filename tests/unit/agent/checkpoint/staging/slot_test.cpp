@@ -220,7 +220,7 @@ TEST(Leftover, IsFinishedWhereNobodyElseHasIt) {
   const CheckpointId older{.attempt = Attempt(3), .step = Step(20)};
   EXPECT_EQ(judge_leftover(staged, 4096, std::nullopt), Leftover::kFinish);
   EXPECT_EQ(judge_leftover(staged, 4096, older), Leftover::kFinish);
-  EXPECT_EQ(judge_leftover(writing, 4096, older), Leftover::kFinish) << "nobody knows how far it came";
+  EXPECT_EQ(judge_leftover(writing, 4096, older), Leftover::kFinish) << "it is unknown how far it came";
   SlotInfo written = staged;
   written.state = SlotState::kFree;
   EXPECT_EQ(judge_leftover(written, 4096, older), Leftover::kCommit);

@@ -110,7 +110,7 @@ TEST(RunSchedule, OnlyOneRankLooksAtTheTimeAndAllDoWhatWasAgreed) {
   for (RunSchedule* schedule : {&first, &second}) schedule->end_step({}, Timestamp{4s});
   EXPECT_EQ(first.requests(), control::kSave);
   EXPECT_EQ(second.requests(), 0u);
-  EXPECT_FALSE(first.is_save_due()) << "nobody agreed yet";
+  EXPECT_FALSE(first.is_save_due()) << "no rank agreed yet";
   for (RunSchedule* schedule : {&first, &second}) schedule->take(0);
   EXPECT_EQ(first.requests(), control::kSave) << "until it is agreed";
   for (RunSchedule* schedule : {&first, &second}) schedule->take(control::kSave);

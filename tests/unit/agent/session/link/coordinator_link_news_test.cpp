@@ -144,7 +144,7 @@ TEST_F(CoordinatorLinkTest, HearsWhatIsWantedOfAll) {
   coordinator_.announce(kJob,
                         {.attempt = Attempt(1), .current = {current}, .save_request = 2, .hand_over = true});
   wait_until([&] { return link_->wanted().save_request == 2 && link_->wanted().hand_over == Attempt(1); });
-  EXPECT_EQ(link_->world_status(), WorldStatus::kGoOn) << "nobody is made to leave by it";
+  EXPECT_EQ(link_->world_status(), WorldStatus::kGoOn) << "no process is made to leave by it";
   coordinator_.announce(kJob, {.attempt = Attempt(1), .current = {current}, .save_request = 2});
   wait_until([&] { return link_->wanted().hand_over == Attempt(0); });
 }
