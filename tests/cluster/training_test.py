@@ -227,6 +227,9 @@ class Training(Runs, unittest.TestCase):
     def test_7_prometheus_saw_it_all(self):
         lab.start("watched", STEPS * 100, PAUSE_MS, numNodes=2, processesPerNode=2)
         lab.wait("watched", "first steps", is_stepping(0), 180)
+        # The dashboard shows a recovery as the growth of a counter in 15 s, so the counter has to be older than that.
+        counter = 'ratoon_recovery_seconds_sum{training_job="watched",phase="total"} offset 15s'
+        lab.wait_until("a counter of recoveries that is 15 s old", lambda: scraper.ask(counter), 180)
         before = self.let_it_train("watched", 20)
         noticed = lab.node_of_a_member("watched")
         lab.taint(noticed)
