@@ -9,8 +9,10 @@ from ratoon._core import (AcceptedDifference, AtomicDirectory, Slot, Source, Sou
 from ratoon._core import version as __version__
 from ratoon._errors import RatoonError
 from ratoon._mds import MdsDataset, MdsWriter
+from ratoon._session import Session, train
 from ratoon._store import StoreOptions
 from ratoon._tensor import Tensor
 
-__all__ = ["AcceptedDifference", "AtomicDirectory", "MdsDataset", "MdsWriter", "RatoonError", "Slot", "Source",
-           "SourceAccount", "StoreOptions", "Stream", "Tensor", "atomic_save", "checkpoints", "share_of", "share_weight"]
+__all__ = ["AcceptedDifference", "AtomicDirectory", "MdsDataset", "MdsWriter", "RatoonError", "Session", "Slot",
+           "Source", "SourceAccount", "StoreOptions", "Stream", "Tensor", "atomic_save", "checkpoints", "share_of",
+           "share_weight", "train"]

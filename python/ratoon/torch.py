@@ -1,12 +1,16 @@
-"""What needs PyTorch: a DataLoader whose position is a Stream's, and tensors of checkpoints."""
+"""What needs PyTorch: a DataLoader whose position is a Stream's, gradients of several ranks, tensors of checkpoints."""
 import contextlib
+import datetime
 import hashlib
+import os
 import random
+import signal
 import struct
 import sys
 from collections.abc import Iterator
 
 import torch
+import torch.distributed
 import torch.utils.data
 
 from ratoon import _core
@@ -14,7 +18,7 @@ from ratoon._errors import RatoonError
 from ratoon._mds import MdsDataset
 from ratoon._tensor import Tensor
 
-__all__ = ["DataLoader", "tensor"]
+__all__ = ["DataLoader", "average_gradients", "init_process_group", "tensor"]
 
 _DECIDED = {"batch_size": "global_batch is the batch of all ranks", "shuffle": "the Stream has the order",
             "sampler": "the Stream has the order", "batch_sampler": "the Stream has the order",
@@ -112,6 +116,20 @@ class _Batches:
             yield [(slot.epoch, slot.sample) for slot in self._stream.slots(share)]
 
 
+class _WorkerInit:
+    """A notice and Ctrl-C reach all processes of a group. Workers go on, so that the step that is saved gets its batch:
+    they end with their parent."""
+
+    def __init__(self, of_program):
+        self._of_program = of_program
+
+    def __call__(self, worker: int) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if self._of_program is not None:
+            self._of_program(worker)
+
+
 def _place_in_world() -> tuple[int, int]:
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
@@ -164,6 +182,8 @@ class DataLoader(torch.utils.data.DataLoader):
         if not 0 <= rank < world_size:
             raise RatoonError(f"there is no rank {rank} in a world of {world_size}")
         self.stream = stream
+        if arguments.get("num_workers"):
+            arguments["worker_init_fn"] = _WorkerInit(arguments.get("worker_init_fn"))
         # An iterator draws a number of its own at its begin: from a generator of its own, not the program's.
         super().__init__(_Samples(dataset, stream.seed, seeds_samples),
                          batch_sampler=_Batches(stream, rank, world_size), generator=torch.Generator(), **arguments)
@@ -191,3 +211,101 @@ def _make_stream(dataset, global_batch: int, seed: int, source: str, epoch_end: 
     if isinstance(dataset, MdsDataset) and not source:
         return _core.Stream(sources=[dataset.source()], global_batch=global_batch, seed=seed, epoch_end=epoch_end)
     return _core.Stream(samples=len(dataset), source=source, global_batch=global_batch, seed=seed, epoch_end=epoch_end)
+
+
+def init_process_group(session, backend: str = "gloo", timeout: datetime.timedelta | None = None) -> None:
+    """Makes the process group of torch.distributed for the ranks of a session, which need no address of a master.
+
+    Call it once, behind `with ratoon.Session(...)`. The store of the group is not encrypted and asks for no secret, as
+    that of torchrun.
+    """
+    core, limit = session._core, timeout or datetime.timedelta(minutes=10)
+    if core.world_size == 1:
+        store = torch.distributed.HashStore()
+    else:
+        host, port, listening = core.rendezvous()
+        store = torch.distributed.TCPStore(
+            host, port, core.world_size, core.rank == 0, limit, wait_for_workers=False,
+            master_listen_fd=os.dup(listening) if core.rank == 0 else None, use_libuv=False)
+    torch.distributed.init_process_group(
+        backend, store=torch.distributed.PrefixStore(f"attempt {core.attempt}", store), rank=core.rank,
+        world_size=core.world_size, timeout=limit)
+
+
+def _need_group(session) -> None:
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        raise RatoonError(f"average_gradients() in a world of {session.world_size} ranks needs torch.distributed: call "
+                          "ratoon.torch.init_process_group(session) first")
+    if torch.distributed.get_world_size() != session.world_size:
+        raise RatoonError(f"torch.distributed has {torch.distributed.get_world_size()} ranks, and the session "
+                          f"{session.world_size}: call ratoon.torch.init_process_group(session), which takes its ranks")
+
+
+_BUCKET_ELEMENTS = 4 << 20
+
+
+def average_gradients(session, module: torch.nn.Module, samples: int | None = None) -> None:
+    """Behind Session.average_gradients()."""
+    if session.world_size == 1:
+        return
+    _need_group(session)
+    with session.phase("collective"), torch.no_grad():
+        weight = 1.0 / session.world_size
+        if samples is not None:
+            total = torch.tensor([samples], dtype=torch.int64)
+            torch.distributed.all_reduce(total, group=_small_group(session))
+            if not int(total):
+                raise RatoonError("average_gradients() got no samples of any rank in this step: one rank needs some")
+            weight = samples / int(total)
+        for bucket in _buckets_of(module):
+            _average(bucket, weight)
+
+
+def _buckets_of(module: torch.nn.Module) -> Iterator[list[torch.nn.Parameter]]:
+    """Parameters of one type and device each, in the same order on all ranks."""
+    bucket, kind, elements = [], None, 0
+    for parameter in module.parameters():
+        if not parameter.requires_grad:
+            continue
+        if bucket and (kind != (parameter.dtype, parameter.device) or elements >= _BUCKET_ELEMENTS):
+            yield bucket
+            bucket, elements = [], 0
+        kind = (parameter.dtype, parameter.device)
+        bucket.append(parameter)
+        elements += parameter.numel()
+    if bucket:
+        yield bucket
+
+
+def _average(bucket: list[torch.nn.Parameter], weight: float) -> None:
+    for parameter in bucket:
+        if parameter.grad is None:  # other ranks may have one
+            parameter.grad = torch.zeros_like(parameter)
+    flat = torch.cat([parameter.grad.reshape(-1) for parameter in bucket]).mul_(weight)
+    torch.distributed.all_reduce(flat)
+    begin = 0
+    for parameter in bucket:
+        parameter.grad.copy_(flat[begin:begin + parameter.numel()].view_as(parameter.grad))
+        begin += parameter.numel()
+
+
+def _small_group(session):
+    """A group for a few numbers of the CPU."""
+    if session._small_group is None:
+        is_for_cpu = torch.distributed.get_backend() == "gloo"
+        session._small_group = torch.distributed.group.WORLD if is_for_cpu else torch.distributed.new_group(backend="gloo")
+    return session._small_group
+
+
+_REQUEST_BITS = 32
+
+
+def agree(session) -> None:
+    """Once a step: what any rank asks for happens on all ranks, and reported values become means."""
+    core = session._core
+    requests = core.requests()
+    own = [float(requests >> bit & 1) for bit in range(_REQUEST_BITS)]
+    numbers = torch.tensor(own + list(core.numbers()), dtype=torch.float32)
+    torch.distributed.all_reduce(numbers, group=_small_group(session))
+    sums = numbers.tolist()
+    core.agree(sum(1 << bit for bit in range(_REQUEST_BITS) if sums[bit] > 0), sums[_REQUEST_BITS:])

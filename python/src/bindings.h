@@ -11,5 +11,6 @@ void bind_mds_dataset(nanobind::module_& module);
 void bind_mds_writer(nanobind::module_& module);
 void bind_atomic(nanobind::module_& module);
 void bind_checkpoints(nanobind::module_& module);
+void bind_session(nanobind::module_& module);
 
 }  // namespace ratoon::python

@@ -280,6 +280,13 @@ class Session {
   //   while (!work.is_done_within(10ms)) session.check();           // instead of waiting without an end
   //   session.agree(reduced_with_or(session.requests()));           // once a step, on every rank
 
+  // Call it if an exception that is not Ratoon's ends the loop, for example one of a collective of the
+  // program. If it may come of a loss, this waits for the report of one, which may arrive later than the
+  // exception. If the world changed or this process was told to leave, the attempt ends as it does in
+  // check(). Otherwise it returns, and the exception is an error of the program. `ended_by` begins the
+  // message:
+  //   session.explain(std::string("the program threw ") + error.what(), is_error_of_network(error));
+  void explain(const std::string& ended_by, bool may_be_loss);
   // A world of one process has no rendezvous: port 0 and no descriptor.
   [[nodiscard]] Rendezvous rendezvous() const;
   // Throws Interrupted if the world changed, and Failure if this process must leave. May be called from any
@@ -331,6 +338,8 @@ class Session {
 
   std::unique_ptr<AttemptLoop> attempts_;  // only in a session without train()
   bool is_complete_ = false;               // complete() was called
+  bool has_explained_ = false;             // explain() was called, and returned
+  mutable bool has_left_ = false;          // the process is about to end
   const int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Engine> engine_;
   // Thrown by Ratoon on the training thread. The function must let it pass. If it does not, the end of the
@@ -345,6 +354,8 @@ class Session::PhaseScope {
   ~PhaseScope();
   PhaseScope(const PhaseScope&) = delete;
   PhaseScope& operator=(const PhaseScope&) = delete;
+  // The phase does not end with this object. For an exception that C++ does not see.
+  void leave_unfinished() { is_unfinished_ = true; }
 
  private:
   friend class Session;
@@ -352,6 +363,7 @@ class Session::PhaseScope {
   Session& session_;
   const int outer_;
   const int exceptions_;  // when the phase began: a later exception ends the phase unfinished
+  bool is_unfinished_ = false;
 };
 
 // Iterates over step numbers: `*it` is the number of steps done before this one. Incrementing it ends the

@@ -11,10 +11,10 @@
 namespace ratoon::local {
 namespace {
 
-// As the trainer parses it: the word after the flag or after its '='; the last occurrence counts.
+// As the trainer parses it: the word after the flag or after its '='; the last occurrence before "--" counts.
 std::optional<std::string> flag_in(const std::vector<std::string>& words, const std::string& flag) {
   std::optional<std::string> value;
-  for (std::size_t i = 0; i < words.size(); ++i) {
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     if (words[i] == flag && i + 1 < words.size())
       value = words[++i];
     else if (words[i].starts_with(flag + "="))

@@ -28,15 +28,15 @@ Session::Session(Result<Options> options) {
     session::refuse_exit_as_done(
         [this] { return attempts_->report_incomplete(*engine_, "exit() was called", kWithoutComplete); });
   } catch (...) {
-    session::exit_now(session::report_exception("the session"));
+    session::end_in_place(session::report_exception("the session"));
   }
 }
 
 // main() may still return an error code, which is known only when the process ends.
 Session::~Session() {
-  if (!attempts_ || is_complete_) return;
+  if (!attempts_ || is_complete_ || has_left_) return;
   session::leave_if_forked();
-  const bool is_unwinding = std::uncaught_exceptions() > exceptions_;
+  const bool is_unwinding = has_explained_ || std::uncaught_exceptions() > exceptions_;
   const auto why =
       engine_->why_not_complete("the program left its session in place", kWithoutComplete, !is_unwinding);
   session::refuse_exit_as_done([why] {
@@ -83,6 +83,11 @@ int Session::complete() {
   return session::leave(static_cast<int>(ExitCode::kDone));
 }
 
+void Session::explain(const std::string& ended_by, bool may_be_loss) {
+  if (may_be_loss) answer([&] { engine_->leave_if_explained(ended_by); });
+  has_explained_ = true;
+}
+
 void Session::answer(const std::function<void()>& act) const {
   session::leave_if_forked();
   try {
@@ -116,7 +121,10 @@ void Session::leave_in_place() const {
                   "a session in place has one attempt: start the program again, and it goes on");
   } catch (...) {
     attempts_->finish_staged_saves();
-    session::exit_now(session::report_exception("what is tracked"));
+    const int code = session::report_exception("what is tracked");
+    has_left_ = true;
+    session::refuse_exit_as_done([code] { return code; });  // the program may catch what ends it
+    session::end_in_place(code);
   }
 }
 

@@ -101,7 +101,7 @@ Session::PhaseScope::PhaseScope(Session& session, Phase phase)
 
 // While an exception unwinds, the attempt is being left: the time until its end counts for this phase.
 Session::PhaseScope::~PhaseScope() {
-  if (std::uncaught_exceptions() == exceptions_)
+  if (std::uncaught_exceptions() == exceptions_ && !is_unfinished_)
     session_.engine_->enter_within_step(static_cast<ProcessPhase>(outer_));
 }
 

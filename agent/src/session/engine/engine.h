@@ -119,6 +119,9 @@ class Session::Engine : private data::WaitListener {
   // the program. `waits`: whether to wait for such an explanation.
   [[nodiscard]] std::exception_ptr why_not_complete(const std::string& ended_by,
                                                     const std::string& how_to_end, bool waits);
+  // Throws the loss or the notice that explains why the program's loop ended with an exception. Returns if
+  // there is none.
+  void leave_if_explained(const std::string& ended_by) { static_cast<void>(wait_for_news(ended_by)); }
   // Called if it may return: the checkpoint of the last step is committed when this returns.
   void finish();
   // Throws if the process was asked to leave before all that follows finish() is done. A later start does the

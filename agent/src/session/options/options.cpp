@@ -132,6 +132,22 @@ Result<void> assign(const session::OptionRow& row, const std::string& text, cons
 
 }  // namespace
 
+Result<void> session::assign_option(Options& options, const std::string& name, const std::string& text) {
+  std::string flag = "--" + name;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  std::string near;
+  for (const OptionRow& row : option_rows(options)) {
+    if (row.flag == nullptr) continue;
+    if (flag == row.flag) return assign(row, text, name);
+    if (is_nearly(flag, row.flag)) near = row.flag;
+  }
+  if (near.empty())
+    return Error(ErrorKind::kInvalid, "there is no option " + name + ": docs/reference/options.md lists all");
+  near.erase(0, 2);
+  std::replace(near.begin(), near.end(), '-', '_');
+  return Error(ErrorKind::kInvalid, "there is no option " + name + ": give " + near);
+}
+
 Result<Options> Options::from_environment(int argc, const char* const* argv) {
   return from_environment(argc, argv, Options());
 }

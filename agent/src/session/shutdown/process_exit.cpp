@@ -29,6 +29,18 @@ Conditions& conditions() {
   return all;
 }
 
+bool must_skip_teardown() {
+  const std::lock_guard lock(conditions().mutex);
+  const auto& list = conditions().list;
+  return std::any_of(list.begin(), list.end(), [](const auto& holds) { return holds(); });
+}
+
+// Filled before the first session.
+std::function<void(int, bool)>& end_of_embedder() {
+  static std::function<void(int, bool)> end;
+  return end;
+}
+
 }  // namespace
 
 void skip_teardown_if(std::function<bool()> holds) {
@@ -37,9 +49,16 @@ void skip_teardown_if(std::function<bool()> holds) {
 }
 
 int leave(int code) {
-  const std::lock_guard lock(conditions().mutex);
-  const auto& list = conditions().list;
-  if (std::none_of(list.begin(), list.end(), [](const auto& holds) { return holds(); })) return code;
+  if (!must_skip_teardown()) return code;
+  exit_now(code);
+}
+
+void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end) {
+  end_of_embedder() = std::move(end);
+}
+
+void end_in_place(int code) {
+  if (const auto& end = end_of_embedder()) end(code, must_skip_teardown());
   exit_now(code);
 }
 

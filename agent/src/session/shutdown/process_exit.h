@@ -20,6 +20,13 @@ void skip_teardown_if(std::function<bool()> holds);
 // Flushes standard output and ends the process; nothing is torn down.
 [[noreturn]] void exit_now(int code);
 
+// How a session in place ends the process. By default it calls exit_now(). A language that embeds Ratoon has
+// means of its own, which run the end of its program: `end` may throw an exception that carries the code.
+// `must_skip_teardown` says that the process has to end at once; if `end` returns, exit_now() does that.
+// Call it once, before the first session.
+void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end);
+[[noreturn]] void end_in_place(int code);
+
 // Ends the process if one of its threads is stuck. `say` is called on another thread and has a second:
 // standard error may be a pipe that nothing reads, or be locked by the stuck thread. Nothing is flushed.
 [[noreturn]] void leave_with_last_line(ExitCode code, std::function<void()> say);

@@ -32,6 +32,8 @@ TEST_F(SaveLocation, FollowsTheCommandLineOfTheTrainer) {
   EXPECT_EQ(place(), "/runs/runs/r") << "the last one counts";
   say({"train", "--save-folder", "s3://bucket/runs", "--run-name", "r"});
   EXPECT_EQ(place(), "s3://bucket/runs/r");
+  say({"train", "--save-folder", "/data", "--", "--save-folder", "/other", "--run-name=o"});
+  EXPECT_EQ(place(), "/data/" + job_.meta.name) << "words behind -- are the program's";
   say({"train", "--save-folder"});
   EXPECT_EQ(place(), "checkpoints/" + job_.meta.name) << "which the trainer refuses";
 }

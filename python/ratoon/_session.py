@@ -1,0 +1,292 @@
+"""A session of training: exact resume of a Python program, by a new start of its process."""
+import atexit
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+from ratoon import _core, _tracked
+from ratoon._errors import RatoonError
+
+__all__ = ["Session", "train"]
+
+
+def _text_of(name: str, value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(item) for item in value)
+    if isinstance(value, (int, str, os.PathLike)):
+        return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    raise RatoonError(f"{name} is a text, a number, a path, a list of these, or a bool, and not {type(value).__name__}")
+
+
+def _end_of(steps: int | str | None, epochs: int | None) -> str | None:
+    if steps is not None and epochs is not None:
+        raise RatoonError("a run ends after steps or after epochs: give one of them")
+    if epochs is not None:
+        return f"{epochs}ep"
+    return f"{steps}st" if isinstance(steps, int) else steps
+
+
+class Session:
+    """One run of a program that may be ended at any time and goes on exactly where it was.
+
+    >>> import tempfile, ratoon
+    >>> folder = tempfile.mkdtemp()
+    >>> def count(total):
+    ...     with ratoon.Session(save_folder=folder, run_name="count", save_every="10st") as session:
+    ...         state = {"sum": 0}
+    ...         session.track(state=state)
+    ...         for step in session.steps(total):
+    ...             state["sum"] += step
+    ...         return step, state["sum"]
+    >>> count(20)
+    (19, 190)
+    >>> count(30)                                  # another start: it goes on with step 20
+    (29, 435)
+
+    Options are those of docs/reference/options.md, with '_' for '-'. Variables of the environment, which the operator and
+    `ratoon run` set, outweigh them; the program's own command line is not read.
+
+    The with statement completes the run, if its loop has ended by itself or after finish(). When the process has to end
+    (notice, Ctrl-C, another world), the session saves and raises SystemExit with the exit code that tells the launcher
+    whether to start it again. One session a process at a time, on one thread.
+    """
+
+    def __init__(self, **options):
+        global _open_session
+        if _open_session is not None:
+            raise RatoonError("this process has a Session already: close it first, by leaving its with statement")
+        values = {name: _text_of(name, value) for name, value in options.items() if value is not None}
+        self._interrupt = _let_ctrl_c_save()
+        try:
+            self._core = _core.Session(values)
+        except BaseException:
+            self._give_ctrl_c_back()
+            raise
+        _open_session = self
+        self._process = os.getpid()
+        self._is_following = False
+        self._loop = None
+        self._small_group = None
+        _tracked.seed_all(self._core.seed)
+        self._core.track_state("generators", _tracked.Generators())
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, kind, error, traceback) -> bool:
+        try:
+            if error is None:
+                self.complete()
+            elif not isinstance(error, SystemExit):
+                self._explain(error)
+        finally:
+            self.close()
+        return False
+
+    def track(self, **objects) -> None:
+        """Adds objects to every checkpoint, under their names, and restores them when the steps begin.
+
+        Modules, optimizers, schedules and generators of PyTorch, arrays of numpy, dicts, lists, a Stream, a
+        ratoon.torch.DataLoader, and all that has state_dict() and load_state_dict(). The shared random numbers of Python,
+        numpy and PyTorch are tracked always. State that only pickle could store is refused.
+        """
+        for name, value in objects.items():
+            if (stream := _tracked.stream_of(value)) is not None:
+                self._core.track_stream(name, stream)
+                if not self._is_following:
+                    self._core.follow(stream)
+                    self._is_following = True
+                continue
+            adapter, has_weights = _tracked.adapter_of(name, value)
+            (self._core.track_weights if has_weights else self._core.track_state)(name, adapter)
+
+    def steps(self, steps: int | str | None = None, *, epochs: int | None = None) -> Iterator[int]:
+        """The numbers of the steps that are left of the run: of so many, of an amount such as "90ep", "5000st" or "12h",
+        or of so many epochs of the first Stream or DataLoader that is tracked. Each turn of the loop ends a step."""
+        self._begin(_end_of(steps, epochs))
+        return self._steps()
+
+    def batches(self, loader, steps: int | str | None = None, *, epochs: int | None = None) -> Iterator:
+        """The batches that are left of the run, one a step. `loader` is a ratoon.torch.DataLoader that is tracked."""
+        if _tracked.stream_of(loader) is None:
+            raise RatoonError("batches() takes a ratoon.torch.DataLoader, whose position can be saved")
+        self._begin(_end_of(steps, epochs))
+        return self._batches(loader)
+
+    def _begin(self, until: str | None) -> None:
+        if self._loop is not None:
+            raise RatoonError("a session has one loop over its steps, and this is a second one")
+        self._loop = until
+        self._core.resume(until)
+
+    def _steps(self) -> Iterator[int]:
+        while not self._core.is_over():
+            yield self._core.steps_done
+            if not self.step_done():
+                return
+
+    def _batches(self, loader) -> Iterator:
+        while not self._core.is_over():
+            batches = iter(loader)
+            while True:
+                with self.phase("data"):
+                    batch = next(batches, None)
+                if batch is None:
+                    break
+                yield batch
+                if not self.step_done():
+                    return
+
+    def resume(self, steps: int | str | None = None, *, epochs: int | None = None) -> None:
+        """Restores what is tracked, for a loop of the program's own, which calls step_done()."""
+        self._begin(_end_of(steps, epochs))
+
+    def step_done(self) -> bool:
+        """Ends a step: counts, saves and commits. Returns whether there is another one."""
+        self._agree()
+        return self._core.step_done()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run is at its end."""
+        return self._core.is_over()
+
+    def complete(self) -> None:
+        """Saves what is not saved yet and completes the run. Leaving the with statement calls it."""
+        self._core.complete()
+
+    def finish(self, reason: str) -> None:
+        """Ends the run early, for example because the loss no longer falls: this step is the last one, or with several
+        ranks the next one. Let the loop end by itself."""
+        self._core.finish(reason)
+
+    def save(self, keep: str = "") -> None:
+        """Saves this step when it ends, beside save_every. With a reason the checkpoint is kept for good."""
+        self._core.save(keep)
+
+    def report(self, name: str, value: float, samples: int = 1) -> None:
+        """A value of this step, for the history, the progress bar ("loss") and /metrics."""
+        self._core.report(name, float(value), samples)
+
+    @contextlib.contextmanager
+    def phase(self, phase: str):
+        """Time of a step that is no computing: "data", "validation", "collective". For hang detection and the ledger."""
+        if phase not in ("data", "validation", "collective"):
+            raise RatoonError(f"there is no phase '{phase}': give 'data', 'validation' or 'collective'")
+        self._core.enter(phase)
+        is_unfinished = True
+        try:
+            yield
+            is_unfinished = False
+        finally:
+            self._core.leave_phase(is_unfinished)
+
+    def still_alive(self) -> None:
+        """This step takes longer than others and does not hang: its time is measured anew from here."""
+        self._core.still_alive()
+
+    def seed_of(self, name: str) -> int:
+        """A seed for a generator of this name on this rank, from seed, name, rank and the step where this start begins."""
+        return self._core.seed_of(name)
+
+    def average_gradients(self, module, samples: int | None = None) -> None:
+        """Replaces each gradient of a module of PyTorch by its mean over all ranks, weighted by `samples` where ranks have
+        unequal numbers. Needs torch.distributed in a world of several ranks: ratoon.torch.init_process_group()."""
+        import ratoon.torch
+        ratoon.torch.average_gradients(self, module, samples)
+
+    attempt = property(lambda self: self._core.attempt, doc="The number of this start within the run, from 1.")
+    rank = property(lambda self: self._core.rank, doc="This process's number among the ranks, from 0.")
+    world_size = property(lambda self: self._core.world_size, doc="How many ranks there are.")
+    local_rank = property(lambda self: self._core.local_rank, doc="The rank on this machine; it chooses the device.")
+    local_size = property(lambda self: self._core.local_size, doc="How many ranks this machine has.")
+    steps_done = property(lambda self: self._core.steps_done, doc="Steps whose results are in the tracked state.")
+    seed = property(lambda self: self._core.seed, doc="The run's seed: 0, unless it was given.")
+
+    def close(self) -> None:
+        """Ends the session's threads. A run that is not complete goes on with the next start."""
+        global _open_session
+        if _open_session is not self or self._process != os.getpid():
+            return
+        _open_session = None
+        self._core.close()
+        self._give_ctrl_c_back()
+
+    def _explain(self, error: BaseException) -> None:
+        ended_by = f"the program threw {type(error).__name__}: {error}".rstrip(": ")
+        self._core.explain(ended_by, may_be_loss=_may_be_loss(error))  # raises SystemExit if the world changed
+        _core.say(ended_by)
+
+    def _agree(self) -> None:
+        """The requests of all ranks, once a step, if they have a group of torch.distributed. A rank that is alone for
+        now does so, too: a wish takes effect in the same step for each size of the world."""
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
+            return
+        if self._core.world_size == 1:
+            return self._core.agree(self._core.requests(), self._core.numbers())
+        import ratoon.torch
+        with self.phase("collective"):
+            ratoon.torch.agree(self)
+
+    def _give_ctrl_c_back(self) -> None:
+        if self._interrupt is not None:
+            signal.signal(signal.SIGINT, self._interrupt)
+
+
+_open_session: Session | None = None
+
+
+def _let_ctrl_c_save():
+    """Python's own handler would raise KeyboardInterrupt within a step; the session saves the step and leaves instead."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not signal.default_int_handler:
+        return None
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return handler
+
+
+def _may_be_loss(error: BaseException | None) -> bool:
+    """Whether an exception may come of a peer or a worker that is gone."""
+    while error is not None:
+        if isinstance(error, (ConnectionError, TimeoutError)) or type(error).__name__.startswith("Dist"):
+            return True
+        text = str(error).lower()
+        if isinstance(error, RuntimeError) and any(word in text for word in _WORDS_OF_COLLECTIVES):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+_WORDS_OF_COLLECTIVES = ("gloo", "nccl", "connection", "peer", "socket", "store", "timed out", "broken pipe",
+                         "dataloader worker")
+
+
+@atexit.register
+def _close_open_session() -> None:
+    if _open_session is not None:
+        _open_session.close()
+
+
+def train(function: Callable[[Session], object], **options) -> None:
+    """Calls `function` with a Session and completes the run when it returns.
+
+    >>> import tempfile, ratoon
+    >>> def add(session):
+    ...     state = {"sum": 0}
+    ...     session.track(state=state)
+    ...     for step in session.steps(10):
+    ...         state["sum"] += step
+    ...     print(state["sum"])
+    >>> ratoon.train(add, save_folder=tempfile.mkdtemp(), run_name="add")
+    45
+    """
+    with Session(**options) as session:
+        function(session)

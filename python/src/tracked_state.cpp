@@ -1,0 +1,163 @@
+#include "python/src/tracked_state.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <ratoon/element_type.h>
+#include <ratoon/failure.h>
+
+namespace nb = nanobind;
+using namespace nanobind::literals;
+
+namespace ratoon::python {
+namespace {
+
+ElementType type_named(const std::string& name) {
+  for (int number = 0; number <= static_cast<int>(ElementType::kComplex64); ++number) {
+    const auto type = static_cast<ElementType>(number);
+    if (name_of(type) == name) return type;
+  }
+  throw std::invalid_argument("checkpoints have no tensors of type " + name);
+}
+
+// Python's exceptions would need the interpreter's lock on their way through C++.
+template <class Act>
+void call_python(const Act& act) {
+  const nb::gil_scoped_acquire acquired;
+  std::string sentence;
+  int code = 0;
+  try {
+    return act();
+  } catch (const nb::python_error& error) {
+    const nb::object known = nb::module_::import_("ratoon._errors").attr("RatoonError");
+    sentence = nb::cast<std::string>(nb::str(error.value()));
+    if (nb::isinstance(error.value(), known))
+      code = nb::cast<int>(error.value().attr("exit_code"));
+    else
+      sentence = nb::cast<std::string>(error.type().attr("__name__")) + ": " + sentence;
+  }
+  if (code != 0) throw Failure(code, sentence);
+  throw std::runtime_error(sentence);
+}
+
+// Holds an object of Python in a function that C++ copies and destroys without the interpreter's lock.
+std::shared_ptr<nb::object> shared(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            const nb::gil_scoped_acquire acquired;
+            delete held;
+          }};
+}
+
+std::function<void()> callback(nb::object act) {
+  return [act = shared(std::move(act))] { call_python([&] { (*act)(); }); };
+}
+
+std::byte* memory_at(std::uintptr_t address) {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): an address from Python
+}
+
+class BoundWriter {
+ public:
+  BoundWriter(StateWriter& out, std::vector<nb::object>& kept) : out_(out), kept_(kept) {}
+
+  void tensor(std::string name, const std::string& type, std::vector<std::uint64_t> shape,
+              std::uintptr_t address, std::size_t bytes, nb::object owner) {
+    out_.tensor({.name = std::move(name),
+                 .type = type_named(type),
+                 .shape = std::move(shape),
+                 .bytes = {memory_at(address), bytes}});
+    kept_.push_back(std::move(owner));
+  }
+  void bytes(std::string name, const nb::bytes& value) {
+    out_.bytes(std::move(name), std::string(value.c_str(), value.size()));
+  }
+  void lies_at(std::uintptr_t address, std::uint64_t bytes) { out_.lies_at({memory_at(address), bytes}); }
+  void changes(const std::string& what, std::uintptr_t address, std::uint64_t bytes) {
+    out_.changes(what, {memory_at(address), bytes});
+  }
+  void refuse(const std::string& why) const { out_.refuse(why); }
+
+ private:
+  StateWriter& out_;
+  std::vector<nb::object>& kept_;
+};
+
+class BoundReader {
+ public:
+  explicit BoundReader(StateReader& in) : in_(in) {}
+
+  [[nodiscard]] std::vector<std::string> names() const { return in_.names(); }
+  std::optional<std::pair<std::string, std::vector<std::uint64_t>>> find(const std::string& name) {
+    const auto form = in_.find(name);
+    if (!form) return std::nullopt;
+    return std::pair(std::string(name_of(form->type)), form->shape);
+  }
+  // The owner of the memory lives until the object is loaded.
+  void tensor(const std::string& name, const std::string& type, std::vector<std::uint64_t> shape,
+              std::uintptr_t address, std::size_t bytes, nb::object owner) {
+    in_.tensor({.name = name, .type = type_named(type), .shape = std::move(shape)},
+               {memory_at(address), bytes});
+    in_.at_end([owner = shared(std::move(owner))] {});
+  }
+  void bytes(const std::string& name, nb::object take) {
+    in_.bytes(name, [take = shared(std::move(take))](const std::string& value) {
+      call_python([&] { (*take)(nb::bytes(value.data(), value.size())); });
+    });
+  }
+  void at_end(nb::object act) { in_.at_end(callback(std::move(act))); }
+  void after_all(nb::object act) { in_.after_all(callback(std::move(act))); }
+  [[nodiscard]] std::optional<std::uint64_t> new_seed(const std::string& name) const {
+    return in_.new_seed(name);
+  }
+  [[nodiscard]] bool is_for_weights_alone() const { return in_.is_for_weights_alone(); }
+  void refuse(const std::string& why) const { in_.refuse(why); }
+
+ private:
+  StateReader& in_;
+};
+
+}  // namespace
+
+void TrackedState::save(StateWriter& out) const {
+  call_python([&] { adapter_.attr("save")(nb::cast(BoundWriter(out, kept_))); });
+}
+
+void TrackedState::load(StateReader& in) const {
+  call_python([&] { adapter_.attr("load")(nb::cast(BoundReader(in))); });
+}
+
+void bind_tracked_state(nb::module_& module) {
+  nb::class_<BoundWriter>(module, "StateWriter", "Takes the state of a tracked object.")
+      .def("tensor", &BoundWriter::tensor, "name"_a, "type"_a, "shape"_a, "address"_a, "bytes"_a, "owner"_a)
+      .def("bytes", &BoundWriter::bytes, "name"_a, "value"_a)
+      .def("lies_at", &BoundWriter::lies_at, "address"_a, "bytes"_a)
+      .def("changes", &BoundWriter::changes, "what"_a, "address"_a, "bytes"_a)
+      .def("refuse", &BoundWriter::refuse, "why"_a);
+  nb::class_<BoundReader>(module, "StateReader", "Has the state of a tracked object.")
+      .def("names", &BoundReader::names)
+      .def("find", &BoundReader::find, "name"_a)
+      .def("tensor", &BoundReader::tensor, "name"_a, "type"_a, "shape"_a, "address"_a, "bytes"_a, "owner"_a)
+      .def("bytes", &BoundReader::bytes, "name"_a, "take"_a)
+      .def("at_end", &BoundReader::at_end, "act"_a)
+      .def("after_all", &BoundReader::after_all, "act"_a)
+      .def("new_seed", &BoundReader::new_seed, "name"_a)
+      .def("is_for_weights_alone", &BoundReader::is_for_weights_alone)
+      .def("refuse", &BoundReader::refuse, "why"_a);
+}
+
+}  // namespace ratoon::python

@@ -1,0 +1,275 @@
+"""ratoon.Session without PyTorch: programs of Python that are killed, told to leave, interrupted and wrong end as those of
+C++ do, and go on with the same bits."""
+import collections
+import ctypes
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+
+import ratoon
+from ratoon import _layout
+
+SEED = int(os.environ.get("RATOON_SEED", random.randrange(1 << 20)))
+
+# Prints each step. It stops at a step named on the command line until a line comes from its input.
+PROGRAM = """
+import atexit, random, sys, ratoon
+atexit.register(lambda: print("atexit", flush=True))
+gates = set(map(int, sys.argv[2:]))
+try:
+    with ratoon.Session(save_folder=sys.argv[1], run_name="py", save_every={every!r}, grace_seconds=4) as session:
+        stream = ratoon.Stream(samples=1000, global_batch=7, seed=3, source="s")
+        state = {{"sum": 0, "chain": 0.0, "seen": []}}
+        own = random.Random(5)
+        session.track(state=state, stream=stream, own=own)
+        for step in session.steps({steps}):
+            state["sum"] += sum(slot.sample for slot in stream.take())
+            state["chain"] = state["chain"] * 0.5 + random.random() + own.gauss(0, 1)
+            state["seen"] = (state["seen"] + [(step, state["chain"])])[-3:]
+            session.report("loss", state["chain"])
+            print("step", step, flush=True)
+            if step in gates:
+                sys.stdin.readline()
+            {act}
+        print("result", state["sum"], state["chain"].hex(), state["seen"][-1][0], random.random().hex(), flush=True)
+finally:
+    print("finally", flush=True)
+"""
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-session-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def start(self, *gates, act="pass", every="10st", folder="runs", steps=60, program=PROGRAM):
+        text = textwrap.dedent(program).format(act=act, every=every, steps=steps)
+        return subprocess.Popen([sys.executable, "-c", text, str(self.folder / folder), *map(str, gates)],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def end(self, child, timeout=120):
+        said, errors = child.communicate(timeout=timeout)
+        return child.returncode, said, errors
+
+    def run_through(self, **arguments):
+        code, said, errors = self.end(self.start(**arguments))
+        self.assertEqual(code, 0, errors)
+        return said
+
+    def read_until(self, child, line):
+        for found in child.stdout:
+            if found == line + "\n":
+                return
+        self.fail(f"the program never printed '{line}': {child.communicate()}")
+
+    def wait_for_a_checkpoint(self):
+        for _ in range(12000):
+            if ratoon.checkpoints.list(self.folder / "runs/py"):
+                return
+            time.sleep(0.01)
+        self.fail("no checkpoint was committed")
+
+    @staticmethod
+    def result_in(said):
+        return [line for line in said.splitlines() if line.startswith("result")]
+
+
+class Resume(Programs):
+    def test_kills_change_no_bit(self):
+        unbroken = self.result_in(self.run_through(folder="unbroken"))
+        draws = random.Random(SEED)
+        print("RATOON_SEED", SEED)
+        for step in sorted(draws.sample(range(3, 58), 4)):
+            child = self.start(step)
+            self.read_until(child, f"step {step}")
+            if step > 20:
+                self.wait_for_a_checkpoint()
+            child.kill()
+            self.end(child)
+        said = self.run_through()
+        self.assertNotIn("step 0\n", said, "the saves were resumed from")
+        self.assertEqual(self.result_in(said), unbroken)
+
+    def test_a_run_that_is_complete_is_complete(self):
+        first = self.run_through()
+        self.assertEqual(self.result_in(first)[0].split()[3], "59")
+        self.assertEqual(self.run_through(), first[first.index("result"):], "no step is made again")
+
+    def test_a_save_on_wish_is_kept_and_finish_ends_the_run(self):
+        said = self.run_through(act="session.save('it is good') if step == 17 else None\n"
+                                    "            session.finish('enough') if step == 33 else None")
+        self.assertIn("step 33\n", said)
+        self.assertNotIn("step 35\n", said)
+        pinned = [one.step for one in ratoon.checkpoints.list(self.folder / "runs/py") if one.is_pinned]
+        self.assertEqual(len(pinned), 1, "the one that was saved for a reason")
+
+
+class Ends(Programs):
+    def test_a_notice_saves_the_step(self):
+        child = self.start(25, every="1000000st", steps=10**9)
+        self.read_until(child, "step 25")
+        child.send_signal(signal.SIGTERM)
+        child.stdin.write("\n")
+        code, said, errors = self.end(child)
+        self.assertEqual(code, 80, errors)
+        self.assertIn("finally\natexit\n", said, "Python ends the process, and not the session")
+        self.assertIn("is saved", errors)
+        last = max(int(line.split()[1]) for line in f"step 25\n{said}".splitlines() if line.startswith("step"))
+        following = self.start(last + 1, steps=10**9)
+        first = following.stdout.readline()
+        following.kill()
+        self.assertEqual(first, f"step {last + 1}\n", "no step was lost")
+        self.end(following)
+
+    def test_ctrl_c_saves_the_step(self):
+        child = self.start(25, every="1000st")
+        self.read_until(child, "step 25")
+        child.send_signal(signal.SIGINT)
+        child.stdin.write("\n")
+        code, said, errors = self.end(child)
+        self.assertEqual(code, 130, errors)
+        self.assertNotIn("KeyboardInterrupt", errors)
+        self.assertIn("finally", said)
+        self.assertIn("stopped by Ctrl-C", errors)
+        self.assertTrue(self.run_through(every="1000st").startswith("step 2"))
+
+    def test_python_has_its_own_ctrl_c_back_after_the_session(self):
+        program = """
+            import os, signal, sys, ratoon
+            with ratoon.Session(save_folder=sys.argv[1], run_name="py") as session:
+                for step in session.steps(3):
+                    {act}
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                while True: pass
+            except KeyboardInterrupt:
+                print("interrupted")
+        """
+        self.assertEqual(self.run_through(program=program), "interrupted\n")
+
+    def test_an_exception_is_the_programs(self):
+        child = self.start(act="1 / 0 if step == 12 else None")
+        code, said, errors = self.end(child)
+        self.assertEqual(code, 1)
+        self.assertIn("ratoon: the program threw ZeroDivisionError: division by zero", errors)
+        self.assertIn("Traceback", errors)
+        self.assertTrue(self.run_through().startswith("step 10\n"))
+
+    def test_a_loop_that_is_left_is_no_end_of_the_run(self):
+        for act in ("break", "sys.exit(0)"):
+            with self.subTest(act):
+                folder = "left-" + act.split(".")[-1][:4]
+                code, _, errors = self.end(self.start(act=act, folder=folder))
+                self.assertEqual(code, 82, errors)
+                self.assertIn("step", errors)
+        code, _, _ = self.end(self.start(act="sys.exit(7)", folder="other"))
+        self.assertEqual(code, 7, "another exit code is the program's own choice")
+
+    def test_an_end_that_the_program_swallows_keeps_its_code(self):
+        program = """
+            import sys, ratoon
+            session = ratoon.Session(save_folder=sys.argv[1], run_name="py", grace_seconds=4)
+            try:
+                for step in session.steps(10**9):
+                    print("step", step, flush=True)
+                    sys.stdin.readline()
+                    {act}
+            except BaseException as error:
+                print(type(error).__name__, error)
+        """
+        child = self.start(program=program)
+        self.read_until(child, "step 0")
+        child.send_signal(signal.SIGTERM)
+        code, said, errors = self.end(child)
+        self.assertEqual((code, said.splitlines()[-1]), (80, "SystemExit 80"), errors)
+
+    def test_a_forked_child_ends_as_it_likes(self):
+        act = ("""if step == 5:
+                child = __import__("os").fork()
+                if child == 0:
+                    sys.exit(0)
+                print("child", __import__("os").waitpid(child, 0)[1])""")
+        self.assertIn("child 0\n", self.run_through(act=act))
+
+
+class Refusals(Programs):
+    def refusal(self, track, options=""):
+        program = f"""
+            import collections, sys, ratoon
+            session = ratoon.Session(save_folder=sys.argv[1], run_name="py"{options})
+            {track}
+            for step in session.steps(2):
+                pass
+            session.complete()
+        """
+        program = program.replace("{", "{{").replace("}", "}}")
+        code, _, errors = self.end(self.start(program=program))
+        self.assertNotEqual(code, 0, errors)
+        return errors
+
+    def test_what_cannot_be_tracked_is_refused_with_the_way_out(self):
+        for track, said in (
+                ("session.track(best=0.5)", "track a dict that holds it, for example progress = {'best': 0.5}"),
+                ("session.track(it=object())", "has no state_dict() and load_state_dict()"),
+                ("session.track(it={'f': lambda: 1})", "tracked 'it': its value ['f'] is of type builtins.function"),
+                ("session.track(a=[]); session.track(a=[])", "'a'"),
+                ("ratoon.Session(save_folder='x', run_name='y')", "this process has a Session already")):
+            with self.subTest(track):
+                self.assertIn(said, self.refusal(track))
+
+    def test_options_are_refused_by_name(self):
+        self.assertIn("there is no option save_evry: give save_every", self.refusal("pass", ", save_evry='1st'"))
+        self.assertIn("save_every", self.refusal("pass", ", save_every='often'"))
+        self.assertIn("seed is a text, a number", self.refusal("pass", ", seed=1.5"))
+
+    def test_another_program_does_not_resume(self):
+        self.run_through()
+        act = "pass"
+        program = PROGRAM.replace("own=own", "another=own")
+        code, _, errors = self.end(self.start(program=program, act=act))
+        self.assertEqual(code, 82, errors)
+        self.assertIn("another", errors)
+
+
+class Values(unittest.TestCase):
+    """Values of state_dicts come back equal, with their types."""
+
+    def test_they_come_back(self):
+        values = [None, True, 7, -(1 << 80), 0.1, float("inf"), 1 + 2j, "text\ud800", b"", b"\0bytes", bytearray(b"b"), (),
+                  (1, (2.5, "x")), [1, [2]], {}, {1: "a", "1": "b", (1, 2): 3, None: 4, 2.5: 5, True: 6}, {3, 1}, frozenset("ab"),
+                  collections.OrderedDict(b=1, a=2), collections.Counter("aab"), collections.deque([1, 2], 5)]
+        try:
+            import numpy
+            values += [numpy.float32(0.1), numpy.int64(3)]
+        except ImportError:
+            pass
+        for value in [*values, {"all": values, "again": values}]:
+            encoder = _layout.Encoder()
+            layout = json.loads(json.dumps(encoder.layout(value)))
+            arrays = {name: (array.dtype, list(array.shape), self.bytes_of(array)) for name, array in encoder.arrays.items()}
+            found = _layout.Decoder(arrays.__getitem__).value(layout)
+            self.assertEqual(found, value)
+            self.assertEqual(repr(found), repr(value), "types too")
+
+    @staticmethod
+    def bytes_of(array):
+        return bytearray(ctypes.string_at(array.address, array.nbytes)) if array.nbytes else bytearray()
+
+    def test_names_of_arrays_differ(self):
+        encoder = _layout.Encoder()
+        encoder.layout({"a": {"b": b"1"}, "a.b": b"2", 1: b"3", "1": b"4", ":layout": b"5", "": b"6"})
+        self.assertEqual(len(encoder.arrays), 6)
+        self.assertFalse([name for name in encoder.arrays if name.startswith(":") or not name])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

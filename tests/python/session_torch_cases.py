@@ -1,0 +1,197 @@
+"""ratoon.Session under PyTorch: killed, told to leave and started again, a run has the bits of its plain twin. Run by
+session_torch_nightly_test.py."""
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import torch
+
+import ratoon.torch
+
+SEED = int(os.environ.get("RATOON_SEED", random.randrange(1 << 20)))
+RATOON = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin/ratoon"
+EPOCHS = 3
+
+# What both twins share.
+MODEL = """
+import os, sys, torch, ratoon, ratoon.torch
+torch.set_num_threads(1)
+class Noisy(torch.utils.data.Dataset):
+    def __len__(self): return 200
+    def __getitem__(self, index):
+        x = torch.full((8,), float(index)) / 200 + 0.01 * torch.randn(8)
+        return x, x.sum().reshape(1)
+def make():
+    torch.manual_seed(11)
+    net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.BatchNorm1d(16), torch.nn.Dropout(0.1), torch.nn.Linear(16, 1))
+    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.05, total_steps=int(os.environ.get("PROGRAM_STEPS", 100)))
+    return net, optimizer, schedule
+def learn(net, optimizer, schedule, x, y, average=lambda: None):
+    optimizer.zero_grad()
+    loss = torch.nn.functional.mse_loss(net(x), y)
+    loss.backward()
+    average()
+    optimizer.step()
+    schedule.step()
+    return loss
+def tell(net):
+    print("result", [tensor.numpy().tobytes().hex() for tensor in net.state_dict().values()], flush=True)
+"""
+
+TWIN = MODEL + """
+net, optimizer, schedule = make()
+loader = ratoon.torch.DataLoader(Noisy(), global_batch=16, seed=4, num_workers=int(sys.argv[1]))
+while loader.epoch < 3:
+    for x, y in loader:
+        learn(net, optimizer, schedule, x, y)
+tell(net)
+"""
+
+PROGRAM = MODEL + """
+gates = set(map(int, sys.argv[3:]))
+net, optimizer, schedule = make()
+with ratoon.Session(save_folder=sys.argv[2], run_name="net", save_every="7st") as session:
+    torch.manual_seed(11); make()  # the twin's random numbers go on behind make()
+    loader = ratoon.torch.DataLoader(Noisy(), global_batch=16, seed=4, num_workers=int(sys.argv[1]))
+    session.track(net=net, optimizer=optimizer, schedule=schedule, loader=loader)
+    for x, y in session.batches(loader, epochs=3):
+        session.report("loss", learn(net, optimizer, schedule, x, y).item())
+        print("step", session.steps_done, flush=True)
+        if session.steps_done in gates:
+            sys.stdin.readline()
+tell(net)
+"""
+
+RANKS = MODEL + """
+with ratoon.Session(save_every="5st") as session:
+    ratoon.torch.init_process_group(session)
+    net, optimizer, schedule = make()
+    if session.rank:
+        torch.manual_seed(session.rank)
+    loader = ratoon.torch.DataLoader(Noisy(), global_batch=16, seed=4)
+    session.track(net=net, optimizer=optimizer, schedule=schedule, loader=loader)
+    wrapped = torch.nn.parallel.DistributedDataParallel(net) if "ddp" in sys.argv else net
+    for x, y in session.batches(loader, steps=80):
+        average = (lambda: None) if "ddp" in sys.argv else lambda: session.average_gradients(net)
+        loss = learn(wrapped, optimizer, schedule, x, y, average)
+        session.report("loss", loss.item(), len(x))
+        if session.steps_done == 40 and session.attempt == 1 and session.rank == 1 and "unbroken" not in sys.argv:
+            os.kill(os.getpid(), 9)
+"""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-session-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def start(self, program, *words, **how):
+        return subprocess.Popen([sys.executable, "-c", program, *map(str, words)], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how)
+
+    def end(self, child):
+        said, errors = child.communicate(timeout=300)
+        return child.returncode, said, errors
+
+    def result(self, program, *words):
+        code, said, errors = self.end(self.start(program, *words))
+        self.assertEqual(code, 0, errors)
+        return [line for line in said.splitlines() if line.startswith("result")][0]
+
+    def read_until(self, child, line):
+        for found in child.stdout:
+            if found == line + "\n":
+                return
+        self.fail(f"the program never printed '{line}': {child.communicate()[1]}")
+
+
+class OneProcess(Case):
+    def test_kills_change_no_bit(self):
+        print("RATOON_SEED", SEED)
+        draws = random.Random(SEED)
+        for workers in (0, 2):
+            with self.subTest(workers=workers):
+                twin = self.result(TWIN, workers)
+                folder = self.folder / str(workers)
+                for step in sorted(draws.sample(range(2, 36), 3)):
+                    child = self.start(PROGRAM, workers, folder, step)
+                    self.read_until(child, f"step {step}")
+                    child.kill()
+                    self.end(child)
+                self.assertEqual(self.result(PROGRAM, workers, folder), twin)
+
+    def test_a_notice_to_the_whole_group_loses_no_step(self):
+        forever = os.environ | {"RATOON_MAX_DURATION": "100000ep", "RATOON_GRACE_SECONDS": "4", "PROGRAM_STEPS": "1000000"}
+        child = self.start(PROGRAM, 2, self.folder, 20, start_new_session=True, env=forever)
+        self.read_until(child, "step 20")
+        os.killpg(child.pid, signal.SIGTERM)
+        child.stdin.write("\n")
+        code, said, errors = self.end(child)
+        self.assertEqual(code, 80, errors)
+        self.assertIn("is saved", errors)
+        last = max([20, *(int(line.split()[1]) for line in said.splitlines() if line.startswith("step"))])
+        following = self.start(PROGRAM, 2, self.folder, env=forever)
+        first = following.stdout.readline()
+        following.kill()
+        self.assertEqual(first, f"step {last + 1}\n", errors + self.end(following)[2])
+
+    def test_the_checkpoint_has_the_names_of_the_state_dict(self):
+        self.result(PROGRAM, 0, self.folder)
+        found = ratoon.checkpoints.load(self.folder / "net")
+        self.assertEqual(found["net.0.weight"].shape, (16, 8))
+        self.assertIn("optimizer.state.0.exp_avg", found)
+        weights = ratoon.checkpoints.load(self.folder / "net/weights.safetensors")
+        self.assertEqual({name.split(".")[0] for name in weights}, {"net"})
+        self.assertTrue(torch.equal(ratoon.torch.tensor(weights["net.0.weight"]),
+                                    ratoon.torch.tensor(found["net.0.weight"])))
+
+    def test_what_would_be_lost_is_refused(self):
+        program = MODEL + """
+net, optimizer, schedule = make()
+with ratoon.Session(save_folder=sys.argv[1], run_name="net") as session:
+    session.track(%s)
+    for step in session.steps(1):
+        pass
+"""
+        for track, said in (("optimizer=optimizer", "parameter 0 of its group 0"),
+                            ("net=net, schedule=torch.optim.lr_scheduler.LambdaLR(optimizer, Table())",
+                             "['lr_lambdas'][0]['f'] is of type builtins.builtin_function_or_method")):
+            with self.subTest(track):
+                text = ("class Table:\n    def __init__(self): self.f = print\n    def __call__(self, step): return 1.0\n"
+                        + program % track)
+                code, _, errors = self.end(self.start(text, self.folder / "refused"))
+                self.assertEqual(code, 82, errors)
+                self.assertIn(said, errors)
+
+
+class Ranks(Case):
+    def run_job(self, name, *words):
+        command = [RATOON, "launch", "--nproc", "2", "--folder", str(self.folder / name), "--", sys.executable, "-c", RANKS,
+                   *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr[-8000:])
+        return done.stdout + done.stderr
+
+    def test_a_rank_that_is_killed_changes_no_bit(self):
+        for words in ((), ("ddp", )):
+            with self.subTest(words):
+                name = "-".join(("run", *words))
+                self.run_job(name, *words)
+                self.run_job(name + "-unbroken", "unbroken", *words)
+                one, other = (self.weights(folder) for folder in (name, name + "-unbroken"))
+                self.assertEqual(one, other)
+
+    def weights(self, folder):
+        place, = (self.folder / folder).rglob("weights.safetensors")
+        return {name: bytes(tensor) for name, tensor in ratoon.checkpoints.load(place).items()}
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
