@@ -75,6 +75,12 @@ Until until_of(const std::optional<std::string>& text) {
   return text ? value_of(Until::parse(*text)) : Until::steps(~std::uint64_t{0});
 }
 
+// A PhaseScope cannot be moved.
+struct OpenPhase {
+  OpenPhase(Session& session, Phase phase) : scope(session.in(phase)) {}
+  Session::PhaseScope scope;
+};
+
 // A session in place, on the thread that made it. While it waits, other threads of Python run.
 class PythonSession {
  public:
@@ -119,11 +125,11 @@ class PythonSession {
     const auto which = phase == "data"         ? Phase::kData
                        : phase == "validation" ? Phase::kValidation
                                                : Phase::kCollective;
-    phases_.emplace_back(new Session::PhaseScope(here().in(which)));  // not movable
+    phases_.push_back(std::make_unique<OpenPhase>(here(), which));
   }
   void leave_phase(bool is_unfinished) {
     if (phases_.empty()) return;
-    if (is_unfinished) phases_.back()->leave_unfinished();
+    if (is_unfinished) phases_.back()->scope.leave_unfinished();
     phases_.pop_back();
   }
 
@@ -170,7 +176,7 @@ class PythonSession {
   std::vector<std::unique_ptr<TrackedState>> states_;
   std::vector<nb::object> objects_;
   Owned<Session> session_;
-  std::vector<std::unique_ptr<Session::PhaseScope>> phases_;
+  std::vector<std::unique_ptr<OpenPhase>> phases_;
   const std::thread::id thread_;
 };
 

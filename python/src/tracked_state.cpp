@@ -55,16 +55,29 @@ void call_python(const Act& act) {
   throw std::runtime_error(sentence);
 }
 
-// Holds an object of Python in a function that C++ copies and destroys without the interpreter's lock.
-std::shared_ptr<nb::object> shared(nb::object object) {
-  return {new nb::object(std::move(object)), [](nb::object* held) {
-            const nb::gil_scoped_acquire acquired;
-            delete held;
-          }};
-}
+// An object of Python in a function that C++ copies and destroys without the interpreter's lock.
+class Held {
+ public:
+  explicit Held(nb::object object) : object_(std::move(object)) {}
+  ~Held() {
+    const nb::gil_scoped_acquire acquired;
+    object_.reset();
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+  // With the interpreter's lock.
+  template <class... Arguments>
+  void call(Arguments&&... arguments) const {
+    object_(std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  nb::object object_;
+};
 
 std::function<void()> callback(nb::object act) {
-  return [act = shared(std::move(act))] { call_python([&] { (*act)(); }); };
+  return [act = std::make_shared<Held>(std::move(act))] { call_python([&] { act->call(); }); };
 }
 
 std::byte* memory_at(std::uintptr_t address) {
@@ -112,11 +125,11 @@ class BoundReader {
               std::uintptr_t address, std::size_t bytes, nb::object owner) {
     in_.tensor({.name = name, .type = type_named(type), .shape = std::move(shape)},
                {memory_at(address), bytes});
-    in_.at_end([owner = shared(std::move(owner))] {});
+    in_.at_end([owner = std::make_shared<Held>(std::move(owner))] {});
   }
   void bytes(const std::string& name, nb::object take) {
-    in_.bytes(name, [take = shared(std::move(take))](const std::string& value) {
-      call_python([&] { (*take)(nb::bytes(value.data(), value.size())); });
+    in_.bytes(name, [take = std::make_shared<Held>(std::move(take))](const std::string& value) {
+      call_python([&] { take->call(nb::bytes(value.data(), value.size())); });
     });
   }
   void at_end(nb::object act) { in_.at_end(callback(std::move(act))); }

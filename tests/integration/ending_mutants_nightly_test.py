@@ -45,7 +45,8 @@ MUTANTS = {
     "a leave whose last words are lost": (
         of_session("Leaving.*"), SESSION + "shutdown/process_exit.cpp", r"  std::fflush\(nullptr\);\n", ""),
     "a leave for which all must be in the way": (
-        of_session("Leaving.*"), SESSION + "shutdown/process_exit.cpp", r"std::none_of\(", "list.empty() || !std::all_of("),
+        of_session("Leaving.*"), SESSION + "shutdown/process_exit.cpp", r"return std::any_of\(",
+        "return !list.empty() && std::all_of("),
     "a return before the end that completes the run": (
         of_session("TrainReturnsTest.*"), SESSION + "api/attempt_loop.cpp", r"      session\.refuse_early_return\(\);\n", ""),
     "an exception of the program behind which train() returns 0": (
