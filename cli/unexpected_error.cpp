@@ -22,7 +22,7 @@ UnexpectedError explain_unexpected_error(const std::exception& error) {
     return {.sentence = std::string("the system refuses: ") + error.what() +
                         "; mend that and run the same command again",
             .exit_code = ExitCode::kStorage};
-  return {.sentence = std::string("it ends over a fault of its own: ") + error.what() +
+  return {.sentence = std::string("it failed because of a fault in Ratoon: ") + error.what() +
                       "; please report it, with the command line"};
 }
 

@@ -23,7 +23,7 @@ std::string find_rollback_dispute(const std::vector<JoinRequest>& joiners) {
     if (joiners[rank].rollback == joiners[0].rollback) continue;
     return "rank 0 has " + flags_of(joiners[0].rollback) + " and rank " + std::to_string(rank) + " has " +
            flags_of(joiners[rank].rollback) +
-           ": give all processes of the run the same; nothing was given up";
+           ": give all processes of the run the same; no checkpoint was set aside";
   }
   return "";
 }

@@ -107,7 +107,7 @@ Result<void> check_request(const Request& request, const Url& url) {
     }
     if (equals_ignoring_case(name, "Transfer-Encoding") || equals_ignoring_case(name, "Connection")) {
       return call_error(ErrorKind::kInvalid, request, url,
-                        "cannot be made: " + name + " is up to the transport");
+                        "cannot be made: the transport itself sets " + name);
     }
   }
   return {};

@@ -26,7 +26,7 @@ Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const che
     auto reader = checkpoint::PackReader::open(disk, path, record);
     if (!reader && is_retired(disk, id))
       return Error(ErrorKind::kConflict,
-                   "the checkpoint of " + shown(id) + " was retired by its run meanwhile");
+                   "the checkpoint of " + shown(id) + " was retired by its run while this command read it");
     if (!reader) return reader.error();
     packs.push_back({record, disk.shown(path), *std::move(reader)});
   }

@@ -33,8 +33,8 @@ Result<MadePin> pin_once(Disk& disk, const CheckpointSelection& selection, const
   }
   return Error(ErrorKind::kConflict,
                "the checkpoint of " + shown(id) +
-                   " is gone since it was chosen, and was not pinned: its run retired "
-                   "it or set it aside; `ratoon checkpoint list` shows which there are");
+                   " was removed after it was chosen, and was not pinned: its run retired it or set it "
+                   "aside; `ratoon checkpoint list` shows the checkpoints that exist");
 }
 
 std::string names_of(const std::vector<Pin>& pins) {

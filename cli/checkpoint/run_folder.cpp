@@ -36,7 +36,7 @@ void find_below(const fs::path& folder, int depth, std::vector<std::string>& fou
 }  // namespace
 
 Error no_run_in(const std::string& shown, const std::vector<std::string>& below) {
-  std::string text = shown + " is no run's place: there is no '" + checkpoint::kManifests +
+  std::string text = shown + " is not a run's folder: there is no '" + checkpoint::kManifests +
                      "' in it; give <save folder>/<run name>";
   for (std::size_t i = 0; i < std::min(below.size(), kRunsNamedMax); ++i)
     text += (i == 0 ? ", such as " : ", ") + below[i];

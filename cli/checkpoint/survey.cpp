@@ -30,9 +30,9 @@ std::string missing_pack(const Disk& disk, const checkpoint::Manifest& manifest)
     const std::string path = checkpoint::pack_path(manifest.id, pack.rank);
     const auto file = disk.open(path);
     if (!file && file.error().kind() == ErrorKind::kNotFound)
-      return disk.shown(path) + " is not there, and a manifest names it";
+      return disk.shown(path) + " does not exist, but a manifest names it";
   }
-  return "a pack that its manifest names was not there when it was looked for";
+  return "a pack that its manifest names did not exist when it was checked";
 }
 
 Result<FoundCheckpoint> look_at(const Disk& disk, const InventoryEntry& entry) {

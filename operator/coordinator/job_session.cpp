@@ -42,7 +42,7 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
     return Refusal{.kind = names::refusal::kSuperseded,
                    .message = "process " + std::to_string(process.local_rank) + " of " +
                               member_name(process.job, process.role, process.index, process.incarnation) +
-                              " was started again, and this start of it may not take part any more"};
+                              " was started again, and this earlier start of it may no longer take part"};
   }
   if (announcement_.current.empty()) return std::nullopt;  // the announcement is not known yet: accept all
   const ProcessIdentity* newest = nullptr;
@@ -64,7 +64,7 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
   return Refusal{.kind = names::refusal::kSuperseded,
                  .message = member_name(process.job, process.role, process.index, process.incarnation) +
                             " was replaced by incarnation " + std::to_string(newest->incarnation) +
-                            " and may not take part any more"};
+                            " and may no longer take part"};
 }
 
 const api::ProcessFacts* JobSession::find_facts(const ProcessIdentity& process) const {

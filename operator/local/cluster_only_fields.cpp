@@ -41,7 +41,7 @@ void add_policies(const api::TrainingJobSpec& spec, std::vector<std::string>& se
     sentences.push_back("disruptionPolicy.noticeTaints: nodes here have one taint, " +
                         std::string(core::kReclaimTaint));
   if (!spec.checkpoint_policy.volume_claim_name.empty())
-    sentences.emplace_back("checkpointPolicy.volumeClaimName: the run's folder takes its place here");
+    sentences.emplace_back("checkpointPolicy.volumeClaimName: a local run uses its own folder instead");
 }
 
 void add_container(const json& container, std::vector<std::string>& names) {

@@ -151,7 +151,7 @@ class Runner {
     journal_.restore(begun->document);
     if (begun->set_aside) news_.say(*begun->set_aside);
     if (begun->goes_on && job_.spec.checkpoint_policy.overwrites)
-      news_.say("checkpointPolicy.overwrite counts for the first run in a folder only: this one goes on");
+      news_.say("checkpointPolicy.overwrite applies only to the first run in a folder: this run continues");
     return {};
   }
 

@@ -66,7 +66,7 @@ class Unfinished {
 };
 
 constexpr const char* kDirectoryText =
-    R"(Checkpoints that are directories of files, each finished or as if it had never been.
+    R"(Checkpoints that are directories of files. Each directory is either complete or ignored.
 
 >>> import pathlib, tempfile, ratoon
 >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -105,12 +105,12 @@ void bind_atomic(nb::module_& module) {
       .def("latest", &AtomicDirectory::latest, nb::call_guard<nb::gil_scoped_release>(),
            "The newest finished directory, or None.")
       .def("prepare", &AtomicDirectory::prepare, nb::call_guard<nb::gil_scoped_release>(),
-           "A new and empty directory. What was not finished before is removed.")
+           "Creates a new, empty directory and removes unfinished ones.")
       .def("finalize", &AtomicDirectory::finalize, nb::call_guard<nb::gil_scoped_release>(), "directory"_a,
-           "Syncs all that lies in it and makes it latest() under its own name, which is returned. Finished "
-           "ones that need not be kept are removed.");
+           "Syncs all files in the directory, gives it its final name, which is returned, and makes it "
+           "latest(). Removes finished directories that need not be kept.");
 
-  nb::class_<Unfinished>(module, "Unfinished", "What ratoon.atomic_save() writes into.")
+  nb::class_<Unfinished>(module, "Unfinished", "The file that ratoon.atomic_save() writes.")
       .def(
           "__init__",
           [](Unfinished* self, const fs::path& path, bool replaces) {

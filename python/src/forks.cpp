@@ -28,8 +28,8 @@ std::uint64_t forks() {
 void refuse_in_child(const std::string& what) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration),
                 what +
-                    " belongs to the process that made it, and this is a child that was forked from it: make "
-                    "another one here");
+                    " belongs to the process that made it, and this process was forked from it: create "
+                    "another object here");
 }
 
 }  // namespace ratoon::python

@@ -202,7 +202,7 @@ MdsOptions make_options(std::string split, std::string cache_folder, std::uint64
 }  // namespace
 
 void bind_mds_dataset(nb::module_& module) {
-  nb::class_<Shards>(module, "Shards", "What ratoon.MdsDataset reads with.")
+  nb::class_<Shards>(module, "Shards", "The compiled reader behind ratoon.MdsDataset.")
       .def(
           "__init__",
           [](Shards* self, std::vector<std::string> uris, std::string split, std::string cache_folder,

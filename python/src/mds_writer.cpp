@@ -119,7 +119,7 @@ class Writer {
 }  // namespace
 
 void bind_mds_writer(nb::module_& module) {
-  nb::class_<Writer>(module, "ShardWriter", "What ratoon.MdsWriter writes with.")
+  nb::class_<Writer>(module, "ShardWriter", "The compiled writer behind ratoon.MdsWriter.")
       .def(
           "__init__",
           [](Writer* self, const std::string& folder,

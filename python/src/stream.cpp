@@ -95,8 +95,8 @@ std::string text_of(const Slot& slot) {
 }
 
 void bind_values(nb::module_& module) {
-  nb::class_<Slot>(module, "Slot", "What one slot of a stream holds.")
-      .def_ro("number", &Slot::number, "In the endless sequence of the stream.")
+  nb::class_<Slot>(module, "Slot", "The content of one slot of a stream.")
+      .def_ro("number", &Slot::number, "The slot's number in the endless sequence of the stream.")
       .def_ro("epoch", &Slot::epoch, "Of its source.")
       .def_ro("source", &Slot::source, "The number of its source.")
       .def_ro("sample", &Slot::sample, "The number of the sample in its source.")
@@ -111,8 +111,9 @@ void bind_values(nb::module_& module) {
 
   nb::class_<Source>(module, "Source", R"(A source of samples for a Stream.
 
-`name` is a name or digest of the data, never a path: another name is another order. `weight` is its part of
-the draws beside other sources. `shards` are the samples of each shard, for order="blocks".
+`name` is a name or digest of the data, never a path: another name is another order. `weight` is its share of
+the draws, relative to the weights of other sources. `shards` are the samples of each shard, for
+order="blocks".
 
 >>> import ratoon
 >>> ratoon.Source("web", 9_000_000, weight=0.7).samples
@@ -130,15 +131,16 @@ the draws beside other sources. `shards` are the samples of each shard, for orde
       .def_ro("weight", &Source::weight)
       .def_ro("shards", &Source::shards);
 
-  nb::class_<SourceAccount>(module, "SourceAccount", "How much of a source was drawn.")
+  nb::class_<SourceAccount>(module, "SourceAccount", "How many samples of a source were drawn.")
       .def_ro("drawn", &SourceAccount::drawn, "Samples that batches took.")
-      .def_ro("skipped", &SourceAccount::skipped, "Samples that were passed over.")
-      .def_ro("epochs", &SourceAccount::epochs, "Whole epochs of it.")
-      .def_ro("rest", &SourceAccount::rest, "Samples of the next epoch.");
+      .def_ro("skipped", &SourceAccount::skipped, "Samples that were skipped.")
+      .def_ro("epochs", &SourceAccount::epochs, "Whole epochs of the source.")
+      .def_ro("rest", &SourceAccount::rest, "Samples of the next epoch that were drawn already.");
 
   nb::class_<AcceptedDifference>(module, "AcceptedDifference",
                                  "A difference between a state and the options that Stream.accept() allowed.")
-      .def_ro("slot", &AcceptedDifference::slot, "Where the cursor was.")
+      .def_ro("slot", &AcceptedDifference::slot,
+              "The position of the cursor when the difference was accepted.")
       .def_ro("what", &AcceptedDifference::what)
       .def_ro("was", &AcceptedDifference::was)
       .def_ro("is_now", &AcceptedDifference::is);
@@ -164,7 +166,7 @@ void bind_shares(nb::module_& module) {
       },
       "batch"_a, "rank"_a, "world_size"_a,
       nb::sig("def share_weight(batch: range, rank: int, world_size: int) -> float"),
-      R"(What a rank's mean counts in the mean of the batch. The weights of all ranks sum to 1.
+      R"(The weight of a rank's mean in the mean of the batch. The weights of all ranks sum to 1.
 
 >>> import ratoon
 >>> ratoon.share_weight(range(0, 10), 2, 3)
@@ -173,39 +175,44 @@ void bind_shares(nb::module_& module) {
 
 void bind_position(nb::class_<Stream>& stream) {
   stream
-      .def("take", &Stream::take, "rank"_a = 0, "world_size"_a = 1,
-           "This rank's share of the next batch, as a list of Slot. The cursor moves behind the batch.")
+      .def(
+          "take", &Stream::take, "rank"_a = 0, "world_size"_a = 1,
+          "This rank's share of the next batch, as a list of Slot. The cursor moves to the end of the batch.")
       .def(
           "next_batch", [](const Stream& self) { return make_range(self.next_batch()); },
-          nb::sig("def next_batch(self) -> range"), "The slots of the next batch. The cursor stays.")
-      .def("advance", &Stream::advance, "batches"_a = 1, "So many batches were trained.")
-      .def("advance_to", &Stream::advance_to, "slot"_a, "All batches before this slot were trained.")
+          nb::sig("def next_batch(self) -> range"), "The slots of the next batch. The cursor does not move.")
+      .def("advance", &Stream::advance, "batches"_a = 1, "Records that this number of batches was trained.")
+      .def("advance_to", &Stream::advance_to, "slot"_a,
+           "Records that all batches before this slot were trained.")
       .def_prop_ro("cursor", &Stream::cursor, "The first slot that is not trained.")
       .def_prop_ro("batches", &Stream::batches, "Batches that were trained so far.")
-      .def_prop_ro("digest", &Stream::digest,
-                   "Over the samples of all slots that batches took. Equal digests mean the same samples.")
+      .def_prop_ro(
+          "digest", &Stream::digest,
+          "A digest over the samples of all slots that batches took. Equal digests mean the same samples.")
       .def_prop_ro("epoch", &Stream::epoch, "The epoch that the cursor is in.")
       .def_prop_ro("index_in_epoch", &Stream::index_in_epoch, "Slots of that epoch before the cursor.")
-      .def_prop_ro("epoch_slots", &Stream::epoch_slots, "Slots of an epoch: as many as there are samples.")
-      .def_prop_ro("batches_per_epoch", &Stream::batches_per_epoch, "Of an epoch that begins with a batch.")
+      .def_prop_ro("epoch_slots", &Stream::epoch_slots,
+                   "The number of slots of an epoch, which is the number of samples.")
+      .def_prop_ro("batches_per_epoch", &Stream::batches_per_epoch,
+                   "The number of batches of an epoch that begins with a batch.")
       .def("batches_until_epoch", &Stream::batches_until_epoch, "epoch"_a,
-           "Batches from the first of the run until so many epochs are over.")
+           "The number of batches from the run's beginning until this number of epochs is over.")
       .def("save_state", &Stream::save_state,
            "The position and the plan as JSON, always the same text for the same state.")
       .def(
           "load_state", [](Stream& self, const std::string& state) { self.load_state(state); }, "state"_a,
-          "Goes on from a text of save_state(). A state of other data, another seed, order or batch is "
-          "refused, and nothing is changed then.")
+          "Continues from a text of save_state(). Refuses a state of other data, or of another seed, order "
+          "or batch; the stream then does not change.")
       .def("state_dict", state_dict, nb::sig("def state_dict(self) -> dict[str, str]"),
-           "The same state as a dict of one text, for what collects objects with state_dict().")
+           "The same state as a dict of one text, for code that saves objects by their state_dict().")
       .def("load_state_dict", load_state_dict, "state"_a,
            nb::sig("def load_state_dict(self, state: dict[str, str]) -> None"), "Takes state_dict() back.");
 }
 
 void bind_plan(nb::class_<Stream>& stream) {
-  stream.def("at", &Stream::at, "number"_a, "What a slot holds, behind the cursor or before it.")
+  stream.def("at", &Stream::at, "number"_a, "The content of a slot, before or after the cursor.")
       .def("slots", slots_in, "range"_a, nb::sig("def slots(self, range: range) -> list[Slot]"),
-           "What the slots of a range hold.")
+           "The content of the slots of a range.")
       .def(
           "slot_of",
           [](const Stream& self, std::uint64_t epoch, std::uint64_t sample, std::uint32_t source) {
@@ -223,18 +230,21 @@ void bind_plan(nb::class_<Stream>& stream) {
           "slot"_a, "The number of the batch that takes a slot; None if it is skipped.")
       .def_prop_ro("first_known_slot", &Stream::first_known_slot,
                    "0, unless another source, seed or order was accepted.")
-      .def_prop_ro("global_batch", &Stream::global_batch, "Samples of all ranks together in a batch, now.")
-      .def_prop_ro("weights", &Stream::weights, "Of the sources, in 65,536ths, now.")
+      .def_prop_ro("global_batch", &Stream::global_batch,
+                   "The current number of samples in a batch of all ranks together.")
+      .def_prop_ro("weights", &Stream::weights, "The current weights of the sources, in 65,536ths.")
       .def_prop_ro("accounts", &Stream::accounts, "A SourceAccount for each source.")
       .def_prop_ro("seed", [](const Stream& self) { return self.reader().seed(); })
-      .def("change_global_batch", &Stream::change_global_batch, "global_batch"_a, "From the cursor on.")
+      .def("change_global_batch", &Stream::change_global_batch, "global_batch"_a,
+           "Changes the global batch for all batches after the cursor.")
       .def(
           "change_weights",
           [](Stream& self, const std::vector<double>& weights) { self.change_weights(weights); }, "weights"_a,
-          "From the cursor on.")
-      .def("skip_to", &Stream::skip_to, "slot"_a, "The slots before it are never taken.")
+          "Changes the weights of the sources for all slots after the cursor.")
+      .def("skip_to", &Stream::skip_to, "slot"_a,
+           "Moves the cursor to this slot: the slots before it are skipped.")
       .def("begin_at", &Stream::begin_at, "slot"_a, "batches"_a,
-           "Goes on with a run that another program began. Only for a stream that took nothing yet.")
+           "Continues a run that another program began. Only for a stream from which no batch was taken.")
       .def(
           "accept",
           [](Stream& self, bool global_batch, bool weights, bool sources, bool seed, bool order) {
@@ -245,8 +255,8 @@ void bind_plan(nb::class_<Stream>& stream) {
                          .order = order});
           },
           nb::kw_only(), "global_batch"_a = false, "weights"_a = false, "sources"_a = false, "seed"_a = false,
-          "order"_a = false, "Loads that follow may differ in this from the options.")
-      .def_prop_ro("accepted", &Stream::accepted, "Each AcceptedDifference so far.");
+          "order"_a = false, "Allows later loads to differ from the options in these values.")
+      .def_prop_ro("accepted", &Stream::accepted, "The list of every AcceptedDifference so far.");
 }
 
 constexpr const char* kStreamText = R"(Which samples each step of a run takes.
@@ -270,7 +280,7 @@ True
 (a batch may reach into the next epoch), "short" (the last batch of an epoch ends with it) or "drop" (a short
 batch is passed over).
 
-A child that is forked has a copy: its steps move nothing in the parent.)";
+A forked child process has a copy: its steps do not move the parent's stream.)";
 
 }  // namespace
 

@@ -202,8 +202,8 @@ class Volumes(unittest.TestCase):
         disk = f"{self.volume}/disk"
         # The training is done all the same, and its last checkpoint is elsewhere.
         file = f"{disk}/w.safetensors"
-        self.assertRegex(weights, f"(?s)the weights are not left in {file}: creating {file}: {hung}.*code 0")
-        self.assertRegex(staging, f"(?s){disk} is not in a memory file system, [^\n]*own memory, and ends with it.*code 0")
+        self.assertRegex(weights, f"(?s)the weights could not be written to {file}: creating {file}: {hung}.*code 0")
+        self.assertRegex(staging, f"(?s){disk} is not in a memory file system such as [^\n]*own memory and are lost.*code 0")
         self.assertRegex(store, f"(?s){disk}/copies/c/[^\n]*: {hung}.*code 84")
         self.assertRegex(group, f"(?s)(locking|meeting in) {disk}/runs/old: {hung}.*code 84")
 

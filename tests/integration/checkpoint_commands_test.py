@@ -122,7 +122,7 @@ class Commands(unittest.TestCase):
         self.assertEqual((named["file"], target.exists()), (str(target), True))
         self.assert_refused(82, "create the folder first", "export", self.place, self.scratch / "missing" / "a.pt")
         (self.scratch / "a.pt").write_text("mine")
-        self.assert_refused(82, "--overwrite replaces it", "export", self.place, self.scratch / "a.pt")
+        self.assert_refused(82, "pass --overwrite to replace it", "export", self.place, self.scratch / "a.pt")
         self.assertEqual((self.scratch / "a.pt").read_text(), "mine")
         self.assertEqual(self.checkpoint("export", self.place, self.scratch / "a.pt", "--overwrite").returncode, 0)
         self.assert_refused(82, self.of_nothing, "list", self.above + "/missing")
@@ -168,7 +168,7 @@ class Commands(unittest.TestCase):
         again = self.checkpoint("pin", self.place, "--step", 30, "--why", "another")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("was pinned before", again.stdout)
-        self.assertIn("the first reason stands: best accuracy\n", again.stdout)
+        self.assertIn("the first reason is kept: best accuracy\n", again.stdout)
         self.train(80)
         self.assertEqual(self.steps(), [80, 70, 30], "the run's retention keeps it")
         self.assertEqual([item["step"] for item in self.found("gc", self.place, "--keep", 1, "--delete")["items"]], [70])
@@ -227,11 +227,11 @@ class Commands(unittest.TestCase):
                 self.assertRegex(why, r"\A[ -~]{4,256}\Z")
             for command in ("list", "show", "pin"):
                 self.assertRegex(self.checkpoint(command, self.place).stdout, r"\A[ -~\n]+\Z", command)
-        self.assertIn("step 30 of attempt 1 is pinned, and there is no such checkpoint: a?b??c\n",
+        self.assertIn("step 30 of attempt 1 is pinned, but the checkpoint does not exist: a?b??c\n",
                       self.checkpoint("list", self.place).stdout)
         unpinned = self.checkpoint("unpin", self.place, "--step", 30)
         self.assertEqual((unpinned.returncode, unpinned.stderr), (0, ""))
-        self.assertEqual(unpinned.stdout, "step 30 of attempt 1 is not pinned any more; it was: a?b??c\n")
+        self.assertEqual(unpinned.stdout, "step 30 of attempt 1 is no longer pinned; the reason was: a?b??c\n")
         self.assertEqual(self.found("list", self.place)["lone_pins"], [])
 
     def test_what_is_called_pinned_while_a_run_trains_is_there_at_its_end(self):

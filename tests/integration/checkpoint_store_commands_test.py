@@ -27,7 +27,7 @@ class InStore(S3Test, checkpoint_commands_test.Commands):
         self.run_name = "counter"
         runs = self.id().rsplit(".", 1)[1]
         self.folder = self.server.bucket / runs / self.run_name
-        self.above, self.of_nothing = f"s3://data/{runs}", "is no run's place"
+        self.above, self.of_nothing = f"s3://data/{runs}", "is not a run's folder"
         self.place = f"{self.above}/{self.run_name}"
 
     def files(self):
@@ -110,7 +110,7 @@ class InStore(S3Test, checkpoint_commands_test.Commands):
         listed = self.found("list", self.place)
         self.assertEqual((listed["checkpoints"], [pin["step"] for pin in listed["lone_pins"]]), ([], [40]))
         self.found("unpin", self.place)
-        self.assert_refused(82, "is no run's place", "list", self.place)
+        self.assert_refused(82, "is not a run's folder", "list", self.place)
 
     # ---- while it changes
 

@@ -46,7 +46,7 @@ class Controls(unittest.TestCase):
     def test_a_silent_reclaim_takes_the_node_and_another_one_comes(self):
         run = self.begin()
         code, said = ratoon("reclaim", "node-2", "--silent", "--run", run.folder)
-        self.assertEqual((code, said), (0, "node-2 is gone, and with it: counter-worker-1-i0\n"))
+        self.assertEqual((code, said), (0, "node-2 was removed with its members: counter-worker-1-i0\n"))
         (recovery,) = self.recoveries(run, 1)
         self.assertEqual(recovery["node"], "node-2")
         self.assertEqual([n["name"] for n in run.status()["nodes"]], ["node-1", "node-3", "node-4"])
@@ -57,7 +57,7 @@ class Controls(unittest.TestCase):
         # A world of one agrees with itself; local_notice_test has several, with a collective in their loop.
         run = self.begin(numNodes=1)
         code, said = ratoon("reclaim", "node-1", "--notice", "60s", "--run", run.folder)
-        self.assertEqual((code, said), (0, "node-1 has notice and goes in 60 s; on it: counter-worker-0-i0\n"))
+        self.assertEqual((code, said), (0, "node-1 has notice and is removed in 60 s; its members: counter-worker-0-i0\n"))
         self.recoveries(run, 1)
         wait_until(lambda: [m["node"] for m in run.status()["members"]] == ["node-2"], "the member to be on its new node alone")
         last = run.job_status()["lastDisruption"]
@@ -88,7 +88,7 @@ class Controls(unittest.TestCase):
         self.assertEqual(ratoon("reclaim", "node-1", "--notice", "50s", "--run", run.folder)[0], 0)
         code, said = ratoon("reclaim", "node-1", "--notice", "60s", "--run", run.folder)
         self.assertEqual(code, 82, said)
-        self.assertRegex(said, r"node-1 has notice already and goes in [0-9.]+ s: a node can be made to go sooner, and not later")
+        self.assertRegex(said, r"node-1 has notice already and is removed in [0-9.]+ s: the time of notice can be shortened, but not")
         self.assertEqual(ratoon("reclaim", "node-1", "--notice", "40s", "--run", run.folder)[0], 0)
 
     def test_at_its_deadline_a_node_goes_whoever_is_on_it(self):
@@ -99,13 +99,13 @@ class Controls(unittest.TestCase):
             os.kill(pid, signal.SIGSTOP)
         code, said = ratoon("reclaim", "node-2", "--notice", "0.5s", "--run", run.folder)
         self.assertEqual(code, 0, said)
-        wait_until(lambda: "node-2 is gone, and with it: counter-worker-1-i0" in run.output(), "the node to go")
+        wait_until(lambda: "node-2 was removed with its members: counter-worker-1-i0" in run.output(), "the node to go")
         wait_until(lambda: run.job_status()["restarts"]["disruption"] == 1, "the loss to be counted")
 
     def test_a_suspended_run_has_saved_and_holds_no_process_until_it_is_resumed(self):
         run = self.begin(numNodes=1)
         code, said = ratoon("suspend", run.folder)
-        self.assertEqual((code, said), (0, "the run saves and lets go of its processes; `ratoon resume` goes on\n"))
+        self.assertEqual((code, said), (0, "the run saves and ends its processes; `ratoon resume` continues it\n"))
         wait_until(lambda: run.job_status()["phase"] == "Suspended" and not run.status()["members"], "no process to be held")
         status = run.job_status()
         self.assertEqual(status["lastCheckpoint"]["step"], status["progress"]["step"], "nothing is made again")
@@ -150,7 +150,7 @@ class Controls(unittest.TestCase):
         self.assertIn("counter  Stopped, attempt 1", ratoon("status", run.folder)[1])
         self.assertIs(json.loads(ratoon("status", run.folder, "--json")[1])["running"], False)
         code, said = ratoon("kill", "worker-1", "--run", run.folder)
-        self.assertEqual((code, said), (82, f"ratoon: no `ratoon run` is at work in {run.folder}\n"))
+        self.assertEqual((code, said), (82, f"ratoon: no `ratoon run` is running in {run.folder}\n"))
 
     def test_a_runner_that_was_killed_is_seen_to_be_dead_though_its_number_may_live(self):
         run = self.begin()
@@ -161,7 +161,7 @@ class Controls(unittest.TestCase):
         (run.folder / "status.json").write_text(json.dumps(document))
         self.assertIn("counter  Stopped", ratoon("status", run.folder)[1])
         code, said = ratoon("reclaim", "node-1", "--silent", "--run", run.folder)
-        self.assertEqual((code, said), (82, f"ratoon: no `ratoon run` is at work in {run.folder}\n"))
+        self.assertEqual((code, said), (82, f"ratoon: no `ratoon run` is running in {run.folder}\n"))
 
     def test_watch_goes_on_until_the_run_ends(self):
         run = self.begin()

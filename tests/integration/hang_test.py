@@ -109,7 +109,7 @@ class Hang(unittest.TestCase):
         self.assertIn("all processes wait for each other: ", output)
         self.assertIn(f"counter-worker-{HUNG_RANK}-i0: exit code 81 (asks for a fresh start)", output)
         log = run.logs()[f"counter-worker-{HUNG_RANK}-i0"]
-        self.assertIn("ordered to leave its world, this process makes no progress", log)
+        self.assertIn("this process was ordered to leave its world but makes no progress", log)
         self.assertEqual(run.job_status()["restarts"]["disruption"], 1)
 
     def test_a_machine_that_stood_still_does_not_hang(self):

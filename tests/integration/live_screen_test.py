@@ -57,7 +57,7 @@ class LiveScreen(unittest.TestCase):
                         r"(?m)^node-1 +counter-worker-0-i0  Running$", r"(?m)^node-3 +counter-worker-1-i1  Running$",
                         r"(?m)^\d\d:\d\d:\d\d +\d+\.\d\d +\d+ +counter-worker-1-i0  node-2  ended by signal 9$"):
             self.assertRegex(text, pattern)
-        self.assertTrue(any("node-2 is gone, and with it: counter-worker-1-i0" in line for line in above), above)
+        self.assertTrue(any("node-2 was removed with its members: counter-worker-1-i0" in line for line in above), above)
 
     def test_a_narrow_screen_cuts_lines_and_never_wraps_them(self):
         self.open(40, 12)

@@ -32,7 +32,7 @@ class Losses(unittest.TestCase):
             run.finish()
             self.assertEqual({by for _, by in self.reclaims(run)}, {"every"})
             targets.append(self.reclaims(run)[0])
-            self.assertIn(f"{targets[-1][0]} is gone, and with it: counter-worker-", run.output())
+            self.assertIn(f"{targets[-1][0]} was removed with its members: counter-worker-", run.output())
         self.assertEqual(targets[0], targets[1])
 
     def test_a_trace_says_which_nodes_there_are(self):
@@ -60,8 +60,8 @@ class Losses(unittest.TestCase):
         trace = run.root / "trace.csv"
         trace.write_text("0,add,red\n0,add,green\n0,add,blue\n2000,remove,red\n")
         run.start("--trace", trace, "--reclaim-notice", "2s")
-        wait_until(lambda: "red is gone, and with it: " in run.output(), "the node to go")
-        self.assertIn("red has notice and goes in 2 s; on it: counter-worker-", run.output())
+        wait_until(lambda: "red was removed with its members: " in run.output(), "the node to go")
+        self.assertIn("red has notice and is removed in 2 s; its members: counter-worker-", run.output())
 
     def test_a_program_and_a_folder_of_logs_that_are_away_for_a_moment_are_no_end_of_the_run(self):
         run = self.make()

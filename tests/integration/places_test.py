@@ -192,7 +192,7 @@ class Places(S3Test):
             running.send_signal(signal.SIGKILL)
             _, said = running.communicate()
             if attempt == 2:
-                self.assertIn("aborted 1 upload that died with an older attempt in s3://data/runs/" + self.name, said)
+                self.assertIn("aborted 1 upload of an older attempt that did not finish, in s3://data/runs/" + self.name, said)
         self.assertEqual(self.open_uploads(), len(of_others), "another run's, and what is no pack, stay")
         for key in of_others:
             self.assertEqual(probe(self.own, "tidy", "s3://data/runs", key, 0)[0], 0)
@@ -301,8 +301,8 @@ class Places(S3Test):
         out, said = running.communicate(timeout=180)
         self.assertEqual(running.returncode, 0, said)
         self.assertIn(f"done sum {total(60)} ", out)
-        self.assertIn("could not be brought to s3://data/runs/", said)
-        self.assertEqual(said.count("could not be brought"), 1, "each line once")
+        self.assertIn("could not be copied to s3://data/runs/", said)
+        self.assertEqual(said.count("could not be copied"), 1, "each line once")
         self.assertRegex(said, "the checkpoint of step 60 is not in s3://data/runs/[^ ]* after 2 s")
         # Nothing to train, and the copy is made up for.
         self.train(60, *self.STORE)

@@ -166,7 +166,7 @@ class Report(unittest.TestCase):
     def test_folders_of_no_run(self):
         run = LocalRun()
         self.addCleanup(run.close)
-        self.assertIn("is no run's place", self.report(run.root, code=82))
+        self.assertIn("is not a run's folder", self.report(run.root, code=82))
         self.assertIn("nowhere", self.report(run.root / "nowhere", code=82))
 
 

@@ -41,7 +41,7 @@ class Policies(unittest.TestCase):
         run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = ["sh", "-c", "exit 82"]
         run.write_job()
         run.start()
-        self.assertIn("overwrite counts for the first run in a folder only", run.finish()[1])
+        self.assertIn("overwrite applies only to the first run in a folder", run.finish()[1])
 
     def test_rules_say_what_an_ending_is(self):
         rules = [{"exitCodes": [7], "action": "Fail"}, {"exitCodes": [6], "reasons": ["Evicted"], "action": "Ignore"}]

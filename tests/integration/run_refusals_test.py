@@ -103,7 +103,7 @@ class Refusals(unittest.TestCase):
         second = subprocess.run([BIN / "ratoon", "run", run.job_file, "--folder", run.folder], text=True,
                                 capture_output=True, timeout=180)
         self.assertEqual(second.returncode, 82)
-        self.assertIn("another `ratoon run` is at work", second.stderr)
+        self.assertIn("another `ratoon run` is running", second.stderr)
         self.assertEqual(run.finish()[0], 0, "the first run is not disturbed")
 
     def test_folder_of_another_job(self):

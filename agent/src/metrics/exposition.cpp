@@ -101,7 +101,7 @@ void add_progress(const Meters& meters, Page& page) {
   namespace metric = names::metric;
   page.gauge(metric::kProgress, "How much of the run is done, from 0 to 1.", meters.progress);
   page.gauge(metric::kSamples, "Samples that are in the weights.", static_cast<double>(meters.samples));
-  page.counter(metric::kReplayedSamples, "Samples of lost steps that had to be repeated, by this process.",
+  page.counter(metric::kReplayedSamples, "Samples of lost steps that this process repeated.",
                static_cast<double>(meters.replayed_samples));
   const auto all = meters.values.all();
   std::vector<std::pair<std::string_view, double>> values(all.begin(), all.end());
@@ -165,13 +165,13 @@ std::string expose(const Meters& meters, const MemberOptions& member, Timestamp 
                  MetricType::Gauge, meters, [](const StoreMeters& s) { return s.durable_step.load(); });
   page.of_stores(metric::kMissedCopies, "Failed attempts to copy a checkpoint to a store, in this process.",
                  MetricType::Counter, meters, [](const StoreMeters& s) { return s.missed_copies.load(); });
-  page.counter(metric::kReplayedSteps, "Steps that were lost and had to be repeated, by this process.",
+  page.counter(metric::kReplayedSteps, "Steps that were lost and that this process repeated.",
                static_cast<double>(meters.replayed_steps));
   page.counter(metric::kMissedSaves, "Saves that failed, in this process.",
                static_cast<double>(meters.missed_saves));
-  page.counter(metric::kStaleSaves, "Saves without a new byte although steps had been made.",
+  page.counter(metric::kStaleSaves, "Saves with the same bytes as before although steps were made.",
                static_cast<double>(meters.stale_saves));
-  page.counter(metric::kSaveStallSeconds, "Time that training stood still for saving.",
+  page.counter(metric::kSaveStallSeconds, "Time during which training waited for a save.",
                seconds(meters.save_stall.total()));
   page.histogram(metric::kStepSeconds, "Time of a step, without saving.", meters.step_times);
   return page.text();

@@ -105,7 +105,7 @@ Result<void> check_target(const ExportArguments& arguments) {
     return Error(ErrorKind::kInvalid,
                  arguments.file + " is no file, but a pipe or a device: write elsewhere");
   if (arguments.overwrites) return {};
-  return Error(ErrorKind::kAlreadyExists, arguments.file + " is there already: --overwrite replaces it");
+  return Error(ErrorKind::kAlreadyExists, arguments.file + " exists already: pass --overwrite to replace it");
 }
 
 // Reserves the space, so that a full disk is reported now and not after the last gigabyte. File systems
@@ -141,8 +141,8 @@ void report(const ExportArguments& arguments, const std::string& format, const O
       text += std::to_string(stream.parts_taken_as_they_are()) +
               " of them are parts of larger tensors, as that rank had them\n";
     for (const std::string& name : stream.left_out())
-      text +=
-          "without " + printable(name) + ", which differs on each rank: --rank exports that of one rank\n";
+      text += "without " + printable(name) +
+              ", which differs on each rank: --rank exports the tensors of one rank\n";
     return print_text(text);
   }
   nlohmann::json document = begin_json(arguments.common);
@@ -186,7 +186,7 @@ Result<void> export_from(const checkpoint::Disk& disk, const ExportArguments& ar
   if (is_gone) return Error(ErrorKind::kConflict, error.message());
   if (error.kind() != ErrorKind::kCorrupted) return error;
   return Error(ErrorKind::kCorrupted,
-               error.message() + "; `ratoon checkpoint verify` shows which others are good");
+               error.message() + "; `ratoon checkpoint verify` shows which other checkpoints are good");
 }
 
 int run_export(const ExportArguments& arguments) {

@@ -101,7 +101,7 @@ void add_gc_command(CLI::App& app, int& exit_code) {
                    "Remove committed checkpoints too, except the newest N")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32));
   command->add_option("--keep-every", arguments->rules.keep_every,
-                      "With --keep: keep also the checkpoints of each K steps");
+                      "With --keep: also keep checkpoints whose step is a multiple of K");
   command->add_flag(
       "--quarantine", arguments->rules.empties_quarantine,
       "Remove also damaged checkpoints that are in quarantine and older than the newest good one");

@@ -46,7 +46,7 @@ void print_table(const Survey& survey, const RunLocation& place) {
   for (const FoundCheckpoint& found : survey.checkpoints)
     if (found.is_pinned) text += shown(found.id) + " is pinned: " + found.pinned_why + "\n";
   for (const checkpoint::Pin& pin : survey.lone_pins)
-    text += shown(pin.id) + " is pinned, and there is no such checkpoint: " + pin.why + "\n";
+    text += shown(pin.id) + " is pinned, but the checkpoint does not exist: " + pin.why + "\n";
   for (const Uncommitted& one : survey.uncommitted)
     text += shown(one.id) + " is not committed: " + counted(one.packs, "pack") + ", " +
             size_text(one.size_bytes) + "; it is being written, or its writer died\n";

@@ -14,8 +14,8 @@ Neither --keep-last of the run nor `gc --keep` removes a pinned checkpoint until
 training at the same time. A pin holds for this place alone: a copy elsewhere needs its own pin. `list` shows
 all pins.
 
-Exit codes: 0 pinned, also where it was before (then the first reason stands), 82 no such checkpoint, it is
-gone since it was chosen, or the command line is wrong, 83 it is damaged, 84 the disk or the store fails.)";
+Exit codes: 0 pinned, also if it was pinned before (then the first reason is kept), 82 no such checkpoint, it was
+removed after it was chosen, or the command line is wrong, 83 it is damaged, 84 the disk or the store fails.)";
 
 struct PinArguments {
   CommonArguments common;
@@ -32,7 +32,7 @@ int pin(const PinArguments& arguments) {
   if (!arguments.common.is_json) {
     print_text(made->is_new ? "pinned " + shown(pin.id) + " with " + made->file + ": " + pin.why + "\n"
                             : shown(pin.id) + " was pinned before with " + made->file +
-                                  ", and the first reason stands: " + pin.why + "\n");
+                                  ", and the first reason is kept: " + pin.why + "\n");
     return 0;
   }
   nlohmann::json document = begin_json(arguments.common);

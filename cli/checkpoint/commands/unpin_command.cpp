@@ -31,7 +31,7 @@ int unpin(const UnpinArguments& arguments) {
   const auto unpinned = checkpoint::unpin(place->disk(), pin->id);
   if (!unpinned) return complain_of(unpinned.error());
   if (!arguments.common.is_json) {
-    print_text(shown(pin->id) + " is not pinned any more; it was: " + pin->why + "\n");
+    print_text(shown(pin->id) + " is no longer pinned; the reason was: " + pin->why + "\n");
     return 0;
   }
   nlohmann::json document = begin_json(arguments.common);

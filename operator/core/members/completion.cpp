@@ -80,7 +80,7 @@ std::string revoke_completions(const Observation& seen, const std::optional<Resu
     if (is_any_done(member)) member = make_fresh_incarnation(member);
   return "the checkpoint of step " + std::to_string(end.value()) + ", with which " +
          counted(static_cast<std::size_t>(count), "member was", "members were") +
-         " done, cannot be loaded any more: the run goes on from step " + std::to_string(from.value()) +
+         " done, can no longer be loaded: the run goes on from step " + std::to_string(from.value()) +
          " with all members";
 }
 

@@ -120,7 +120,7 @@ void ControlSocket::answer(const PendingRequest& asked, const ControlReply& repl
 }
 
 Result<ControlReply> ask_runner(const fs::path& folder, const ControlRequest& request, Duration timeout) {
-  const Error no_run(ErrorKind::kNotFound, "no `ratoon run` is at work in " + folder.string());
+  const Error no_run(ErrorKind::kNotFound, "no `ratoon run` is running in " + folder.string());
   const UniqueFd at = open_folder(folder);
   if (!at.is_open()) return errno == ENOENT ? no_run : system_error(errno, "opening " + folder.string());
   const UniqueFd socket = open_socket(0);

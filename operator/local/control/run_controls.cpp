@@ -88,7 +88,7 @@ Result<std::string> RunControls::suspend(bool is_to_be) {
     return Error(ErrorKind::kInvalid, is_to_be ? "the run is suspended already" : "the run is not suspended");
   is_suspended_ = is_to_be;
   say_(is_to_be ? "suspended, as asked: members save and leave" : "resumed, as asked");
-  return std::string(is_to_be ? "the run saves and lets go of its processes; `ratoon resume` goes on"
+  return std::string(is_to_be ? "the run saves and ends its processes; `ratoon resume` continues it"
                               : "the run goes on");
 }
 
@@ -106,15 +106,15 @@ Result<std::string> RunControls::reclaim(const std::string& node, std::optional<
   const auto on_it = cluster_.living_pods_on(node);
   if (notice.count() > 0) {
     if (const auto known = cluster_.nodes().end_of(node); known && *known <= clock_.now() + notice)
-      return Error(ErrorKind::kInvalid, node + " has notice already and goes in " +
+      return Error(ErrorKind::kInvalid, node + " has notice already and is removed in " +
                                             seconds_text(*known - clock_.now()) +
-                                            ": a node can be made to go sooner, and not later");
+                                            ": the time of notice can be shortened, but not extended");
     const WallTime shown_end{clock_.wall_now().since_epoch + notice};
     if (auto told = cluster_.nodes().announce_end(node, clock_.now() + notice, shown_end); !told)
       return told.error();
     journal_.note_loss(clock_.wall_now(), "reclaim", node, notice_seconds, asked_by);
     const std::string sentence =
-        node + " has notice and goes in " + seconds_text(notice) + "; on it: " + listed(on_it);
+        node + " has notice and is removed in " + seconds_text(notice) + "; its members: " + listed(on_it);
     say_(sentence);
     return sentence;
   }
@@ -126,7 +126,7 @@ Result<std::string> RunControls::reclaim(const std::string& node, std::optional<
 Result<std::string> RunControls::end(const std::string& node) {
   const auto taken_along = cluster_.end_node(node);
   if (!taken_along) return taken_along.error();
-  const std::string sentence = node + " is gone, and with it: " + listed(*taken_along);
+  const std::string sentence = node + " was removed with its members: " + listed(*taken_along);
   say_(sentence);
   return sentence;
 }

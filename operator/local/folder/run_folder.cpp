@@ -59,10 +59,9 @@ Result<void> check_movable(const fs::path& path) {
   const bool is_moved = S_ISDIR(there.st_mode) && ::stat(path.parent_path().c_str(), &above) == 0 &&
                         above.st_dev == there.st_dev;
   if (is_moved) return {};
-  return Error(ErrorKind::kInvalid,
-               path.string() +
-                   " is a link or a disk of its own and cannot be moved aside: nothing was changed; "
-                   "move what is in it yourself, or pass another --folder");
+  return Error(ErrorKind::kInvalid, path.string() +
+                                        " is a link or a mount point and cannot be moved aside: nothing was "
+                                        "changed; move its content yourself, or pass another --folder");
 }
 
 }  // namespace
@@ -82,7 +81,7 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
   if (!lock.is_open()) return system_error(errno, "opening " + lock_path);
   if (!take_lock(lock.get())) {
     return Error(ErrorKind::kAlreadyExists,
-                 "another `ratoon run` is at work in " + folder.string() +
+                 "another `ratoon run` is running in " + folder.string() +
                      ": wait for it, end it with Ctrl-C, or pass another --folder");
   }
   return RunFolder(std::move(folder), std::move(lock));

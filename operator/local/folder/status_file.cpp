@@ -46,11 +46,11 @@ Result<void> StatusFile::put(json document, Timestamp now) {
   if (!written && !has_written) return written;
   if (!written) {
     if (!std::exchange(is_troubled_, true))
-      say_("the run's status is not kept for now, and the run goes on: " + written.error().message() +
-           "; make room for it, or mend the disk");
+      say_("the run's status cannot be stored for now, and the run goes on: " + written.error().message() +
+           "; free space, or repair the disk");
     return {};
   }
-  if (std::exchange(is_troubled_, false)) say_("the run's status is kept again");
+  if (std::exchange(is_troubled_, false)) say_("the run's status is stored again");
   written_at_ = now;
   return {};
 }

@@ -64,7 +64,8 @@ std::string_view file_of_kills(bool is_unified) {
 
 Result<bool> must_move_to_child(const UnifiedCgroup& own, std::string_view controller) {
   static const std::string kNext =
-      ": put `systemd-run --user --scope -p Delegate=yes` before the command, which gives it one of its own";
+      ": put `systemd-run --user --scope -p Delegate=yes` before the command, which gives the command a "
+      "cgroup of its own";
   if (has_word(own.given, controller)) return false;
   if (!has_word(own.offered, controller)) {
     return Error(ErrorKind::kUnavailable,

@@ -133,7 +133,7 @@ Duration Reflector::step(const std::stop_token& stop) {
                              ? Duration::zero()
                              : std::max(next_pause(), std::min(asked_pause_, kAskedPauseMax));
   if (was_expired && pause == Duration::zero()) pause_ = options_.pause_min;
-  log_.warning("the copy of the API server's objects is behind",
+  log_.warning("the cache of the API server's objects is behind",
                {{"resource", options_.selection.resource.plural},
                 {"reason", done.error().message()},
                 {"pause_seconds", seconds(pause)}});

@@ -108,12 +108,11 @@ std::span<const MetricFamily> JobMetrics::families() {
   static const std::array all = {
       family(names::metric::kJobPhase, "1 for the phase that the job is in", Gauge),
       family(names::metric::kJobAttempt, "Number of the newest world of the job", Gauge),
-      family(names::metric::kJobStep, "Steps that the job has made", Gauge),
+      family(names::metric::kJobStep, "Steps that the job has completed", Gauge),
       family(names::metric::kJobDurableStep, "Steps that are in a committed checkpoint", Gauge),
       family(names::metric::kJobWorldSize, "Processes that train together; 0 while a world forms", Gauge),
       family(names::metric::kRestarts, "Members that were replaced, by cause", Counter),
-      family(names::metric::kJobLedgerSeconds, "Seconds since the job began, by what they were spent on",
-             Counter),
+      family(names::metric::kJobLedgerSeconds, "Seconds since the job began, by purpose", Counter),
       family(names::metric::kRecoverySeconds,
              "Seconds from a member's last sign of life to the first step of all, by phase", Histogram)};
   return all;

@@ -48,7 +48,7 @@ prometheus::Histogram& OperatorMetrics::action_in(prometheus::Registry& registry
 
 prometheus::Counter& OperatorMetrics::retries_in(prometheus::Registry& registry) {
   return build(registry, prometheus::BuildCounter(), names::metric::kRetries,
-               "Looks at a job that failed, or whose decision could not be carried out; each is made again")
+               "Decisions about a job that failed or could not be carried out; each is repeated")
       .Add({});
 }
 

@@ -40,20 +40,19 @@ struct SelfMetrics::Families {
   prometheus::Registry registry;
   Family<Counter>& calls = build(registry, prometheus::BuildCounter(), names::metric::kApiCalls,
                                  "Calls to the API server that have ended; code 0: no answer");
-  Family<Histogram>& call_seconds =
-      build(registry, prometheus::BuildHistogram(), names::metric::kApiSeconds,
-            "Seconds until the API server's answer was there; watches are not in it");
+  Family<Histogram>& call_seconds = build(registry, prometheus::BuildHistogram(), names::metric::kApiSeconds,
+                                          "Seconds until the API server answered; watches are not included");
   Family<Gauge>& behind = build(registry, prometheus::BuildGauge(), names::metric::kCacheStaleness,
-                                "For how long the copy may have lacked what happened");
+                                "Seconds by which the cached objects may be behind the API server");
   Gauge& waiting = build(registry, prometheus::BuildGauge(), names::metric::kReconcileQueueJobs,
-                         "Jobs that are due for a look and wait for it")
+                         "Jobs that wait for a decision")
                        .Add({});
   Gauge& wait = build(registry, prometheus::BuildGauge(), names::metric::kReconcileQueueWait,
-                      "How long the first of them waits")
+                      "Seconds that the first of these jobs has waited")
                     .Add({});
-  Counter& messages = build(registry, prometheus::BuildCounter(), names::metric::kMessages,
-                            "Messages of members that were understood")
-                          .Add({});
+  Counter& messages =
+      build(registry, prometheus::BuildCounter(), names::metric::kMessages, "Valid messages of members")
+          .Add({});
   Gauge& parked = build(registry, prometheus::BuildGauge(), names::metric::kLongPolls,
                         "Members' polls that wait for an answer")
                       .Add({});

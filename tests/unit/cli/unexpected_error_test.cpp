@@ -42,9 +42,9 @@ TEST(ExplainUnexpectedError, TheMachinesRefusalsAreThoseOfStorage) {
 TEST(ExplainUnexpectedError, AFaultOfItsOwnIsNotTriedAgain) {
   const auto fault = explain_unexpected_error(std::logic_error("slot 3 is in another state"));
   EXPECT_EQ(fault.exit_code, ExitCode::kConfiguration);
-  EXPECT_EQ(
-      fault.sentence,
-      "it ends over a fault of its own: slot 3 is in another state; please report it, with the command line");
+  EXPECT_EQ(fault.sentence,
+            "it failed because of a fault in Ratoon: slot 3 is in another state; please report it, with the "
+            "command line");
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ fs::path AtomicDirectory::prepare() const {
                                        "prepare() again");
   if (!is_directory_itself(directory))
     fail(ExitCode::kStorage, directory.string() +
-                                 " is not there: rank 0 did not create it; see the error of rank 0, or put "
+                                 " does not exist: rank 0 did not create it; see the error of rank 0, or put "
                                  "its folder on a volume that all ranks share");
   return directory;
 }
@@ -169,7 +169,7 @@ fs::path AtomicDirectory::finalize(const fs::path& directory) const {
   const fs::path finished = folder_ / name;
   if (!is_directory_itself(finished))
     fail(ExitCode::kStorage, finished.string() +
-                                 " is not there: rank 0 did not give the new directory this name; see the "
+                                 " does not exist: rank 0 did not give the new directory this name; see the "
                                  "error of rank 0, or put the folder on a volume that all ranks share");
   return finished;
 }

@@ -33,10 +33,9 @@ std::string seal(const nlohmann::json& body) {
 
 Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max) {
   if (is_page(text))
-    return Error(
-        ErrorKind::kIo,
-        "a web page is in its place, and the content of the file is not known; check for a proxy or a "
-        "sign-in page between this process and the store");
+    return Error(ErrorKind::kIo,
+                 "the file has a web page instead of its content; check for a proxy or a "
+                 "sign-in page between this process and the store");
   const std::size_t line_bytes = checksum_line("").size();
   if (text.size() < line_bytes)
     return Error(ErrorKind::kCorrupted, "the text is too short for its checksum line");

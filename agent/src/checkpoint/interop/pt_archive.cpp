@@ -72,8 +72,8 @@ Result<void> verify_all(const std::vector<ZipRecord>& records, bool checksums_ma
   if (are_missing && checksums_may_be_missing) return {};
   if (are_missing)
     return refused(
-        "none of its records has a checksum, as of torch.serialization.set_crc32_options(False): "
-        "bad bytes in it would not be seen; say that checksums may be missing to take it as it is");
+        "none of its records has a checksum, as after torch.serialization.set_crc32_options(False): damaged "
+        "bytes would not be detected; allow missing checksums to read it anyway");
   for (const ZipRecord& record : records)
     if (auto verified = verify(record); !verified) return verified;
   return {};

@@ -42,7 +42,7 @@ Result<PackHeader> read_header(const ReadFile& file, const std::string& shown, c
 Result<PackReader> PackReader::open(const Disk& disk, const std::string& path, const PackRecord& record) {
   auto file = disk.open(path);
   if (!file && file.error().kind() == ErrorKind::kNotFound)
-    return Error(ErrorKind::kCorrupted, disk.shown(path) + " is not there, and a manifest names it");
+    return Error(ErrorKind::kCorrupted, disk.shown(path) + " does not exist, but a manifest names it");
   if (!file) return file.error();
   const std::string shown = disk.shown(path);
   auto header = read_twice([&] { return read_header(**file, shown, record); }, [&] { (*file)->forget(); });

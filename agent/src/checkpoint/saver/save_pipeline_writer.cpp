@@ -246,8 +246,8 @@ void SavePipeline::give_up_waiting(const StagedPack& for_pack) {
   for (const Watched& one : given_up)
     note_missed(one.pack, one.ticket,
                 {ErrorKind::kNoSpace,
-                 "other ranks have not written their packs of it, and it is given up to free space for that "
-                 "of " +
+                 "other ranks have not written their packs of it; it is abandoned to free space for the "
+                 "checkpoint of " +
                      text_of(for_pack.id)});
 }
 
@@ -301,9 +301,9 @@ void SavePipeline::note_committed(const CheckpointId& id, const InventoryEntry& 
     if (one.pack.id == id || before.contains(one.pack.id))
       reach_commit(one.pack.id, one.ticket);
     else
-      one.ticket.fail({ErrorKind::kCancelled, "the checkpoint of " + text_of(id) +
-                                                  " is committed and that of " + text_of(one.pack.id) +
-                                                  " is not there: it was passed over, or has been retired"});
+      one.ticket.fail({ErrorKind::kCancelled,
+                       "the checkpoint of " + text_of(id) + " is committed, but the checkpoint of " +
+                           text_of(one.pack.id) + " does not exist: it was skipped or removed"});
     return true;
   });
   if (!world_ || world_->attempt != id.attempt) return;

@@ -88,11 +88,12 @@ Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
                                            "end it, or give this run another name; nothing was changed"};
   }
   if (have_one_uid(newcomer.job, by.owner.job)) {
-    return {ErrorKind::kAlreadyExists,
-            disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job +
-                " trains here, and it is alive; this is " + newcomer.job +
-                ", of the same identity, as after a folder was copied or reached by another path: end that "
-                "one, or give this run another name; nothing was changed"};
+    return {ErrorKind::kAlreadyExists, disk.shown(claim_path(by.number)) + " says that the job " +
+                                           by.owner.job + " trains here, and that job is alive; this is " +
+                                           newcomer.job +
+                                           ", which has the same identity, as after a folder was copied or "
+                                           "reached by another path: end that "
+                                           "one, or give this run another name; nothing was changed"};
   }
   const bool is_namesake = relation_of(newcomer.job, by.owner.job) == JobRelation::kNamesake;
   return {ErrorKind::kAlreadyExists,
@@ -131,7 +132,7 @@ std::string described(const ClaimNote& note) {
 Error lost_to(const Disk& disk, const std::optional<ClaimNote>& now) {
   return {ErrorKind::kConflict, disk.shown(kClaims) + " belongs to " +
                                     (now ? described(*now) : std::string("no job")) +
-                                    " now, and not to this process any more: it stops writing here"};
+                                    " now, and no longer to this process: it stops writing here"};
 }
 
 // `may_be_refused` decides about a claim that the disk fails to read: true counts it as

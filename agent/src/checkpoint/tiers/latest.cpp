@@ -79,10 +79,9 @@ Result<void> point_latest(const fs::path& run_folder, const std::string& name, c
   std::error_code code;
   const fs::file_status there = fs::symlink_status(link, code);
   if (fs::exists(there) && !fs::is_symlink(there)) {
-    return Error(ErrorKind::kAlreadyExists,
-                 link.string() +
-                     " is to be a link to the newest checkpoint, and something else "
-                     "is there: move it, or choose another name");
+    return Error(ErrorKind::kAlreadyExists, link.string() +
+                                                " must be a link to the newest checkpoint, but another file "
+                                                "has this name: move it, or choose another name");
   }
   if (fs::is_symlink(there)) {
     const auto pointed = id_in_target(fs::read_symlink(link, code));

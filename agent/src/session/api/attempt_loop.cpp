@@ -276,7 +276,7 @@ void Session::AttemptLoop::complete(Engine& engine) {
     return session::write_termination_record(member, record);
   };
   if (const auto written = (*places_.calls())("writing the completion record", write); !written)
-    session::say(written.error().message() + "; the coordinator is told all the same");
+    session::say(written.error().message() + "; the completion is still reported to the coordinator");
   const auto tell = [&](const std::stop_token& leaves) { return link_->complete(position, leaves); };
   if (const auto told = notices_.while_telling(*link_, tell); !told) {
     engine.leave_if_told();
@@ -291,7 +291,7 @@ void Session::AttemptLoop::end(Engine& engine) {
   try {
     engine.end_with_exception();
   } catch (const CheckpointUnreadable& why) {
-    session::say(std::string(why.what()) + "; an older checkpoint is asked for");
+    session::say(std::string(why.what()) + "; an older checkpoint is requested");
     unreadable_[why.id] = why.kind;
     ++meters_.rejoins.checkpoint_unreadable;
     if (why.kind == ErrorKind::kCorrupted) set_aside(places_, why);

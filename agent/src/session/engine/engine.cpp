@@ -248,8 +248,8 @@ void Session::Engine::leave_if_drained() {
   if (!agrees && drain_->leaves_with_next_save()) {
     if (saved_step_ == position_.step) stop(session::control::kStop | session::control::kInterrupt);
     if (is_first() && !std::exchange(has_said_that_it_waits_, true))
-      say("Ctrl-C: these ranks agree on nothing, so they go on to the next save, for --grace-seconds at "
-          "most; a second Ctrl-C stops at once");
+      say("Ctrl-C: these ranks do not agree once a step, so they train until the next save, for at most "
+          "--grace-seconds; a second Ctrl-C stops them at once");
   }
   if (const auto why = drain_->must_exit(clock_.now(), agrees)) throw *why;
 }

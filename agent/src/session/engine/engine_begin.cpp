@@ -87,7 +87,8 @@ void Session::Engine::keep_early_end() {
     return;
   }
   schedule_->end_before_time();
-  if (is_first()) say(what + "; another end (--max-duration) goes on, --overwrite true begins anew");
+  if (is_first())
+    say(what + "; set another end (--max-duration) to continue, or --overwrite true to begin anew");
 }
 
 // Carries nothing over from an older run of the same name. A ledger that cannot be read begins anew.

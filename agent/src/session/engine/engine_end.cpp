@@ -210,7 +210,7 @@ void Session::Engine::finish() {
     return leave_weights();
   }
   fail(ExitCode::kStorage,
-       "the last checkpoint of the training could not be saved, so that it is not done: " +
+       "the last checkpoint of the training could not be saved, so the run is not complete: " +
            look_at_saves().last_error);
 }
 
@@ -251,8 +251,8 @@ void Session::Engine::leave_weights() {
     written = Error(ErrorKind::kIo, why.what());
   }
   if (!written) {
-    say("the weights are not left in " + file.string() + ": " + written.error().message() +
-        "; `ratoon checkpoint export` does it");
+    say("the weights could not be written to " + file.string() + ": " + written.error().message() +
+        "; `ratoon checkpoint export` can write them");
   } else if (*written != 0) {
     if (file.native().size() <= kWeightsBytesMax) position_.weights = file.string();
     say("the weights of step " + std::to_string(alone.resume->step.value()) + " are in " + file.string());

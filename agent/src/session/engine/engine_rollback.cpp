@@ -26,7 +26,7 @@ void Session::Engine::pass_over_skipped() {
   if (plan.to && resumed != plan.to) {
     fail(ExitCode::kCheckpointsBad,
          "the world does not go back to step " + std::to_string(plan.to->step.value()) +
-             " as --resume-from says: not all ranks can read its checkpoint; nothing was given up");
+             " as --resume-from says: not all ranks can read its checkpoint; no checkpoint was set aside");
   }
   if (!resumed) return;
   rollbacks_ = plan.in_force;
@@ -51,10 +51,10 @@ void Session::Engine::pass_over_skipped() {
 void Session::Engine::keep_rollbacks() {
   const session::RollbackPlan& plan = places_.rollback();
   if (plan.to && options_.skip != 0 && is_at_end()) {
-    fail(ExitCode::kConfiguration, "--skip " + std::to_string(options_.skip) +
-                                       " passes the end of the run (" + schedule_->until().text() +
-                                       ") from sample " + std::to_string(rollback_start_->from) +
-                                       " on, and nothing is left to train: skip less; nothing was given up");
+    fail(ExitCode::kConfiguration,
+         "--skip " + std::to_string(options_.skip) + " passes the end of the run (" +
+             schedule_->until().text() + ") from sample " + std::to_string(rollback_start_->from) +
+             " on, and nothing is left to train: skip less; no checkpoint was set aside");
   }
   if (!is_first() || rollbacks_.empty()) return;
   check();  // a rank whose attempt is over must not record a rollback
@@ -67,7 +67,7 @@ void Session::Engine::keep_rollbacks() {
       sentence += ", never takes samples " + std::to_string(rollback_start_->from) + " to " +
                   std::to_string(rollback_start_->to - 1) + " of its stream (--skip)";
     }
-    session::say(sentence + "; what was saved later is in aside/");
+    session::say(sentence + "; later checkpoints are in aside/");
   } else if (plan.made) {
     session::say("the run went back to step " + std::to_string(plan.made->to.step.value()) + " in attempt " +
                  std::to_string(plan.made->attempt.value()) + ", as --resume-from says");

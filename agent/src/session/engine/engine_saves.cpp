@@ -151,9 +151,9 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
   if (progress.must_end) fail(ExitCode::kStorage, "nothing can be saved any longer: " + progress.last_error);
   if (progress.missed_in_a_row > options_.max_missed_saves) {
     fail(ExitCode::kStorage, "nothing can be saved: " + std::to_string(progress.missed_in_a_row) +
-                                 " saves in a row were missed, and " +
+                                 " saves in a row were missed, and the limit is " +
                                  std::to_string(options_.max_missed_saves) +
-                                 " may be (--max-missed-saves): " + progress.last_error);
+                                 " (--max-missed-saves): " + progress.last_error);
   }
   return progress;
 }

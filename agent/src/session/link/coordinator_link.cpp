@@ -341,7 +341,8 @@ void CoordinatorLink::end_if_stuck() const {
   const auto say = [reason = reason_, phase = position_.phase, step = position_.step.value(), patience] {
     Logger(system_clock(), {.format = LogFormat::kText})
         .error(
-            "ordered to leave its world, this process makes no progress: it ends, and asks for a fresh start",
+            "this process was ordered to leave its world but makes no progress: it exits so that a new "
+            "process can start",
             {{"reason", reason},
              {"phase", std::string(name_of(phase))},
              {"step", step},

@@ -361,7 +361,8 @@ std::string GroupLink::find_end_of_attempt(Attempt attempt, const std::vector<st
   const std::optional<Error> unknown = looked ? looked->unknown : looked.error();
   {
     const std::lock_guard lock(mutex_);
-    failed_look_ = unknown ? "this rank cannot look whether the others live: " + unknown->message() : "";
+    failed_look_ =
+        unknown ? "this rank cannot check whether the other ranks are alive: " + unknown->message() : "";
   }
   return looks_.note(unknown, clock_).value_or("");
 }

@@ -316,8 +316,8 @@ checkpoint::SaverOptions CheckpointLocations::saver_options() const {
     if (!is_memory) fail(exit_code_of(is_memory.error()), is_memory.error().message());
     if (!*is_memory) {
       events_->add(options.slots_folder.string() +
-                   " is not in a memory file system, as /dev/shm is: what is staged is in the process's own "
-                   "memory, and ends with it (--staging-folder)");
+                   " is not in a memory file system such as /dev/shm: saves are staged in the process's own "
+                   "memory and are lost if the process ends (--staging-folder)");
       options.slots_folder.clear();
     }
   }

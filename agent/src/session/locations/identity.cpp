@@ -93,7 +93,7 @@ Result<std::string> identity_of_this_machine() {
 
 Result<std::string> read_boot_id() {
   const auto text = there_or_none(read_file("/proc/sys/kernel/random/boot_id"));
-  if (!text) return text.error().with_context("telling this machine from others");
+  if (!text) return text.error().with_context("identifying this machine");
   return without_line_end(*text);
 }
 

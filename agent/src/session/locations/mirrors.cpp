@@ -102,7 +102,7 @@ void Mirrors::go_back_to(const std::optional<InventoryEntry>& newest) {
   newest_ = newest ? std::optional(checkpoint::id_of(*newest)) : std::nullopt;
   for (const auto& worker : workers_) worker->go_back_to(newest_);
   fail_waiters([this](const CheckpointId& id) { return !newest_ || id > *newest_; },
-               {ErrorKind::kCorrupted, "the checkpoint was committed, and does not read back"});
+               {ErrorKind::kCorrupted, "the checkpoint was committed but cannot be read"});
 }
 
 checkpoint::Copies Mirrors::copies() const {
@@ -116,7 +116,7 @@ void Mirrors::await(const CheckpointId& id, const checkpoint::SavePromise& ticke
   if (is_behind_.empty()) return ticket.reach(SaveLevel::kStored);
   const std::lock_guard lock(mutex_);
   if (workers_.empty())
-    return ticket.fail({ErrorKind::kUnavailable, "what stores hold is known to rank 0, which copies"});
+    return ticket.fail({ErrorKind::kUnavailable, "only rank 0, which copies to stores, knows their content"});
   std::erase_if(awaited_, [](const Awaited& one) { return one.ticket.is_the_last(); });
   awaited_.push_back({.id = id, .ticket = ticket});
   notify_waiters();
@@ -214,8 +214,8 @@ void Mirrors::note_result(std::size_t store, const CheckpointId& id,
     ++meters.missed_copies;
     // Reported once, and not with each of the following tries.
     if (!is_behind_[store]->exchange(true)) {
-      events_->add(text_of(id) + " could not be brought to " + meters.uri +
-                   "; training goes on, and so do the tries: " + result.error().message());
+      events_->add(text_of(id) + " could not be copied to " + meters.uri +
+                   "; training goes on, and the copy is tried again: " + result.error().message());
     }
     return;
   }
@@ -236,7 +236,7 @@ void Mirrors::point_to(std::size_t store, const CheckpointId& id, const std::str
     auto one = point(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)}, epoch);
     if (pointed && !one) pointed = std::move(one);
   }
-  complain(pointed, "the pointer to the newest checkpoint is old in " + meters_->stores[store].uri);
+  complain(pointed, "the pointer to the newest checkpoint is outdated in " + meters_->stores[store].uri);
 }
 
 Result<std::uint64_t> Mirrors::epoch_of(const checkpoint::Tier& tier, const CheckpointId& id) const {
@@ -264,9 +264,9 @@ void Mirrors::abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own,
   const auto aborted = checkpoint::abort_abandoned_uploads(tier.store->store(), own, stop);
   if (!aborted && stop.stop_requested()) return;
   complain(aborted ? Result<void>() : aborted.error(),
-           "what dead processes were sending stays for now in " + tier.disk->shown(""));
+           "unfinished uploads of ended processes stay for now in " + tier.disk->shown(""));
   if (aborted && *aborted > 0) {
-    events_->add("aborted " + counted(*aborted, "upload") + " that died with an older attempt in " +
+    events_->add("aborted " + counted(*aborted, "upload") + " of an older attempt that did not finish, in " +
                  tier.disk->shown(""));
   }
 }
@@ -279,7 +279,7 @@ bool Mirrors::has_link() const {
 void Mirrors::link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch) {
   const checkpoint::Latest latest{
       .id = checkpoint::id_of(entry), .digest = entry.digest, .rank = Rank(rank_.load())};
-  complain(point(plan_.tiers.home(), latest, epoch), "the link to the newest checkpoint is old");
+  complain(point(plan_.tiers.home(), latest, epoch), "the link to the newest checkpoint is outdated");
 }
 
 void Mirrors::remove_stale_links() {
@@ -291,7 +291,7 @@ void Mirrors::remove_stale_names(const checkpoint::Tier& tier) {
   if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
   complain(tier.store ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)
                       : checkpoint::remove_stale_links(plan_.run_folder, plan_.latest_name, plan_.run_name),
-           "names of checkpoints that are gone stay for now in " + tier.disk->shown(""));
+           "links to removed checkpoints stay for now in " + tier.disk->shown(""));
 }
 
 void Mirrors::clean_up(std::size_t store) {
@@ -307,7 +307,7 @@ void Mirrors::clean_up(std::size_t store) {
   for (std::size_t i = 0; i < is_behind_.size(); ++i) {
     // Reads the stores again, since another process may have removed checkpoints there.
     const auto found = checkpoint::take_inventory(*tier_of(i).disk);
-    if (!found) return complain(found.error(), "what lies in stores is kept here for now");
+    if (!found) return complain(found.error(), "checkpoints that stores have are kept here for now");
     std::set<CheckpointId> there_too;
     for (const auto& entry : found->complete) there_too.insert(checkpoint::id_of(entry));
     if (i == 0) known.in_store = there_too;
@@ -315,7 +315,7 @@ void Mirrors::clean_up(std::size_t store) {
   }
   const auto home = checkpoint::RunStore::open(plan_.tiers.home().disk, draw_name());
   complain(home ? home->retire_old(plan_.home_rules, own, known) : Result<void>(home.error()),
-           "what lies in stores is kept here for now");
+           "checkpoints that stores have are kept here for now");
 }
 
 }  // namespace ratoon::session

@@ -23,7 +23,7 @@ checkpoint::Claim::Pause OwnershipGuard::said_once(std::size_t place,
                                                    const checkpoint::Claim::Pause& pause) const {
   return [this, place, pause, has_said = false](Duration look) mutable {
     if (!std::exchange(has_said, true)) {
-      say(places_[place]->shown("") + " has an owner: it is watched to see whether it is alive");
+      say(places_[place]->shown("") + " has an owner; checking whether the owner is alive");
     }
     return pause(look);
   };

@@ -59,12 +59,14 @@ Result<void> check_stores(const Options& o) {
 Result<void> check_kept(const Options& o) {
   if (o.keep_last == 0 && o.stores.empty()) {
     return refusal(
-        "--keep-last 0 keeps nothing here that is in a store, and there is none: add --stores, or keep " +
+        "--keep-last 0 removes a checkpoint here once every store has it, and there is no store: add "
+        "--stores, or keep " +
         std::to_string(kKeptMin) + " at least");
   }
   if (o.keep_last == 0 && is_home_in_store(o)) {
-    return refusal("--keep-last 0 keeps nothing in a folder that a store holds, and --save-folder '" +
-                   o.save_folder + "' is a store itself: keep " + std::to_string(kKeptMin) + " at least");
+    return refusal(
+        "--keep-last 0 removes a checkpoint from a folder once every store has it, and --save-folder '" +
+        o.save_folder + "' is a store itself: keep " + std::to_string(kKeptMin) + " at least");
   }
   if (o.keep_last != 0 && o.keep_last < kKeptMin)
     return refusal("--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '" +
@@ -85,8 +87,8 @@ Result<void> check_latest(const Options& o) {
   if (!checked) return refusal("--latest-name: " + checked.error().message());
   const auto name = checkpoint::expand_name(o.latest_name, {.run_name = o.run_name});
   if (name && checkpoint::is_taken_in_run_folder(name->substr(0, name->find('/'))))
-    return refusal("--latest-name is a link of its own in the run's folder, found '" + o.latest_name +
-                   "', where the run keeps what it needs: choose another name");
+    return refusal("--latest-name must not be a name that the run uses in its folder, found '" +
+                   o.latest_name + "': choose another name");
   return {};
 }
 
@@ -94,25 +96,25 @@ Result<void> check_latest(const Options& o) {
 Result<void> check_final_weights(const Options& o) {
   const std::filesystem::path file = final_weights_file(o);
   if (file.empty()) return {};
-  const std::string found = "found '" + o.final_weights + "', ";
+  const std::string found = "found '" + o.final_weights + "'";
   if (!file.has_filename() || file.filename() == "." || file.filename() == "..")
-    return refusal("--final-weights is the name of a file, " + found + "which is a folder");
+    return refusal("--final-weights is the name of a file, " + found + ", which is a folder");
   if (is_home_in_store(o)) return {};
   std::error_code none;
   const auto name = std::filesystem::absolute(file, none).lexically_normal().lexically_relative(home_of(o));
   if (!name.empty() && checkpoint::is_taken_in_run_folder(name.begin()->string()))
-    return refusal("--final-weights is a file of its own, " + found +
-                   "where the run keeps what it needs: choose another name");
+    return refusal("--final-weights must not be a name that the run uses in its folder, " + found +
+                   ": choose another name");
   const auto link = checkpoint::expand_name(o.latest_name, {.run_name = o.run_name});
   if (link && name == *link)
-    return refusal("--final-weights is a file of its own, " + found +
-                   "where --latest-name has its link: choose another name for one of the two");
+    return refusal("--final-weights must not be the name of the link of --latest-name, " + found +
+                   ": choose another name for one of the two");
   return {};
 }
 
 // Options write "20st", and this sentence says "20 steps".
 std::string describe_interval(const Every& every) {
-  if (every.is_automatic()) return "as often as pays";
+  if (every.is_automatic()) return "at the interval that costs least";
   std::string text = every.text();
   if (every.unit() != CountedIn::kSteps) return "every " + text;
   text.resize(text.size() - 2);

@@ -17,47 +17,47 @@ Rows rows_of_what_is_kept(Options& o) {
       {&o.save_folder, env::kSaveFolder, "--save-folder", "where runs are kept; required"},
       {&o.run_name, env::kRunName, "--run-name", "the run's own folder in it; required"},
       {&o.save_every, env::kSaveEverySteps, "--save-every",
-       "from one save to the next: 100st, 0.5ep, 10m, auto; a number alone is of steps"},
+       "the interval between saves: 100st, 0.5ep, 10m, auto; a number alone counts steps"},
       {&o.max_duration, env::kMaxDuration, "--max-duration",
-       "when the run is over, counted from its beginning: 90ep, 5000st, 12h; outweighs what the program "
-       "says"},
+       "the end of the run, counted from its beginning: 90ep, 5000st, 12h; overrides the program's value"},
       {&o.resume_from, env::kResumeFrom, "--resume-from",
-       "a step: goes back to its checkpoint, once for each pair with --skip; newer checkpoints are set "
-       "aside"},
-      {&o.skip, env::kSkip, "--skip", "samples after --resume-from that are never taken"},
+       "a step; the run goes back to its checkpoint, once for each value of this flag and --skip; newer "
+       "checkpoints are set aside"},
+      {&o.skip, env::kSkip, "--skip", "how many samples after that checkpoint are skipped"},
       {CountOrAll{&o.keep_last}, env::kKeepLast, "--keep-last",
-       "committed checkpoints to keep: at least 2, all, or 0: none that every store holds"},
+       "how many committed checkpoints to keep: at least 2, all, or 0: remove each once every store has it"},
       {&o.stores, env::kStores, "--stores",
-       "places that get copies, separated by commas: folders, file://, s3://; the run's name is added"},
+       "places that receive copies, separated by commas: folders, file://, s3://; the run's name is added"},
       {&o.load_from, env::kLoadFrom, "--load-from",
-       "another run's folder, store or manifest to begin with, where nowhere is a checkpoint of this run"},
+       "another run's folder, store or manifest: the initial state if this run has no checkpoint anywhere"},
       {&o.load_parts, env::kLoadParts, "--load-parts",
-       "of --load-from: weights; state: optimizers and all else but the place in the data; all: goes on "
+       "the parts of --load-from to load: weights; state: all but the position in the data; all: continue "
        "from its step"},
       {&o.autoresume, env::kAutoresume, "--autoresume",
-       "false: a start that finds checkpoints of the run is refused; where a coordinator starts members, it "
-       "is always true"},
+       "false: a start that finds checkpoints of the run is refused; always true if a coordinator starts the "
+       "members"},
       {&o.overwrite, env::kOverwrite, "--overwrite",
-       "true: begins anew at each start and sets aside what there is; a job begins anew once"},
+       "true: begin anew at each start and set existing checkpoints aside; a TrainingJob begins anew once"},
       {CountOrAll{&o.keep_last_in_stores}, env::kKeepLastInStores, "--keep-last-in-stores",
-       "the same as --keep-last for stores: at least 2, or all"},
+       "how many committed checkpoints to keep in each store: at least 2, or all"},
       {&o.keep_every_steps, env::kKeepEverySteps, "--keep-every",
-       "and each whose step is a multiple, here and in stores; 0: none"},
+       "also keep checkpoints whose step is a multiple of this, here and in stores; 0: none"},
       {&o.keep_mib, env::kKeepMib, "--keep-mib",
-       "of all in the folder; the oldest go first, the newest stays; 0: no limit"},
+       "the limit for all checkpoints in the folder; the oldest are removed first, the newest is kept; 0: no "
+       "limit"},
       {&o.latest_name, env::kLatestName, "--latest-name",
        "link to the newest pack, with {run_name}, {epoch}, {batch}, {rank}, {timestamp}; empty: none"},
       {&o.final_weights, env::kFinalWeights, "--final-weights",
-       "safetensors file that takes the weights at the end, in the run's folder unless it has one; empty: "
-       "none"},
+       "safetensors file for the weights at the end, in the run's folder unless the name has a folder; "
+       "empty: none"},
       {&o.deterministic, env::kDeterministic, "--deterministic",
        "true: pins threads, CPU instructions and algorithms, so that bits do not depend on the machine; "
        "slower"},
       {&o.seed, env::kSeed, "--seed",
-       "seed of all generators of random numbers, by default 0, and of the order of samples in place of the "
-       "program's"},
+       "the seed of all random number generators (default 0) and of the order of samples (default: the "
+       "program's)"},
       {&o.global_batch, env::kGlobalBatch, "--global-batch",
-       "samples of a step, of all processes together, in place of the program's"},
+       "samples per step of all processes together (default: the program's value)"},
   };
 }
 
@@ -65,12 +65,13 @@ Rows rows_of_what_is_kept(Options& o) {
 Rows rows_of_saving(Options& o) {
   return {
       {&o.staging_folder, env::kStagingFolder, "--staging-folder",
-       "a folder in a memory file system for what is saved and not yet on the disk; empty: own memory"},
+       "a folder in a memory file system for saves that are not yet on the disk; empty: the process's own "
+       "memory"},
       {&o.staging_slots, env::kStagingSlots, "--staging-slots",
-       "saves that may be in flight; 0: training waits for the disk"},
+       "how many saves may wait for the disk at once; 0: training waits for the disk"},
       {&o.staging_memory_mib, env::kStagingMemoryMib, "--staging-memory-mib",
-       "of all slots of a process; 0: half of what is free at its start, in equal parts for the processes of "
-       "a machine"},
+       "the memory for all staging slots of a process; 0: its share of half of the memory that is free at "
+       "its start"},
       {&o.max_missed_saves, env::kMaxMissedSaves, "--max-missed-saves",
        "saves in a row that may fail before the process ends with exit code 84"},
       {&o.disk_timeout_seconds, env::kDiskTimeoutSeconds, "--disk-timeout",
@@ -82,17 +83,19 @@ Rows rows_of_saving(Options& o) {
 Rows rows_of_leaving(Options& o) {
   return {
       {&o.notice.time_limit, env::kTimeLimit, "--time-limit",
-       "how long this process may live, 4h: it saves in time and ends with exit code 80; empty: no limit"},
+       "how long this process may run, such as 4h; it saves in time and ends with exit code 80; empty: no "
+       "limit"},
       {&o.notice.grace_seconds, env::kGraceSeconds, "--grace-seconds",
        "seconds from SIGTERM to the moment when the process is killed"},
       {&o.notice.signal, env::kNoticeSignal, "--notice-signal",
-       "USR1, USR2 or none: says the same as SIGTERM; empty: USR1 under Slurm, else none"},
+       "the signal that means the same as SIGTERM: USR1, USR2 or none; empty: USR1 under Slurm, else none"},
       {&o.notice.handles_signals, env::kSignals, "--signals",
-       "false: none are handled, and Ctrl-C loses what was not saved"},
+       "false: no signals are handled, and Ctrl-C loses all steps after the last save"},
       {&o.hang.after, env::kHangAfter, "--hang-after",
-       "how long a process may stand in one phase of a step, 5m; auto: learned from the steps before; off"},
+       "the longest time for one phase of a step, such as 5m; auto: learned from earlier steps; off: no "
+       "limit"},
       {&o.hang.leave_seconds, env::kLeaveWithin, "--leave-within",
-       "seconds in which a process leaves its world when ordered to, or else ends with exit code 81"},
+       "seconds for a process to leave its world when ordered; after that it ends with exit code 81"},
   };
 }
 

@@ -85,10 +85,11 @@ Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const 
   }
   if (!entries.empty() && !entries.front().is_complete) {
     if (const auto& to = places.rollback().to) {
-      fail(ExitCode::kCheckpointsBad, "the checkpoint of step " + std::to_string(to->step.value()) +
-                                          ", where --resume-from goes back to, cannot be read: see the lines "
-                                          "above; nothing was given up, name another step or leave the flag "
-                                          "out");
+      fail(ExitCode::kCheckpointsBad,
+           "the checkpoint of step " + std::to_string(to->step.value()) +
+               ", where --resume-from goes back to, cannot be read: see the lines "
+               "above; no checkpoint was set aside, name another step or leave the flag "
+               "out");
     }
     if (is_refused_by_disk(inventory, unreadable)) {
       fail(ExitCode::kStorage,

@@ -13,7 +13,7 @@ std::optional<std::string> LocalCheckFailures::note(const std::optional<Error>& 
   if (!since_) {
     since_ = now;
     const Logger logger(clock, {.format = LogFormat::kText});
-    logger.warning("this rank cannot look whether the others live; it looks again",
+    logger.warning("this rank cannot check whether the other ranks are alive; it checks again",
                    {{"why", unknown->message()}, {"patience_seconds", seconds(patience_)}});
   }
   if (now - *since_ < patience_) return std::nullopt;

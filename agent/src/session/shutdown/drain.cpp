@@ -116,7 +116,7 @@ std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
   if (is_interrupted() && !agrees && now - told_.interrupt.first >= setup_.grace) {
     return leaving(
         ExitCode::kInterruptedByUser,
-        "stopped by Ctrl-C without a save: the ranks of this run agree on nothing, and no save was "
+        "stopped by Ctrl-C without a save: the ranks of this run do not agree once a step, and no save was "
         "due within --grace-seconds; call average_gradients() or agree() in every step, or save "
         "more often");
   }

@@ -41,8 +41,7 @@ void retain(std::shared_ptr<void> work, std::function<bool()> is_over) {
   }
   if (const std::size_t count = release_finished(); count > kAbandonedMax) {
     throw Failure(static_cast<int>(ExitCode::kStartAgain),
-                  std::to_string(count) +
-                      " collectives were given up and still run: the process must be started afresh");
+                  std::to_string(count) + " abandoned collectives still run: the process must be restarted");
   }
 }
 

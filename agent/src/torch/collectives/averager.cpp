@@ -62,10 +62,9 @@ GradientBuckets::Layout layout_for(c10::Device device, const Averaging& how) {
 std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, const RankGroup& ranks) {
   const auto make = find_device_collective(device.type());
   if (make == nullptr) {
-    refuse(
-        "the parameters are on " + device.str() +
-        ", and this program links nothing that adds up there: link ratoon::agent_torch_cuda, which does so "
-        "with NCCL, or set over_host in average_gradients(), which is slow");
+    refuse("the parameters are on " + device.str() +
+           ", and this program links no library that sums there: link ratoon::agent_torch_cuda, which sums "
+           "with NCCL, or set over_host in average_gradients(), which is slow");
   }
   const auto waits = session.in(Phase::kCollective);
   return make(
@@ -87,7 +86,7 @@ void wait_until_stopped(Collective& collective) {
     if (std::chrono::steady_clock::now() >= deadline) {
       session::say(
           "sums on the accelerator were aborted and have not ended after 30 s: a kernel that was queued "
-          "before them does not end; this process ends, and a fresh one goes on");
+          "before them does not end; this process ends, and a new process continues");
       session::exit_now(static_cast<int>(ExitCode::kAbortOverdue));
     }
     std::this_thread::sleep_for(kPause);

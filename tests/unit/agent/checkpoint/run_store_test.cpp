@@ -208,7 +208,7 @@ TEST_F(RunStoreTest, ADamagedPackIsAnErrorWhenItIsLoaded) {
   std::filesystem::remove(pack(id(1, 20), 0));
   const auto missing = store_.load(point(entry), Rank(0)).error();
   EXPECT_EQ(missing.kind(), ErrorKind::kCorrupted);
-  EXPECT_THAT(missing.message(), HasSubstr("r0000.safetensors is not there, and a manifest names it"));
+  EXPECT_THAT(missing.message(), HasSubstr("r0000.safetensors does not exist, but a manifest names it"));
 }
 
 TEST_F(RunStoreTest, WhatIsSetAsideIsNotChosenAndNotForgotten) {

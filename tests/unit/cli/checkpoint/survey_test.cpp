@@ -93,7 +93,7 @@ TEST_F(SurveyTest, EveryByteIsVerified) {
   std::filesystem::remove(pack(id(1, 10), 0));
   const VerifyResult bad = verify_checkpoint(*disk_, before.checkpoints[0], [](std::uint64_t) {});
   EXPECT_EQ(bad.verdict, VerifyOutcome::kBad);
-  EXPECT_THAT(bad.why, HasSubstr("is not there, and a manifest names it"));
+  EXPECT_THAT(bad.why, HasSubstr("does not exist, but a manifest names it"));
 }
 
 TEST_F(SurveyTest, AManifestOfPacksOfTwoJobsIsBadAndSaysWhoseTheyAre) {
@@ -118,7 +118,7 @@ TEST_F(SurveyTest, AManifestWithoutAPackIsDamagedAndSaysWhichIsGone) {
   std::filesystem::remove(pack(id(1, 20), 1));
   EXPECT_THAT(states(), ElementsAre("step 20 of attempt 1: damaged", "step 10 of attempt 1: complete"));
   const Survey now = survey();
-  EXPECT_THAT(now.checkpoints[0].why, HasSubstr("r0001.safetensors is not there, and a manifest names it"));
+  EXPECT_THAT(now.checkpoints[0].why, HasSubstr("r0001.safetensors does not exist, but a manifest names it"));
   EXPECT_EQ(now.checkpoints[0].size_bytes, now.checkpoints[1].size_bytes / 2) << "what lies there";
   EXPECT_EQ((*choose(now, {}))->id, id(1, 10));
   EXPECT_EQ(choose(now, {.step = 20}).error().kind(), ErrorKind::kCorrupted);

@@ -40,11 +40,11 @@ TEST(JobSessionRefuses, OldIncarnationsAndOtherPodsOfTheSameName) {
       {"a second start of it", process(0, 2, 0, "start-2"), ""},
       {"one that the operator has not announced yet", process(0, 3), ""},
       {"the one before", process(0, 1),
-       "digits-worker-0-i1 was replaced by incarnation 2 and may not take part any more"},
+       "digits-worker-0-i1 was replaced by incarnation 2 and may no longer take part"},
       {"the first", process(0, 0),
-       "digits-worker-0-i0 was replaced by incarnation 2 and may not take part any more"},
+       "digits-worker-0-i0 was replaced by incarnation 2 and may no longer take part"},
       {"another pod", namesake,
-       "digits-worker-0-i2 was replaced by incarnation 2 and may not take part any more"},
+       "digits-worker-0-i2 was replaced by incarnation 2 and may no longer take part"},
       {"a pod whose UID was not noted yet", process(1, 0), ""},
       {"no member", process(2, 0), "the job has no member worker-2"},
       {"no role", judge, "the job has no member judge-0"},
@@ -128,11 +128,10 @@ TEST(JobSessionRefuses, StartsAfterWhichAnotherOneJoined) {
     EXPECT_EQ(job_session.refuse(older), std::nullopt)
         << "until a join nothing says which of the two is newer";
     job_session.record_join(test::join_request(newer), at_seconds(3));
-    EXPECT_EQ(
-        job_session.refuse(older),
-        (Refusal{.kind = "superseded",
-                 .message = "process 0 of digits-worker-0-i0 was started again, and this start of it may "
-                            "not take part any more"}));
+    EXPECT_EQ(job_session.refuse(older),
+              (Refusal{.kind = "superseded",
+                       .message = "process 0 of digits-worker-0-i0 was started again, and this earlier start "
+                                  "of it may no longer take part"}));
     EXPECT_EQ(job_session.refuse_join(older), job_session.refuse(older));
     EXPECT_EQ(job_session.refuse(newer), std::nullopt);
     EXPECT_EQ(job_session.refuse(process(0, 0, 1)), std::nullopt) << "another process of the same pod";

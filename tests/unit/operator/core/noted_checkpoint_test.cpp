@@ -104,8 +104,8 @@ TEST(NotedCheckpoint, WhoWasDoneWithOneThatIsLostBeginsAnew) {
   const EmitEvent told{.is_warning = true,
                        .reason = "CheckpointUnreadable",
                        .message =
-                           "the checkpoint of step 20, with which 1 member was done, cannot be loaded any "
-                           "more: the run goes on from step 10 with all members"};
+                           "the checkpoint of step 20, with which 1 member was done, can no longer be "
+                           "loaded: the run goes on from step 10 with all members"};
   EXPECT_THAT(test::only<EmitEvent>(decision), testing::Contains(told));
 }
 

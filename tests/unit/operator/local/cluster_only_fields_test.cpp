@@ -51,7 +51,7 @@ TEST_F(ClusterOnlyFields, EachPolicyThatIsNeverMetIsSaidOnce) {
   EXPECT_THAT(said({{"disruptionPolicy", {{"noticeTaints", {"example.com/going"}}}}}),
               ElementsAre("disruptionPolicy.noticeTaints: nodes here have one taint, ratoon.dev/reclaim"));
   EXPECT_THAT(said({{"checkpointPolicy", {{"volumeClaimName", "claim"}}}}),
-              ElementsAre("checkpointPolicy.volumeClaimName: the run's folder takes its place here"));
+              ElementsAre("checkpointPolicy.volumeClaimName: a local run uses its own folder instead"));
 }
 
 TEST_F(ClusterOnlyFields, WhatATemplateAsksOfAClusterIsNamed) {

@@ -100,7 +100,7 @@ TEST_F(ControlSocketTest, IsTheOwnersAloneAndGoesWithItsRunner) {
   const auto reply = ask_runner(folder(), kKill, kPatience);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().kind(), ErrorKind::kNotFound);
-  EXPECT_THAT(reply.error().message(), HasSubstr("no `ratoon run` is at work in"));
+  EXPECT_THAT(reply.error().message(), HasSubstr("no `ratoon run` is running in"));
   EXPECT_EQ(ask_runner(folder() / "missing", kKill, kPatience).error().kind(), ErrorKind::kNotFound);
 }
 

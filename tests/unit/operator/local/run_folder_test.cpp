@@ -60,7 +60,7 @@ TEST_F(RunFolderTest, ASecondRunnerIsRefusedUntilTheFirstIsGone) {
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().kind(), ErrorKind::kAlreadyExists);
     EXPECT_THAT(second.error().message(),
-                HasSubstr("another `ratoon run` is at work in " + (temporary_ / "run").string()));
+                HasSubstr("another `ratoon run` is running in " + (temporary_ / "run").string()));
   }
   EXPECT_TRUE(RunFolder::open(temporary_ / "run"));
 }

@@ -116,7 +116,7 @@ TEST_F(StatusFileOnABadDisk, IsSaidOnceAndTriedAgain) {
     written_.clear();
     EXPECT_TRUE(patient_.put(document(2), now_));
     EXPECT_THAT(written(), ElementsAre(document(2)));
-    EXPECT_THAT(said_, testing::Contains("the run's status is kept again"));
+    EXPECT_THAT(said_, testing::Contains("the run's status is stored again"));
     ASSERT_TRUE(patient_.put(document(3, "Pending"), now_));
   }
 }

@@ -66,9 +66,10 @@ Result<std::uint32_t> whole_crc32c(const std::string& text, const std::string& s
 }
 
 Error another_run(const std::string& shown) {
-  return {ErrorKind::kConflict, shown +
-                                    " is there already and is not of this run: two runs share one name; use "
-                                    "another run name, or another place in the store"};
+  return {ErrorKind::kConflict,
+          shown +
+              " exists already and belongs to another run: two runs share one name; use "
+              "another run name, or another place in the store"};
 }
 
 // Checks that the store has the same pack under this name. Its header is enough: an object is always
@@ -104,7 +105,7 @@ Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRec
 
   const auto file = from.open(path);
   if (!file && file.error().kind() == ErrorKind::kNotFound)
-    return Error(ErrorKind::kCorrupted, shown + " is not there, and a manifest names it");
+    return Error(ErrorKind::kCorrupted, shown + " does not exist, but a manifest names it");
   if (!file) return file.error();
   const auto text =
       read_twice([&] { return read_header_text(**file, shown, record); }, [&] { (*file)->forget(); });

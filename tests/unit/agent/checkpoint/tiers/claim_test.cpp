@@ -319,8 +319,8 @@ TEST_P(ClaimTest, OneIdentityInTwoPlacesIsTwoJobs) {
   EXPECT_EQ(copy.error().kind(), ErrorKind::kAlreadyExists);
   EXPECT_THAT(
       copy.error().message(),
-      HasSubstr("the job /runs/digits on here of 6f1c trains here, and it is alive; this is "
-                "/copies/digits on here of 6f1c, of the same identity, as after a folder was copied"));
+      HasSubstr("the job /runs/digits on here of 6f1c trains here, and that job is alive; this is "
+                "/copies/digits on here of 6f1c, which has the same identity, as after a folder was copied"));
   EXPECT_LT(waited_, seconds(30));
   EXPECT_TRUE(first->renew()) << "the first has not noticed anything";
 }

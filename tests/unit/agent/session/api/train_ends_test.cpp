@@ -80,9 +80,8 @@ TEST_F(TrainEndsTest, ARunThatFinishedEarlyIsCompleteWhenItIsStartedAgain) {
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(count(0), 0);
     EXPECT_EQ(steps_, 0u) << "its criterion would have ended it later, or never";
-    EXPECT_THAT(said_,
-                HasSubstr("finished at step 25: the loss no longer falls; another end (--max-duration) "
-                          "goes on, --overwrite true begins anew"));
+    EXPECT_THAT(said_, HasSubstr("finished at step 25: the loss no longer falls; set another end "
+                                 "(--max-duration) to continue, or --overwrite true to begin anew"));
   }
 }
 

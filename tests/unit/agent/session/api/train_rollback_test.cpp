@@ -118,7 +118,7 @@ TEST_F(TrainRollbackTest, GoesBackPassesOverAndSetsAside) {
   EXPECT_EQ(digest_, digest_of(20, 14, 60));
   EXPECT_THAT(said_,
               HasSubstr("the run goes back to step 20 (--resume-from), never takes samples 80 to 93 of its "
-                        "stream (--skip); what was saved later is in aside/"));
+                        "stream (--skip); later checkpoints are in aside/"));
   EXPECT_THAT(names("manifests"),
               ElementsAre("s0000000010.a0001.json", "s0000000020.a0001.json", "s0000000030.a0002.json",
                           "s0000000040.a0002.json", "s0000000050.a0002.json", "s0000000060.a0002.json"));
@@ -242,7 +242,7 @@ TEST_F(TrainRollbackTest, WhatCannotBeDoneIsSaidAndNothingIsGivenUp) {
   EXPECT_EQ(run(Until::samples(240), kNever, 1), 82);
   EXPECT_THAT(said_,
               HasSubstr("--skip 200 passes the end of the run (240sp) from sample 80 on, and nothing is left "
-                        "to train: skip less; nothing was given up"));
+                        "to train: skip less; no checkpoint was set aside"));
   still_at_50();
 }
 

@@ -134,7 +134,7 @@ TEST_P(TrainLatestTest, WhatIsAPersonsOwnInPlaceOfTheLinkIsSaidOnceAndTheLinkCom
     if (step == 95) fs::remove_all(link);
   };
   EXPECT_EQ(train(), 0) << said_;
-  EXPECT_EQ(times_said("the link to the newest checkpoint is old: " + link.string()), 1u) << said_;
+  EXPECT_EQ(times_said("the link to the newest checkpoint is outdated: " + link.string()), 1u) << said_;
   EXPECT_EQ(fs::read_symlink(link), "packs/a0001/s0000000100/r0000.safetensors");
 }
 

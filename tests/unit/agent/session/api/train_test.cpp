@@ -98,7 +98,7 @@ TEST_F(TrainTest, LeavesARecordOfItsCompletionWhereAContainerWould) {
 
   options_.member.local_rank = 0;
   options_.member.termination_file = (folder_ / "no" / "folder").string();
-  EXPECT_EQ(count(40), 0) << "the coordinator is told all the same";
+  EXPECT_EQ(count(40), 0) << "the completion is still reported to the coordinator";
   EXPECT_THAT(said_, HasSubstr("RATOON_TERMINATION_FILE"));
 }
 
@@ -289,7 +289,7 @@ TEST_F(TrainTest, WhatTheSystemDoesNotReadCostsAFallbackAndNotTheRun) {
   std::filesystem::remove(newest);
   std::filesystem::create_symlink("elsewhere", newest);  // no link is followed
   EXPECT_EQ(count(40), 0);
-  EXPECT_THAT(said_, HasSubstr("an older checkpoint is asked for"));
+  EXPECT_THAT(said_, HasSubstr("an older checkpoint is requested"));
 }
 
 TEST_F(TrainTest, ASecondRunInTheSameFolderIsRefused) {

@@ -281,7 +281,7 @@ TEST_F(EngineTest, AFewSavesMayBeMissedAndThenItEnds) {
     FAIL() << "it goes on";
   } catch (const Failure& why) {
     EXPECT_EQ(why.exit_code, 84);
-    EXPECT_THAT(why.what(), HasSubstr("4 saves in a row were missed, and 3 may be (--max-missed-saves)"));
+    EXPECT_THAT(why.what(), HasSubstr("4 saves in a row were missed, and the limit is 3 (--max"));
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("the save of step 10 is missed: "));
 }

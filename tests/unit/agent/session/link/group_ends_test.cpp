@@ -253,7 +253,7 @@ TEST_F(GroupEndsTest, ARankThatCannotLookDeclaresNoRankDead) {
   EXPECT_EQ(one->world_status(), WorldStatus::kGoOn) << one->reason();
   one.reset();
   wait_for_change(*zero);
-  EXPECT_EQ(zero->reason(), "rank 1 is gone") << "it looks again";
+  EXPECT_EQ(zero->reason(), "rank 1 is gone") << "it checks again";
 }
 
 TEST_F(GroupEndsTest, ARankThatCannotLookForLongSaysThatAndNotThatAnotherIsDead) {

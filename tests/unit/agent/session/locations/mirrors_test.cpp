@@ -121,7 +121,7 @@ TEST_F(MirrorsTest, NorIsWhatDoesNotReadBack) {
   mirrors->await(id(1, 20), damaged);
   commit(*mirrors, 10);
   mirrors->go_back_to(checkpoint::entry_of(id(1, 10), "digest", true));
-  EXPECT_THAT(failure_of(damaged).message(), HasSubstr("does not read back"));
+  EXPECT_THAT(failure_of(damaged).message(), HasSubstr("cannot be read"));
   std::filesystem::remove(folder_ / "store");
   EXPECT_TRUE(good.wait(SaveLevel::kStored, kSoon));
 }
@@ -130,7 +130,7 @@ TEST_F(MirrorsTest, WhoDoesNotCopyDoesNotKnow) {
   const auto other = open(Rank(1));
   const checkpoint::SavePromise ticket;
   other->await(id(1, 10), ticket);
-  EXPECT_THAT(failure_of(ticket).message(), HasSubstr("known to rank 0"));
+  EXPECT_THAT(failure_of(ticket).message(), HasSubstr("only rank 0, which copies to stores"));
 }
 
 // With the name that links have where none is given, which is the same for all checkpoints.

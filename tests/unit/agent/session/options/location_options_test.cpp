@@ -28,7 +28,8 @@ TEST(DescribeSaving, SaysHowOftenIsSavedAndWhatIsKept) {
   options.keep_last = kKeepAllCheckpoints;
   options.save_folder = "s3://bucket/runs";
   EXPECT_EQ(describe_saving(options),
-            "saves as often as pays (--save-every) and keeps all (--keep-last) in s3://bucket/runs/digits");
+            "saves at the interval that costs least (--save-every) and keeps all (--keep-last) in "
+            "s3://bucket/runs/digits");
   options.keep_last = 0;
   EXPECT_THAT(describe_saving(options),
               testing::HasSubstr("keeps none that every store holds (--keep-last)"));
@@ -41,7 +42,7 @@ TEST(CheckPlaces, ALatestNameStaysOutOfTheRunsOwnFolders) {
     options.latest_name = name;
     const auto checked = check_places(options);
     ASSERT_FALSE(checked) << name;
-    EXPECT_THAT(checked.error().message(), testing::HasSubstr("where the run keeps what it needs"));
+    EXPECT_THAT(checked.error().message(), testing::HasSubstr("a name that the run uses in its folder"));
   }
   for (const char* name : {"links/manifests", "ep{epoch}-ba{batch}", "{epoch}/{timestamp}-{rank}"}) {
     options.latest_name = name;
@@ -84,7 +85,8 @@ TEST(CheckPlaces, FinalWeightsStayOutOfWhatTheRunNeeds) {
     const auto checked = check_places(options);
     ASSERT_FALSE(checked) << name;
     EXPECT_EQ(checked.error().kind(), ErrorKind::kInvalid);
-    EXPECT_THAT(checked.error().message(), testing::HasSubstr("where the run keeps what it needs")) << name;
+    EXPECT_THAT(checked.error().message(), testing::HasSubstr("a name that the run uses in its folder"))
+        << name;
   }
   for (const char* name : {"", "weights.safetensors", "/runs/digits/weights/lock", "/runs/lock",
                            "packs/model", "/runs/digits-2/lock", "../lock"}) {
@@ -97,7 +99,7 @@ TEST(CheckPlaces, FinalWeightsStayOutOfWhatTheRunNeeds) {
   }
   options.final_weights = "latest-rank0";
   EXPECT_THAT(check_places(options).error().message(),
-              testing::HasSubstr("where --latest-name has its link"));
+              testing::HasSubstr("the name of the link of --latest-name"));
   options.latest_name = "";
   EXPECT_TRUE(check_places(options));
   options.final_weights = "/anywhere/lock";

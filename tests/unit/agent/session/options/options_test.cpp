@@ -233,7 +233,8 @@ TEST_F(OptionsTest, AStoreAsHomeIsRefusedWhereItCannotBe) {
        "--save-folder is a folder's path or an s3:// bucket, found 'https://host/runs': web servers are only "
        "read; they are for --load-from"},
       {{"--save-folder=s3://home/r", "--keep-last=0", "--stores=s3://more/r"},
-       "--keep-last 0 keeps nothing in a folder that a store holds, and --save-folder 's3://home/r' is a "
+       "--keep-last 0 removes a checkpoint from a folder once every store has it, and --save-folder "
+       "'s3://home/r' is a "
        "store "
        "itself: keep 2 at least"},
       {{"--save-folder=s3://home/r", "--stores=s3://home/r"},
@@ -286,7 +287,8 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
       {{"--keep-last", "1"},
        "--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '1'"},
       {{"--keep-last", "0"},
-       "--keep-last 0 keeps nothing here that is in a store, and there is none: add --stores, or keep 2 at "
+       "--keep-last 0 removes a checkpoint here once every store has it, and there is no store: add "
+       "--stores, or keep 2 at "
        "least"},
       {{"--keep-last", "some"},
        "--keep-last must be a whole number up to 18446744073709551615, or 'all', found 'some'"},

@@ -244,7 +244,7 @@ TEST_F(LoadTest, WhatARunLeavesElsewhereOrNot) {
   testing::internal::CaptureStderr();
   train(20);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("the weights are not left in " + final_weights_ + ": "))
+              HasSubstr("the weights could not be written to " + final_weights_ + ": "))
       << "the training is done all the same";
   final_weights_ = "";
   train(30);
