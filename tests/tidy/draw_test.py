@@ -20,7 +20,9 @@ FILES = Repository({
     "base/core/pause.h": "// Pause: how long to wait before the next try.\n//\n//     Pause pause = first_pause();\n"
                          "namespace ratoon {\nclass Pause {\n  Duration next_pause();\n  int tries_ = 0;\n};\n}\n",
     "base/core/pause.cpp": "Duration Pause::next_pause() {\n  int doubled = 2;\n  return fail(\"the disk is full: \"\n"
-                           "    \"free some space there\");\n}\n",
+                           "    \"free some space there\");\n}\n"
+                           "Duration Pause::next_pause(int) {\n  return fail(name_of(rank, 2) + \" has left \" +\n"
+                           "      text_of(run) + \", attempt \" + std::to_string(attempt_));\n}\n",
     "docs/a.md": "# A heading of four words\n\nOne sentence stands here. `Code` begins the second one.\n\n"
                  "```\nno sentence of four words\n```\n\n| a | table has no sentences |\n",
     "tests/a.cpp": "// Tests are not in the population.\nint of_a_test();\n",
@@ -34,7 +36,8 @@ class DrawTest(unittest.TestCase):
 
     def test_sentences(self):
         found = [sentence for _, sentence in load().population(FILES, "sentences")]
-        self.assertEqual(found, ["the disk is full: free some space there", "Pause: how long to wait before the next try.",
+        self.assertEqual(found, ["the disk is full: free some space there", "{} has left {}, attempt {}",
+                                 "Pause: how long to wait before the next try.",
                                  "One sentence stands here.", "`Code` begins the second one."])
 
     def test_a_seed_draws_the_same_again(self):
@@ -42,7 +45,7 @@ class DrawTest(unittest.TestCase):
         once = draw(FILES, "seed", 3, "names")
         self.assertEqual(draw(FILES, "seed", 3, "names"), once)
         self.assertEqual(len(set(once)), 3)
-        self.assertEqual(len(draw(FILES, "seed", 100, "sentences")), 4)
+        self.assertEqual(len(draw(FILES, "seed", 100, "sentences")), 5)
         self.assertTrue(any(draw(FILES, str(seed), 3, "names") != once for seed in range(10)))
 
     def test_the_command_refuses_what_it_does_not_take(self):
