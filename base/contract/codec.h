@@ -1,8 +1,8 @@
 // Messages to and from JSON. Decoding bounds every size, refuses invalid values with a sentence that names
 // the field, and ignores fields it does not know, so that a newer agent can talk to an older operator.
-// Encoding keeps the same bounds: sentences and lists are cut to them and spans of time end at them, so that
-// the other side can decode the message. Identifiers (names, digests, numbers of steps) are never cut: one
-// beyond its bound is refused, with its field's name.
+// Encoding keeps the same bounds: it cuts sentences and lists and limits spans of time to them, so that the
+// other side can decode the message. Identifiers (names, digests, numbers of steps) are never cut: an
+// identifier beyond its bound is refused, with its field's name.
 //
 //   ratoon::Result<ratoon::Beat> beat = ratoon::decode<ratoon::Beat>(body);
 //   if (!beat) return refuse(422, beat.error().message());

@@ -1,5 +1,5 @@
-// Exit codes of trainers and of the ratoon command. They mean the same to the operator, the local runner and
-// scripts.
+// Exit codes of trainers and of the ratoon command. Exit codes have the same meaning for the operator, the
+// local runner and scripts.
 #pragma once
 
 #include <ratoon/result.h>
@@ -18,8 +18,8 @@ enum class ExitCode : int {
   kInterruptedByUser = 130,  // Ctrl-C
 };
 
-// The exit code for an error of this kind, the same in every program: 84 if the cause may pass or another
-// machine may not have it, 83 if bytes are not those that were written, 82 if the same start would fail
+// The exit code for an error of this kind, the same in every program: 84 if the cause may pass or may not
+// exist on another machine, 83 if the bytes are not those that were written, 82 if the same start would fail
 // again.
 [[nodiscard]] ExitCode exit_code_of(ErrorKind kind);
 

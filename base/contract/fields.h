@@ -35,7 +35,7 @@ class Fields {
   [[nodiscard]] Fields child(const nlohmann::json& value, const std::string& name);
 
   void complain(const char* name, std::string_view expectation);
-  // For values that a message must not repeat, such as secrets.
+  // For values that an error message must not repeat, such as secrets.
   void complain_without_value(const char* name, std::string_view expectation);
   [[nodiscard]] bool is_sound() const { return !complaint_->has_value(); }
 

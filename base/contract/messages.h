@@ -42,8 +42,8 @@ struct ProcessIdentity {
   friend auto operator<=>(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
-// A member's name. It is the same for every process that computes it, so that "already exists" works as a
-// lock.
+// A member's name. The name is the same for every process that computes it, so that "already exists" works as
+// a lock.
 [[nodiscard]] std::string member_name(const JobKey& job, const std::string& role, std::uint32_t index,
                                       std::uint32_t incarnation);
 
@@ -75,8 +75,8 @@ struct JoinRequest {
   bool has_met = false;     // this start was in a world; else left_attempt may come from its folder
   std::string address;      // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
-  // When the message is sent: how long ago the process read the inventory. Absent: it does not say, and only
-  // its first list, and one that it was asked for, is new.
+  // The time since the process read the inventory, at the moment when the message is sent. If it is absent,
+  // only the process's first list, and a list that the coordinator requested, counts as new.
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
@@ -131,7 +131,7 @@ struct Outlook {
 
 inline constexpr std::size_t kDamagedMax = 16;
 
-// "I am alive, and this is where I am."
+// "I am alive, and this is my state."
 struct Beat {
   ProcessIdentity process;
   Attempt attempt{0};
@@ -142,7 +142,7 @@ struct Beat {
   std::optional<double> allowed_seconds{};  // longer in the phase than this is a hang; absent: no limit
   std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
   // Checkpoints of this attempt that were reported as committed and then did not verify: they are no longer
-  // durable, even if other processes saw them committed. At most kDamagedMax, the newest.
+  // durable, even if other processes saw them committed. The list holds at most the newest kDamagedMax.
   std::vector<InventoryEntry> damaged{};
   std::vector<Rank> silent_peers;    // ranks whose sockets failed
   std::optional<Outlook> outlook{};  // only rank 0 has one
@@ -153,8 +153,8 @@ struct Beat {
   friend bool operator==(const Beat&, const Beat&) = default;
 };
 
-// Asks for orders newer than `seen_revision`. The reply comes when there are some, or after a while with the
-// same ones.
+// Asks for orders newer than `seen_revision`. The reply comes when there are newer orders, or after a while
+// with the same orders.
 struct OrdersRequest {
   ProcessIdentity process;
   std::uint64_t seen_revision = 0;
@@ -162,15 +162,15 @@ struct OrdersRequest {
   friend bool operator==(const OrdersRequest&, const OrdersRequest&) = default;
 };
 
-// The instructions for a process. Orders are a state, not a queue: the newest ones are valid, and missing
-// some loses nothing.
+// The instructions for a process. Orders are a state, not a queue: the newest orders are valid, and a process
+// that misses some loses nothing.
 struct Orders {
   std::uint64_t revision = 0;
   Attempt attempt{0};  // newest attempt; greater than the process's own: leave the world and join again
   std::optional<double> drain_deadline_seconds;  // seconds until the end of this member's node
   bool stop = false;                             // leave after this step with ExitCode::kPreempted
-  // Counts requests for an early common save. A request is met once all ranks of the attempt have saved
-  // since.
+  // Counts requests for an early common save. A request is met once all ranks of the attempt have saved after
+  // it.
   std::uint64_t save_request = 0;
   // A replacement is ready: save together, then leave `attempt` and join again. Ignored in another attempt.
   bool hand_over = false;
@@ -191,12 +191,12 @@ struct Completed {
   friend bool operator==(const Completed&, const Completed&) = default;
 };
 
-// The key of Completed.result for the path of the weights, and the greatest length of that path, here and
-// below: a longer path is left out.
+// The key of Completed.result for the path of the weights, and the greatest length of that path in both
+// messages: a longer path is left out.
 inline constexpr const char* kWeightsResult = "weights";
 inline constexpr std::size_t kWeightsBytesMax = 253;
 
-// The same without a coordinator: a container leaves it in its termination message.
+// The completion without a coordinator: a container leaves this record in its termination message.
 struct CompletionRecord {
   Attempt attempt{0};
   Step step{0};

@@ -1,5 +1,5 @@
 // Every name that operator and agent share with each other and with their users: labels, environment, routes,
-// metrics. Programs of different versions use them together, so a name is never changed, only added.
+// metrics. Programs of different versions use the names together, so a name is never changed, only added.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ inline constexpr std::string_view kIncarnation = "ratoon.dev/incarnation";
 }  // namespace label
 
 namespace annotation {
-// The attempt at which a member was made; for people who read a pod.
+// The attempt at which a member was made, for people who inspect a pod.
 inline constexpr std::string_view kMadeForAttempt = "ratoon.dev/made-for-attempt";
-// The nodes that its affinity excludes, joined by commas.
+// The nodes that the pod's affinity excludes, joined by commas.
 inline constexpr std::string_view kAvoidedNodes = "ratoon.dev/avoided-nodes";
 }  // namespace annotation
 
@@ -34,18 +34,19 @@ inline constexpr std::string_view kAvoidedNodes = "ratoon.dev/avoided-nodes";
 namespace env {
 inline constexpr const char* kJobNamespace = "RATOON_JOB_NAMESPACE";
 inline constexpr const char* kJobName = "RATOON_JOB_NAME";
-// UID of a job on a cluster. A job of the same name that is made later, or elsewhere, has another one.
+// UID of a job on a cluster. A job of the same name that is made later, or in another cluster, has another
+// UID.
 inline constexpr const char* kJobUid = "RATOON_JOB_UID";
 inline constexpr const char* kRole = "RATOON_ROLE";
 inline constexpr const char* kIndex = "RATOON_INDEX";
 inline constexpr const char* kIncarnation = "RATOON_INCARNATION";
 inline constexpr const char* kMemberUid = "RATOON_MEMBER_UID";
-// A pod's own address. If it is not set, processes listen on loopback alone.
+// A pod's own address. If the variable is not set, processes listen on loopback alone.
 inline constexpr const char* kPodIp = "RATOON_POD_IP";
 inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
 inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
-// For a coordinator over TLS: the CA that signs its certificate, as PEM text, and the name in the certificate
-// if it is not the URL's host. Neither is a secret.
+// For a coordinator over TLS: the CA that signs the coordinator's certificate, as PEM text, and the name in
+// the certificate if it is not the URL's host. Neither is a secret.
 inline constexpr const char* kCoordinatorCa = "RATOON_COORDINATOR_CA";
 inline constexpr const char* kCoordinatorName = "RATOON_COORDINATOR_NAME";
 inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";
@@ -79,11 +80,11 @@ inline constexpr const char* kSeed = "RATOON_SEED";
 inline constexpr const char* kGlobalBatch = "RATOON_GLOBAL_BATCH";  // samples of a step, of all ranks
 // The name of one launch of `ratoon launch`: the same for all processes that it starts and restarts.
 inline constexpr const char* kLaunch = "RATOON_LAUNCH";
-// Number of an inherited descriptor that reads end-of-file when the local runner is gone.
+// The number of an inherited descriptor that reads end-of-file after the local runner has ended.
 inline constexpr const char* kLifelineFd = "RATOON_LIFELINE_FD";
-// Where a container leaves its record of completion; docs/reference/contract.md.
+// The file in which a container leaves its record of completion (docs/reference/contract.md).
 inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
-// Port of local rank 0's /metrics, the others follow; 0: none.
+// The port for /metrics of local rank 0; other local ranks use the ports after it. 0: no port.
 inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
 inline constexpr const char* kTimeLimit = "RATOON_TIME_LIMIT";
 inline constexpr const char* kGraceSeconds = "RATOON_GRACE_SECONDS";  // from SIGTERM to the end
@@ -101,8 +102,8 @@ inline constexpr const char* kMasterAddress = "MASTER_ADDR";
 inline constexpr const char* kMasterPort = "MASTER_PORT";
 }  // namespace env
 
-// The coordinator takes a JSON message by POST and answers with one. /metrics is for GET, on ports of its
-// own.
+// The coordinator takes a JSON message by POST and answers with one. /metrics is for GET and has its own
+// ports.
 namespace route {
 inline constexpr std::string_view kJoin = "/v1/join";
 inline constexpr std::string_view kBeat = "/v1/beat";

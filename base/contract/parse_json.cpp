@@ -21,10 +21,10 @@ std::string describe(const json::exception& error) {
 }
 
 // Receives the parser's events; false ends the parsing. The library's own parser builds the same tree, but
-// when bounded it makes a callback for every value, and it cannot leave anything out.
+// with bounds it makes a callback for every value, and it cannot leave anything out.
 class Builder {
  public:
-  // With `may_cut`, values that are nested too deep are left out; without it they end the parsing.
+  // With `may_cut`, values that are nested too deep are left out; without `may_cut` they end the parsing.
   Builder(int depth_max, std::string_view left_out_list, bool may_cut)
       : depth_max_(static_cast<std::size_t>(depth_max)), left_out_list_(left_out_list), may_cut_(may_cut) {}
 

@@ -36,7 +36,7 @@ template <class T>
   return std::span(list).first(std::min(list.size(), items_max));
 }
 
-// host:port, or [v6]:port. The connecting side finds out whether the host can be reached.
+// host:port, or [v6]:port. Whether the host can be reached is found out by the side that connects.
 [[nodiscard]] std::string read_address(Fields& fields, const char* name);
 // Hexadecimal digits. No complaint repeats them.
 [[nodiscard]] std::string read_secret(Fields& fields, const char* name);

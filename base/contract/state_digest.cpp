@@ -24,7 +24,7 @@ std::string digest_of_text(std::string_view text) {
   return to_hex(hash64(0, text));
 }
 
-// Replaces bytes that are not UTF-8. Such a text then differs from the one that was written.
+// Replaces bytes that are not UTF-8. A text with such bytes then differs from the text that was written.
 std::string text_of(const json& body) {
   return body.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -48,21 +48,23 @@ std::string find_damage(std::string_view text, const json& body,
     const bool fits = as_written == text && digest.is_string() &&
                       digest.get_ref<const std::string&>() == digest_of_text(text_of(rest));
     return fits ? ""
-                : "its digest does not fit the rest of it: it is damaged; take it from another checkpoint";
+                : "the state's digest does not match its content: the state is damaged; take it from another "
+                  "checkpoint";
   }
   const auto items = body.items();
   const bool has_others = !std::all_of(items.begin(), items.end(), [&](const auto& item) {
     return item.key() == kFormat || std::ranges::find(old_fields, item.key()) != old_fields.end();
   });
   if (has_others)
-    return "it has a field that is not known, and no digest: it is damaged, or a newer Ratoon wrote it";
+    return "the state has a field that is not known, and no digest: it is damaged, or a newer Ratoon wrote "
+           "it";
   const auto format = body.find(kFormat);
   if (format != body.end() && *format == kWithDigest)
-    return "it has no digest, and only states of format 1 may have none: it is damaged; take it from another "
-           "checkpoint";
+    return "the state has no digest, and only states of format 1 may have none: it is damaged; take it from "
+           "another checkpoint";
   // If damage renamed the digest to the name of another field, that field is there twice.
   if (as_written.size() != text.size())
-    return "it has a field twice, or blanks between its fields, and no digest: it is damaged";
+    return "the state has a field twice, or blanks between its fields, and no digest: it is damaged";
   return "";
 }
 

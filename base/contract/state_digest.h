@@ -1,5 +1,5 @@
-// The digest that a state of one line of JSON contains of itself: it protects every byte, also where a
-// program keeps the state in a file of its own. Pure.
+// The digest that a state of one line of JSON contains of itself: it protects every byte, also if a program
+// keeps the state in a file of its own. Pure.
 //
 //   return seal_state({{"epoch", 2}});  // {"epoch":2,"format":2,"state_digest":"..."}
 //
@@ -19,14 +19,14 @@ namespace ratoon {
 
 class Fields;  // base/contract/fields.h
 
-// Adds the format and the digest. The digest is that of the text without the digest: hash(0, text) of
-// docs/reference/stream.md. The format is 2: such a state has a digest, so it is damaged if that is gone.
-// States of format 1 may be from before the digest existed.
+// Adds the format and the digest. The digest is computed over the text without the digest: hash(0, text) of
+// docs/reference/stream.md. The format is 2: a state of this format has a digest, so it is damaged if the
+// digest is missing. States of format 1 may be from before the digest existed.
 [[nodiscard]] std::string seal_state(nlohmann::json body);
 
-// Explains the damage of a text; empty if it is as it was written. `old_fields` are the fields, beside the
-// format, of states from before the digest existed. Damage cannot turn a state with a digest into one of
-// those, unless it removes the whole digest of a state of format 1.
+// Explains the damage of a text; empty if the text is intact. `old_fields` are the fields, beside the format,
+// of states from before the digest existed. Damage cannot turn a state with a digest into such an old state,
+// unless it removes the whole digest of a state of format 1.
 [[nodiscard]] std::string find_damage(std::string_view text, const nlohmann::json& body,
                                       std::initializer_list<std::string_view> old_fields);
 

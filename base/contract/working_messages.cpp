@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kPhases = {"joining",    "load", "data",     "compute",
                                                      "collective", "save", "validate", "user"};
 
-// A run is complete once its last step is saved, so the message names that checkpoint.
+// A run is complete once its last step is saved, so the message names the checkpoint of that step.
 ResumePoint read_last_checkpoint(Fields& f, Attempt attempt, Step last) {
   Fields field = f.object("checkpoint");
   ResumePoint checkpoint = contract::read_resume_point(field);
@@ -56,7 +56,7 @@ void read(Fields& f, Beat& m) {
   m.step = Step(f.whole("step", kCountMax));
   const std::string phase = f.text("phase", kNameBytesMax);
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
-  // A phase that only a newer agent knows counts as work of the user.
+  // A phase that only a newer agent knows counts as work of the program.
   m.phase = known == kPhases.end() ? ProcessPhase::kUser : static_cast<ProcessPhase>(known - kPhases.begin());
   m.seconds_in_phase = f.seconds("seconds_in_phase");
   if (f.find("allowed_seconds") != nullptr) m.allowed_seconds = f.seconds("allowed_seconds");

@@ -10,14 +10,14 @@
 
 namespace ratoon {
 
-// `fill` writes all bytes to the descriptor of the temporary file. Its error is the call's, and then no file
-// is left.
+// `fill` writes all bytes to the descriptor of the temporary file. If `fill` returns an error, the call
+// returns that error and no file is left.
 [[nodiscard]] Result<void> fill_file_atomically(const std::filesystem::path& path,
                                                 const std::function<Result<void>(int fd)>& fill,
                                                 AtomicFileOptions options = {});
 
-// The name of the file to which a temporary file belongs, since a killed writer leaves one: "shard.mds" for
-// ".shard.mds.tmp-0123456789abcdef"; empty for any other name.
+// The name of the file to which a temporary file belongs, because a killed writer leaves its temporary file:
+// "shard.mds" for ".shard.mds.tmp-0123456789abcdef"; empty for any other name.
 [[nodiscard]] std::string_view name_behind_temporary(std::string_view file_name);
 
 }  // namespace ratoon

@@ -42,7 +42,7 @@ std::uint64_t left_of(const fs::path& group, const Names& names) {
   return *limit - std::min(*limit, taken);
 }
 
-// The smallest rest of a limit, of the group and all around it.
+// The smallest remaining memory under the limits of the group and of all groups above it.
 std::uint64_t left_around(const OwnCgroup& own) {
   const Names& names = own.is_unified ? kVersion2 : kVersion1;
   std::error_code ignored;

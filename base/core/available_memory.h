@@ -1,6 +1,6 @@
-// How much more memory this process may take before the kernel has to kill a process: the smaller one of the
-// machine's free memory and the rest of the limit of every cgroup around the process (versions 1 and 2; a
-// container's limit is one).
+// How much more memory this process may take before the kernel has to kill a process. It is the smaller of
+// two numbers: the machine's free memory, and what is left under the limits of all cgroups around the process
+// (versions 1 and 2; a container's limit is such a limit).
 //
 //   const auto free_bytes = available_memory();
 //   if (free_bytes && *free_bytes < wanted_bytes) return refuse(wanted_bytes, *free_bytes);

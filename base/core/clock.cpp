@@ -42,7 +42,7 @@ void ManualClock::advance(Duration by) {
 }
 
 std::string format_rfc3339(WallTime t) {
-  // Floor, so that moments before 1970 keep a non-negative millisecond part.
+  // Rounds down, so that moments before 1970 keep a non-negative millisecond part.
   const auto millis = std::chrono::floor<std::chrono::milliseconds>(t.since_epoch);
   const auto whole = std::chrono::floor<std::chrono::seconds>(millis);
   const std::time_t whole_seconds = whole.count();

@@ -12,7 +12,7 @@ namespace ratoon {
 
 using Duration = std::chrono::nanoseconds;
 
-// A moment of the machine's monotonic clock. It only means something within one boot.
+// A moment of the machine's monotonic clock. A Timestamp is only valid within one boot of the machine.
 struct Timestamp {
   Duration since_boot{0};
 
@@ -33,7 +33,7 @@ struct WallTime {
 [[nodiscard]] constexpr double seconds(Duration d) {
   return std::chrono::duration<double>(d).count();
 }
-// To the nearest nanosecond, at most 146 years to either side; NaN becomes zero.
+// Converts to the nearest nanosecond, at most 146 years to either side; NaN becomes zero.
 [[nodiscard]] Duration from_seconds(double s);
 
 class Clock {
@@ -49,7 +49,7 @@ class SystemClock final : public Clock {
   [[nodiscard]] WallTime wall_now() const override;
 };
 
-// Stands still until it is moved. Safe to use from several threads.
+// ManualClock stands still until a test moves it. Safe to use from several threads.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(Timestamp start = {}, WallTime wall_start = {}) : now_(start), wall_now_(wall_start) {}

@@ -11,7 +11,7 @@ namespace ratoon {
   return std::to_string(count) + " " + std::string(count == 1 ? one : many);
 }
 
-// For regular plurals: appends "s".
+// Appends "s", for nouns with a regular plural.
 [[nodiscard]] inline std::string counted(std::uint64_t count, std::string_view one) {
   return counted(count, one, std::string(one) + "s");
 }

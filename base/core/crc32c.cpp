@@ -14,7 +14,7 @@ std::uint32_t add_byte(std::uint32_t crc, std::byte byte) {
   return (crc >> 8) ^ kSlices[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFF];
 }
 
-// Byte by byte, so that it is right on either endianness; compilers make it one load.
+// Reads byte by byte, so that the result is right on either endianness; compilers make one load of it.
 std::uint32_t load_little_endian(const std::byte* at) {
   return std::to_integer<std::uint32_t>(at[0]) | std::to_integer<std::uint32_t>(at[1]) << 8 |
          std::to_integer<std::uint32_t>(at[2]) << 16 | std::to_integer<std::uint32_t>(at[3]) << 24;
@@ -49,7 +49,7 @@ std::uint32_t crc32c(std::span<const std::byte> data, std::uint32_t crc) {
   return best(data, crc);
 }
 
-// Inverting before and after cancels out between the two, so bytes of b are a plain multiplication.
+// The two inversions cancel out, so the bytes of b are a plain multiplication.
 std::uint32_t crc32c_combine(std::uint32_t a, std::uint32_t b, std::uint64_t length_b) {
   return crc32c_tables::multiply(a, crc32c_tables::power_of_bytes(length_b)) ^ b;
 }

@@ -7,11 +7,11 @@
 
 namespace ratoon {
 
-// Extends `crc`, the CRC of the bytes so far (0: none), by `data`. Uses the processor's instruction where
-// there is one.
+// Extends `crc`, the CRC of the bytes so far (0: none), by `data`. Uses the processor's CRC instruction if it
+// has one.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> data, std::uint32_t crc = 0);
 
-// The CRC of two pieces in a row, from the CRC of each and the length of the second, in O(log length).
+// The CRC of two consecutive pieces, from the CRC of each and the length of the second, in O(log length).
 [[nodiscard]] std::uint32_t crc32c_combine(std::uint32_t a, std::uint32_t b, std::uint64_t length_b);
 
 // The two implementations of crc32c(), for tests and benchmarks.

@@ -1,5 +1,5 @@
-// CRC32C with the SSE4.2 instruction. Only the functions below are compiled for it, and they run only where
-// has_hardware() says so.
+// CRC32C with the SSE4.2 instruction. Only the functions below are compiled for SSE4.2, and they run only if
+// has_hardware() returns true.
 #ifdef __x86_64__
 
 #include <cstring>
@@ -18,8 +18,9 @@ namespace {
 using crc32c_tables::Multiplier;
 using crc32c_tables::power_of_bytes;
 
-// Three streams at once hide the latency of the instruction (3 cycles, one can start in each). Long blocks
-// make the joining free; short ones leave little for the slow end.
+// Three streams at once hide the latency of the instruction (3 cycles, one can start in each). With long
+// blocks the cost of joining the three CRCs is negligible; short blocks leave few bytes for the slow loop at
+// the end.
 constexpr std::size_t kLongBlock = 8192;
 constexpr std::size_t kShortBlock = 256;
 constexpr Multiplier kPastLongBlock(power_of_bytes(kLongBlock));

@@ -11,7 +11,7 @@ namespace ratoon {
 // Writes the names in this folder to the disk. Does nothing on file systems that do not support it, such as
 // 9p and the maps of automounters.
 [[nodiscard]] Result<void> sync_folder(const std::filesystem::path& folder);
-// The same for an open folder; `shown` names it in messages.
+// Does the same for an open folder; messages show it as `shown`.
 [[nodiscard]] Result<void> sync_open_folder(int fd, const std::string& shown);
 
 // Creates the folder and the missing ones above it, and syncs the parent of each created one.

@@ -1,6 +1,6 @@
 // An identity that is stored in a folder: 16 random hexadecimal digits, and 16 of the folder's mark
-// (folder_mark.h). A copy of the folder contains the file too but has another mark, so that the two can be
-// told apart.
+// (folder_mark.h). A copy of the folder contains the file too but has another mark, so a copy can be
+// detected.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace ratoon {
 // Draws a new identity for a folder with this mark. If the mark is 0, which means unknown, all digits are
 // random.
 [[nodiscard]] Result<std::string> draw_identity(std::uint64_t mark);
-// The identity of the folder with this mark from which `read` was read: `read` itself, unless it was drawn in
-// another folder.
+// Returns the identity of the folder with this mark, given the text `read` from its file: `read` itself,
+// unless it was drawn in another folder.
 [[nodiscard]] std::string identity_there(const std::string& read, std::uint64_t mark);
 
 }  // namespace ratoon

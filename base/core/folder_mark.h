@@ -1,4 +1,4 @@
-// Identifies a folder: another one at the same path, created or moved there later, has another mark.
+// Identifies a folder: another folder at the same path, created or moved there later, has another mark.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace ratoon {
 
-// A hash of its inode number and, if the file system has it, its time of birth: the same for every process
-// while the folder exists. 0: unknown.
+// A hash of the folder's inode number and, if the file system has it, its time of birth: the same for every
+// process while the folder exists. 0: unknown.
 [[nodiscard]] std::uint64_t folder_mark(const std::filesystem::path& folder);
 
 }  // namespace ratoon

@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104) also for builds without OpenSSL. With them the ranks of an
-// attempt prove to each other that they know its secret. Pure.
+// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104) also for builds without OpenSSL. With these functions the
+// ranks of an attempt prove to each other that they know its secret. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ namespace ratoon {
 
 inline constexpr std::size_t kSha256Bytes = 32;
 
-// The kSha256Bytes bytes of the digest; to_hex() makes digits of them.
+// Returns the kSha256Bytes bytes of the digest; to_hex() converts them to digits.
 [[nodiscard]] std::string sha256_of(std::string_view bytes);
 [[nodiscard]] std::string hmac_sha256_of(std::string_view key, std::string_view bytes);
 
-// Takes the same time for all bytes, so that the time does not reveal where they differ. The sizes are no
-// secret.
+// Compares in constant time, so that the time does not reveal the first byte that differs. The sizes of the
+// texts are no secret.
 [[nodiscard]] bool is_same_secret(std::string_view a, std::string_view b);
 
 }  // namespace ratoon

@@ -5,8 +5,7 @@
 
 namespace ratoon {
 
-// Whether the signal is ignored. nohup and the '&' of a script leave SIGHUP and SIGINT so to the programs
-// that they start.
+// Whether the signal is ignored. nohup and the '&' of a script start programs with SIGHUP and SIGINT ignored.
 [[nodiscard]] inline bool is_ignored(int number) {
   struct sigaction now{};
   return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
@@ -21,8 +20,8 @@ inline void ignore_signal(int number) {
     std::signal(number, SIG_IGN);
 }
 
-// For writes to a file beyond `ulimit -f`, and to an output that is no longer read, as in `trainer | tee log`
-// after the end of tee.
+// Ignores the signals of writes to a file beyond `ulimit -f`, and to an output that is no longer read, as in
+// `trainer | tee log` after the end of tee.
 inline void ignore_signals_of_writes() {
   ignore_signal(SIGXFSZ);
   ignore_signal(SIGPIPE);

@@ -21,7 +21,7 @@ template <class Items, class TextOf = std::identity>
   return text;
 }
 
-// All parts, also empty ones; an empty text has no parts.
+// Returns all parts, also empty parts; an empty text has no parts.
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char between);
 
 }  // namespace ratoon

@@ -12,7 +12,8 @@ namespace ratoon {
 
 namespace {
 
-// A quarter of a line for the fields of a logger, so that there is always room for those of the event.
+// The fields of a logger get at most a quarter of a line, so that there is always room for the fields of the
+// event.
 constexpr std::size_t kMaxConstantBytes = Logger::kMaxLineBytes / 4;
 
 // How long a line waits for a full non-blocking pipe before it is dropped: training continues without its
@@ -64,8 +65,9 @@ class Logger::Sink {
   [[nodiscard]] std::string time() const { return format_rfc3339(clock_.wall_now()); }
   [[nodiscard]] LogFormat format() const { return format_; }
 
-  // One write(2), so that lines of several processes never mix in a pipe (up to PIPE_BUF) or a file opened
-  // with O_APPEND. The lock separates the threads of this process if the system writes only a part.
+  // Writes the line with one write(2), so that lines of several processes never mix in a pipe (up to
+  // PIPE_BUF) or a file opened with O_APPEND. The lock separates the threads of this process if the system
+  // writes only a part.
   void write_line(std::string line) {
     const std::lock_guard lock(mutex_);
     if (is_last_line_torn_) line.insert(line.begin(), '\n');

@@ -28,8 +28,8 @@ enum class LogFormat { kJson, kText };
 // "debug", "info", "warning" or "error".
 [[nodiscard]] std::string_view name_of(LogLevel level);
 
-// The value of a field: a text, a number or a truth value. It is a view: the text that it was made from must
-// outlive it.
+// The value of a field: a text, a number or a truth value. The value is a view: the text that it was made
+// from must outlive it.
 class LogValue {
  public:
   using Variant = std::variant<bool, std::int64_t, std::uint64_t, double, std::string_view>;
@@ -74,12 +74,12 @@ struct LogOptions {
 };
 
 // Small and cheap to copy; copies and children write through the same lock. Safe to use from several threads,
-// and keeps errno. The clock outlives it.
+// and keeps errno. The clock must outlive the logger.
 class Logger {
  public:
   using Fields = std::initializer_list<LogField>;
 
-  // The greatest length of a line with its newline; a longer one is cut and marked.
+  // The greatest length of a line with its newline; a longer line is cut and marked.
   static constexpr std::size_t kMaxLineBytes = 8192;
 
   explicit Logger(const Clock& clock, const LogOptions& options = {}, Fields constant_fields = {});
@@ -99,7 +99,7 @@ class Logger {
   // Whether lines of this level are written, for fields that are expensive to compute.
   [[nodiscard]] bool is_enabled(LogLevel level) const { return level >= min_level_; }
 
-  // A child that writes these fields too, after its parent's.
+  // Returns a child logger that writes these fields too, after its parent's fields.
   [[nodiscard]] Logger with(Fields fields) const;
 
   // Number of lines lost because the descriptor refused them, of this logger, its copies and its children.

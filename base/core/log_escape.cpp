@@ -7,7 +7,8 @@ namespace ratoon {
 
 namespace {
 
-// The bytes at the front of a text: `size` bytes that are one character, or that are none.
+// The bytes at the front of a text: either `size` bytes that are one character, or `size` bytes that are no
+// character.
 struct Character {
   std::size_t size = 0;
   bool is_valid = false;
@@ -59,7 +60,7 @@ std::string_view unicode_escape(Escape& buffer, unsigned char code) {
   return {buffer.data(), buffer.size()};
 }
 
-// The JSON form of this character; `buffer` holds it if it is an escape.
+// The JSON form of this character; `buffer` holds it if the form is an escape.
 std::string_view escaped(std::string_view character, Escape& buffer) {
   const unsigned char first = byte_at(character, 0);
   const bool is_c1_control = character.size() == 2 && first == 0xC2 && byte_at(character, 1) < 0xA0;

@@ -49,7 +49,7 @@ LogLine::LogLine(LogFormat format, std::size_t max_bytes)
     : format_(format), max_size_(max_bytes - kEndBytes) {}
 
 void LogLine::begin(std::string_view time, LogLevel level, std::string_view message) {
-  // Half of the line at most, so that a long message leaves its fields room.
+  // The message gets at most half of the line, so that a long message leaves room for the fields.
   const std::size_t max_message_end = max_size_ / 2;
   if (format_ == LogFormat::kJson) {
     text_.append(R"({"time":")").append(time).append(R"(","level":")").append(name_of(level));
@@ -116,7 +116,7 @@ void LogLine::add_number(double value) {
   text_.append(digits.data(), result.ptr);
 }
 
-// The result, with its quotes, ends at max_size at the latest.
+// The result with its quotes ends at max_size or before.
 void LogLine::add_quoted(std::string_view value, std::size_t max_size) {
   text_ += '"';
   is_cut_ |= !append_escaped(text_, value, max_size - 1);

@@ -17,13 +17,13 @@ class LogLine {
   // The beginning of a line; `time` as format_rfc3339 writes it.
   void begin(std::string_view time, LogLevel level, std::string_view message);
 
-  // A text that does not fit is shortened; a field of which nothing fits is left out.
+  // A text that does not fit is shortened; a field is left out if nothing of it fits.
   void add(std::span<const LogField> fields);
 
   // Fields that another LogLine of the same format rendered, and whether they were cut.
   void add_rendered(std::string_view fields, bool is_cut);
 
-  // The fields alone, without begin() and end(): what add_rendered() takes.
+  // The fields alone, without begin() and end(), as add_rendered() takes them.
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 

@@ -9,7 +9,7 @@
 
 namespace ratoon {
 
-// Limits a duration to one year: an endless one added to the current time would overflow into the past.
+// Limits a duration to one year: an endless duration added to the current time would overflow into the past.
 [[nodiscard]] constexpr Duration waitable(Duration at_most) {
   return std::min<Duration>(at_most, std::chrono::hours(24 * 365));
 }

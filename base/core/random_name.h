@@ -8,7 +8,8 @@
 
 namespace ratoon {
 
-// 16 hexadecimal digits from the system's random numbers; if there are none yet, from this process's id.
+// Returns 16 hexadecimal digits from the system's random numbers, or from this process's id if the system has
+// no random numbers yet.
 [[nodiscard]] std::string draw_name();
 
 // `bytes` (at most 256) of the system's random numbers as hexadecimal digits.

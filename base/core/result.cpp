@@ -43,17 +43,17 @@ bool Error::is_retryable() const {
 
 namespace {
 
-// The next step, which the system's message lacks, for errors where it is always the same.
+// Adds the next step, which the system's message lacks, for errors where it is always the same.
 std::string_view next_step_of(int error_number) {
   switch (error_number) {
     case ENOSPC:
-      return "; free room on that volume, or use another one";
+      return "; free space on that volume, or use another volume";
     case EDQUOT:
       return "; remove something that counts against the quota, or use another volume";
     case EROFS:
-      return "; use a volume that can be written, or see why this one cannot (dmesg)";
+      return "; use a writable volume, or find out why this volume is read-only (dmesg)";
     case EMFILE:
-      return "; close some, or raise this process's limit of open files (ulimit -n)";
+      return "; close some files, or raise this process's limit of open files (ulimit -n)";
     default:
       return "";
   }

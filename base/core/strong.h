@@ -1,9 +1,10 @@
-// Strong<Tag, Rep>: a number or a name of its own type, so that it cannot be mixed up with another.
+// Strong<Tag, Rep>: a number or a name of its own type, so that the compiler refuses it in place of another
+// number or name.
 //
 //   using Attempt = Strong<struct AttemptTag, std::uint64_t>;
 //   using NodeName = Strong<struct NodeNameTag, std::string>;
 //
-// It can be compared, hashed and stored; next() is the only arithmetic.
+// A Strong can be compared, hashed and stored; next() is the only arithmetic.
 #pragma once
 
 #include <compare>

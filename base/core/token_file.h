@@ -1,4 +1,4 @@
-// TokenFile: a token in a file, which is replaced long before the token expires. It is read again each
+// TokenFile: a token in a file, which is replaced long before the token expires. The file is read again each
 // minute, and at once after a refusal. While it cannot be read, the last token that was read is used.
 //
 // Thread contract: any thread.
@@ -18,7 +18,7 @@ class TokenFile {
   // Without a path the token is empty. The clock must outlive this object.
   TokenFile(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
 
-  // Empty if the file could never be read; then each call tries again.
+  // Empty if the file could never be read; in that case each call tries again.
   [[nodiscard]] std::string token();
   // The token was refused: the next call of token() reads the file again.
   void doubt();

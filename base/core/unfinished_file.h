@@ -1,5 +1,5 @@
 // A file that is written before it gets its name: the protocol of save_file_atomically() in single steps, for
-// callers that act around each step, for instance to bound its time.
+// callers that do something around each step, for instance limit its time.
 //
 //   auto file = UnfinishedFile::create("out/metrics.json");
 //   file->write(bytes);                             // any number of times
@@ -33,7 +33,7 @@ class UnfinishedFile {
 
   [[nodiscard]] int fd() const { return temporary_.fd.get(); }
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
-  // The last call. After an error the path has the whole old file, or the whole new one.
+  // The last call. After an error the path has either the whole old file or the whole new file.
   [[nodiscard]] Result<void> publish();
 
  private:

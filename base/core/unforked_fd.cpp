@@ -8,7 +8,8 @@
 
 namespace ratoon {
 
-// The list of all open ones. pthread_atfork() makes sure that no other thread changes it during a fork.
+// The list of all open UnforkedFd objects. pthread_atfork() makes sure that no other thread changes it during
+// a fork.
 struct UnforkedFds {
   std::mutex mutex;
   UnforkedFd* first = nullptr;  // guarded by mutex

@@ -2,7 +2,7 @@
 // closes it at once. With an inherited descriptor the child would hold a lock after its parent has ended, and
 // no other process could take the parent's place.
 //
-// Thread contract: each object by one thread at a time; any thread may fork.
+// Thread contract: only one thread at a time uses an object; any thread may fork.
 #pragma once
 
 #include "base/core/unique_fd.h"

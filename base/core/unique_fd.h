@@ -1,5 +1,5 @@
-// UniqueFd owns a file descriptor and closes it. Where durability depends on close(), call close() and read
-// its result.
+// UniqueFd owns a file descriptor and closes it. If durability depends on close(), call close() and read its
+// result.
 #pragma once
 
 #include <utility>
@@ -26,7 +26,8 @@ class UniqueFd {
   // Closes the held descriptor; an error of that close() is lost.
   void reset(int fd = -1);
 
-  // Closes the descriptor and returns the error. It is gone in either case: close() is never repeated.
+  // Closes the descriptor and returns the error. The descriptor is closed in either case: close() is never
+  // repeated.
   [[nodiscard]] Result<void> close();
 
  private:

@@ -19,7 +19,7 @@ std::size_t ascii_prefix(std::span<const std::byte> bytes) {
   return at;
 }
 
-// Size of the character at the beginning, which is not ASCII; 0 if it is none.
+// Size of the character at the beginning, which is not ASCII; 0 if the bytes are no character.
 std::size_t character_bytes(std::span<const std::byte> bytes) {
   const auto lead = std::to_integer<unsigned>(bytes[0]);
   const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;

@@ -25,13 +25,14 @@ struct Hash128 {
 // The canonical form: 32 lower-case hexadecimal digits, most significant first, as xxh128sum prints it.
 [[nodiscard]] std::string to_hex(Hash128 hash);
 
-// Reads the canonical form and no other, so that equal hashes have equal names.
+// Reads only the canonical form, so that equal hashes have equal names.
 [[nodiscard]] Result<Hash128> parse_hash128(std::string_view text);
 
 [[nodiscard]] std::uint64_t xxh3_64(std::span<const std::byte> data);
 [[nodiscard]] Hash128 xxh3_128(std::span<const std::byte> data);
 
-// The same hashes for bytes that come in pieces. Digests may be read at any time, both kinds from one stream.
+// Computes the same hashes for bytes that arrive in pieces. Digests may be read at any time, and one stream
+// gives both digests.
 class Xxh3Stream {
  public:
   Xxh3Stream();

@@ -19,7 +19,7 @@ class Headers {
   void set(std::string name, std::string value);
   void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
 
-  // The first value of that name, or empty.
+  // The first value of the field with that name, or empty.
   [[nodiscard]] std::string_view get(std::string_view name) const;
   [[nodiscard]] bool contains(std::string_view name) const;
 

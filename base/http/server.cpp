@@ -15,7 +15,8 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// This many connections beyond connections_max are answered 503; further ones are closed without an answer.
+// The number of connections beyond connections_max that are answered 503; further connections are closed
+// without an answer.
 constexpr std::size_t kRefusingMax = 64;
 // The pause after the process has run out of descriptors, until some may be free again.
 constexpr std::chrono::milliseconds kAcceptPause{100};

@@ -32,18 +32,19 @@ struct ServerRequest {
   std::string peer;  // "127.0.0.1:43210"
 };
 
-// Writes a reply in pieces. Safe from any thread; one writer at a time.
+// Writes a reply in pieces. Safe from any thread; only one thread at a time may write.
 class StreamWriter {
  public:
   virtual ~StreamWriter() = default;
-  // Blocks while too much is unsent. Returns an error once the client is gone or the server stops.
+  // Blocks while too much is unsent. Returns an error once the client has left or the server stops.
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
   // Ends the reply properly. Without this call the destructor cuts the connection, so that the client sees a
   // broken reply.
   virtual void finish() = 0;
 };
 
-// The right to answer one request, once. Movable. If it is destroyed without an answer, it sends 500.
+// The right to answer one request, once. Movable. If a Responder is destroyed without an answer, it sends
+// 500.
 class Responder {
  public:
   class Connection;
@@ -53,8 +54,8 @@ class Responder {
   ~Responder();
 
   // Marks the connection as authenticated: it no longer counts for unauthenticated_connections_max, but as a
-  // connection of `owner`. If the owner then has more than `connections_max`, its oldest is closed. 0: no
-  // limit.
+  // connection of `owner`. If the owner then has more than `connections_max` connections, the oldest of them
+  // is closed. 0: no limit.
   void mark_authenticated(const std::string& owner = {}, std::size_t connections_max = 0) const;
 
   void send(Response response);
@@ -90,14 +91,15 @@ struct ServerOptions {
   Duration body_deadline{std::chrono::seconds(30)};
   Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
   Duration write_deadline{std::chrono::seconds(30)};  // the client reads nothing
-  // For a whole reply, from its first piece on, even if the client reads steadily; nothing: no limit.
+  // The limit for a whole reply, from its first piece on, even if the client reads steadily; nothing: no
+  // limit.
   std::optional<Duration> reply_deadline{};
-  // The greatest number of unauthenticated connections; nothing: no limit of their own. One more closes one
-  // of the address that has the most, or the newest if no address has many
-  // (base/http/server/unauthenticated_connections.h).
+  // The greatest number of unauthenticated connections; nothing: unauthenticated connections have no limit of
+  // their own. A further connection closes one connection of the address that has the most, or the newest if
+  // no address has many (base/http/server/unauthenticated_connections.h).
   std::optional<std::size_t> unauthenticated_connections_max{};
-  // For a whole request on such a connection, from its beginning (TLS handshake included) or from the reply
-  // before.
+  // The limit for a whole request on an unauthenticated connection, from its beginning (TLS handshake
+  // included) or from the reply before.
   Duration unauthenticated_deadline{std::chrono::seconds(10)};
 };
 
@@ -107,11 +109,11 @@ class HttpServer {
   virtual ~HttpServer() = default;
 
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  // For a TLS server: new connections get this certificate, open ones keep theirs. kInvalid: it cannot be
-  // used, and nothing changes.
+  // For a TLS server: new connections get this certificate, and open connections keep theirs. kInvalid: the
+  // certificate cannot be used, and nothing changes.
   [[nodiscard]] virtual Result<void> renew(const TlsServerOptions& tls) = 0;
-  // Stops taking connections, cuts those that are open and waits for running handlers. Also done on
-  // destruction.
+  // Stops taking connections, cuts all open connections and waits for running handlers. The destructor does
+  // the same.
   virtual void stop() = 0;
 };
 

@@ -5,7 +5,7 @@
 namespace ratoon::http {
 namespace {
 
-// Not std::tolower, which depends on the locale.
+// std::tolower would depend on the locale.
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

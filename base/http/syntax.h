@@ -10,7 +10,7 @@ namespace ratoon::http {
 // A method or a header's name: one or more of the characters RFC 9110 calls tchar.
 [[nodiscard]] bool is_token(std::string_view text);
 
-// A header's value: no control character but tab, so that a value cannot insert a second line.
+// A header's value: it has no control character but tab, so that a value cannot insert a second line.
 [[nodiscard]] bool is_field_value(std::string_view text);
 
 // "close" in "keep-alive, close", regardless of case and spaces.

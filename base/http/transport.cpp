@@ -150,7 +150,7 @@ class PoolingTransport final : public HttpTransport {
     CallPlan plan{request, url, limits, sink, std::nullopt, stop};
     if (limits.total > Duration::zero()) plan.deadline = SteadyClock::now() + limits.total;
 
-    // The Host header is part of the key: cpprestsdk keeps its connections by it.
+    // The Host header is part of the key, because cpprestsdk keeps its connections by that header.
     const std::string origin = (url.is_https ? "s" : "p") + url.host + ":" + std::to_string(url.port) + " " +
                                std::string(request.headers.get("Host"));
     if (auto connection = pool_.take(origin)) {

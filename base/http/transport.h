@@ -38,7 +38,7 @@ struct Request {
   BodySource* body_source = nullptr;  // instead of `body`; must outlive the call
 };
 
-// Every call is bounded. A zero duration means no bound of that kind.
+// Every call is bounded. A duration of zero means no limit of that kind.
 struct Limits {
   Duration total{std::chrono::seconds(30)};    // from the call to the last byte of the reply
   Duration silence{std::chrono::seconds(30)};  // between two bytes from the server
@@ -52,7 +52,8 @@ struct ResponseHead {
   Headers headers{};  // of a reply: in the order of their names, equal names joined by commas
 };
 
-// Receives a streamed reply, in the thread of the call. An error returned here ends the call with that error.
+// Receives a streamed reply, in the thread of the call. An error that the sink returns ends the call with
+// that error.
 class BodySink {
  public:
   virtual ~BodySink() = default;
@@ -64,13 +65,13 @@ class HttpTransport {
  public:
   virtual ~HttpTransport() = default;
 
-  // One request, one whole reply. Any status is a reply, not an error. Errors are kUnavailable (no
-  // connection, cut off), kTimeout, kCancelled, kInvalid (bad URL, reply over its limits or not HTTP),
-  // kPermissionDenied (TLS refuses).
+  // Sends one request and returns the whole reply. Any status is a reply, not an error. Errors are
+  // kUnavailable (no connection, cut off), kTimeout, kCancelled, kInvalid (bad URL, reply over its limits or
+  // not HTTP), kPermissionDenied (TLS refuses).
   [[nodiscard]] virtual Result<Response> call(const Request& request, const Limits& limits,
                                               std::stop_token stop) = 0;
 
-  // The same with the reply's body handed over as it arrives; returns after its last byte.
+  // Passes the reply's body to `sink` as it arrives; returns after the last byte.
   [[nodiscard]] virtual Result<ResponseHead> stream(const Request& request, const Limits& limits,
                                                     BodySink& sink, std::stop_token stop) = 0;
 };
@@ -87,11 +88,11 @@ struct TransportOptions {
   std::size_t idle_connections_max = 16;
 };
 
-// The transport over cpprestsdk, for trainers and tools.
+// The transport that uses cpprestsdk, for trainers and tools.
 [[nodiscard]] std::unique_ptr<HttpTransport> make_transport(const TransportOptions& options = {});
 
-// The same without threads of its own, for the operator: it makes thousands of small calls and reads watches
-// of many small pieces, which cost a tenth if the waiting thread makes them itself
+// The transport without threads of its own, for the operator. The operator makes thousands of small calls and
+// reads watches of many small pieces, which cost a tenth if the waiting thread makes them itself
 // (docs/design/0001-http.md).
 [[nodiscard]] std::unique_ptr<HttpTransport> make_direct_transport(const TransportOptions& options = {});
 

@@ -57,7 +57,7 @@ class Volumes(unittest.TestCase):
         self.assertRegex(done, "code 84\nstep 40 of attempt 1: good")
         self.assertTrue(done.endswith("done: 80 steps, sum 3160\n"), done)
         self.assertRegex(done.split("code 84")[1], "attempt [23] rank 0 step 40 sum 780")
-        self.assert_says(said, f"for {self.volume}/runs/counter/packs/", "No space left on device", "free room on that volume")
+        self.assert_says(said, f"for {self.volume}/runs/counter/packs/", "No space left on device", "free space on that volume")
 
     def test_a_run_whose_disk_is_full_ends_and_goes_on_when_there_is_room(self):
         job = self.scratch / "job.yaml"
@@ -126,7 +126,7 @@ class Volumes(unittest.TestCase):
     def test_a_volume_that_was_full_from_the_beginning(self):
         code, _, said = self.in_namespace(f"true {FILL} mkdir $VOLUME/runs; counter --steps 40 {TRAIN}")
         self.assertEqual(code, 84, said)
-        self.assert_says(said, str(self.volume), "No space left on device", "free room on that volume")
+        self.assert_says(said, str(self.volume), "No space left on device", "free space on that volume")
 
     def test_a_read_only_volume(self):
         code, done, said = self.in_namespace(
@@ -134,7 +134,7 @@ class Volumes(unittest.TestCase):
             f"counter --steps 80 {TRAIN}")
         self.assertEqual(code, 84, done + said)
         self.assertIn("step 40 of attempt 1: good", done, "who only looks needs no right to write")
-        self.assert_says(said, f"{self.volume}/runs/counter/lock", "Read-only file system", "use a volume that can be written")
+        self.assert_says(said, f"{self.volume}/runs/counter/lock", "Read-only file system", "use a writable volume")
         code, _, said = self.in_namespace(f"mount -o remount,ro $VOLUME; counter --steps 80 {TRAIN}")
         self.assertEqual(code, 84, said)
         self.assert_says(said, f"creating folder {self.volume}/runs", "Read-only file system")

@@ -32,8 +32,8 @@ struct Amount {
   }
 };
 
-// The position of a run, counted from its beginning. All of it is in the checkpoint: a resumed run reports
-// the same values at the same step as an uninterrupted run.
+// The position of a run, counted from the run's beginning. The whole position is in the checkpoint: a resumed
+// run reports the same values at the same step as an uninterrupted run.
 struct RunPosition {
   std::uint64_t steps = 0;              // optimizer steps
   std::uint64_t batches = 0;            // more than steps where gradients are accumulated
@@ -44,7 +44,7 @@ struct RunPosition {
 };
 
 // Reads a number above 0 and its unit, without spaces. Only epochs and time may have a fraction, of up to six
-// decimal places. A number without a unit is refused, because it means epochs in some options and batches in
+// decimal places. A number without a unit is refused: it would mean epochs in some options and batches in
 // others.
 [[nodiscard]] Result<Amount> parse_amount(std::string_view text);
 
@@ -52,8 +52,8 @@ struct RunPosition {
 // decimal form is written as "1/3ep".
 [[nodiscard]] std::string text_of(const Amount& amount);
 
-// The exact count behind amounts of this unit. For epochs it counts samples, because a fraction of an epoch
-// is not exact.
+// The exact count behind amounts of this unit. For epochs the count is of samples, because a fraction of an
+// epoch is not exact.
 [[nodiscard]] std::uint64_t count_of(const RunPosition& position, CountedIn unit);
 
 // Returns the amount in the counts of count_of(). Throws std::invalid_argument for epochs if the stream has

@@ -8,13 +8,14 @@
 //     saver.finalize(directory);                      // "out/checkpoint_7", and latest()
 //   }
 //
-// The link "latest" in the folder names the newest finished directory with a relative path. It is replaced
-// atomically, so programs that do not use Ratoon can follow it at any time.
+// The link "latest" in the folder names the newest finished directory with a relative path. The link is
+// replaced atomically, so programs that do not use Ratoon can follow it at any time.
 //
 // If the process ends for any reason, latest() is the directory that was finalized last. If finalize() did
-// not return, latest() may be the directory of that call; it then has all its bytes. The folder can be moved
-// or copied. Unfinished directories are never used. prepare() removes them, but no directory that may be
-// complete. To go on from an older directory, first move the newer ones away, then set the link back.
+// not return, latest() may be the directory of that call, and that directory then has all its bytes. The
+// folder of an AtomicDirectory can be moved or copied. Unfinished directories are never used. prepare()
+// removes them, but no directory that may be complete. To continue from an older directory, first move the
+// newer ones away, then set the link back.
 //
 // Several ranks can write into one directory. Each rank has its own AtomicDirectory with its rank and a
 // barrier for all ranks, and all ranks call prepare() and finalize() at the same places. Rank 0 creates,
@@ -22,8 +23,8 @@
 //
 //   ratoon::AtomicDirectory saver("out", {.rank = rank, .barrier = [&] { group->barrier()->wait(); }});
 //
-// Directories that cycling_utils made can be read and continued under their names. Of a link's path only the
-// last component is used, because the rest may have been valid on another machine only:
+// Directories that cycling_utils made can be read and continued under their names. Only the last component of
+// a link's path is used, because the rest may have been valid on another machine only:
 //
 //   {.prefix = "AtomicDirectory_checkpoint_", .link = "AtomicDirectory.latest_checkpoint"}
 //   {.prefix = "CHK", .link = "latest_pt"}   // its first versions
@@ -49,8 +50,9 @@ namespace ratoon {
 struct AtomicDirectoryOptions {
   std::string prefix = "checkpoint_";  // prefix of the directories' names; a number follows
   std::string link = "latest";
-  // How many finished directories to keep, the newest first; 0: all. The newest is always kept, and so are
-  // directories whose names end with "_force", the suffix that cycling_utils uses for this.
+  // How many finished directories to keep, the newest first; 0: all. The newest directory is always kept, and
+  // so are directories whose names end with "_force", the suffix with which cycling_utils marks directories
+  // to keep.
   std::uint64_t keep = 2;
   std::uint32_t rank = 0;
   std::function<void()> barrier{};  // returns once all ranks have called it; empty: there is one rank

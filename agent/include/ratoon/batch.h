@@ -40,9 +40,9 @@ class BatchColumn {
   // the rows differ in shape.
   [[nodiscard]] std::span<const std::uint64_t> shape() const;
 
-  // The bytes of all rows. The first byte's address is a multiple of 64.
+  // The bytes of all rows. The address of the column's first byte is a multiple of 64.
   [[nodiscard]] std::span<const std::byte> bytes() const { return {memory_.get(), bytes_}; }
-  // The same bytes as numbers. Throws std::invalid_argument if the column has another type.
+  // The bytes of all rows as numbers. Throws std::invalid_argument if the column has another type.
   template <class T>
   [[nodiscard]] std::span<const T> values() const {
     check_type(element_type_of<T>());
@@ -75,7 +75,7 @@ class BatchColumn {
 
 class Batch {
  public:
-  // The number of batches that the run took before this one.
+  // The number of batches that the run took before this batch.
   [[nodiscard]] std::uint64_t index() const;
   // The epoch of the stream in which the batch begins, and the number of batches that began in that epoch
   // before it.
@@ -88,9 +88,10 @@ class Batch {
   // Slot, epoch, source and sample of each row.
   [[nodiscard]] std::span<const Slot> slots() const;
 
-  // The number of rows: samples of this rank. It can be 0 if there are more ranks than slots. Columns then
-  // have the type and row shape that the data set declares. If it declares none, or if samples are augmented,
-  // they have those of the first sample of range().
+  // The number of rows: samples of this rank. A rank has 0 rows if there are more ranks than slots. The
+  // columns of a batch without rows have the type and row shape that the data set declares. If the data set
+  // declares no row shape, or if samples are augmented, the columns have the shape of the first sample of
+  // range().
   [[nodiscard]] std::size_t size() const;
   // The weight of this rank's mean in the mean of all ranks: its fraction of the slots. The weights of all
   // ranks sum to 1.

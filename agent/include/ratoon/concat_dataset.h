@@ -1,5 +1,5 @@
-// ConcatDataset: several data sets with the same columns as one, numbered one after the other. To mix data
-// sets by weight, use several sources of one Stream instead.
+// ConcatDataset: joins several data sets with the same columns into one, whose samples are numbered one data
+// set after the other. To mix data sets by weight, use several sources of one Stream instead.
 //
 //   auto cifar = ratoon::ConcatDataset::of({batch_1, batch_2, batch_3, batch_4, batch_5});
 //

@@ -10,7 +10,7 @@
 //     loader.advance(batch);  // only now it counts: a batch that was not trained is returned again
 //   }
 //
-// The stream has the position: save it with stream.save_state(). After stream.load_state() the next call of
+// The stream keeps the position: save it with stream.save_state(). After stream.load_state() the next call of
 // next() continues from there. Any change of the stream or of the share takes effect at the next call of
 // next().
 //
@@ -41,14 +41,15 @@ struct LoaderOptions {
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
   std::uint32_t threads = 2;  // 0: next() reads by itself when it is called
-  // How many batches are read ahead of the batch that was returned last. The loader owns their memory.
+  // How many batches are read ahead of the batch that was returned last. The loader owns the memory of the
+  // batches that are read ahead.
   std::uint32_t prefetch_batches = 2;
-  // How many batches ahead data sets learn which samples will be read (Dataset::expect), so that they can
+  // How many batches ahead the data sets learn which samples will be read (Dataset::expect), so that they can
   // fetch them.
   std::uint32_t expect_batches = 16;
 
-  // Changes a sample after it was read. Several threads call it at once. It draws its random numbers from its
-  // second argument.
+  // Changes a sample after it was read. Several threads call it at once. The function draws its random
+  // numbers from its second argument.
   std::function<void(Sample&, SampleRandom&)> augment{};
   std::string purpose = "augment";  // part of the random key: another purpose draws other numbers
 
@@ -71,14 +72,14 @@ class DataLoader {
   DataLoader(const DataLoader&) = delete;
   DataLoader& operator=(const DataLoader&) = delete;
 
-  // Waits for the batch after the last one and returns it. If a data set or an augmentation throws, the call
-  // for that batch throws a Failure or std::runtime_error that names the sample; the original exception is
-  // nested in it. The next call tries the same batch again: no batch is skipped. Within the loop of a Session
-  // the wait is recorded as Phase::kData. Throws Interrupted after stop().
+  // Waits for the next batch in the order of the stream and returns it. If a data set or an augmentation
+  // throws, the call for that batch throws a Failure or std::runtime_error that names the sample; the
+  // original exception is nested in it. The next call tries the same batch again, so no batch is skipped.
+  // Within the loop of a Session the wait is recorded as Phase::kData. Throws Interrupted after stop().
   [[nodiscard]] Batch next();
 
   // Marks the batch as trained and advances the stream by it. Batches are trained in the order in which they
-  // were returned, each once. Throws std::invalid_argument for any other batch.
+  // were returned, each once. Throws std::invalid_argument for any batch but the next one in that order.
   void advance(const Batch& batch);
 
   // The next call of next() returns the first batch that was not trained.

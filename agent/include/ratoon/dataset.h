@@ -1,6 +1,6 @@
 // Dataset: samples that can be read in any order. Ratoon has MdsDataset, RecordDataset, FolderDataset and
-// MemoryDataset. Derive from Dataset for other data: it needs a size, a read by number and a digest of its
-// content.
+// MemoryDataset. Derive from Dataset for other data: a data set needs a size, a read by number and a digest
+// of its content.
 //
 //   class Squares : public ratoon::Dataset {
 //    public:
@@ -50,7 +50,7 @@ class Dataset {
   [[nodiscard]] virtual std::span<const Column> columns() const = 0;
 
   // Identifies the content, not the location: equal data has equal digests everywhere. A checkpoint's stream
-  // continues only over the data that it began with.
+  // continues only over the data with which it began.
   [[nodiscard]] virtual std::string digest() const = 0;
 
   // Fills `into` with the fields of all columns, in their order. `id` is below size(). Throws Failure if the
@@ -62,7 +62,7 @@ class Dataset {
   [[nodiscard]] virtual std::vector<std::uint64_t> shard_sizes() const { return {}; }
 
   // A hint: these samples are read next, in this order, after all samples that were expected before. A remote
-  // data set starts to fetch them and keeps them.
+  // data set starts to fetch the samples and keeps them.
   virtual void expect(std::span<const std::uint64_t> ids) const { (void)ids; }
   // Withdraws the hint of one expect() with the same ids: the samples were read, or the position has changed
   // and they will not be read. Ids that are not expected are ignored.

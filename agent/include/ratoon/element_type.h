@@ -26,7 +26,7 @@ enum class ElementType : std::uint8_t {
   kFloat16,
   kFloat32,
   kFloat64,
-  // Only for tensors in checkpoints; data sets have no columns of these types.
+  // Only tensors in checkpoints have these types; data sets have no columns of them.
   kBool,
   kBfloat16,
   kFloat8E4m3Fn,
@@ -34,7 +34,7 @@ enum class ElementType : std::uint8_t {
   kComplex64,
 };
 
-// The bytes of an element, stored little-endian; 1 for bytes and text.
+// The number of bytes of an element, which is stored little-endian; 1 for bytes and text.
 [[nodiscard]] constexpr std::size_t size_of(ElementType type) {
   switch (type) {
     case ElementType::kUint16:

@@ -9,9 +9,10 @@
 
 namespace ratoon {
 
-// The world changed. The training function unwinds and is called again. This is not an error, and the class
-// does not derive from std::exception: a handler of std::exception around the loop lets it pass. If a program
-// throws it while the world has not changed, it is an error of the program, as any other exception is.
+// The world changed. The training function unwinds and is called again. Interrupted is not an error, and the
+// class does not derive from std::exception: a handler of std::exception around the loop does not catch it.
+// If a program throws Interrupted while the world has not changed, that is an error of the program, like any
+// other exception.
 class Interrupted {
  public:
   explicit Interrupted(std::string why) : why_(std::move(why)) {}

@@ -31,7 +31,7 @@
 
 namespace ratoon {
 
-// The parts of a folder's content that its digest covers. Each costs more than the one before.
+// The parts of a folder's content that its digest covers. Each part costs more than the part before it.
 enum class FolderDigest {
   kNames,          // names of classes and files, which opening the folder reads anyway
   kNamesAndSizes,  // also the size of each file: a second per million files on a local disk, minutes over a
@@ -41,7 +41,7 @@ enum class FolderDigest {
 
 struct FolderOptions {
   // A file is a sample if its name ends with one of these, in upper or lower case; {""} takes all files. The
-  // defaults are those of torchvision's ImageFolder.
+  // default endings are those of torchvision's ImageFolder.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                          ".pgm", ".tif",  ".tiff", ".webp"};
   bool allows_empty_classes = false;
@@ -60,16 +60,16 @@ class FolderDataset final : public Dataset {
   [[nodiscard]] static std::shared_ptr<FolderDataset> open(std::filesystem::path root, FolderOptions options);
   ~FolderDataset() override;
 
-  // The names of the classes; the index of each is its label.
+  // The names of the classes; the index of each name is the label of the class.
   [[nodiscard]] const std::vector<std::string>& classes() const;
-  // The path below the root, such as "dog/a/0001.jpg".
+  // The path of a sample below the root, such as "dog/a/0001.jpg".
   [[nodiscard]] std::string file_of(std::uint64_t id) const;
   [[nodiscard]] std::int64_t label_of(std::uint64_t id) const;
 
   [[nodiscard]] std::uint64_t size() const override;
   [[nodiscard]] std::span<const Column> columns() const override { return options_.columns; }
   // A digest over the content that FolderDigest selects, never over the root's path. The first call computes
-  // it.
+  // the digest.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
 

@@ -1,5 +1,5 @@
-// load(): reads trained weights for evaluation. It starts no session, writes nothing and locks nothing. The
-// run may still be training.
+// load(): reads trained weights for evaluation. load() starts no session, writes nothing and locks nothing.
+// The run may still be training.
 //
 //   Net net;
 //   const auto from = ratoon::load("checkpoints/digits", "net", *net);     // its newest checkpoint
@@ -55,9 +55,10 @@ struct LoadTarget {
   std::function<void(StateReader&)> load{};
 };
 
-// The templates below call this function. Throws a Failure that says what is missing or does not fit, and
-// where. Its exit code is 82 for an error of the program or the place, 83 for damaged checkpoints, and 84 if
-// the disk or the store refuses. No object is changed unless all names, types and shapes fit.
+// The templates below call load_targets(). Throws a Failure that says what is missing or does not fit, and
+// where. The exit code of the Failure is 82 for an error of the program or the place, 83 for damaged
+// checkpoints, and 84 if the disk or the store refuses. No object is changed unless all names, types and
+// shapes fit.
 LoadedFrom load_targets(const LoadFrom& from, const std::vector<LoadTarget>& targets);
 
 // For an object with a TrackAdapter, such as a module of LibTorch.
@@ -88,7 +89,7 @@ void add_targets(std::vector<LoadTarget>& targets, std::string name, T& object, 
   add_targets(targets, std::forward<Rest>(rest)...);
 }
 
-// The arguments are names and objects in turn.
+// The arguments after the source are names and objects in turn.
 template <class T, class... Rest>
 LoadedFrom load(const LoadFrom& from, std::string name, T& object, Rest&&... rest) {
   std::vector<LoadTarget> targets;

@@ -17,9 +17,9 @@
 //   jpeg_array, list[...]      bytes; elements() splits them
 //   pkl                        refused
 //
-// If possible, fields point into the shard's mapping, at any alignment. They are valid until the next begin()
-// of their sample, which read() calls, while the data set exists. The sample holds a reference to its shard,
-// so the data set may release the shard earlier.
+// If possible, fields point into the shard's mapping, at any alignment. Such fields are valid until the next
+// begin() of their sample, which read() calls, while the data set exists. The sample holds a reference to its
+// shard, so the data set may release the shard earlier.
 //
 // Thread contract: any thread. No lock is taken once a shard is open.
 #pragma once
@@ -53,16 +53,16 @@ struct MdsOptions {
 
   // ---- local files
   // A shard's hashes are checked when a process opens it for the first time. Set false only for folders that
-  // another program has checked. Lengths and offsets are still checked, and so are the hashes of fetched
+  // another program has checked. Even then lengths and offsets are checked, and so are the hashes of fetched
   // shards.
   bool verifies_local_files = true;
   // Whether shards are mapped. If another process truncates a mapped file, or if the disk cannot read it, the
-  // process ends with SIGBUS, and no program can prevent that. Set false if files may change or a network
-  // volume may be lost: shards are then read into memory.
+  // process ends with SIGBUS, and no program can prevent that. Set this to false if files may change or a
+  // network volume may be lost: shards are then read into memory.
   bool maps_files = true;
-  // The limit for shards in memory, unpacked or read. Above it, shards are released: first those that are not
-  // expected, the least recently used first. While a compressed shard is fetched into a cache, each thread
-  // also needs memory for its compressed and unpacked bytes, which is not counted.
+  // The limit for shards in memory, unpacked or read. Above the limit, shards are released: first those that
+  // are not expected, the least recently used first. While a compressed shard is fetched into a cache, each
+  // thread also needs memory for its compressed and unpacked bytes, which is not counted.
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;
 };
 
@@ -89,7 +89,8 @@ class MdsDataset final : public Dataset {
   // expected before, within the memory limit. Expected shards are released and evicted last, the latest
   // expected first.
   void expect(std::span<const std::uint64_t> ids) const override;
-  // A shard that is no longer expected is not fetched, and is released or evicted first.
+  // Withdraws the hint: such a shard is not fetched if it is no longer expected, and is released or evicted
+  // first.
   void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
   // Streaming's name of a column's encoding: "ndarray:float32:28,28".

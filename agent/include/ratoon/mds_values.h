@@ -24,14 +24,16 @@ struct ImageShape {
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
-// Reads the header of a JPEG or PNG file and decodes nothing else. Returns nothing for other bytes.
+// Reads the header of a JPEG or PNG file and decodes nothing else. Returns nothing if the bytes are of
+// neither format.
 [[nodiscard]] std::optional<ImageShape> image_shape(std::span<const std::byte> file);
 
 // Reads a str_int. Returns nothing if the text is not a whole number or does not fit 64 bits.
 [[nodiscard]] std::optional<std::int64_t> exact_integer(std::string_view text);
 
-// Reads a str_float and returns the number that was written, "inf" and "nan" included. For other decimals
-// returns the nearest number. Returns nothing if the text is not a number or is too large for a double.
+// Reads a str_float and returns the number that was written, "inf" and "nan" included. For a number that no
+// double represents exactly, returns the nearest double. Returns nothing if the text is not a number or is
+// too large for a double.
 [[nodiscard]] std::optional<double> nearest_double(std::string_view text);
 
 // Reads a str_decimal. Returns nothing unless a double represents it exactly: it does for "0.5", not for

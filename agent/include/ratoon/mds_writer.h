@@ -1,5 +1,5 @@
-// MdsWriter: writes a folder of shards in MDS format, for MdsDataset and for MosaicML Streaming. The bytes
-// are identical to those that Streaming's writer makes of the same samples.
+// MdsWriter: writes a folder of shards in MDS format, for MdsDataset and for MosaicML Streaming. The bytes of
+// the shards are identical to those that Streaming's writer makes of the same samples.
 //
 //   ratoon::MdsWriter writer("data/digits", {{"image", "ndarray:uint8:28,28"}, {"label", "int"}},
 //                            {.hashes = {"xxh3_128"}});
@@ -37,14 +37,14 @@ struct MdsWriterOptions {
   // "br", "bz2", "gz", "snappy" or "zstd", with a level if the format has levels: "zstd:1" to "zstd:22".
   // Empty: no compression.
   std::string compression{};
-  // Hashes of every file, stored in the index. MdsDataset checks all of them. Streaming checks the one that
-  // its user selects.
+  // Hashes of every file, stored in the index. MdsDataset checks all of them. Streaming checks the one hash
+  // that its user selects.
   std::vector<std::string> hashes{};
   // A shard ends before the sample that would exceed this limit. 0: all samples in one shard. Below 2^32.
   std::uint64_t size_limit_bytes = std::uint64_t{1} << 26;
 };
 
-// The value of a column. It is read during write() only; no reference to it is kept.
+// The value of a column. The value is read during write() only; no reference to it is kept.
 //
 //   a number                 int, uint8 ... float64, str_int, str_float
 //   a text                   str, json, str_decimal, str_int
@@ -95,7 +95,7 @@ class MdsWriter {
   void write(std::span<const Value> sample);
   void write(std::initializer_list<Value> sample) { write(std::span(sample.begin(), sample.size())); }
 
-  // Writes the last shard and the index. The data set does not exist before this call.
+  // Writes the last shard and the index. The data set does not exist before finish() returns.
   void finish();
 
  private:

@@ -39,7 +39,7 @@ class MemoryColumn {
         {std::move(name), element_type_of<T>(), std::move(shape)}, std::as_bytes(std::span(values)), nullptr};
   }
 
-  // Takes bytes of any type, and an owner that keeps them alive, if they need one.
+  // Takes bytes of any type, and an owner that keeps the bytes alive, if they need one.
   MemoryColumn(Column column, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
       : column_(std::move(column)), bytes_(bytes), owner_(std::move(owner)) {}
 
@@ -68,7 +68,8 @@ class MemoryDataset final : public Dataset {
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] std::span<const Column> columns() const override { return columns_; }
-  // A digest over names, types, shapes and all bytes. The first call computes it, at the speed of memory.
+  // A digest over names, types, shapes and all bytes. The first call computes the digest, at the speed of
+  // memory.
   [[nodiscard]] std::string digest() const override;
   // The fields point into the arrays: they are valid while the data set exists.
   void read(std::uint64_t id, Sample& into) const override;

@@ -8,7 +8,7 @@
 //
 // To combine ranks, merge the metrics of the others into a copy, in rank order, so that all ranks get the
 // same bits. Each rank reports its own values. If the world's size changes, a new rank begins with empty
-// sums, and another rank takes over the sums of a rank that is gone: merged, they cover the same samples as
+// sums, and another rank takes over the sums of a rank that left. The merged sums cover the same samples as
 // before.
 //
 // Thread contract: one thread at a time.
@@ -53,7 +53,7 @@ class Metrics : public Stateful {
 
   // JSON; the same bits always give the same text.
   [[nodiscard]] std::string save_state() const override;
-  // Throws Failure if the state is not one of Metrics, and then changes nothing.
+  // Throws Failure if the state is not a state of Metrics, and then changes nothing.
   void load_state(std::string_view state) override;
   [[nodiscard]] bool adds_up_over_ranks() const override { return true; }
   void load_states(const std::vector<std::string>& states) override;

@@ -1,8 +1,8 @@
 // Numerics: the settings, beside the program, its data and its seeds, on which the bits of a result depend.
-// Each checkpoint contains them. A resume with other settings reports that. --deterministic pins them, and
-// --seed seeds the library's random number generators. The library that computes attaches itself: the
-// LibTorch part of Ratoon does so (<ratoon/torch/track.h>). A program that computes with another library
-// attaches it before train():
+// Each checkpoint contains them. A run that resumes with other settings reports the difference.
+// --deterministic pins the settings, and --seed seeds the library's random number generators. The computing
+// library is attached to Ratoon: the LibTorch part of Ratoon does so (<ratoon/torch/track.h>). A program that
+// computes with another library attaches that library before train():
 //
 //   ratoon::attach_numerics(
 //       {.pin = [] { mine::set_deterministic(true); },
@@ -39,7 +39,7 @@ struct NumericsHook {
   std::function<Numerics()> now{};
 };
 
-// Call it before train(). If it is called several times, the last hook is used.
+// Call it before train(). If attach_numerics() is called several times, the last hook is used.
 void attach_numerics(NumericsHook hook);
 
 }  // namespace ratoon

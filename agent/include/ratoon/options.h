@@ -18,8 +18,8 @@
 
 namespace ratoon {
 
-// Where this process belongs. The operator or launcher that starts the process fills it; a program does not
-// change it.
+// The job, member and coordinator to which this process belongs. The operator or launcher that starts the
+// process fills these fields; a program does not change them.
 struct MemberOptions {
   std::string coordinator_url{};   // empty: no coordinator; the run is one process and uses files only
   std::string coordinator_ca{};    // CA certificates for the coordinator's certificate, PEM; empty: those of
@@ -49,8 +49,9 @@ struct LaunchName {
                                             // has this name
 };
 
-// Processes that torchrun or srun started. The launcher gives their ranks, and they find each other through
-// the run's folder. Filled from the launcher's variables; a program does not change it.
+// Processes that torchrun or srun started. The launcher gives the ranks of the processes, and the processes
+// find each other through the run's folder. Filled from the launcher's variables; a program does not change
+// it.
 struct GroupOptions {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;  // 1: this process is alone, or in a world that a coordinator forms
@@ -61,8 +62,8 @@ struct GroupOptions {
   std::vector<LaunchName> launches{};  // also of a single process; several if launchers start launchers
 };
 
-// How a process learns that it will be ended, docs/train/notice.md. The two Slurm values are filled from
-// Slurm's variables.
+// The ways in which a process learns that it will be ended (docs/train/notice.md). The two Slurm values are
+// filled from Slurm's variables.
 struct NoticeOptions {
   std::string time_limit{};  // --time-limit, RATOON_TIME_LIMIT: "4h"; the process saves and exits within this
                              // time after its start; empty: no limit
@@ -75,7 +76,7 @@ struct NoticeOptions {
   std::string slurm_job_id{};
 };
 
-// When a running process counts as hung, docs/train/hangs.md.
+// The rules by which a running process counts as hung (docs/train/hangs.md).
 struct HangOptions {
   std::string after{"auto"};  // --hang-after, RATOON_HANG_AFTER: "auto": learned from the steps before; "5m":
                               // the limit for one phase of a step; "off"
@@ -99,8 +100,8 @@ struct Options {
   std::uint64_t keep_last = 3;  // --keep-last, RATOON_KEEP_LAST; committed checkpoints to keep in the folder:
                                 // at least 2, "all", or 0: a checkpoint is removed once every store has it
   // A save is copied into a staging slot, and training goes on while it is written to the disk. Slots are
-  // memory of the process, or files in a folder of a memory file system. Such files survive the process, and
-  // its successor writes them to the disk.
+  // memory of the process, or files in a folder of a memory file system. Files in a memory file system
+  // survive the process, and its successor writes them to the disk.
   std::string staging_folder{};          // --staging-folder, RATOON_STAGING_FOLDER
   std::uint64_t staging_slots = 2;       // --staging-slots, RATOON_STAGING_SLOTS; 0: saves wait for the disk
   std::uint64_t staging_memory_mib = 0;  // --staging-memory-mib, RATOON_STAGING_MEMORY_MIB; for all slots of

@@ -5,7 +5,8 @@
 //   const std::uint64_t sample = order(12);           // the 13th sample of that epoch
 //   const std::uint64_t place = order.inverse(sample);  // 12
 //
-// The numbers are part of the on-disk contract: a resumed run has the same order on any machine.
+// The numbers of a permutation are part of the on-disk contract: a resumed run has the same order on any
+// machine.
 #pragma once
 
 #include <array>
@@ -15,8 +16,8 @@
 
 namespace ratoon {
 
-// The key of one epoch of one source of samples. It hashes all three values: with seed + epoch, the second
-// epoch of one seed would be the first epoch of the next. `source` is a name or digest of the data.
+// The key of one epoch of one source of samples. The key hashes all three values: with seed + epoch, the
+// second epoch of one seed would be the first epoch of the next. `source` is a name or digest of the data.
 [[nodiscard]] std::uint64_t permutation_key(std::uint64_t seed, std::string_view source, std::uint64_t epoch);
 
 class Permutation {
@@ -28,13 +29,13 @@ class Permutation {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  // Both take a number below size() and throw std::out_of_range for any other.
+  // Both operators take a number below size() and throw std::out_of_range for any other.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t place) const;
   [[nodiscard]] std::uint64_t inverse(std::uint64_t value) const;
 
   // fill() writes the values at `place`, place + 1, ... into all of `values`; map() replaces each place with
-  // its value. Both give the same numbers as single calls but are several times as fast, because they compute
-  // several at once.
+  // its value. Both functions give the same numbers as single calls but are several times as fast, because
+  // they compute several numbers at once.
   void fill(std::uint64_t place, std::span<std::uint64_t> values) const;
   void map(std::span<std::uint64_t> places) const;
 

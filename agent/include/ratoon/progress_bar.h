@@ -1,6 +1,6 @@
 // ProgressBar: the progress of a run, as a bar on a terminal, otherwise as plain lines at growing intervals.
-// For a run that resumed in the middle, the bar begins there, and the rate and the time left follow from the
-// work since then.
+// For a run that resumed in the middle, the bar begins at that position. The rate and the time left follow
+// from the work since then.
 //
 //   ratoon::ProgressBar bar({.title = "digits", .total = 90'000, .begin_at = resumed_at});
 //   for (std::uint64_t step = resumed_at; step < 90'000; ++step) {
@@ -38,7 +38,7 @@ class ProgressBar {
 
   void update(std::uint64_t position);
   void show_loss(double loss);
-  // The newest position that would survive the loss of this machine.
+  // Shows the newest position that would survive the loss of this machine.
   void show_durable(std::uint64_t position);
   // Continues at another position, after a loss or a rollback; the rate and the time left are measured from
   // now.

@@ -5,8 +5,8 @@
 //                                   // checkpoint
 //
 // The checkpoint has the engine as one text, in the form that the C++ standard defines. Engines give the same
-// numbers with every standard library. std::normal_distribution and the other distributions do not, and their
-// own state is not saved. CounterRandom (<ratoon/counter_random.h>) has neither problem.
+// numbers with every standard library, but std::normal_distribution and the other distributions do not. The
+// own state of a distribution is not saved. CounterRandom (<ratoon/counter_random.h>) has neither problem.
 #pragma once
 
 #include <array>

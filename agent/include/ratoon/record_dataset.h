@@ -28,12 +28,12 @@
 namespace ratoon {
 
 struct RecordOptions {
-  // The fields of a record, in their order, without gaps; each has a shape. The record's length is the sum of
-  // theirs.
+  // The fields of a record, in their order, without gaps; each has a shape. The length of a record is the sum
+  // of the lengths of its fields.
   std::vector<Column> columns{};
   std::uint64_t header_bytes = 0;  // before the first record
-  // A name of the content ("web 2026-03"). It replaces the computed digest, so the file is not read for it.
-  // The user must change the name when the content changes.
+  // A name of the content ("web 2026-03"). The name replaces the computed digest, so the file is not read for
+  // a digest. The user must change the name when the content changes.
   std::string declared_digest{};
 };
 

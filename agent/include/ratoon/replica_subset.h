@@ -8,10 +8,10 @@
 //   ratoon::Stream stream(mine.stream({.global_batch = 32, .seed = 17, .source = all->digest()}));
 //   for (const ratoon::Slot& slot : stream.take(0, 1)) train_on(data, slot.sample);  // this rank's own 32
 //
-// The samples form a circle. Rank r holds a contiguous range that begins at floor(r N / W) and wraps around
-// at the end. With a fraction of 1 / W or more, the ranks together hold every sample. Without shuffling, a
-// range is contiguous in the data set, so shards are read in order. Shuffle data that is sorted, such as
-// folders of classes.
+// ReplicaSubset arranges the samples in a circle. Rank r holds a contiguous range that begins at floor(r N /
+// W) and wraps around at the end. With a fraction of 1 / W or more, the ranks together hold every sample.
+// Without shuffling, a range is contiguous in the data set, so shards are read in order. Shuffle data that is
+// sorted, such as folders of classes.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ class ReplicaSubset {
   // Throws std::invalid_argument if the options describe no subset.
   explicit ReplicaSubset(const ReplicaSubsetOptions& options);
 
-  // The fraction of all samples, rounded up. A product within a billionth of a whole number, and within a
-  // millionth of a sample, counts as that number.
+  // The fraction of all samples, rounded up. A product that is within a billionth of a whole number, and
+  // within a millionth of a sample, counts as that whole number.
   [[nodiscard]] std::uint64_t size() const { return size_; }
   // Returns the data set's id of sample `place` of the subset.
   [[nodiscard]] std::uint64_t operator[](std::uint64_t place) const;
@@ -53,9 +53,9 @@ class ReplicaSubset {
   // Throws Failure, with both values, if fewer bytes are available than the subset needs.
   void check_fits(std::uint64_t bytes_a_sample, std::uint64_t bytes_available) const;
 
-  // Returns options for a stream of this rank alone, over the subset. They have the subset's size, and a
-  // source that names the data set, the rank and the world. So a state of another rank or world is refused,
-  // and each rank has its own order.
+  // Returns options for a stream of this rank alone, over the subset. The options have the subset's size, and
+  // a source that names the data set, the rank and the world. A state of another rank or world is therefore
+  // refused, and each rank has its own order.
   [[nodiscard]] StreamOptions stream(StreamOptions options) const;
 
  private:

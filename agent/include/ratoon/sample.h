@@ -1,5 +1,5 @@
-// Sample: one item of a data set, as named arrays. Its bytes usually stay in the data set's memory (a mapped
-// file, an array); only decoded or changed fields are copied.
+// Sample: one item of a data set, as named arrays. The bytes of a sample usually stay in the data set's
+// memory (a mapped file, an array); only decoded or changed fields are copied.
 //
 //   ratoon::Sample sample;  // reuse it for many reads: it keeps its memory
 //   dataset.read(17, sample);
@@ -26,7 +26,7 @@
 namespace ratoon {
 
 // An array, row-major and little-endian. A single number has no dimensions. Bytes and text have one
-// dimension, their length.
+// dimension, which is their length.
 struct Field {
   ElementType type = ElementType::kBytes;
   std::span<const std::uint64_t> shape{};
@@ -57,7 +57,7 @@ class Sample {
 
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] std::size_t size() const { return fields_.size(); }
-  // In the order of the data set's columns. Throws std::out_of_range.
+  // The fields in the order of the data set's columns. Throws std::out_of_range.
   [[nodiscard]] const Field& field(std::size_t column) const { return fields_.at(column); }
   [[nodiscard]] std::span<const Field> fields() const { return fields_; }
 
@@ -70,19 +70,19 @@ class Sample {
   // Adds a field whose shape and bytes lie elsewhere and are valid as long as the owner given to
   // keep_alive().
   void add(Field field) { fields_.push_back(field); }
-  // The same with a shape that is copied, for data sets whose shapes vary.
+  // Adds a field with a shape that is copied, for data sets whose shapes vary.
   void add(ElementType type, std::span<const std::uint64_t> shape, std::span<const std::byte> bytes);
   // Adds a field whose bytes are in the sample's own memory; the caller fills them.
   std::span<std::byte> add(ElementType type, std::span<const std::uint64_t> shape);
-  // Replaces a field with another array, in the sample's own memory; the caller fills it. The old bytes stay
-  // readable until begin().
+  // Replaces a field with another array, in the sample's own memory; the caller fills it. The old bytes of
+  // the field stay readable until begin().
   std::span<std::byte> replace(std::size_t column, ElementType type, std::span<const std::uint64_t> shape);
   // Memory that is not a field, valid until begin(): for data from which a field is decoded.
   [[nodiscard]] std::span<std::byte> scratch(std::size_t size) { return allocate(size); }
   // Keeps an owner alive until begin(), such as the file that the fields point into.
   void keep_alive(std::shared_ptr<const void> owner);
-  // Check this token while waiting long for bytes, and give up when a stop is requested: the reader no longer
-  // needs them.
+  // A data set that waits long for bytes checks this token, and gives up when a stop is requested: the reader
+  // no longer needs the bytes.
   [[nodiscard]] const std::stop_token& stop() const { return stop_; }
   void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
 

@@ -1,5 +1,5 @@
-// SampleRandom: the random numbers of one sample in one epoch, for augmentation. They do not depend on the
-// rank, thread or batch of the sample, on earlier draws, or on restarts.
+// SampleRandom: the random numbers of one sample in one epoch, for augmentation. The numbers do not depend on
+// the rank, thread or batch of the sample, on earlier draws, or on restarts.
 //
 //   void augment(ratoon::Sample& sample, ratoon::SampleRandom& random) {
 //     if (random.unit_double() < 0.5) flip(sample);
@@ -23,8 +23,8 @@ using SampleRandom = CounterRandom;
   return hash64(hash64(hash64(seed, "ratoon sample 1"), purpose), source);
 }
 
-// The numbers are frozen. docs/reference/stream.md has the rule. The vectors in sample_random_test.cpp come
-// from a second program, written from that page.
+// The numbers never change (docs/reference/stream.md has the rule). The test vectors in
+// sample_random_test.cpp come from a second program, which was written from that page.
 [[nodiscard]] constexpr SampleRandom sample_random(std::uint64_t key, std::uint64_t epoch,
                                                    std::uint64_t sample) {
   return SampleRandom::with_key(mix_into(key, epoch >> 32), sample, static_cast<std::uint32_t>(epoch));

@@ -5,8 +5,8 @@
 //   const auto stored = best.wait(ratoon::SaveLevel::kStored, std::chrono::seconds(30));
 //   if (!stored) std::cerr << stored.error().message() << "\n";
 //
-// The save is made when the current step ends. If the ranks agree once a step, it is made when the next step
-// ends, or, in the last step of the run, when that step ends.
+// The save is made when the current step ends. If the ranks agree once a step, the save is made when the next
+// step ends, or, in the last step of the run, when that step ends.
 //
 // Thread contract: any thread; copies refer to the same save.
 #pragma once
@@ -29,8 +29,8 @@ class SaveTicket {
  public:
   SaveTicket() = default;  // refers to no save
 
-  // Returns kTimeout if the level is not reached in time, or another error if it can never be reached. With 0
-  // it only checks.
+  // Returns kTimeout if the level is not reached in time, or another error if it can never be reached. With a
+  // duration of 0 the function only checks.
   [[nodiscard]] Result<void> wait(SaveLevel level, std::chrono::nanoseconds at_most) const;
 
  protected:

@@ -11,8 +11,8 @@
 
 namespace ratoon {
 
-// count / parts of the counted unit: {500} batches; {epoch_slots, 4} is a quarter of an epoch. It is a
-// fraction because a rounded value would drift.
+// count / parts of the counted unit: {500} batches; {epoch_slots, 4} is a quarter of an epoch. The period is
+// a fraction because a rounded value would drift.
 struct Period {
   std::uint64_t count = 1;
   std::uint64_t parts = 1;

@@ -40,8 +40,9 @@ namespace ratoon {
 
 struct StreamOptions;  // <ratoon/stream.h>
 
-// The address at which the ranks of an attempt meet, for code that brings its own collectives. The same
-// listening socket serves every attempt of a process, so keys that are stored there must contain the attempt.
+// The address at which the ranks of an attempt connect to each other, for programs with their own
+// collectives. The same listening socket serves every attempt of a process, so keys that are stored at rank 0
+// must contain the attempt.
 struct Rendezvous {
   std::string host{};  // the host of rank 0
   std::uint16_t port = 0;
@@ -50,8 +51,9 @@ struct Rendezvous {
   std::string secret{};    // a secret of this attempt, known only to its ranks; never log it
 };
 
-// How to save and restore an object that is not a Stateful. Specialize it for types of other libraries
-// (<ratoon/torch/track.h> does so for LibTorch) and for your own types; <ratoon/state.h> has an example.
+// Defines how to save and restore an object that is not a Stateful. Specialize the template for types of
+// other libraries (<ratoon/torch/track.h> does so for LibTorch) and for your own types; <ratoon/state.h> has
+// an example.
 //   static void check(T& object, const std::string& name);   called at once; may throw Failure
 //   static void save(T& object, StateWriter& out);
 //   static void load(T& object, StateReader& in);            requests its tensors; may throw Failure
@@ -62,25 +64,27 @@ struct TrackAdapter;
 
 // kData: waits for samples; DataLoader::next() sets it. kCollective: waits for other ranks;
 // average_gradients() sets it. kValidation: its time never counts as a hang, however long it is. If a step
-// was validated and then lost, it is validated again.
+// was validated and then lost, the repeated step is validated again.
 enum class Phase { kData, kValidation, kCollective };
 
-// How Session::average_gradients() computes the mean.
+// Options of Session::average_gradients(), which computes the mean.
 struct Averaging {
   // The number of samples behind this rank's gradients, if ranks have unequal numbers: each rank is weighted
-  // by its own number. Set it on all ranks or on none. A rank without samples in this step also calls
-  // average_gradients(), with 0.
+  // by its own number. Set this number on all ranks or on none. A rank without samples in this step also
+  // calls average_gradients(), with 0.
   std::optional<std::uint64_t> samples{};
   // Computes each gradient once: the last backward() of the step. Gradients are averaged while it runs.
   std::function<void()> backward{};
   // How many bytes are summed at once; the same value on all ranks. Default: 25 MiB on an accelerator, 8 MiB
   // on the CPU.
   std::optional<std::size_t> bucket_bytes{};
-  // On an accelerator: whether gradients of a half-precision type are also summed in that type. This halves
-  // the transferred bytes, and the sums have fewer digits. If false, they are summed in single precision.
+  // On an accelerator: whether gradients of a half-precision type are also summed in that type. Sums in half
+  // precision halve the transferred bytes but have fewer digits. If false, they are summed in single
+  // precision.
   bool sum_in_half_precision = false;
   // On an accelerator: whether to return before the means are complete, so that the optimizer's kernels are
-  // queued behind them. A save waits for the means. The save and the next call report their errors.
+  // queued behind them. A save waits until the means are complete. If computing the means fails, the save and
+  // the next call report the error.
   bool return_early = false;
   // Whether to sum gradients of an accelerator on the CPU, which is slow. Needed if ranks share a device,
   // which NCCL refuses.
@@ -108,9 +112,9 @@ class Session {
   //     }
   //   return session.complete();
   //
-  // If train() would call its function again or return, this session ends the process: with a message and the
-  // same exit code, or 81 if a new start of the process can go on. Objects on the stack are not destroyed
-  // then.
+  // Where train() would call its function again or return, this session ends the process: with a message and
+  // the same exit code, or with 81 if a new start of the process can continue. Objects on the stack are not
+  // destroyed in that case.
   explicit Session(Result<Options> options);
   // Restores the tracked objects. The run ends as finish(), the given end or --max-duration says, and the
   // program's loop ends with it. Without an end, the program ends its loop by itself.
@@ -123,16 +127,16 @@ class Session {
   // Completes the run; all ranks call it after the same step. Saves the tracked objects once more if needed,
   // and returns the exit code of the process. If the end of resume() or --max-duration is not reached and
   // finish() was not called, the process ends with 82. If the process was told to leave, for example by
-  // SIGTERM, it saves the tracked objects and ends with 80, and the next start goes on. So leave a loop early
-  // only after step_done(). A process that ends with exit code 0 without complete(), by returning from main()
-  // or by exit(), ends with 82.
+  // SIGTERM, it saves the tracked objects and ends with 80, and the next start goes on. A program must
+  // therefore leave a loop early only after step_done(). A process that ends with exit code 0 without
+  // complete(), by returning from main() or by exit(), ends with 82 instead.
   [[nodiscard]] int complete();
 
-  // Adds an object to every checkpoint of this run and restores it when steps() begins. It must outlive the
-  // loop. Tracking the same name twice is a configuration error.
+  // Adds an object to every checkpoint of this run and restores it when steps() begins. The object must
+  // outlive the loop. Tracking the same name twice is a configuration error.
   void track(std::string name, Stateful& object);
 
-  // The same for a number.
+  // Tracks a number, as above.
   template <class T>
     requires(std::is_arithmetic_v<T>)
   void track(std::string name, T& value) {
@@ -141,7 +145,7 @@ class Session {
         [&value](StateReader& in) { in.number("", value); });
   }
 
-  // The same for a type with a TrackAdapter.
+  // Tracks an object of a type with a TrackAdapter, as above.
   template <class T>
     requires(requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
   void track(std::string name, T& object) {
@@ -166,18 +170,19 @@ class Session {
   }
 
   class StepRange;
-  // Iterates over the remaining steps until `total` steps of the run are done. It restores the tracked
+  // Iterates over the remaining steps until `total` steps of the run are done. The loop restores the tracked
   // objects, counts, saves and commits checkpoints, and throws Interrupted when the world changes. All ranks
   // leave the loop after the same step, because the last checkpoint needs all of them.
   //
-  // The run is complete when this loop ends by itself. If the function leaves the loop early and returns, it
-  // is called again if the world had changed, and the process exits as ordered if it was told to leave.
+  // The run is complete when this loop ends by itself. If the function leaves the loop early and returns
+  // after the world changed, it is called again. If the process was told to leave, it then exits as ordered.
   // Otherwise the process ends with exit code 82.
   //
-  // The tracked names must be those in the checkpoint. Otherwise the checkpoint is refused, because an object
-  // without a saved state would start anew beside objects that resume.
+  // The tracked names must be the names in the checkpoint. Otherwise the checkpoint is refused, because an
+  // object without a saved state would start anew beside objects that resume.
   [[nodiscard]] StepRange steps(std::uint64_t total);
-  // The same until this amount is done, counted from the run's beginning. --max-duration overrides both.
+  // Iterates until this amount is done, counted from the run's beginning. --max-duration overrides the end in
+  // both functions.
   [[nodiscard]] StepRange steps(Until until);
 
   // Sets the stream whose epochs and samples are counted: a ratoon::Stream, or a type with its cursor() and
@@ -199,9 +204,9 @@ class Session {
   }
 
   // Calls `act` with the number of each epoch that ends, from 0, after the step that takes its last sample
-  // and before that step is saved. So its changes (for example a reset of means) are in the checkpoint, and
-  // in the run's committed history it is called once per epoch, also if a batch spans two epochs. Needs
-  // follow(). Call it before steps(). Its time counts as validation.
+  // and before that step is saved. The changes that `act` makes (for example a reset of means) are therefore
+  // in the checkpoint. In the run's committed history `act` is called once per epoch, also if a batch spans
+  // two epochs. Needs follow(). Call it before steps(). The time of `act` counts as validation.
   //   session.on_epoch_end([&](std::uint64_t epoch) {
   //     log(epoch, metrics.find("loss")->mean());
   //     metrics.reset();
@@ -217,28 +222,28 @@ class Session {
 
   // Saves the current step when it ends, in addition to --save-every. With a reason the checkpoint is pinned:
   // retention never removes it, in the folder and in the stores that receive it, until `ratoon checkpoint
-  // unpin`. If all ranks agree once a step, one rank may call it alone; with several ranks that do not agree,
-  // it is a configuration error. If the ranks agree, even with one rank, the end of the next step is saved,
-  // in a world of any size and after any loss between the two steps. In the last step of the run, that step
-  // is saved. Rank 0 alone knows what the stores hold.
+  // unpin`. If all ranks agree once a step, one rank may call save() alone; with several ranks that do not
+  // agree, a call is a configuration error. If the ranks agree, even with one rank, the end of the next step
+  // is saved, in a world of any size and after any loss between the two steps. A save that is requested in
+  // the last step of the run saves that step. Only rank 0 knows the contents of the stores.
   //   if (loss < lowest) session.save("a loss of " + std::to_string(lowest = loss));
   SaveTicket save(const std::string& keep = "");
 
   // Ends the run early, for example because the loss no longer falls. The current step is the last one, or
   // the next step if the ranks agree once a step, as for save(). Let the loop end by itself: the last step is
-  // saved and the run is complete. One rank may call it alone. If the program is started again, the run is
-  // complete at once, unless it has another end by then.
+  // saved and the run is complete. One rank may call finish() alone. If the program is started again, the run
+  // is complete at once, unless it has another end by then.
   void finish(const std::string& reason);
 
-  // Tells the session that this process will be ended after `left`. It saves at once, trains on, saves again
-  // as late as possible, and leaves with exit code 80. A second call replaces the first. May be called from
-  // any thread.
+  // Tells the session that this process will be ended after `left`. The session saves at once, trains on,
+  // saves again as late as possible, and leaves with exit code 80. A second call of notify() replaces the
+  // first. May be called from any thread.
   //   watch_my_cloud([&session](auto left) { session.notify(left, "a spot reclaim"); });
   void notify(std::chrono::nanoseconds left, const std::string& why);
   void take_back_notice();
 
   // Marks the purpose of time inside the loop that is not the step itself. The run's time accounting and the
-  // hang detection use it. The phase ends with the scope, or when an inner scope begins.
+  // hang detection use the purpose. The phase ends with the scope, or when an inner scope begins.
   //
   //   if (is_epoch_over) {
   //     const auto validates = session.in(ratoon::Phase::kValidation);
@@ -246,15 +251,15 @@ class Session {
   //   }
   class PhaseScope;
   [[nodiscard]] PhaseScope in(Phase phase);
-  // The current step takes longer than others but does not hang: its time is measured anew from here. Use it
-  // for work other than validation; docs/train/hangs.md.
+  // Reports that the current step takes longer than others but does not hang: its time is measured anew from
+  // this call. Use it for work other than validation (docs/train/hangs.md).
   void still_alive();
 
   [[nodiscard]] std::uint64_t attempt() const;
   [[nodiscard]] std::uint32_t rank() const;
   [[nodiscard]] std::uint32_t world_size() const;
-  // The rank among the processes of this machine or pod, and their number. They select the device of this
-  // process.
+  // The rank among the processes of this machine or pod, and their number. Both numbers select the device of
+  // this process.
   [[nodiscard]] std::uint32_t local_rank() const;
   [[nodiscard]] std::uint32_t local_size() const;
   // The number of steps whose results are in the tracked state.
@@ -263,18 +268,19 @@ class Session {
   // --seed. Before each call of the training function, the generators of the computing library are seeded
   // with it, in the same way on all ranks.
   [[nodiscard]] std::uint64_t seed() const;
-  // The seed for a generator of this name on this rank. It is derived from --seed, the name, the rank, and
-  // the step where the attempt begins. Use it for random numbers that differ between ranks, after all ranks
-  // have created the same weights:
+  // The seed for a generator of this name on this rank. The seed is derived from --seed, the name, the rank,
+  // and the step where the attempt begins. Use it for random numbers that differ between ranks, after all
+  // ranks have created the same weights:
   //   torch::manual_seed(session.seed_of("dropout"));
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
   // Returns the program's stream options with --seed and --global-batch in place of its values, if they are
-  // given: the job's values override the program's. If the run began with other values, the stream refuses to
-  // load as Stream::load_state() says, unless the program accepts them.
+  // given: the job's values override the program's. If the run began with other values, Stream::load_state()
+  // refuses the state, unless the program accepts the differences.
   //   ratoon::Stream stream(session.stream_options({.samples = 4096, .global_batch = 96, .seed = 17}));
   [[nodiscard]] StreamOptions stream_options(StreamOptions of_program) const;
 
-  // ---- for collectives; a training function that uses those of Ratoon never calls the functions below.
+  // ---- for collectives; a training function that uses the collectives of Ratoon never calls the functions
+  // below.
   //
   //   const auto waits = session.in(ratoon::Phase::kCollective);    // waiting here is not a hang
   //   while (!work.is_done_within(10ms)) session.check();           // instead of waiting without an end
@@ -294,24 +300,25 @@ class Session {
   void check() const;
   // Bits of the actions that this rank requests on all ranks after the same step.
   [[nodiscard]] std::uint32_t requests() const;
-  // Takes the bits that any rank requested, the same on every rank. They take effect at the end of the
-  // current step. With one process, its requests take effect without this call. With several, they take
-  // effect only in steps in which this is called.
+  // Takes the bits that any rank requested, the same on every rank. The requests take effect at the end of
+  // the current step. With one process, its requests take effect without this call. With several processes,
+  // requests take effect only in steps in which this function is called.
   void agree(std::uint32_t requests_of_all);
   // Numbers to reduce together with the requests, always kNumbers of them. Summed over all ranks, they give
-  // the means of the reported values. They are optional: without them, each rank shows its own values.
+  // the means of the reported values. These numbers are optional: without them, each rank shows its own
+  // values.
   static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);
-  // Adds a function that is called on the training thread before the tracked objects are read for a save. It
-  // waits for operations that may still change them, or fails. It may throw. All functions are called in the
-  // order in which they were added, until the attempt ends.
+  // Adds a function that is called on the training thread before the tracked objects are read for a save.
+  // `check` waits for operations that may still change the objects, or fails. It may throw. All functions are
+  // called in the order in which they were added, until the attempt ends.
   void before_saves(std::function<void()> check);
-  // The same, but only for saves that all ranks make in this step, so `check` may wait for the other ranks.
-  // Not called for the save of complete(), which a rank may make alone.
+  // Adds a function that is called only for saves that all ranks make in this step, so `check` may wait for
+  // the other ranks. The function is not called for the save of complete(), which a rank may make alone.
   void before_saves_of_all(std::function<void()> check);
-  // Returns the only T of this attempt, and creates it at the first call. It is destroyed after the training
-  // function has returned or thrown, before the session is destroyed.
+  // Returns the only T of this attempt, and creates it at the first call. The object is destroyed after the
+  // training function has returned or thrown, before the session is destroyed.
   template <class T, class... Arguments>
   T& part(Arguments&&... arguments) {
     auto& part = parts_[typeid(T)];
@@ -342,8 +349,8 @@ class Session {
   mutable bool has_left_ = false;          // the process is about to end
   const int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Engine> engine_;
-  // Thrown by Ratoon on the training thread. The function must let it pass. If it does not, the end of the
-  // step and the end of the function throw it again.
+  // Thrown by Ratoon on the training thread. The training function must let the exception pass. If it does
+  // not, the end of the step and the end of the function throw it again.
   mutable std::exception_ptr thrown_;
   const std::thread::id training_thread_ = std::this_thread::get_id();
   std::map<std::type_index, std::shared_ptr<void>> parts_;
@@ -366,8 +373,8 @@ class Session::PhaseScope {
   bool is_unfinished_ = false;
 };
 
-// Iterates over step numbers: `*it` is the number of steps done before this one. Incrementing it ends the
-// step.
+// The iterator over step numbers of a loop over steps(): `*it` is the number of steps done before this one.
+// Incrementing it ends the step.
 class StepIterator {
  public:
   using value_type = std::uint64_t;

@@ -84,7 +84,7 @@ class StateWriter {
 
   // Adds a view: the bytes are the object's memory, and are copied before the training function goes on.
   void tensor(TensorView view) { tensor(std::move(view), nullptr); }
-  // The same for memory that `owner` keeps alive.
+  // Adds a view of memory that `owner` keeps alive.
   virtual void tensor(TensorView view, std::shared_ptr<const void> owner) = 0;
 
   // Throws a Failure that says why the object cannot be saved: "tracked 'net': " and the reason.
@@ -128,9 +128,10 @@ struct WantedTensor {
 };
 
 // Restores objects. Each object first requests its tensors and their destinations. Bytes are read only after
-// every tracked object has done so and all tensors were found with the requested type and shape. A missing
-// tensor, or one of another form, is a Failure with exit code 82 that names it, and nothing has changed. If
-// bytes turn out to be damaged, destinations may be partly filled; train() then restores an older checkpoint.
+// every tracked object has requested its tensors and all tensors were found with the requested type and
+// shape. A missing tensor, or one of another type or shape, is a Failure with exit code 82 that names the
+// tensor; no object has changed then. If bytes turn out to be damaged, destinations may be partly filled;
+// train() then restores an older checkpoint.
 class StateReader {
  public:
   virtual ~StateReader() = default;
@@ -144,7 +145,7 @@ class StateReader {
   // The names of this object's tensors that this rank has, in no order.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
   // Whether a model is loaded outside its run, for evaluation or to start another run. State that belongs to
-  // the run, such as a random number generator, is then not requested and may be missing.
+  // the run, such as a random number generator, is in that case not requested and may be missing.
   [[nodiscard]] virtual bool is_for_weights_alone() const { return false; }
 
   // The seed for a random number generator, if this rank is new to the world and the checkpoint has only
@@ -153,8 +154,8 @@ class StateReader {
     return std::nullopt;
   }
 
-  // Fills `into`, whose size must match the type and shape. The memory must stay valid until the at_end()
-  // functions are called.
+  // Fills `into`, whose size must match the type and shape. The memory that is filled must stay valid until
+  // the at_end() functions are called.
   virtual void tensor(const WantedTensor& wanted, std::span<std::byte> into) = 0;
 
   template <class T>
@@ -167,9 +168,9 @@ class StateReader {
   // `take` is called with the bytes that were passed to StateWriter::bytes(), after all tensors are read.
   virtual void bytes(const std::string& name, std::function<void(std::string)> take) = 0;
 
-  // The same for state that is summed over ranks. If the world's size changes, `take` is called with the
-  // states that this rank takes over, in the order of their ranks: its own and those of ranks that are gone;
-  // none if the rank is new.
+  // Reads state that is summed over ranks. If the world's size changes, `take` is called with the states that
+  // this rank takes over, in the order of their ranks: its own and those of ranks that left. There are none
+  // if the rank is new.
   virtual void bytes_of_ranks(const std::string& name, std::function<void(std::vector<std::string>)> take) {
     bytes(name, [take = std::move(take)](std::string own) { take({std::move(own)}); });
   }

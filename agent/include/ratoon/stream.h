@@ -1,6 +1,6 @@
-// Stream: which samples each step of a run takes. It is one endless sequence of slots, the same for every
-// number of ranks. With one source, slot p is place p mod N of epoch p div N, and each epoch is its own order
-// of the N samples. A batch may span the end of an epoch. No sample is repeated, padded or dropped.
+// Stream: which samples each step of a run takes. The stream is one endless sequence of slots, the same for
+// every number of ranks. With one source, slot p is place p mod N of epoch p div N, and each epoch is its own
+// order of the N samples. A batch may span the end of an epoch. No sample is repeated, padded or dropped.
 //
 //   ratoon::Stream stream({.samples = 60000, .global_batch = 256, .seed = 17, .source = "digits"});
 //   session.track("stream", stream);
@@ -9,9 +9,9 @@
 //       learn_from(images[slot.sample]);
 //
 // The global batch, the weights of a mixture and the cursor can change during a run, for example to skip
-// harmful samples. Changes are kept in the state, so the samples of any past step can still be computed.
+// harmful samples. The state keeps these changes, so the samples of any past step can still be computed.
 //
-// Thread contract: one thread; use reader() on others.
+// Thread contract: one thread; other threads use reader().
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct SourceAccount {
   friend bool operator==(const SourceAccount&, const SourceAccount&) = default;
 };
 
-// A difference between a state and the options that was accepted.
+// A difference between a loaded state and the options that the program accepted.
 struct AcceptedDifference {
   std::uint64_t slot = 0;  // where the cursor was
   std::string what{};
@@ -62,15 +62,16 @@ class Stream : public Stateful {
   // the weight of each share.
   [[nodiscard]] std::vector<Slot> take(std::uint32_t rank, std::uint32_t world_size);
 
-  // The same in two calls: next_batch() returns the next batch, and advance() records that `batches` batches
-  // were trained. Batches that were fetched and not trained never count: only advance(), advance_to() and
-  // take() move the cursor.
+  // Does the same in two calls: next_batch() returns the next batch, and advance() records that `batches`
+  // batches were trained. Batches that were fetched and not trained never count: only advance(), advance_to()
+  // and take() move the cursor.
   [[nodiscard]] SlotRange next_batch() const;
   void advance(std::uint64_t batches = 1);
-  // Throws std::invalid_argument if no batch begins at `slot`, or if it is before the cursor.
+  // Throws std::invalid_argument if no batch begins at `slot`, or if `slot` is before the cursor.
   void advance_to(std::uint64_t slot);
 
-  // The first slot that is not trained; after the last batch of an epoch, the first slot of the next one.
+  // The first slot that is not trained. After the last batch of an epoch it is the first slot of the next
+  // epoch.
   [[nodiscard]] std::uint64_t cursor() const { return cursor_; }
   [[nodiscard]] std::uint64_t batches() const { return batches_; }  // so far
   // A digest over the samples of all slots that batches took, in order. Equal digests mean the same samples.
@@ -87,25 +88,26 @@ class Stream : public Stateful {
   [[nodiscard]] std::uint64_t first_known_slot()
       const;  // above 0 only after another source, seed or order was accepted
 
-  // The functions below change the plan from the cursor on. A state keeps up to 1,024 changes; the next one
-  // throws Failure.
+  // The functions below change the plan from the cursor on. A state keeps up to 1,024 changes; a further
+  // change throws Failure.
   void change_global_batch(std::uint64_t global_batch);
   void change_weights(std::span<const double> weights);
   void skip_to(std::uint64_t slot);  // the slots before it are never taken
   // Sets the position of a run that another program began: the next slot and the number of batches before it.
-  // Only for a stream that took nothing yet. Earlier samples count as drawn, but are not in the digest.
+  // The function is only for a stream from which no batch was taken. Earlier samples count as drawn, but are
+  // not in the digest.
   void begin_at(std::uint64_t slot, std::uint64_t batches);
 
   [[nodiscard]] std::uint64_t global_batch() const;           // current value
   [[nodiscard]] std::vector<std::uint32_t> weights() const;   // current values, in 65,536ths, exactly
   [[nodiscard]] std::vector<SourceAccount> accounts() const;  // one for each source
 
-  // The epoch of the stream: as many slots as all sources have samples together.
+  // The epoch of the stream, which has as many slots as all sources have samples together.
   [[nodiscard]] std::uint64_t epoch_slots() const;
   [[nodiscard]] std::uint64_t epoch() const { return cursor_ / epoch_slots(); }
   [[nodiscard]] std::uint64_t index_in_epoch() const { return cursor_ % epoch_slots(); }
-  // Batches of an epoch that begins with a batch; with EpochEnd::kCarry, the last one may reach into the next
-  // epoch.
+  // The number of batches of an epoch that begins with a batch; with EpochEnd::kCarry, the last batch may
+  // reach into the next epoch.
   [[nodiscard]] std::uint64_t batches_per_epoch() const;
   // How many batches there are from the run's beginning until `epoch` epochs are over.
   [[nodiscard]] std::uint64_t batches_until_epoch(std::uint64_t epoch) const;
@@ -114,8 +116,8 @@ class Stream : public Stateful {
   [[nodiscard]] std::string save_state() const override;
   // Restores the position; earlier calls of take() do not matter. Throws Failure if the state has other
   // sources, another seed, order, batch or weights than the options; the message has both values, and the
-  // stream does not change. If a loaded stream is never used while another stream over the same sources is
-  // trained with, a warning on stderr says so when this stream is destroyed.
+  // stream does not change. If a loaded stream is never used while the program trains with another stream
+  // over the same sources, the destructor of the loaded stream prints a warning on stderr.
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
   // Later loads may differ from the options in these fields. Each difference that was accepted is kept in the

@@ -33,9 +33,9 @@ enum class SampleOrder {
   kTorch,     // the order of PyTorch's DistributedSampler (ratoon/torch_stream.h makes such options)
 };
 
-// The settings of a run in Python. They do not depend on the world size of the run that uses this stream. The
-// batches of the Python run are the slots of our steps; the share of its rank r comes before that of rank r
-// + 1.
+// The settings of a run in Python. The settings do not depend on the world size of the run that uses this
+// stream. The batches of the Python run are the slots of our steps; the share of its rank r comes before the
+// share of its rank r + 1.
 struct TorchOrder {
   std::uint32_t world_size = 1;
   std::uint64_t batch_size = 1;  // of each rank
@@ -46,7 +46,7 @@ struct TorchOrder {
   std::shared_ptr<IndexLists> lists{};
 };
 
-// Where batches end. It never changes the sample of a slot.
+// Where batches end. The end of batches never changes the sample of a slot.
 enum class EpochEnd {
   kCarry,  // every batch is full; one may reach into the next epoch
   kShort,  // the last batch of an epoch ends with it
@@ -66,13 +66,13 @@ struct StreamOptions {
   TorchOrder torch{};                     // for kTorch
 };
 
-// The differences between a loaded state and the options that are accepted (Stream::accept). Each difference
-// is kept in the state.
+// The differences between a loaded state and the options that the program accepts (Stream::accept). Each
+// difference is kept in the state.
 struct StreamOverride {
   bool global_batch = false;  // take the global batch of the options from the cursor on
   bool weights = false;       // take the weights of the options from the cursor on
-  // With any of these, the slots from the cursor on are those of the options, as if they had always been set.
-  // Slots before the cursor can no longer be computed.
+  // With any of the following three, the slots from the cursor on are those of the options, as if they had
+  // always been set. Slots before the cursor can no longer be computed.
   bool sources = false;
   bool seed = false;
   bool order = false;  // also the window and the end of epochs

@@ -1,5 +1,5 @@
-// StreamReader: the content of any slot of a stream. It is cheap to copy, for threads that prefetch, and has
-// no cursor.
+// StreamReader: the content of any slot of a stream. A StreamReader is cheap to copy, for threads that
+// prefetch, and has no cursor.
 //
 //   const ratoon::StreamReader reader = stream.reader();  // a copy for each thread
 //   const ratoon::SlotRange mine = ratoon::share_of(reader.batch(stream.batches() + 3), rank, world_size);
@@ -7,8 +7,8 @@
 //   reader.fill(mine.first, slots);
 //
 // Thread contract: one thread per copy. Copies share immutable data, and each caches the orders that it
-// computed last. A reader has the plan of the moment when it was created: create a new one after a change of
-// the plan or a load.
+// computed last. A reader keeps the plan of the moment when it was created: create a new reader after a
+// change of the plan or a load.
 #pragma once
 
 #include <cstdint>
@@ -59,14 +59,14 @@ class StreamReader {
   // Writes the slots first, first + 1, ... into all of `slots`. Gives the same as single calls, several times
   // as fast.
   void fill(std::uint64_t first, std::span<Slot> slots) const;
-  // The slot that holds a sample in an epoch of its source; the first one if PyTorch's order has several.
-  // Nothing if the source's weight became 0 before, or if that order leaves the sample out.
+  // The slot that holds a sample in an epoch of its source; the first such slot if PyTorch's order has
+  // several. Nothing if the source's weight became 0 before, or if that order leaves the sample out.
   [[nodiscard]] std::optional<std::uint64_t> slot_of(std::uint32_t source, std::uint64_t epoch,
                                                      std::uint64_t sample) const;
 
   // The slots that batch `number` took or, with the current plan, will take.
   [[nodiscard]] SlotRange batch(std::uint64_t number) const;
-  // The batch that takes a slot; nothing if the slot is skipped.
+  // The batch that takes a slot; nothing if the stream skips the slot.
   [[nodiscard]] std::optional<std::uint64_t> batch_with(std::uint64_t slot) const;
   // How many batches there are, from the run's beginning, until the cursor is at or after `slot`.
   [[nodiscard]] std::uint64_t batches_until(std::uint64_t slot) const;

@@ -27,12 +27,13 @@ struct IdRange {
 
 class SubsetDataset final : public Dataset {
  public:
-  // The samples of all ranges, one range after the other; a sample may be in several. It needs 16 bytes per
-  // range. Throws std::invalid_argument if a range ends before it begins, or after the end of the data set.
+  // The samples of all ranges, one range after the other; a sample may be in several. The list of ranges
+  // needs 16 bytes per range. Throws std::invalid_argument if a range ends before it begins, or after the end
+  // of the data set.
   SubsetDataset(std::shared_ptr<const Dataset> all, std::span<const IdRange> ranges);
   [[nodiscard]] static std::shared_ptr<SubsetDataset> of(std::shared_ptr<const Dataset> all,
                                                          const std::vector<IdRange>& ranges);
-  // The samples in this order. Consecutive ids are merged into ranges.
+  // Selects the samples in this order. Consecutive ids are merged into ranges.
   [[nodiscard]] static std::shared_ptr<SubsetDataset> of_ids(std::shared_ptr<const Dataset> all,
                                                              const std::vector<std::uint64_t>& ids);
 

@@ -6,8 +6,9 @@
 //                                 .shape = {2, 3},
 //                                 .bytes = std::as_bytes(std::span(weights))};
 //
-// The bytes are row-major and little-endian; their number follows from the type and the shape. The code that
-// creates a view must keep the bytes alive and unchanged for as long as the function that takes it requires.
+// The bytes are row-major and little-endian; the number of bytes follows from the type and the shape. The
+// code that creates a view must keep the bytes alive and unchanged for as long as the function that takes the
+// view requires.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ namespace ratoon {
 
 using TensorShape = std::vector<std::uint64_t>;  // {}: one number, no dimension
 
-// The position of a view in the tensor that it is a part of.
+// The position of a view that is a part of a larger tensor.
 struct TensorBox {
   TensorShape begin{};  // the index of the part's first element; as many numbers as `whole_shape`
   TensorShape whole_shape{};

@@ -1,5 +1,6 @@
 // PyTorch's samplers in PyTorch's own order, with a position that can be saved: for runs that began in Python
-// or are compared with one. For a run that begins here, prefer Stream (docs/train/orders.md).
+// or are compared with a run in Python. For a run that begins with Ratoon, prefer Stream
+// (docs/train/orders.md).
 //
 //   ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed = 17});
 //   session.track("sampler", sampler);
@@ -27,7 +28,7 @@
 
 namespace ratoon {
 
-// The position of a run in the list of an epoch, which its ranks share.
+// The position of a run in the list of an epoch. All ranks of the run share the position.
 struct ListPosition {
   std::uint64_t epoch = 0;
   std::uint64_t consumed = 0;  // entries of the list that all ranks together have trained; the list's size:
@@ -49,8 +50,8 @@ struct DistributedSamplerOptions {
 };
 
 // torch.utils.data.DistributedSampler: rank r takes the entries r, r + W, r + 2 W, ... of the epoch's list.
-// The list is padded from its own front until all ranks have the same number of entries, or truncated with
-// drop_last.
+// If the number of entries is not a multiple of the ranks, the list is padded with entries from its own
+// front, or truncated with drop_last.
 class DistributedSampler : public Stateful {
  public:
   // Throws std::invalid_argument if the options describe no sampler.
@@ -58,12 +59,12 @@ class DistributedSampler : public Stateful {
 
   [[nodiscard]] const DistributedSamplerOptions& options() const { return options_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  // Goes to the front of that epoch. If it is the current epoch, the position does not change.
+  // Goes to the first entry of that epoch. If that epoch is the current epoch, the position does not change.
   void set_epoch(std::uint64_t epoch);
 
-  // size() is Python's len(sampler), and at() returns the sample at a place; both for this rank, this epoch
-  // and this world. If the epoch began in another world, the entries left over after whole rounds of this
-  // world do not count.
+  // size() is Python's len(sampler), and at() returns the sample at a place. Both count the samples of this
+  // rank in this epoch and this world. If the epoch began in another world, the entries left over after whole
+  // rounds of this world do not count.
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const;
 
@@ -71,20 +72,21 @@ class DistributedSampler : public Stateful {
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::uint64_t remaining() const { return size() - progress_; }
 
-  // The next samples, at most `count`; fewer at the end of the epoch.
+  // Returns the next samples, at most `count`; fewer at the end of the epoch.
   [[nodiscard]] std::vector<std::uint64_t> fetch(std::uint64_t count);
   // Marks `samples` more as trained. Throws std::invalid_argument if the epoch has fewer left.
   void advance(std::uint64_t samples);
   // Fetches the samples that are not trained again.
   void rewind() { fetched_ = progress_; }
 
-  // The position of all ranks, and a move to one: for an import (ratoon/torch_positions.h) or another world.
+  // position() returns the position of all ranks, and seek() moves the sampler to one: for an import
+  // (ratoon/torch_positions.h) or another world.
   [[nodiscard]] ListPosition position() const;
   void seek(ListPosition position);
 
-  // The state is the whole world's: any rank of any world can load it. In another world the rest of the epoch
-  // is distributed over its ranks. load_state throws Failure if the state is of other data, another seed or
-  // another order.
+  // The state is that of the whole world: any rank of any world can load it. In another world the rest of the
+  // epoch is distributed over the ranks of that world. load_state throws Failure if the state is of other
+  // data, another seed or another order.
   [[nodiscard]] std::string save_state() const override;
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
@@ -101,7 +103,8 @@ class DistributedSampler : public Stateful {
                                                                      // was made
 };
 
-// The package of a RandomSampler. The packages differ in when they draw.
+// The package that a RandomSampler comes from. The packages differ in the moments at which they draw random
+// numbers.
 enum class SamplerFlavour { kTorch, kTorchdata };
 
 // The loader that iterates the sampler. Loaders draw a number for their workers from the same generator when
@@ -133,15 +136,15 @@ class RandomSampler : public Stateful {
 
   [[nodiscard]] const RandomSamplerOptions& options() const { return options_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  // Starts the next epoch. The generator continues as it is at the end of this epoch, even if only a part of
-  // it was fetched.
+  // Starts the next epoch. The generator continues from its state at the end of this epoch, even if only a
+  // part of the epoch was fetched.
   void begin_next_epoch();
 
   [[nodiscard]] std::uint64_t size() const { return options_.num_samples; }
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::uint64_t remaining() const { return size() - progress_; }
 
-  // These work as those of DistributedSampler.
+  // These functions work like those of DistributedSampler.
   [[nodiscard]] std::vector<std::uint64_t> fetch(std::uint64_t count);
   void advance(std::uint64_t samples);
   void rewind();

@@ -6,8 +6,8 @@
 //   sampler.seek(ratoon::position_of_cycling_utils(text, sampler.options()));
 //
 // `saved_with` describes the sampler that saved: its world_size matters, its rank does not. The run may
-// continue in a world of another size, because the position is the whole world's. A position that does not
-// fit throws Failure with both values.
+// continue in a world of another size, because the position is that of the whole world. A position that does
+// not fit throws Failure with both values.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ namespace ratoon {
                                                  const DistributedSamplerOptions& saved_with,
                                                  std::uint64_t epoch, std::uint64_t batch_size = 0);
 
-// The same for torchdata's RandomSampler: {"yielded": ..., "generator": ...}, or a StatefulDataLoader that
-// has one. Write tensors as lists, json.dumps(state, default=lambda tensor: tensor.tolist()), or as
-// hexadecimal digits.
+// Takes state_dict() of torchdata's RandomSampler: {"yielded": ..., "generator": ...}, or of a
+// StatefulDataLoader that has such a sampler. Write tensors as lists, json.dumps(state, default=lambda
+// tensor: tensor.tolist()), or as hexadecimal digits.
 void seek_to_torchdata(RandomSampler& sampler, std::string_view state, std::uint64_t batch_size = 0);
 
 // Takes state_dict() of DLRover's ElasticDistributedSampler. After a resume, DLRover pads from the front of
-// the rest and not of the whole list. So only the last samples of that epoch differ.
+// the rest and not of the whole list. Only the last samples of that epoch therefore differ.
 [[nodiscard]] ListPosition position_of_dlrover(std::string_view state,
                                                const DistributedSamplerOptions& saved_with);
 

@@ -1,5 +1,5 @@
 // TorchGenerator and torch_randperm: the random numbers and permutations that PyTorch makes on the CPU, bit
-// for bit and without LibTorch. With them, a run that began in Python continues in the same order.
+// for bit and without LibTorch. With these numbers, a run that began in Python continues in the same order.
 //
 //   ratoon::TorchGenerator generator(17);  // torch.Generator().manual_seed(17)
 //   const ratoon::IndexList order = ratoon::torch_randperm(60000, generator);
@@ -70,7 +70,7 @@ class IndexList {
   class Owner {
    public:
     virtual ~Owner() = default;
-    // Throws Failure if the number at this place is not the one that was written.
+    // Throws Failure if the number at this place is not the number that was written.
     virtual void check(std::uint64_t place) const = 0;
     // The place of a number in a permutation; any thread. Throws as check() does.
     [[nodiscard]] virtual std::uint64_t place_of(std::uint64_t number) const = 0;
@@ -115,8 +115,9 @@ class IndexLists {
   [[nodiscard]] virtual IndexList randperm(std::uint64_t size, std::uint64_t seed, TorchRelease release) = 0;
 };
 
-// Lists that are kept: one copy of each in this process while it is in use. If `folder` is given, which must
-// exist, each list is also a file, which the processes of a machine share and a restarted one maps at once.
+// Provides lists and keeps one copy of each in this process while the list is in use. If `folder` is given,
+// which must exist, each list is also stored in a file. The processes of a machine share the file, and a
+// restarted process maps it at once.
 [[nodiscard]] std::shared_ptr<IndexLists> kept_lists(const std::string& folder = {});
 
 }  // namespace ratoon

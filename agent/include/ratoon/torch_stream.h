@@ -1,6 +1,6 @@
-// torch_stream: a Stream in PyTorch's own order. Its batches are those of a DataLoader over a
-// DistributedSampler, rank by rank and epoch by epoch. So a run that began in Python continues here, with all
-// functions of a Stream.
+// torch_stream: a Stream in PyTorch's own order. The batches are those of a DataLoader over a
+// DistributedSampler, rank by rank and epoch by epoch. A run that began in Python therefore continues here,
+// with all functions of a Stream.
 //
 //   const ratoon::DistributedSamplerOptions python{.samples = 60000, .world_size = 8, .seed = 17};
 //   ratoon::Stream stream(ratoon::torch_stream(python, {.batch_size = 32, .source = data.digest()}));

@@ -19,7 +19,7 @@ namespace ratoon {
 
 class Until {
  public:
-  // With 0 the run is over before it begins.
+  // With 0 epochs, steps or batches the run is over before it begins.
   [[nodiscard]] static Until steps(std::uint64_t count) { return of(CountedIn::kSteps, count); }
   [[nodiscard]] static Until batches(std::uint64_t count) { return of(CountedIn::kBatches, count); }
   [[nodiscard]] static Until epochs(std::uint64_t count) { return of(CountedIn::kEpochs, count); }

@@ -1,5 +1,5 @@
-// This folder: calls to servers. ClientConnection: one connection to a server, kept between calls and used by
-// one of them at a time.
+// base/http/client/: calls to servers. ClientConnection: one connection to a server. It is kept between
+// calls, and one call at a time uses it.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ class ClientConnection {
  public:
   virtual ~ClientConnection() = default;
 
-  // One exchange, from the first byte sent until nothing refers to the plan any longer.
+  // One exchange, from the first byte sent until no object refers to the plan any longer.
   [[nodiscard]] virtual CallOutcome run(const CallPlan& plan) = 0;
   [[nodiscard]] virtual int socket() const = 0;
 };
@@ -45,7 +45,7 @@ class ClientConnection {
 // Whether the request has a Content-Length, also for an empty body.
 [[nodiscard]] bool tells_length(const Request& request);
 
-// The flaw of a reply whose end or kind is unclear: "got a reply that ...", or nothing.
+// Describes why the end or the kind of a reply is unclear: "got a reply that ...", or nothing.
 [[nodiscard]] std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1,
                                                    std::size_t head_bytes_max);
 

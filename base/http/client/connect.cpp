@@ -159,8 +159,8 @@ Result<UniqueFd> Attempt::try_address(const Address& address, std::size_t addres
   UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.is_open()) return system_error(errno, "making a socket for " + url_.shown);
   set_option(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-  // During a silent watch, a peer that lost power is noticed in 20 s. A sender has a limit of its own: a slow
-  // receiver is not given up here.
+  // During a silent watch, a peer that lost power is noticed in 20 s. A sender has its own limit: a slow
+  // receiver does not end the connection here.
   set_option(fd.get(), SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd.get(), IPPROTO_TCP, TCP_KEEPIDLE, 8);
   set_option(fd.get(), IPPROTO_TCP, TCP_KEEPINTVL, 4);
@@ -170,7 +170,7 @@ Result<UniqueFd> Attempt::try_address(const Address& address, std::size_t addres
       errno != EINPROGRESS) {
     return failed(ErrorKind::kUnavailable, std::string("failed: ") + std::strerror(errno));
   }
-  // One dead address must not use up the time of the others.
+  // The time for each address is limited, so that one dead address does not use up the time of the others.
   auto until = deadline_;
   if (until) {
     const auto now = SteadyClock::now();

@@ -11,7 +11,7 @@
 
 namespace ratoon::http {
 
-// A non-blocking socket that is connected to one of the addresses of `url.host`. A zero duration means no
+// A non-blocking socket that is connected to one of the addresses of `url.host`. A duration of zero means no
 // limit.
 [[nodiscard]] Result<UniqueFd> connect_to(const Url& url, Duration within, const std::stop_token& stop);
 

@@ -16,9 +16,9 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// The library reads up to 64 KiB at once, so it may hold that much more than it needs.
+// The library reads up to 64 KiB at once, so it may hold 64 KiB more than it needs.
 constexpr std::uint64_t kCallReadAheadBytes = 128 * 1024;
-// How often, while bytes arrive, we check how many the library has read without passing any on.
+// The interval, while bytes arrive, of checks how many bytes the library has read and not passed on.
 constexpr std::chrono::milliseconds kFloodTick{1};
 // How long the library may take to release a finished exchange before we cut its connection.
 constexpr std::chrono::seconds kReleaseGrace{1};
@@ -109,7 +109,7 @@ class RunningCall {
 
 void RunningCall::on(HeadArrived& arrived) {
   has_head_ = true;
-  // The library may already read further: all bytes received so far count as taken.
+  // The library may have read further already: all bytes received so far count as taken.
   if (const auto reading = read_meter(connection_.socket())) taken_at_last_piece_ = reading->received_bytes;
   if (auto flaw = find_flaw(arrived.head, arrived.is_http_1, plan_.limits.head_bytes_max))
     return fail(call_error(ErrorKind::kInvalid, plan_.request, plan_.url, *flaw));
@@ -160,7 +160,7 @@ void RunningCall::check_silence() {
       now + std::min(allowed - quiet, allowed / 8);  // often enough to notice the end of acknowledgements
 }
 
-// The library buffers a reply's head, and each chunk of its body, whole and without a bound.
+// The library buffers the whole head of a reply, and each whole chunk of its body, without a limit.
 void RunningCall::check_flood() {
   const auto before_reply = connection_.taken_before_reply();
   if (!before_reply) return;
@@ -180,8 +180,8 @@ void RunningCall::sleep() {
   Duration left = until ? std::max<Duration>(*until - SteadyClock::now(), Duration::zero()) : Duration(-1);
   if (is_flood_possible_ && (left > kFloodTick || left < Duration::zero())) left = kFloodTick;
 
-  // A waiting call costs nothing until a byte comes. From then on we look every millisecond while more
-  // arrive.
+  // A waiting call costs nothing until a byte arrives. After the first byte we check every millisecond while
+  // more bytes arrive.
   pollfd entries[] = {{channel_->wakeup().fd(), POLLIN, 0}, {connection_.socket(), POLLIN, 0}};
   const timespec timeout{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
   const nfds_t watched = is_flood_possible_ ? 1 : 2;

@@ -24,12 +24,12 @@ namespace {
 namespace rest = web::http;
 using boost::asio::ip::tcp;
 
-// The library's own deadline does not fit (it counts from read to read of up to 64 KiB); a call bounds
-// itself.
+// The library's own deadline is not usable, because it begins anew with each read of up to 64 KiB. A call
+// limits its own time.
 constexpr std::chrono::hours kNever{24 * 365};
 
-// The connection is made before the library sees it, so the address in its base URL is never connected to.
-// Should that ever change: nothing listens on this port.
+// The connection is made before the library sees it, so the library never connects to the address in its base
+// URL. If the library did connect, it would find that no program listens on this port.
 constexpr const char* kPlaceholderHttp = "http://127.0.0.1:1";
 constexpr const char* kPlaceholderHttps = "https://127.0.0.1:1";
 
@@ -45,9 +45,9 @@ struct CpprestCallState {
 
   static constexpr std::uint64_t kNotYet = std::numeric_limits<std::uint64_t>::max();
 
-  // The library calls this before each use of a connection. A socket that is not open means that it wants a
-  // new one: the first time it gets ours. A later time it would repeat a request by itself, which only the
-  // transport may decide.
+  // The library calls this function before each use of a connection. A socket that is not open means that the
+  // library wants a new connection: the first time it gets ours. If it asked a later time, it would repeat a
+  // request by itself, and only the transport may decide that.
   void attach(void* handle) {
     using TlsStream = boost::asio::ssl::stream<tcp::socket&>;
     auto* tls_stream = is_tls ? static_cast<TlsStream*>(handle) : nullptr;
@@ -58,8 +58,8 @@ struct CpprestCallState {
     }
     if (!unused.is_open()) throw std::runtime_error("the kept connection is gone");
     if (tls_stream != nullptr) announce_name(tls_stream->native_handle(), peer);
-    // The protocol only matters for options that the library does not use. Its connect() on this connected
-    // socket succeeds at once: Linux reports a finished non-blocking connect() to the next caller.
+    // The protocol only matters for options that the library does not use. The library's connect() on this
+    // connected socket succeeds at once: Linux reports a finished non-blocking connect() to the next caller.
     socket_of_library.assign(tcp::v4(), unused.get());
     [[maybe_unused]] const int now_of_library = unused.release();
     has_begun = true;
@@ -73,8 +73,8 @@ struct CpprestCallState {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"  // the library's interface has none
-// Runs the continuation of a task in the thread that ends the task. So the call has the head before the
-// library reads further, and all that it reads afterwards counts as body.
+// Runs the continuation of a task in the thread that ends the task. The call therefore has the head before
+// the library reads further, and all later bytes count as the body.
 class InlineScheduler final : public pplx::scheduler_interface {
  public:
   void schedule(pplx::TaskProc_t work, void* argument) override { work(argument); }
@@ -87,8 +87,8 @@ class InlineScheduler final : public pplx::scheduler_interface {
 
 #pragma GCC diagnostic pop
 
-// Its destruction shows that the library has dropped its last copy of the request, and with it the whole
-// exchange.
+// The destruction of this object shows that the library has dropped its last copy of the request, and with it
+// the whole exchange.
 class ReleaseGuard {
  public:
   explicit ReleaseGuard(std::shared_ptr<ExchangeChannel> channel) : channel_(std::move(channel)) {}
@@ -123,7 +123,7 @@ Ended describe_exception() {
   }
 }
 
-// Not web::uri(target): a path that begins with two slashes would be taken for a host.
+// web::uri(target) would be wrong: it would take the beginning of a path with two slashes for a host.
 web::uri relative_uri(const Url& url) {
   return web::uri("http://host" + url.target).resource();
 }
@@ -258,13 +258,15 @@ void prepare_library() {
   static std::once_flag once;
   std::call_once(once, [] {
     try {
-      // Initialized first, so that the pool's threads end before OpenSSL, which frees their parts of it.
+      // This object is initialized first, so that the pool's threads end before OpenSSL, which frees their
+      // parts of its memory.
       OPENSSL_init_ssl(0, nullptr);
       crossplat::threadpool::initialize_with_threads(4);  // our code never blocks them
     } catch (const std::exception&) {
-      // Other code in this process started the pool before; its pool serves as well.
+      // If other code in this process has started the pool already, we use that pool.
     }
-    // Made here by one thread, and not by the two threads that happen to make the first calls.
+    // The scheduler is made here by one thread. Otherwise the two threads that make the first calls could
+    // both make one.
     static_cast<void>(pplx::get_ambient_scheduler());
   });
 }

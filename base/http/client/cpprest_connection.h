@@ -1,5 +1,6 @@
 // CpprestConnection: one cpprestsdk client with exactly one connection. We make the connection, give it to
-// the library and keep a second descriptor of it. Through that one a call is measured and, if necessary, cut.
+// the library and keep a second descriptor of it. We use that descriptor to measure a call and, if necessary,
+// to cut the connection.
 #pragma once
 
 #include <memory>
@@ -29,20 +30,21 @@ class CpprestConnection : public ClientConnection {
   virtual void start(const Request& request, const Url& url,
                      const std::shared_ptr<ExchangeChannel>& channel) = 0;
 
-  // How many bytes the library had read when it began to wait for the reply's head; nothing before that.
+  // The number of bytes that the library had read when it began to wait for the reply's head; nothing before
+  // that moment.
   [[nodiscard]] virtual std::optional<std::uint64_t> taken_before_reply() const = 0;
 
-  // Whether the library found its kept connection gone before it sent anything. Only after the exchange has
-  // ended.
+  // Whether the library found that its kept connection had been closed before it sent anything. Valid only
+  // after the exchange has ended.
   [[nodiscard]] virtual bool was_never_sent() const = 0;
 
-  // Why TLS refused the other side's certificate, or empty. Only after the exchange has ended.
+  // The reason why TLS refused the other side's certificate, or empty. Only after the exchange has ended.
   [[nodiscard]] virtual const std::string& certificate_problem() const = 0;
   [[nodiscard]] virtual const std::string& expected_name() const = 0;
 };
 
-// Bounds cpprestsdk's global pool of threads (40 by default) and makes its scheduler. Only the first call has
-// an effect.
+// Bounds cpprestsdk's global pool of threads (40 by default) and makes its scheduler. Only the first call of
+// this function has an effect.
 void prepare_library();
 
 }  // namespace ratoon::http

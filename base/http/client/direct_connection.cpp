@@ -41,7 +41,7 @@ class DirectCall {
     if (is_secured && send()) {
       receive();
     } else if (is_secured && is_broken()) {
-      // A server that closes while we send may have sent the reason before.
+      // A server that closes while we send may have sent its reason before.
       const auto first = std::exchange(interruption_, std::nullopt);
       receive();
       if (interruption_ && tls_reason(interruption_->code).empty()) interruption_ = first;

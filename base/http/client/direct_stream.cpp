@@ -21,7 +21,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using Cause = Interruption::Cause;
 
-// OpenSSL reads this much from the kernel at once: several events of a watch in one call.
+// OpenSSL reads this number of bytes from the kernel at once: several events of a watch in one call.
 constexpr std::size_t kReadAheadBytes = 32 * 1024;
 
 Interruption broken(int code) {

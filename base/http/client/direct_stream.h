@@ -1,5 +1,5 @@
-// DirectStream: a connection, with or without TLS, that the calling thread itself reads and writes. It waits
-// in one place only: for the connection, for the bounds of a call and for a stop request.
+// DirectStream: a connection, with or without TLS, that the calling thread itself reads and writes. The
+// thread waits in one place only, for three things: the connection, the limits of a call and a stop request.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace ratoon::http {
 
-// Why a stream could not go on.
+// The reason why a stream ended.
 struct Interruption {
   enum class Cause { kStopped, kLate, kSilent, kBroken };
   Cause cause = Cause::kBroken;
@@ -42,7 +42,7 @@ class DirectStream {
   };
   // Sets the bounds of all following calls.
   void set_bounds(Bounds bounds);
-  // Wakes it, from any thread, so that it looks for a stop request.
+  // Wakes the waiting thread, from any thread, so that it checks for a stop request.
   void notify() const { wakeup_.notify(); }
   // Time that the caller spent elsewhere must not count as silence of the server.
   void restart_silence_timer();
@@ -65,7 +65,7 @@ class DirectStream {
   [[nodiscard]] std::uint64_t received_bytes() const { return received_bytes_; }
   [[nodiscard]] std::uint64_t sent_bytes() const { return sent_bytes_; }
   [[nodiscard]] int socket() const { return socket_.get(); }
-  // Why the other side's certificate was refused, or empty.
+  // The reason why the other side's certificate was refused, or empty.
   [[nodiscard]] const std::string& certificate_problem() const { return peer_.problem; }
   [[nodiscard]] const std::string& expected_name() const { return peer_.expected_name; }
 

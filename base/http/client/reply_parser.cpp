@@ -67,7 +67,7 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
   ResponseHead head;
 
  private:
-  // Parses one line of a chunked body, or as much as there is of any other part.
+  // Parses one line of a chunked body, or all available bytes of any other part.
   Result<std::size_t> feed_part(std::string_view bytes) {
     // Beast 1.74 asserts that the last line is complete: do not call it before.
     if (is_header_done() && chunked() && chunk_bytes_left_ == 0 && bytes.size() < kLastLinesMin) return 0;

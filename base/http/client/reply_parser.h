@@ -19,13 +19,13 @@ class ReplyParser {
   ReplyParser(const ReplyParser&) = delete;
   ReplyParser& operator=(const ReplyParser&) = delete;
 
-  // Returns how many of `bytes` were used. The caller gives the rest again, together with more.
+  // Returns how many of `bytes` were used. The caller passes the rest again, together with more bytes.
   [[nodiscard]] Result<std::size_t> feed(std::string_view bytes);
   // Call it when the connection was closed properly. Returns whether that is the end of the reply too.
   [[nodiscard]] bool ends_with_connection();
 
   [[nodiscard]] bool is_done() const;
-  // Only once is_done() is true.
+  // Call this only when is_done() is true.
   [[nodiscard]] bool keeps_alive() const;
   [[nodiscard]] ResponseHead take_head();
 

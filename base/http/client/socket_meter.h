@@ -11,8 +11,8 @@ namespace ratoon::http {
 
 struct SocketReading {
   std::uint64_t received_bytes = 0;  // by the kernel
-  // Of these, the bytes that the socket's reader has taken by now. The kernel is asked twice and bytes move
-  // in between, so there are two values; the upper one is only valid while no thread reads.
+  // The part of these bytes that the socket's reader has taken by now. The kernel is asked twice and bytes
+  // move between the two calls, so there are two values; the upper value is only valid while no thread reads.
   std::uint64_t taken_at_least_bytes = 0;
   std::uint64_t taken_at_most_bytes = 0;
   std::uint64_t acked_bytes = 0;  // sent bytes that the server has acknowledged
@@ -21,8 +21,8 @@ struct SocketReading {
 
 [[nodiscard]] std::optional<SocketReading> read_meter(int socket);
 
-// Whether an idle connection has something to read: a surplus reply, or its end. In either case it cannot be
-// used again.
+// Whether an idle connection has something to read: a surplus reply, or its end. In both cases the connection
+// cannot be used again.
 [[nodiscard]] bool has_input(int socket);
 
 // Ends a connection at once, for any thread that uses it.

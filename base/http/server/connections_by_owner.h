@@ -1,6 +1,6 @@
 // The authenticated connections of a server (Responder::mark_authenticated), by owner, with a limit for each.
-// One more closes the oldest of that owner. So a client that opens thousands of them does not take the places
-// of other owners.
+// A further connection closes the oldest connection of its owner. A client that opens thousands of
+// connections therefore does not take the places of other owners.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class ConnectionsByOwner {
  public:
   using Session = std::shared_ptr<ServerSession>;
 
-  // Returns the connection to close for it, or null. `max`: at least one.
+  // Returns the connection to close for it, or null. `max` is at least one.
   [[nodiscard]] Session add(const Session& session, const std::string& owner, std::size_t max);
   void remove(const Session& session);
 

@@ -15,14 +15,15 @@ namespace ratoon::http {
 
 class ReplyBuffer {
  public:
-  // Adds a piece; the last one completes the reply.
+  // Adds a piece; the last piece completes the reply.
   void put(std::string piece, bool is_last);
 
   // Waits until less than kUnsentBytesMax is unsent, then adds the piece. Returns false when the connection
   // has ended.
   [[nodiscard]] bool put_when_space(std::string piece);
 
-  // For the connection: the next piece to write. It counts as unsent until the piece after it is requested.
+  // Returns the next piece for the connection to write. A piece counts as unsent until the next piece is
+  // requested.
   [[nodiscard]] std::optional<std::string> next();
   [[nodiscard]] bool is_sent() const;
 

@@ -1,5 +1,5 @@
-// The implementation of a Responder: it fills the reply buffer of one request and wakes the connection. It
-// may outlive both the connection and the server.
+// The implementation of a Responder: it fills the reply buffer of one request and wakes the connection. A
+// ReplyGate may outlive both the connection and the server.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace ratoon::http {
 
-// The interface of the connection for a reply. Safe from any thread.
+// The connection, as seen by a reply. Safe from any thread.
 class ReplyConnection {
  public:
   virtual ~ReplyConnection() = default;
   virtual void flush_soon() = 0;
   virtual void cut_soon() = 0;
   virtual void mark_authenticated(const std::string& owner, std::size_t connections_max) = 0;
-  // Called before and after a wait for space in the reply buffer, which may block one of the server's own
-  // threads.
+  // Both functions are called around a wait for space in the reply buffer, which may block one of the
+  // server's own threads.
   virtual void begin_blocking() = 0;
   virtual void end_blocking() = 0;
 };

@@ -54,12 +54,12 @@ std::optional<Refusal> find_flaw(const Fields& fields) {
   }
   if (is_chunked && (fields.version() == 10 || count_of(fields, field::transfer_encoding) > 1 ||
                      !equals_ignoring_case(view_of(fields[field::transfer_encoding]), "chunked"))) {
-    return Refusal{400, "The only transfer coding that is understood is chunked."};
+    return Refusal{400, "The only transfer coding that this server understands is chunked."};
   }
   if (!is_target(fields)) return Refusal{400, "The target of the request must be a path."};
   if (fields.count(field::expect) != 0 &&
       !equals_ignoring_case(view_of(fields[field::expect]), "100-continue")) {
-    return Refusal{417, "The only expectation that is understood is 100-continue."};
+    return Refusal{417, "The only expectation that this server understands is 100-continue."};
   }
   return std::nullopt;
 }
@@ -76,7 +76,7 @@ Refusal refusal_of(const boost::system::error_code& error, std::size_t body_max)
   return {400, "The request is not valid HTTP/1.1: " + error.message() + "."};
 }
 
-// The request without its body, which has not arrived yet.
+// Returns the request without its body, which has not arrived yet.
 ServerRequest without_body(const Fields& fields) {
   ServerRequest request;
   request.method = view_of(fields.method_string());
@@ -98,7 +98,8 @@ ServerRequest without_body(const Fields& fields) {
 
 struct RequestParser::Parts {
   Parts(std::size_t head_max, std::size_t body_max) : head_bytes_max(head_max), body_bytes_max(body_max) {
-    // The parser's own limit counts bytes that arrive in pieces differently; find_too_long() is ours.
+    // The parser's own limit depends on the pieces in which bytes arrive, so find_too_long() checks the
+    // length instead.
     parser.header_limit(std::numeric_limits<std::uint32_t>::max());
     parser.body_limit(body_bytes_max);
     parser.eager(false);  // one line at a time, so that each is measured, for any split of its bytes

@@ -1,6 +1,6 @@
-// This folder: a server's connections. Here: the parts that the connections of one server share: its options,
-// its threads and the list of connections. It lives as long as the last connection object, so that a reply
-// after the server's end finds nothing destroyed.
+// base/http/server/: a server's connections. ServerCore: the parts that the connections of one server share:
+// its options, its threads and the list of connections. The core lives as long as the last connection object,
+// so that a reply after the server's end uses no destroyed object.
 #pragma once
 
 #include <functional>
@@ -28,13 +28,13 @@ class ServerCore {
   // Cuts every connection and waits until all threads have ended. Later calls wait for the first.
   void stop(const std::function<void()>& close_acceptor);
 
-  // Adds an unauthenticated connection. Returns false if it must not be started: the server stops, or has too
-  // many unauthenticated ones. Another one may be closed for it.
+  // Adds an unauthenticated connection. Returns false if the connection must not be started: the server
+  // stops, or has too many unauthenticated connections. Another connection may be closed to make room for it.
   [[nodiscard]] bool add(const std::shared_ptr<ServerSession>& session);
   // Adds a connection that only gets the reply 503. Returns false if the server stops.
   [[nodiscard]] bool add_to_refuse(const std::shared_ptr<ServerSession>& session);
   void remove(const std::shared_ptr<ServerSession>& session);
-  // For an unauthenticated connection: whether one of its requests is being handled.
+  // For an unauthenticated connection: tells whether one of its requests is being handled.
   void set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work);
   void mark_authenticated(const std::shared_ptr<ServerSession>& session, const std::string& owner,
                           std::size_t connections_max);
@@ -48,8 +48,8 @@ class ServerCore {
   // Runs `work` on that strand; drops it once the server stops.
   void post(const Strand& strand, std::function<void()> work);
 
-  // A handler that waits for its reader blocks one of our threads. When all are blocked, a spare thread does
-  // the writing that they wait for.
+  // A handler that waits for the reader of its reply blocks one of our threads. When all threads are blocked,
+  // a spare thread does the writing for which they wait.
   void begin_blocking();
   void end_blocking();
 

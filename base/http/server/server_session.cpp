@@ -16,8 +16,8 @@ using SteadyClock = std::chrono::steady_clock;
 // and the reset may overtake the reply.
 constexpr std::chrono::seconds kLingerTime{1};
 
-// Unread input that we accept while a request is being handled. Reading it is how we notice that the client
-// has gone.
+// Unread input that we accept while a request is being handled. By reading it we notice that the client has
+// closed the connection.
 constexpr std::size_t kReadAheadBytesMax = 8 * 1024;
 
 SteadyClock::duration to_steady(Duration duration) {
@@ -57,7 +57,7 @@ void ServerSession::start() {
     self->set_read_deadline(self->core_->options.head_deadline);
     self->socket_->handshake([self](const boost::system::error_code& error, std::size_t) {
       if (self->phase_ == Phase::kClosed) return;
-      // The TLS alert with the reason is already sent; let it arrive.
+      // The TLS alert with the reason is already sent; this pause lets it arrive.
       if (error) return self->linger();
       self->begin_request();
     });
@@ -143,7 +143,7 @@ void ServerSession::dispatch() {
   auto request = parser_->take_request();
   request.peer = peer_.with_port;
   parser_.reset();
-  // Not on the strand: the connection must be served while the handler runs.
+  // The handler does not run on the strand, because the connection must be served while the handler runs.
   boost::asio::post(core_->io,
                     [core = core_, request = std::move(request), responder = std::move(responder)]() mutable {
                       if (core->is_stopping()) return;
@@ -194,8 +194,8 @@ void ServerSession::on_end_of_input(const boost::system::error_code& error) {
   has_input_ended_ = true;
   const bool is_orderly =
       error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
-  // A client that has closed only its sending half still reads. The reply is tried, and shows whether it
-  // does.
+  // A client that has closed only its sending half still reads replies. We try to send the reply: success
+  // shows that the client still reads.
   if (phase_ == Phase::kReplying && is_orderly) {
     if (buffer_) buffer_->mark_abandoned();
     return;
@@ -301,7 +301,7 @@ void ServerSession::wait_until(SteadyClock::time_point deadline) {
   deadline_ = deadline;
   timer_.expires_at(*deadline_);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-    // A wait that had ended before the deadline was moved also calls this.
+    // A timer that had expired before the deadline was moved also calls this function.
     if (!error && self->deadline_ && SteadyClock::now() >= *self->deadline_) self->on_deadline();
   });
 }

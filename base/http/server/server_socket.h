@@ -1,4 +1,5 @@
-// A server's end of a connection, plain or TLS with one interface. For the .cpp files of the server only.
+// A server's end of a connection, with the same interface for plain TCP and TLS. Only the .cpp files of the
+// server include this header.
 #pragma once
 
 #include <functional>

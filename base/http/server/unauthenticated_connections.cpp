@@ -36,7 +36,7 @@ UnauthenticatedConnections::find_one_to_close(Time now) {
       return !one.is_in_work && is_meant(one);
     });
   };
-  // If none matches, both searches end at the newest.
+  // If no connection matches, both searches end at the newest connection.
   if (count * kCrowdShare <= max_)
     return oldest_silent(
         [now](const UnauthenticatedConnection& one) { return now - one.came > kHonestTime; });

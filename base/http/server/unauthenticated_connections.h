@@ -1,8 +1,9 @@
 // The connections of a server that are not authenticated yet (Responder::mark_authenticated), oldest first,
-// up to a limit. One more closes one. If one address has many of them, it is the oldest of that address that
-// has no request in work, or, if all have one, its oldest. Otherwise it is the oldest of any address that has
-// been without a request for longer than an honest client needs. If there is none, it is the newest: when a
-// thousand clients reconnect at once, those that already shake hands can finish.
+// up to a limit. A further connection closes one connection. If one address has many connections, the oldest
+// connection of that address without a running request is closed; if all have one, its oldest. Otherwise the
+// oldest connection of any address that has been without a request for longer than an honest client needs is
+// closed. If there is no such connection, the newest is closed: when a thousand clients reconnect at once,
+// clients in a handshake can finish.
 #pragma once
 
 #include <chrono>

@@ -14,7 +14,7 @@ struct ssl_st;      // SSL
 
 namespace ratoon::http {
 
-// The expected name of one connection, and the fault that was found. It must outlive the handshake.
+// The expected name of one connection, and the fault that was found. The object must outlive the handshake.
 struct TlsPeer {
   std::string expected_name;  // a host name or an IP address
   std::string problem;        // why the certificate was refused; read it only after the exchange has ended
@@ -32,7 +32,7 @@ class TlsClient {
 // Sends the expected name to the server; an IP address is never sent (RFC 6066).
 void announce_name(ssl_st* connection, const TlsPeer& peer);
 
-// The reason in OpenSSL's packed code; empty if `code` is not one.
+// The reason in OpenSSL's packed code; empty if `code` is no such code.
 [[nodiscard]] std::string tls_reason(int code);
 [[nodiscard]] bool says_not_tls(int code);
 

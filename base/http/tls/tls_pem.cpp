@@ -18,7 +18,7 @@ OpenSslPtr<BIO> open_memory(const std::string& text) {
   return OpenSslPtr<BIO>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-// Without this OpenSSL asks the terminal for the password of an encrypted key.
+// Without this callback OpenSSL asks the terminal for the password of an encrypted key.
 int refuse_password(char*, int, int, void*) {
   return -1;
 }

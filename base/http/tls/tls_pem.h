@@ -1,4 +1,4 @@
-// Converts PEM text to OpenSSL's objects. For the .cpp files of TLS only.
+// Converts PEM text to OpenSSL's objects. Only the .cpp files of TLS include this header.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ using OpenSslPtr = std::unique_ptr<T, OpenSslDelete>;
 
 [[nodiscard]] Result<OpenSslPtr<EVP_PKEY>> parse_private_key(const std::string& pem, std::string_view what);
 
-// A store that trusts exactly the certificates in `pem`, or the system's authorities when it is empty.
+// A store that trusts exactly the certificates in `pem`, or the system's authorities if `pem` is empty.
 [[nodiscard]] Result<OpenSslPtr<X509_STORE>> make_trust_store(const std::string& pem, std::string_view what);
 
 // Makes a verification accept only certificates for that host name or IP address; a name in the subject does

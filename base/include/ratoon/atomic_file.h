@@ -1,4 +1,4 @@
-// Writing a file so that, after any crash, it holds either its old bytes or all of its new ones.
+// Writes a file so that, after any crash, it holds either its old bytes or all of its new bytes.
 //
 //   auto saved = ratoon::save_file_atomically("out/metrics.json", std::as_bytes(std::span(text)));
 //   if (!saved) std::cerr << saved.error().message() << '\n';
@@ -27,20 +27,21 @@ struct AtomicFileOptions {
   unsigned mode = 0666;  // minus the umask
 };
 
-// Writes a temporary file beside `path`, syncs it, renames it and syncs the folder, which must exist. When it
-// returns success, the bytes survive a power cut. On failure the old file stays and no temporary file is
-// left.
+// Writes a temporary file beside `path`, syncs it, renames it and syncs the folder, which must exist. When
+// the call returns success, the bytes survive a power cut. On failure the old file stays and no temporary
+// file is left.
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path,
                                                 std::span<const std::byte> bytes,
                                                 AtomicFileOptions options = {});
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, std::string_view text,
                                                 AtomicFileOptions options = {});
 
-// Appends the bytes after those of the calls before. The caller must return its error.
+// Appends the bytes after the bytes of the earlier calls. The caller must return its error.
 using AppendBytes = std::function<Result<void>(std::span<const std::byte>)>;
 using WriteFileBody = std::function<Result<void>(const AppendBytes& append)>;
 
-// The same for bytes that `write` appends. The call returns its error, and then the old file stays.
+// Saves the bytes that `write` appends. If `write` returns an error, the call returns that error, and the old
+// file stays.
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, const WriteFileBody& write,
                                                 AtomicFileOptions options = {});
 

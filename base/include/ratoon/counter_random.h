@@ -5,8 +5,8 @@
 //   const bool is_flipped = random.unit_double() < 0.5;
 //
 // There is no state to save: the same (seed, purpose, stream, substream) gives the same numbers on any rank,
-// thread or machine, and after any restart. These numbers decide which samples a run sees, so the numbers are
-// part of the on-disk contract: the golden values in tests/unit/core/philox_test.cpp never change.
+// thread or machine, and after any restart. These numbers decide which samples a run sees, so they are part
+// of the on-disk contract: the golden values in tests/unit/core/philox_test.cpp never change.
 #pragma once
 
 #include <array>
@@ -51,7 +51,8 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   return splitmix64(hash ^ word);
 }
 
-// hash64(seed, purpose) of the data design: 8 bytes at a time, little-endian, zero-padded, then the length.
+// hash64(seed, purpose): hashes 8 bytes at a time, little-endian, zero-padded, then the
+// length.
 [[nodiscard]] constexpr std::uint64_t hash64(std::uint64_t seed, std::string_view purpose) {
   std::uint64_t hash = splitmix64(seed);
   for (std::size_t start = 0; start < purpose.size(); start += 8) {
@@ -75,7 +76,7 @@ class CounterRandom {
                           std::uint32_t substream = 0)
       : key_(split(hash64(seed, purpose))), stream_(split(stream)), substream_(substream) {}
 
-  // For callers that know hash64(seed, purpose) already, or have another key.
+  // The constructor for callers that know hash64(seed, purpose) already, or have another key.
   [[nodiscard]] static constexpr CounterRandom with_key(std::uint64_t key, std::uint64_t stream,
                                                         std::uint32_t substream) {
     CounterRandom random;
@@ -95,7 +96,7 @@ class CounterRandom {
     return block_[position_++ % 4];
   }
 
-  // Two words, the low one first.
+  // Returns two words as one number, the low word first.
   constexpr std::uint64_t next_u64() {
     const std::uint64_t low = next_u32();
     return low | (std::uint64_t{next_u32()} << 32);
@@ -106,7 +107,7 @@ class CounterRandom {
     if (n == 0) std::abort();
     Wide product = Wide{next_u64()} * n;
     if (static_cast<std::uint64_t>(product) < n) {
-      // The first 2^64 mod n low halves occur once more than the others.
+      // The first 2^64 mod n low halves occur once more than the other low halves, so they are rejected.
       const std::uint64_t surplus = (0 - n) % n;
       while (static_cast<std::uint64_t>(product) < surplus) product = Wide{next_u64()} * n;
     }
@@ -116,7 +117,7 @@ class CounterRandom {
   // Uniform in [0, 1), a multiple of 2^-53.
   constexpr double unit_double() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
 
-  // The number of words taken so far, and a jump to any of them.
+  // The number of words taken so far, and a jump to any word.
   [[nodiscard]] constexpr std::uint64_t position() const { return position_; }
   constexpr void seek(std::uint64_t position) {
     position_ = position;
@@ -124,7 +125,7 @@ class CounterRandom {
   }
 
   // UniformRandomBitGenerator. The results of std::shuffle and the std distributions differ between
-  // libraries: keep them out of everything that must be repeatable.
+  // libraries: do not use them where results must be repeatable.
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
   constexpr result_type operator()() { return next_u64(); }

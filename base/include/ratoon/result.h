@@ -56,7 +56,7 @@ class [[nodiscard]] Error {
   std::string message_;
 };
 
-// The error of a failed system call: its kind follows from `error_number`, its message from strerror.
+// Returns the error of a failed system call: its kind follows from `error_number`, its message from strerror.
 [[nodiscard]] Error system_error(int error_number, std::string_view doing);
 
 template <class T>

@@ -14,8 +14,9 @@ Neither --keep-last of the run nor `gc --keep` removes a pinned checkpoint until
 training at the same time. A pin holds for this place alone: a copy elsewhere needs its own pin. `list` shows
 all pins.
 
-Exit codes: 0 pinned, also if it was pinned before (then the first reason is kept), 82 no such checkpoint, it was
-removed after it was chosen, or the command line is wrong, 83 it is damaged, 84 the disk or the store fails.)";
+Exit codes: 0 pinned, also if it was pinned before (then the first reason is kept), 82 no such checkpoint,
+it was removed after it was chosen, or the command line is wrong, 83 it is damaged, 84 the disk or the store
+fails.)";
 
 struct PinArguments {
   CommonArguments common;

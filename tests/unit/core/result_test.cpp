@@ -134,7 +134,7 @@ TEST(Error, OfASystemCall) {
 
 TEST(Error, OfAVolumeThatTakesNothingSaysTheWayOn) {
   EXPECT_EQ(system_error(ENOSPC, "writing a").message(),
-            "writing a: No space left on device; free room on that volume, or use another one");
+            "writing a: No space left on device; free space on that volume, or use another volume");
   for (const int number : {EDQUOT, EROFS})
     EXPECT_NE(system_error(number, "").message().find("; "), std::string::npos) << number;
 }

@@ -4,19 +4,19 @@
 //   ratoon::torch::atomic_save(optimizer, "out/optimizer.pt");
 //   torch::load(net, "out/net.pt");
 //
-// The bytes are those of torch::save. They are written to a temporary file beside the path and synced; then
-// the file is renamed. After any crash or power cut the path has either the old content or all of the new. If
-// the call fails, the old file is unchanged and no temporary file remains. A call removes temporary files of
-// killed writers of the same path.
+// The bytes of the file are those of torch::save. The bytes are written to a temporary file beside the path
+// and synced; then the file is renamed. After any crash or power cut the path has either the old content or
+// all of the new. If the call fails, the old file is unchanged and no temporary file remains. A call removes
+// temporary files of killed writers of the same path.
 //
 // Names and tensors become the dictionary that torch.save writes in Python; torch.load(path,
 // weights_only=True) and torch::pickle_load read it.
 //
 //   ratoon::torch::atomic_save({{"weight", weight}, {"step", torch::tensor(17)}}, "out/state.pt");
 //
-// The folder must exist. An error of the disk is a ratoon::Failure with exit code 84. A named tensor without
-// plain bytes (sparse, quantised, complex128, ...) is one with 82. If LibTorch cannot write an object, its
-// own exception is thrown.
+// The folder of the path must exist. An error of the disk is a ratoon::Failure with exit code 84. A named
+// tensor without plain bytes (sparse, quantised, complex128, ...) is a ratoon::Failure with exit code 82. If
+// LibTorch cannot write an object, its own exception is thrown.
 #pragma once
 
 #include <concepts>
@@ -48,7 +48,7 @@ void atomic_save(const ::torch::optim::Optimizer& optimizer, const std::filesyst
 void atomic_save(::torch::serialize::OutputArchive& archive, const std::filesystem::path& path);
 void atomic_save(const NamedTensors& tensors, const std::filesystem::path& path);
 
-// For TORCH_MODULE's holders and shared pointers to modules.
+// The overload for TORCH_MODULE's holders and shared pointers to modules.
 template <class Holder>
   requires requires(const Holder& holder) {
     { *holder } -> std::convertible_to<const ::torch::nn::Module&>;

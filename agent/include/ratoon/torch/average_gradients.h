@@ -9,9 +9,10 @@
 // depends only on the model and the number of ranks, so a resumed run gets the same bits as an uninterrupted
 // run.
 //
-// If it is given the backward(), it averages a bucket of gradients while the next ones are computed. The
-// order is fixed: the parameters from the last to the first. A gradient that a rank does not have delays its
-// bucket and all later ones until backward() is done. In an accumulation window, pass the last backward():
+// If average_gradients() receives the backward(), it averages a bucket of gradients while the next gradients
+// are computed. The order of the buckets is fixed: the parameters from the last to the first. A gradient that
+// a rank does not have delays its bucket and all later buckets until backward() is done. In an accumulation
+// window, pass the last backward():
 //
 //   for (const auto& part : parts_but_the_last) loss_of(part).backward();
 //   const auto loss = loss_of(last_part);
@@ -28,10 +29,10 @@
 // The first call of an attempt connects the ranks and compares their weights, because ranks with different
 // weights would never become equal. Gradients on the CPU are summed over Gloo. Gradients on an accelerator
 // are summed there, which needs ratoon::agent_torch_cuda and NCCL (docs/train/gpu.md). The call returns when
-// they are complete. A rank waits without a time limit for the others, because one may validate alone for an
-// hour. If the world changes, the wait and a running backward() end with Interrupted.
+// the sums are complete. A rank waits without a time limit for the other ranks, because one rank may validate
+// alone for an hour. If the world changes, the wait and a running backward() end with Interrupted.
 //
-// A program with its own process group passes a new one in each attempt:
+// A program with its own process group passes a new group in each attempt:
 //
 //   auto store = c10::make_intrusive<c10d::PrefixStore>(std::to_string(session.attempt()), my_store);
 //   ratoon::torch::use_group(session, c10::make_intrusive<c10d::ProcessGroupGloo>(
@@ -56,10 +57,10 @@ void average_gradients_of(Session& session, ::torch::nn::Module& module, const A
 
 namespace torch {
 
-// Takes effect with the next average_gradients() of this attempt. The group must contain all ranks of the
-// world, with the same numbers, and must support tensors on the device of the parameters. The program sets
-// its timeout. A rank that arrives later ends the attempt with exit code 81. A collective that was abandoned
-// stays alive until then.
+// The group takes effect with the next average_gradients() of this attempt. The group must contain all ranks
+// of the world, with the same numbers, and must support tensors on the device of the parameters. The program
+// sets the timeout of the group. A rank that arrives later ends the attempt with exit code 81. A collective
+// that was abandoned stays alive until the process ends.
 void use_group(Session& session, const c10::intrusive_ptr<c10d::Backend>& group);
 
 }  // namespace torch

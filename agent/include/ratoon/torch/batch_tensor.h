@@ -28,33 +28,34 @@ namespace ratoon::torch {
 
 [[nodiscard]] at::ScalarType scalar_type_of(ElementType type);
 
-// A column whose rows have the same shape: [rows, shape of a row...]. Nothing is copied: the tensor keeps the
-// batch alive and shares its memory. Throws std::logic_error if the rows differ in shape.
+// Returns a column whose rows have the same shape as one tensor: [rows, shape of a row...]. Nothing is
+// copied: the tensor keeps the batch alive and shares its memory. Throws std::logic_error if the rows differ
+// in shape.
 [[nodiscard]] at::Tensor tensor(const Batch& batch, std::string_view column);
 
-// One tensor per row, also without a copy; for rows that differ in shape.
+// Returns one tensor per row, also without a copy, for rows that differ in shape.
 [[nodiscard]] std::vector<at::Tensor> tensors(const Batch& batch, std::string_view column);
 
 // The samples of slots, for index_select() on tensors that the program holds on the CPU. For a stream of
-// several sources use the overload below: this one throws Failure with exit code 82 if a slot is not of
+// several sources use the overload below: this overload throws Failure with exit code 82 if a slot is not of
 // source 0.
 //
 //   const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
 //   train_on(images.index_select(0, index));
 [[nodiscard]] at::Tensor index(std::span<const Slot> slots);
-// The same for a stream of several sources, whose samples are stored one source after the other, as in a
+// The overload for a stream of several sources, whose samples are stored one source after the other, as in a
 // ConcatDataset.
 //
 //   const auto index = ratoon::torch::index(slots, stream.reader());
 [[nodiscard]] at::Tensor index(std::span<const Slot> slots, const StreamReader& reader);
 
-// For LoaderOptions::allocate: pinned memory, which a GPU copies from without the CPU. Returns an empty
+// Provides pinned memory for LoaderOptions::allocate: a GPU copies from it without the CPU. Returns an empty
 // function without CUDA, which selects ordinary memory.
 [[nodiscard]] std::function<std::shared_ptr<std::byte>(std::size_t bytes)> pinned_memory();
 
-// Columns as tensors on a device. A copy from pinned memory does not block the caller: work on the device's
-// current stream is ordered after it. The batch is kept until its copies are done, so that the loader does
-// not reuse its memory earlier.
+// Columns as tensors on a device. A copy from pinned memory does not block the caller: later work on the
+// device's current stream waits for the copy. The batch is kept until its copies are done, so that the loader
+// does not reuse its memory earlier.
 //
 // Thread contract: one thread.
 class ToDevice {
@@ -90,8 +91,9 @@ class ToDevice {
 // ElementType.
 void replace(Sample& sample, std::size_t column, const at::Tensor& tensor);
 
-// A generator for LibTorch's random functions on the CPU, derived from the sample's random numbers. Its whole
-// state is drawn from them: a LibTorch seed has 32 bits, too few to distinguish the samples of a run.
+// A generator for LibTorch's random functions on the CPU, derived from the sample's random numbers. The
+// generator's whole state is drawn from these numbers: a LibTorch seed has 32 bits, too few to distinguish
+// the samples of a run.
 [[nodiscard]] at::Generator generator(SampleRandom& random);
 
 }  // namespace ratoon::torch

@@ -75,12 +75,14 @@ class AheadSampler : public ::torch::data::samplers::Sampler<> {
   std::uint32_t world_size_;
 };
 
-// The next batch: the one after the last, or the stream's position if the stream was moved.
+// Returns the next batch: the one after the last batch, or the one at the stream's position if the stream was
+// moved.
 class BatchCursor {
  public:
   BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size);
 
-  // Whether the stream was moved other than by trained batches. If so, continues at its position.
+  // Whether the position of the stream was changed in another way than by trained batches. If it was,
+  // continues at the new position.
   [[nodiscard]] bool was_moved();
   void go_to_first_untrained() { next_ = stream_->batches(); }
   void step() { ++next_; }
@@ -125,7 +127,7 @@ class DatasetBatches {
       throw std::invalid_argument("the dataset has " + std::to_string(*size) + " samples, and the stream " +
                                   std::to_string(cursor_.samples()));
     if (options.workers > 0 && options.ahead == 0)
-      throw std::invalid_argument("workers that fetch no batch ahead fetch none: .ahead is 0");
+      throw std::invalid_argument("workers that prefetch no batch have nothing to do: .ahead is 0");
   }
 
   // Returns the batch after the last one, in any epoch.
@@ -147,10 +149,10 @@ class DatasetBatches {
   }
 
   // Marks the batch as trained and advances the stream by it. Batches are trained in the order in which they
-  // were returned, each once. Throws std::invalid_argument for any other batch.
+  // were returned, each once. Throws std::invalid_argument for any batch but the next one in that order.
   void advance(const Batch& batch) { cursor_.train(batch.index); }
 
-  // Iterates from the first batch that is not trained to the end of its epoch.
+  // Iterates from the first batch that is not trained to the end of the epoch of that batch.
   class Iterator {
    public:
     using value_type = Batch;
@@ -217,7 +219,7 @@ class DatasetBatches {
     return next();
   }
 
-  // LibTorch's loader cannot restart before its end, so it is destroyed.
+  // LibTorch's loader cannot restart before its end, so the loader is destroyed.
   void stop() {
     at_.reset();
     loader_.reset();

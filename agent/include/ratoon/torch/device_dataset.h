@@ -59,9 +59,10 @@ class DeviceDataset {
   // [size, shape of a row...]. Throws std::invalid_argument that lists the existing names.
   [[nodiscard]] const at::Tensor& column(std::string_view name) const;
 
-  // The samples of slots, or any numbers below size(), as an index on the device. One index serves all
-  // columns. Slots of a stream of several sources need its reader, and a data set that has the sources one
-  // after the other (ConcatDataset). Without the reader, such slots throw Failure with exit code 82.
+  // The samples of slots, or any list of numbers below size(), as an index on the device. One index serves
+  // all columns. Slots of a stream of several sources need the stream's reader, and a data set that stores
+  // one source after the other (ConcatDataset). Without the reader, such slots throw Failure with exit code
+  // 82.
   [[nodiscard]] at::Tensor index(std::span<const Slot> slots) const;
   [[nodiscard]] at::Tensor index(std::span<const Slot> slots, const StreamReader& reader) const;
   [[nodiscard]] at::Tensor index(std::span<const std::uint64_t> samples) const;

@@ -5,8 +5,8 @@
 //
 // XXH3-128 over (name, element type, shape, bytes) of every tensor, in the order of names. Equal digests mean
 // equal names, types, shapes and values, bit for bit (-0.0 is not 0.0), on any device and with any strides or
-// order of registration. It detects accidental differences. It does not protect against a deliberate
-// collision.
+// order of registration. The digest detects accidental differences. The digest does not protect against a
+// deliberate collision.
 #pragma once
 
 #include <span>
@@ -30,7 +30,8 @@ struct NamedTensor {
 // 32 hexadecimal digits. Returns an error if two tensors have the same name.
 [[nodiscard]] Result<std::string> digest(std::span<const NamedTensor> tensors);
 
-// Over all parameters and buffers of the module and its submodules. Other members are not covered.
+// Over all parameters and buffers of the module and its submodules. Other members of the module are not
+// covered.
 [[nodiscard]] Result<std::string> digest(const ::torch::nn::Module& module);
 
 }  // namespace ratoon

@@ -1,4 +1,5 @@
-// StreamSampler: the order of a Stream for LibTorch's own data loader. Only the loader's sampler changes:
+// StreamSampler: the order of a Stream for LibTorch's own data loader. The loader's sampler is the only
+// difference to a program without Ratoon:
 //
 //   ratoon::torch::StreamSampler sampler({.samples = 60000, .global_batch = 256, .seed = 17}, rank, world);
 //   auto loader = torch::data::make_data_loader(dataset, sampler, options);  // .batch_size(256 / world)
@@ -9,8 +10,8 @@
 //   }
 //
 // Every begin() of the loader continues with the first batch that is not trained and ends with that batch's
-// epoch. So the first epoch after a resume is the rest of the interrupted one. Each batch is the rank's share
-// of a batch of the stream. docs/train/torch_loader.md describes LibTorch's loader itself.
+// epoch. The first epoch after a resume is therefore the rest of the interrupted epoch. Each batch is the
+// rank's share of a batch of the stream. docs/train/torch_loader.md describes LibTorch's loader itself.
 //
 // Thread contract: the thread that iterates. Copies share one position, because make_data_loader() takes a
 // copy.
@@ -46,16 +47,16 @@ class StreamSampler : public ::torch::data::samplers::Sampler<>, public Stateful
   // Adds trained batches. Throws std::invalid_argument if the loader has not fetched as many.
   void advance(std::uint64_t batches = 1);
 
-  // The number of trained batches, and the position of the next one: the index of enumerate() in an
+  // The number of trained batches, and the position of the next batch: the index of enumerate() in an
   // uninterrupted run.
   [[nodiscard]] std::uint64_t iteration() const;
   [[nodiscard]] std::uint64_t epoch() const;
   [[nodiscard]] std::uint64_t index_in_epoch() const;
   [[nodiscard]] std::uint64_t batches_in_epoch() const;
 
-  // For the program's own checkpoint; torch::save() and torch::load() use the same text. Any rank of any
-  // world can load it. load_state throws Failure if the state is of other data, another seed or another
-  // order.
+  // The text of save_state() is for the program's own checkpoint; torch::save() and torch::load() use the
+  // same text. Any rank of any world can load the state. load_state throws Failure if the state is of other
+  // data, another seed or another order.
   [[nodiscard]] std::string save_state() const override;
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }

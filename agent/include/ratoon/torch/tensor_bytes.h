@@ -28,10 +28,10 @@ struct TensorBytes {
   at::Tensor owner{};                  // keeps that memory alive
 };
 
-// safetensors' name of an element type, or an error if it has none.
+// Returns safetensors' name of an element type, or an error if safetensors has no name for it.
 [[nodiscard]] Result<std::string_view> safetensors_dtype(at::ScalarType type);
 
-// The element type with this name in safetensors.
+// Returns the element type with this name in safetensors.
 [[nodiscard]] Result<at::ScalarType> element_type_of(std::string_view dtype);
 
 // Views a dense, contiguous CPU tensor; copies nothing. Refuses other tensors with a message that names the
@@ -39,8 +39,8 @@ struct TensorBytes {
 // negated, or of an element type without a name in safetensors.
 [[nodiscard]] Result<TensorBytes> bytes_of(std::string name, const at::Tensor& tensor);
 
-// The same values as a tensor that bytes_of() accepts; the tensor itself if it already is one. Refuses
-// tensors that it cannot convert (undefined, sparse, quantised, ...) as bytes_of() does.
+// Returns the same values as a tensor that bytes_of() accepts, or the tensor itself if bytes_of() accepts it.
+// Refuses tensors that it cannot convert (undefined, sparse, quantised, ...) as bytes_of() does.
 [[nodiscard]] Result<TensorBytes> bytes_of_copy(std::string name, const at::Tensor& tensor);
 
 }  // namespace ratoon

@@ -12,7 +12,7 @@
 //   ratoon::TensorPart rows{.part = table, .box = {.begin = {first_row, 0}, .whole_shape = {1000, 64}}};
 //   session.track("table", rows);  // each rank a part of it; any number of ranks reads any parts
 //
-// In the checkpoint they have the names of PyTorch's state_dict(): "net.fc1.weight",
+// In the checkpoint the tensors have the names of PyTorch's state_dict(): "net.fc1.weight",
 // "optimizer.state.0.exp_avg", "optimizer.param_groups.0.lr". A module's buffer with the name of a parameter
 // is "net.buffer:scale".
 //
@@ -22,11 +22,13 @@
 // that is new to the world is seeded with Session::seed_of() of these names.
 //
 // A schedule acts through its optimizer, so track the optimizer too. For a schedule class of the program's
-// own, only the count of steps is saved, as for LibTorch's classes; track its other members separately. A
-// tensor is tracked by its variable: if another tensor is assigned to it later, that one is saved.
+// own, only the count of steps is saved, as for LibTorch's classes; track the other members of the class
+// separately. A tensor is tracked by its variable: if the program later assigns another tensor to the
+// variable, the new tensor is saved.
 //
 // Weights that are dense and on the CPU are restored in place, and keep the bits that were saved. A tensor
-// with another name, shape or type is a Failure with exit code 82 that names it, before anything is changed.
+// with another name, shape or type is a Failure with exit code 82 that names the tensor; no object has
+// changed then.
 #pragma once
 
 #include <concepts>
@@ -66,7 +68,8 @@ void load_generator(const at::Generator& generator, StateReader& in, const std::
 void save_module(const ::torch::nn::Module& module, StateWriter& out);
 void load_module(::torch::nn::Module& module, StateReader& in);
 
-// For LibTorch's SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. `check_optimizer` refuses all others.
+// The adapter for LibTorch's SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. `check_optimizer` refuses all
+// others.
 void check_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name);
 void save_optimizer(::torch::optim::Optimizer& optimizer, StateWriter& out);
 void load_optimizer(::torch::optim::Optimizer& optimizer, StateReader& in);
