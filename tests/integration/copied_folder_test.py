@@ -34,7 +34,7 @@ class CopiedFolder(unittest.TestCase):
         code, output = copy.start(*words).finish()
         said = output + "".join(copy.logs().values())
         self.assertNotEqual(code, 0, said)
-        self.assertIn("it is alive: end it, or give this run another name; nothing was changed", said)
+        self.assertIn("the job is alive: end it, or give this run another name; nothing was changed", said)
         self.assertIsNone(first.process.poll(), "the first is not disturbed")
         self.assertEqual(first.job_status()["attempt"], 1)
         self.assertNotEqual((copy.folder / "uid").read_text(), (first.folder / "uid").read_text())

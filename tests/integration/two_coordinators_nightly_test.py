@@ -138,7 +138,7 @@ class Contest:
         code, _ = loser.finish()
         said = loser.said()
         self.test.assertEqual(code, 82, said)
-        self.test.assertIn(f"of {winner.uid()} trains here, and it is alive: end it, or give this run another name; "
+        self.test.assertIn(f"of {winner.uid()} trains here, and the job is alive: end it, or give this run another name; "
                            "nothing was changed", said)
         self.test.assertEqual(loser.durable(), 0, said)
 

@@ -29,7 +29,7 @@ class TwoJobs(unittest.TestCase):
         said = output + "".join(run.logs().values())
         self.assertNotEqual(code, 0, said)
         self.assertIn("says that the job ", said)
-        self.assertIn("it is alive: end it, or give this run another name; nothing was changed", said)
+        self.assertIn("the job is alive: end it, or give this run another name; nothing was changed", said)
 
     def test_a_second_job_is_refused_by_whatever_path_it_comes(self):
         first = LocalRun()

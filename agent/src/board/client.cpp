@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // The limits of one attempt to connect. The kernel repeats an unanswered request only after 1, 3 and 7 s.
-// Once the network path exists, or a full accept queue has room, a new attempt gets through sooner.
+// A new attempt connects sooner than that, once the network path exists or a full accept queue has room.
 constexpr milliseconds kTryMin(500);
 constexpr milliseconds kTryMax = std::chrono::seconds(5);
 constexpr milliseconds kLook(20);  // the interval of checks whether the attempt was abandoned
@@ -61,7 +61,7 @@ Result<std::vector<std::string>> Client::ask(Op op, std::vector<std::string> wor
   asked_ = steady_clock::now();
   tell_at_ = asked_ + plan_.tell_after;
   if (!fd_.is_open()) {
-    connect_error_ = "there was no answer yet";
+    connect_error_ = "there was no answer until now";
     if (auto connected = connect(deadline); !connected) return connected.error();
   }
   auto reply = ask_frame(request, deadline);
@@ -91,8 +91,7 @@ Result<Frame> Client::ask_frame(const Frame& request, Deadline deadline) {
 Result<void> Client::connect(Deadline deadline) {
   const auto address = read_ip(plan_.host, plan_.port);
   if (!address) {
-    return Error(ErrorKind::kInvalid,
-                 "the address of rank 0 must be a numeric one, found '" + plan_.host + "'");
+    return Error(ErrorKind::kInvalid, "the address of rank 0 must be numeric, found '" + plan_.host + "'");
   }
   milliseconds of_try = kTryMin;
   for (int looks = 1;; looks = std::min(2 * looks, kLooksMax)) {
@@ -108,7 +107,7 @@ Result<void> Client::connect(Deadline deadline) {
     }
     connect_error_ = proven.error().message();
     if (is_final(proven.error().kind()) || steady_clock::now() >= deadline) return proven;
-    // No event signals when the next attempt may succeed, so it pauses.
+    // No event signals when the next attempt may succeed, so the client pauses.
     for (int i = 0; i < looks; ++i)
       if (auto paused = wait_for(-1, 0, deadline); !paused && is_final(paused.error().kind())) return paused;
   }
@@ -198,7 +197,7 @@ void Client::tell_of_wait() {
       connect_error_.empty()
           ? rank + "for ranks that have not connected to " + place() + "; it goes on waiting"
           : rank + "for " + place() + ", and tries again: " + connect_error_ +
-                "; where that address is the wrong one, set " + names::env::kPodIp + " for each process";
+                "; if that address is wrong, set " + names::env::kPodIp + " for each process";
   if (plan_.tell) return plan_.tell(sentence);
   const SystemClock clock;
   Logger(clock, {.format = LogFormat::kText}).info(sentence);

@@ -1,6 +1,6 @@
-// Client: a rank's connection to the board of its attempt. Both sides prove that they have the attempt's
-// secret before the first request. Every call ends when its deadline has passed, or soon after the attempt
-// was abandoned. For one thread at a time.
+// Client: a rank's connection to the board of its attempt. The client and the server both prove that they
+// have the attempt's secret before the first request. Every call ends when its deadline has passed, or soon
+// after the attempt was abandoned. Only one thread at a time may use a Client.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ class Client {
     std::uint32_t rank = 0;
     std::string secret;  // of the attempt
     std::shared_ptr<const std::atomic<bool>> is_given_up;
-    // Receives a message when an ask() has waited for `tell_after`, and then every minute: it says for whom
-    // the rank waits. Empty: the message is logged.
+    // Receives a message when an ask() has waited for `tell_after`, and then every minute. The message says
+    // for which ranks this rank waits. Empty: the message is logged.
     std::function<void(const std::string& sentence)> tell{};
     std::chrono::milliseconds tell_after = std::chrono::seconds(10);
   };
@@ -43,8 +43,8 @@ class Client {
 
   // Returns the words of the answer. Errors: kCancelled: the attempt was abandoned; kTimeout: the deadline
   // passed; kConflict: a newer attempt has begun; kInvalid: the board refused; kUnavailable: rank 0 closed
-  // the connection; kCorrupted: the peer is no board, or does not have the secret. It is not known whether an
-  // op that timed out took effect.
+  // the connection; kCorrupted: the peer is no board, or does not have the secret. After a timeout it is
+  // unknown whether the op took effect.
   [[nodiscard]] Result<std::vector<std::string>> ask(Op op, std::vector<std::string> words,
                                                      Deadline deadline);
 
@@ -53,10 +53,10 @@ class Client {
   // Call it on a new connection.
   [[nodiscard]] Result<void> prove(Deadline deadline);
   [[nodiscard]] Result<UniqueFd> try_to_connect(const SocketAddress& address, Deadline deadline);
-  // Returns the board's answer, unless it is an error.
+  // Returns the board's answer, or its error.
   [[nodiscard]] Result<Frame> ask_frame(const Frame& request, Deadline deadline);
   [[nodiscard]] Result<Frame> exchange(const Frame& request, Deadline deadline);
-  // Waits until `fd` is ready for one of `events`. With fd -1 it pauses once.
+  // Waits until `fd` is ready for one of `events`. With fd -1 the function pauses once.
   [[nodiscard]] Result<void> wait_for(int fd, short events, Deadline deadline);
   void tell_of_wait();
   [[nodiscard]] std::string place() const;

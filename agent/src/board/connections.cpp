@@ -35,7 +35,7 @@ void prepare(int fd) {
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
-// Empty if the system has no random numbers: then no connection can be proven.
+// The nonce is empty if the system has no random numbers: then no connection can be proven.
 std::string draw_nonce() {
   return draw_secret(kNonceBytes).value_or(std::string());
 }
@@ -135,7 +135,8 @@ void Connections::read_from(std::uint64_t id, Connection& connection) {
   const auto size = ::recv(connection.fd.get(), chunk_.data(), limit, 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0 || !unauthenticated_.note_read(id)) return disconnect_client(id);
-  // One request at a time: a client that does not wait for the answer would make the server store many.
+  // Only one request is read at a time: a client that does not wait for answers would make the server store
+  // many.
   if (entries_.is_waiting(id) || !connection.out.empty()) return disconnect_client(id);
   connection.in.append(chunk_.data(), static_cast<std::size_t>(size));
   if (!count(connection)) return disconnect_client(id);
@@ -151,7 +152,7 @@ void Connections::read_from(std::uint64_t id, Connection& connection) {
 void Connections::hear(std::uint64_t id, Connection& connection, Frame frame) {
   if (unauthenticated_.contains(id))
     return carry_out(id, connection.handshake.hear(frame, opening_, draw_nonce()));
-  // The proof is for this attempt and no other.
+  // The proof is valid for this attempt and no other.
   const Hello& hello = connection.handshake.hello();
   if (frame.attempt != hello.attempt) return disconnect_client(id);
   send(entries_.take(id, hello.rank, std::move(frame)));
@@ -205,7 +206,7 @@ bool Connections::flush(std::uint64_t id, Connection& connection) {
   return count(connection);
 }
 
-// Returns false if all connections together hold too much; this one is then closed.
+// Returns false if all connections together hold too many bytes; the caller then closes this connection.
 bool Connections::count(Connection& connection) {
   held_ -= connection.held;
   connection.held = connection.in.size() + connection.out.size();

@@ -1,5 +1,5 @@
 // The connections of a board's server, used by its thread only. Until a connection has proved that it belongs
-// to the attempt, little is read from it and little memory is used for it.
+// to the attempt, the server reads few bytes from it and uses little memory for it.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@
 
 namespace ratoon::board {
 
-// The maximum number of connections for a world; a rank has a few.
+// The maximum number of connections for a world; each rank has a few.
 [[nodiscard]] std::size_t connections_for(std::uint32_t world_size);
-// The number of open files that the board's process needs for them, with `own_files`.
+// The number of open files that the board's process needs for these connections, with `own_files`.
 [[nodiscard]] std::size_t open_files_for(std::uint32_t world_size, std::size_t own_files);
 
 class Connections {

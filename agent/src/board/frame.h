@@ -33,7 +33,7 @@ enum class Op : std::uint8_t {
   kErase = 7,   // key; answered with "1" if it was there, else "0"
   kCount = 8,   // answered with the number of keys
   kMark = 9,    // value; the key is mark_key() of the rank that asks
-  // These come before all others, as handshake.h says.
+  // These two ops come before all others (handshake.h).
   kHello = 16,  // rank, nonce; answered with kChallenge
   kProve = 17,  // proof; answered with nothing
 };

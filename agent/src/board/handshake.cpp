@@ -28,7 +28,7 @@ std::optional<Hello> read_hello(const Frame& frame) {
   return Hello{.attempt = frame.attempt, .rank = *rank, .nonce = frame.words[1]};
 }
 
-// The proof is over a frame, whose words are delimited.
+// The proof is computed over a frame, because the words in a frame are delimited.
 std::string proof_of(Side side, const std::string& secret, const Hello& hello,
                      const std::string& board_nonce) {
   const Frame proven{.kind = static_cast<std::uint8_t>(side),

@@ -6,8 +6,9 @@
 //   rank:  kProve      its proof
 //   board: kDone
 //
-// A proof is the HMAC, with the secret, of the side, the attempt, the rank and both nonces. So a proof from
-// another connection is not valid here, and one side's proof is not valid for the other side. No I/O.
+// A proof is the HMAC, with the secret, of the side, the attempt, the rank and both nonces. A proof from
+// another connection is therefore not valid here, and one side's proof is not valid for the other side. No
+// I/O.
 #pragma once
 
 #include <cstddef>

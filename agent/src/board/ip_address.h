@@ -17,8 +17,8 @@ struct SocketAddress {
   [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
   [[nodiscard]] std::uint16_t port() const;
-  // The bytes that identify a peer's network: all of an IPv4 address, also of a mapped one, and the /64
-  // prefix of an IPv6 address, because a machine may use any address in it.
+  // The bytes that identify a peer's network: the whole IPv4 address, also if it is mapped into IPv6, or the
+  // /64 prefix of an IPv6 address, because a machine may use any address under its prefix.
   [[nodiscard]] std::string network() const;
 };
 

@@ -69,8 +69,8 @@ KeyValueStore::Answers KeyValueStore::take(Reader from, std::uint32_t rank, Fram
     return {{from, make_frame(Status::kOver, request.attempt, {std::to_string(attempt_)})}};
   if (request.attempt > attempt_) {
     return {refuse(from, request,
-                   "the board serves attempt " + std::to_string(attempt_) + ", and attempt " +
-                       std::to_string(request.attempt) + " is asked for")};
+                   "the board serves attempt " + std::to_string(attempt_) +
+                       ", but the request is for attempt " + std::to_string(request.attempt) + "")};
   }
   if (!has_right_words(request)) {
     return {refuse(from, request,
@@ -147,7 +147,7 @@ void KeyValueStore::forget(Reader reader) {
 // Returns the answer, or registers the reader for the next missing key.
 std::optional<KeyValueStore::Answer> KeyValueStore::look(Reader reader, Waiting& waiting) {
   const Frame& request = waiting.request;
-  // When all keys seem to exist, check again from the first one: a key may have been erased.
+  // When all keys seem to exist, check again from the first key: a key may have been erased.
   for (const std::size_t start : {waiting.next, std::size_t{0}}) {
     for (waiting.next = start; waiting.next < request.words.size(); ++waiting.next) {
       if (entries_.contains(request.words[waiting.next])) continue;
@@ -162,7 +162,7 @@ std::optional<KeyValueStore::Answer> KeyValueStore::look(Reader reader, Waiting&
       size += sizeof(std::uint32_t) + entries_.find(key)->second.value.size();
     if (size > kFrameMax / 2) {
       return refuse(reader, request,
-                    "the values have " + std::to_string(size) + " bytes together: ask for fewer");
+                    "the values have " + std::to_string(size) + " bytes together: request fewer keys");
     }
     for (const std::string& key : request.words) found.push_back(value_of(key));
   }

@@ -1,6 +1,6 @@
 // KeyValueStore: the values on the board of the current attempt, the rank that set each of them, and the
-// readers that wait for keys. It uses no sockets: it takes requests of numbered readers and returns answers
-// to them.
+// readers that wait for keys. The store uses no sockets: it takes requests of numbered readers and returns
+// answers to them.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ class KeyValueStore {
   // Removes the values of the previous attempt, and answers the readers that wait for them.
   [[nodiscard]] Answers begin(std::uint64_t attempt);
   // Handles a request. `from` is a reader of `rank` that is not waiting. Returns the answer to `from`, unless
-  // it has to wait, and the answers to readers that waited for this change.
+  // `from` has to wait, and the answers to readers that waited for this change.
   [[nodiscard]] Answers take(Reader from, std::uint32_t rank, Frame request);
   void forget(Reader reader);
 
@@ -67,7 +67,7 @@ class KeyValueStore {
   [[nodiscard]] std::optional<Answer> look(Reader reader, Waiting& waiting);
   [[nodiscard]] Answers change(const Asked& asked);
   [[nodiscard]] Answers wait(Reader from, std::uint32_t rank, Frame request);
-  // Why the rank may not change this key; nothing if it may.
+  // Returns the reason why the rank may not change this key; nothing if it may.
   [[nodiscard]] std::optional<std::string> find_obstacle(const Asked& asked, const std::string& key) const;
   [[nodiscard]] Answers put(const Asked& asked, const std::string& key, std::string value,
                             std::vector<std::string> words);

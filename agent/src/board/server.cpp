@@ -19,7 +19,7 @@
 namespace ratoon::board {
 namespace {
 
-// The timeout for epoll: rounded up, so that it does not wake before `then`.
+// Returns the timeout for epoll: rounded up, so that epoll does not return before `then`.
 int millis_until(const std::optional<Timestamp>& then, Timestamp now) {
   if (!then) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*then - now);
@@ -96,7 +96,7 @@ Opening Server::newest() {
 
 void Server::wake() const {
   const std::uint64_t one = 1;
-  // It can only fail if the counter is full, which also wakes the thread.
+  // The write can only fail if the counter is full, and a full counter also wakes the thread.
   [[maybe_unused]] const auto written = ::write(wakeup_.get(), &one, sizeof one);
 }
 

@@ -1,8 +1,8 @@
 // board/: The board: a small key-value store that rank 0 serves to the ranks of its attempt.
 //
 // Server: the board on which the ranks of an attempt store values for each other. Rank 0 runs it on its own
-// thread. A connection must first prove that it has the attempt's secret; until then it can do nothing else,
-// and the memory, descriptors and time of all such connections are bounded. The memory for values is bounded
+// thread. A connection must first prove that it has the attempt's secret. Until then it can do nothing else,
+// and the memory, descriptors and time of all such connections are limited. The memory for values is limited
 // too, per rank and in total. A connection that breaks the protocol is closed.
 #pragma once
 
@@ -23,8 +23,8 @@ namespace ratoon::board {
 
 class Server {
  public:
-  // The caller keeps `listening_fd` and must not accept on it; it becomes non-blocking. The server's thread
-  // passes one message to `tell` when connections are refused for the first time.
+  // The caller keeps `listening_fd` and must not accept on it; the server makes it non-blocking. The server's
+  // thread passes one message to `tell` when connections are refused for the first time.
   using Tell = std::function<void(const std::string& sentence)>;
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(int listening_fd, Tell tell = {});
   ~Server();

@@ -1,7 +1,7 @@
-// The connections that have not proved that they belong to the attempt, oldest first. Their number, their
-// time and their rate are limited. A connection that is proven no longer counts, so only unauthenticated
-// clients use up the limits. If no place is free, the oldest connection of the address with the most
-// connections is closed: a rank keeps its place while other addresses send many. No I/O.
+// The connections that have not proved that they belong to the attempt, oldest first. The number, the time
+// and the rate of these connections are limited. A connection that is proven no longer counts, so only
+// unauthenticated clients use up the limits. If no place is free, the oldest connection of the address with
+// the most connections is closed: a rank keeps its place while other addresses open many connections. No I/O.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,8 @@ class UnauthenticatedClients {
     std::string from{};
     int reads = 0;
   };
-  // The oldest connection of the address that has the most; if several have the most, the oldest of theirs.
+  // The oldest connection of the address that has the most connections; if several addresses have the most,
+  // the oldest of all of theirs.
   [[nodiscard]] Id next_to_evict() const;
 
   const UnauthenticatedClientLimits limits_;

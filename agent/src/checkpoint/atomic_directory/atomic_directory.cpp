@@ -1,12 +1,12 @@
-// The names tell which directories are finished: "<prefix>7" is, and "<prefix>7.unfinished" is not. A
-// directory whose number is greater than that of the linked directory is an exception. If a temporary link
+// The names tell which directories are finished: "<prefix>7" is finished, and "<prefix>7.unfinished" is not.
+// A directory whose number is greater than that of the linked directory is an exception. If a temporary link
 // names it, a save was interrupted after it renamed the directory and before it replaced the link. Otherwise
 // a user set the link back, or cycling_utils was writing the directory, which it names before it fills it.
 // prepare() removes the directory in the first case only.
 //
 // finalize(): sync all files, then their folders; make the new link under a temporary name; sync; rename the
-// directory; sync; replace the link; sync. If nothing is finished yet, replace the link before renaming the
-// directory: then an interrupted save never leaves a finished name without a link.
+// directory; sync; replace the link; sync. If no directory is finished yet, replace the link before renaming
+// the directory: an interrupted save then never leaves a finished name without a link.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -32,7 +32,7 @@ bool is_plain_name(const std::string& name) {
 }
 
 // Rank 0 throws an error that occurs between two barriers only after the second barrier, so that all ranks
-// pass the same number of barriers. The other ranks check themselves whether its work is done.
+// pass the same number of barriers. The other ranks check themselves whether the work of rank 0 is done.
 template <class Work>
 std::exception_ptr error_of(const Work& work) {
   try {
@@ -43,7 +43,8 @@ std::exception_ptr error_of(const Work& work) {
   }
 }
 
-// Removes a directory that an earlier save left at this path: other ranks would take it for the new one.
+// Removes a directory that an earlier save left at this path: other ranks would mistake it for the new
+// directory.
 void remove_leftover_directory(const fs::path& directory) {
   std::error_code ignored;
   if (is_directory_itself(directory)) fs::remove_all(directory, ignored);

@@ -77,8 +77,8 @@ AtomicDirectory::Entry AtomicDirectory::find() const {
   if (found.is_there) return found;
   if (const auto others = finished(); !others.empty())
     fail(ExitCode::kCheckpointsBad,
-         link.string() + (name ? " names '" + *name + "', which is not there" : " is not there") + ", but " +
-             (folder_ / others.front().name).string() + " is: link the newest that is whole (" +
+         link.string() + (name ? " names '" + *name + "', which does not exist" : " is not there") +
+             ", but " + (folder_ / others.front().name).string() + " is: link the newest that is whole (" +
              how_to_link(others.front()) + "), or move all of these directories away to start over");
   return found;
 }
@@ -97,8 +97,8 @@ std::set<std::string> AtomicDirectory::cut_short() const {
   return names;
 }
 
-// The directory of an interrupted save that has its final name and no link. Empty if the link names no
-// directory: then find() has checked that nothing is finished.
+// Returns the directory of an interrupted save that has its final name and no link. Returns nothing if the
+// link names no directory: in that case find() has checked that no directory is finished.
 std::optional<AtomicDirectory::Entry> AtomicDirectory::find_unlinked(const Entry& linked) const {
   std::vector<Entry> newer;
   if (linked.is_there) newer = finished();

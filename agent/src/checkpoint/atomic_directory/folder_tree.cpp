@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A missing file is no error: another rank may be renaming its own file, and syncs it itself.
+// A missing file is no error: another rank may be renaming its own file, and that rank syncs it.
 void sync_file(const fs::path& file) {
   UniqueFd fd(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd.is_open() && errno == ENOENT) return;

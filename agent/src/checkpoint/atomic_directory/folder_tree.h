@@ -1,5 +1,5 @@
-// checkpoint/atomic_directory/: AtomicDirectory: directories that other libraries fill, finished as a whole
-// or not at all.
+// checkpoint/atomic_directory/: AtomicDirectory: directories that other libraries fill and that are finished
+// as a whole or not at all.
 //
 // Operations on trees of folders, for AtomicDirectory. An error of the disk is thrown as Failure with exit
 // code 84.
@@ -32,7 +32,7 @@ void sync_all(const std::filesystem::path& folder);
 
 void remove_tree(const std::filesystem::path& path);
 
-// The last name in the path of the link. The folders before it may exist on another machine only.
+// The last name in the path of the link. The folders before that name may exist on another machine only.
 [[nodiscard]] std::string target_of(const std::filesystem::path& link);
 
 }  // namespace ratoon::folder_tree

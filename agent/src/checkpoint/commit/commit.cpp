@@ -35,7 +35,7 @@ Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const Checkpoin
   return read_file_twice(disk, receipt_path(id, rank), [&] { return read_receipt_once(disk, id, rank); });
 }
 
-// Adds the receipts that `receipts` lacks. False if one does not exist yet.
+// Adds the receipts that `receipts` lacks. Returns false if a receipt does not exist yet.
 Result<bool> read_receipts(const Disk& disk, const CheckpointId& id, std::uint32_t world_size,
                            std::vector<PackRecord>& receipts) {
   for (auto rank = static_cast<std::uint32_t>(receipts.size()); rank < world_size; ++rank) {
@@ -77,17 +77,17 @@ Result<void> check_shared(std::span<const KnownPack> packs) {
 }
 
 Error of_another_job(const std::string& shown, const std::string& owner, std::string_view own) {
-  return {ErrorKind::kConflict, shown + " was written by another job, " + owner + ", and this one is " +
+  return {ErrorKind::kConflict, shown + " was written by another job, " + owner + ", and this job is " +
                                     std::string(own) +
-                                    ": both save under one name; end one of them, or give it a --run-name "
-                                    "of its own; nothing was changed"};
+                                    ": both save under one name; end one of the jobs, or give it a "
+                                    "--run-name of its own; nothing was changed"};
 }
 
 bool is_of_another_job(std::string_view owner, std::string_view own) {
   return !owner.empty() && !own.empty() && owner != own;
 }
 
-// Checks that all packs are of one job, the one that commits.
+// Checks that all packs are of the job that commits.
 Result<void> check_owners(const Disk& disk, const CheckpointId& id, std::span<const PackRecord> receipts,
                           std::string_view own) {
   if (const auto mixture = find_two_owners(receipts))
@@ -157,7 +157,7 @@ Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId&
   // commit fails, the pin has no effect.
   if (auto pinned = pin_as_requested(disk, manifest, mark); !pinned) return pinned.error();
   // No file of a run is ever overwritten. If the manifest exists already, another process committed this
-  // checkpoint, perhaps one of another job: find_committed() checks that.
+  // checkpoint, perhaps a process of another job: find_committed() checks that.
   const std::string text = encode_manifest(manifest);
   const auto saved = save_durably(disk, manifest_path(id), text, mark);
   if (saved) {

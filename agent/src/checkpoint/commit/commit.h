@@ -23,17 +23,17 @@
 
 namespace ratoon::checkpoint {
 
-// Steps 1 and 2 for one rank. `mark` names the writer in temporary files. `owner`, here and below, is the
-// identity of the job: pack, receipt and manifest carry it. Files of another job are not taken, removed or
-// committed (kConflict). If `owner` is empty, it is neither recorded nor compared.
+// Steps 1 and 2 of a commit for one rank. `mark` names the writer in temporary files. `owner`, here and
+// below, is the identity of the job: pack, receipt and manifest carry it. Files of another job are not taken,
+// removed or committed (kConflict). If `owner` is empty, the identity is neither recorded nor compared.
 [[nodiscard]] Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                       std::span<const TensorView> tensors, std::string_view mark,
                                       std::string_view owner = {});
 
-// The same for a pack whose image is in memory, or is still being copied there. `image` has
-// layout.file_bytes() bytes. With Tried::kBefore, this process or one that died has tried to write this pack
-// before: files that it left are taken or replaced. `run` goes into the receipt. The owner is that of the
-// layout.
+// Does the same for a pack whose image is in memory, or is still being copied there. `image` has
+// layout.file_bytes() bytes. With Tried::kBefore, this process or an earlier process has tried to write this
+// pack before: files that it left are used or replaced. `run` is written into the receipt. The owner is the
+// owner in the layout.
 enum class Tried { kNever, kBefore };
 [[nodiscard]] Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     const PackLayout& layout,
@@ -48,21 +48,22 @@ enum class Tried { kNever, kBefore };
 [[nodiscard]] Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record,
                                 std::string_view mark);
 
-// Step 3. Empty if receipts are missing, else the committed checkpoint, also if another process committed it.
-// kInvalid if the packs do not make up one whole checkpoint; the message names the tensor. `receipts` holds
-// the receipts that earlier calls of this process have read, by rank, so that no call reads them again. It is
-// empty after an error.
+// Step 3. Returns nothing if receipts are missing, else the committed checkpoint, also if another process
+// committed it. kInvalid if the packs do not make up one whole checkpoint; the message names the tensor.
+// `receipts` holds the receipts that earlier calls of this process have read, by rank, so that no call reads
+// them again. `receipts` is empty after an error.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark, std::string_view owner,
                                                                std::vector<PackRecord>& receipts);
-// The same without receipts of earlier calls.
+// The same commit without receipts of earlier calls.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark,
                                                                std::string_view owner = {});
 
-// The checkpoint that is committed under this id, durably. Empty if there is none.
+// Returns the checkpoint that is committed under this id, durably. Returns nothing if no checkpoint is
+// committed under it.
 [[nodiscard]] Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id,
                                                                    std::string_view owner = {});
 

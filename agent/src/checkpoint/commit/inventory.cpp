@@ -34,8 +34,8 @@ Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* fol
   return ids;
 }
 
-// An attempt that wrote packs or a history has used its number, even if it committed nothing. So has an
-// attempt that a rollback gave up.
+// An attempt that wrote packs or a history has used its number, even if it committed nothing. An attempt that
+// a rollback gave up has used its number, too.
 Result<Attempt> newest_attempt_in(const Disk& disk, std::set<std::string>& foreign_paths) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();
@@ -102,16 +102,16 @@ bool lacks_a_pack(const Disk& disk, const Manifest& manifest) {
 
 namespace {
 
-// Adds the listed checkpoints to `found`. False if a manifest is gone since the listing: another process has
-// committed a newer checkpoint and retired this one. Then list again: without the newer checkpoint the run
-// could look like a new one.
+// Adds the listed checkpoints to `found`. Returns false if a manifest was removed after the listing: another
+// process has committed a newer checkpoint and retired this one. List again in that case: without the newer
+// checkpoint the run could look like a new run.
 Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inventory& found) {
   for (const CheckpointId& id : listed) {
     found.newest_attempt = std::max(found.newest_attempt, id.attempt);
     auto sealed = read_manifest(disk, id);
     const bool has_all = sealed && !lacks_a_pack(disk, sealed->manifest);
-    // Retiring a checkpoint removes its manifest before its packs. Read the manifest again: if it is gone
-    // too, the checkpoint was retired; otherwise it lacks a pack.
+    // Retiring a checkpoint removes its manifest before its packs. Read the manifest again: if it was removed
+    // too, the checkpoint was retired; otherwise the checkpoint lacks a pack.
     if (sealed && !has_all) sealed = read_manifest(disk, id);
     if (!sealed && sealed.error().kind() == ErrorKind::kNotFound) return false;
     if (has_all)
@@ -128,8 +128,8 @@ Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inv
   return true;
 }
 
-// Call this after listing the manifests. A rollback writes its record before it moves manifests aside, so
-// that a manifest that is missing for this reason always has its record here.
+// Call this function after listing the manifests. A rollback writes its record before it moves manifests
+// aside, so that a manifest that is missing for this reason always has its record here.
 Result<void> separate_given_up(const Disk& disk, Inventory& found) {
   auto rollbacks = rollbacks_in(disk);
   if (!rollbacks) return rollbacks.error();
@@ -170,8 +170,8 @@ Result<Inventory> take_inventory(const Disk& disk) {
     if (!looked) return looked.error();
     has_seen_all = *looked;
   }
-  // List the quarantine last: a checkpoint that is set aside meanwhile is then in at least one of the two
-  // lists.
+  // List the quarantine last: a checkpoint that is set aside during the listing is then in at least one of
+  // the two lists.
   const auto set_aside = manifests_in(disk, kQuarantine, foreign_paths);
   if (!set_aside) return set_aside.error();
   for (const CheckpointId& id : *set_aside) {

@@ -15,8 +15,8 @@
 
 namespace ratoon::checkpoint {
 
-// Newest first. Damaged checkpoints and those that were set aside are listed too, so that no run starts over
-// while it has something to lose. Other processes may commit and retire checkpoints during the listing.
+// Newest first. Checkpoints that are damaged or were set aside are listed too, so that no run starts over
+// while it has checkpoints to lose. Other processes may commit and retire checkpoints during the listing.
 struct Inventory {
   Attempt newest_attempt{0};  // the newest that left files here, committed or not
   std::vector<InventoryEntry> complete{};
@@ -43,8 +43,9 @@ struct SealedManifest {
 };
 [[nodiscard]] Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id);
 
-// Whether one of its packs does not exist; false if the disk cannot list them. An older attempt may commit
-// late, after its packs were removed: its manifest is no checkpoint, and does not take the place of one.
+// Whether one of the checkpoint's packs does not exist; false if the disk cannot list the packs. An older
+// attempt may commit late, after its packs were removed: the manifest of such a commit is no checkpoint, and
+// does not replace one.
 [[nodiscard]] bool lacks_a_pack(const Disk& disk, const Manifest& manifest);
 
 [[nodiscard]] InventoryEntry entry_of(const CheckpointId& id, std::string digest, bool is_complete);

@@ -1,5 +1,6 @@
-// Detects a place of a run that has lost its manifests, for example in an interrupted copy. It looks like the
-// place of a run that never committed anything, and a run that started over there would remove the packs.
+// Detects a place of a run that has lost its manifests, for example in an interrupted copy. Such a place
+// looks like that of a run that never committed anything, and a run that started over there would remove the
+// packs.
 #pragma once
 
 #include <filesystem>
@@ -14,21 +15,22 @@
 namespace ratoon::checkpoint {
 
 // The name of a link, such as `latest`, that leads to a pack of an attempt newer than all manifests,
-// including those that were set aside. Links are made only after commits, so a manifest of that attempt is
-// lost. Empty if there is no such link, or if manifests/ contains a manifest.
+// including those that were set aside. Links are made only after commits, so in this case a manifest of that
+// attempt is lost. Empty if there is no such link, or if manifests/ contains a manifest.
 [[nodiscard]] Result<std::optional<std::string>> link_without_manifests(
     const Disk& disk, const std::filesystem::path& run_folder);
 
-// The same without links, for stores and for places that have lost `latest` as well. True if manifests/
-// contains no manifest, and there are packs of an attempt that committed and is newer than all manifests that
-// were set aside.
+// Detects the loss without links, for stores and for places that have lost `latest` as well. True if
+// manifests/ contains no manifest, and there are packs of an attempt that committed and is newer than all
+// manifests that were set aside.
 [[nodiscard]] Result<bool> has_packs_of_lost_manifests(const Disk& disk);
 
-// Whether there are packs and no manifest of any kind: it is unknown whether the packs were ever committed.
+// Whether there are packs and no manifest of any kind. In that case it is unknown whether the packs were ever
+// committed.
 [[nodiscard]] Result<bool> has_packs_and_no_manifest(const Disk& disk);
 
-// Notes beside the packs that this attempt has committed. Ignores errors: the commit is valid without the
-// note.
+// Writes a note beside the packs that this attempt has committed. Ignores errors: the commit is valid without
+// the note.
 void note_commit(Disk& disk, Attempt attempt);
 // Keeps the newest note.
 [[nodiscard]] Result<void> remove_old_notes_of_commits(Disk& disk);

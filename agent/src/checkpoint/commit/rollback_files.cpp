@@ -20,13 +20,13 @@ Result<Rollback> read_rollback(const Disk& disk, Attempt attempt) {
 }
 
 Error with_next_step(const Error& damage) {
-  return {
-      ErrorKind::kCorrupted,
-      damage.message() +
-          ": this record says to which checkpoint the run went back (--resume-from), and without it a "
-          "start might go on from a checkpoint that was given up; remove it where another place of the run, "
-          "such as a store, has the record of that name, and a start takes it from there; where none has it, "
-          "the run then goes on from the newest checkpoint in manifests/; nothing was changed"};
+  return {ErrorKind::kCorrupted,
+          damage.message() +
+              ": this file records the checkpoint to which the run went back (--resume-from). Without it a "
+              "start could resume from a checkpoint that the run gave up. If another place of the run, such "
+              "as a store, has the record of that name, remove this file: the next start copies the record "
+              "from there. If no place has it, the run resumes from the newest checkpoint in manifests/ "
+              "after the removal; nothing was changed"};
 }
 
 }  // namespace

@@ -62,10 +62,10 @@ class RunStore {
   [[nodiscard]] Result<CheckpointReader> read(const ResumePoint& point, Rank rank,
                                               const ReadOptions& options = {}) const;
 
-  // All tensors of the rank's own pack, which is that of the rank modulo the number of packs.
+  // Returns all tensors of the rank's own pack, whose number is the rank modulo the number of packs.
   [[nodiscard]] Result<LoadedTensors> load(const ResumePoint& point, Rank rank) const;
 
-  // kCorrupted if a byte differs from the committed one, kNotFound if there is no such checkpoint.
+  // kCorrupted if a byte differs from the committed byte, kNotFound if there is no such checkpoint.
   [[nodiscard]] Result<void> verify(const CheckpointId& id, ReadBack read_back = ReadBack::kAllBytes) const;
 
   [[nodiscard]] Result<void> set_aside(const CheckpointId& id, std::string_view reason) const {
@@ -73,13 +73,13 @@ class RunStore {
   }
 
   // Removes the checkpoints that the rules do not keep, and the uncommitted files of checkpoints before the
-  // newest one. First checks that the newest checkpoint can be read back: if it is bad, it is set aside, and
-  // nothing is removed. After an error, more is kept than necessary, and no harm is done.
+  // newest one. First checks that the newest checkpoint can be read back: if it is damaged, it is set aside,
+  // and nothing is removed. After an error, more is kept than necessary, and no harm is done.
   [[nodiscard]] Result<void> retire_old(const KeepRules& rules, Attempt own, const Copies& copies = {},
                                         ReadBack read_back = ReadBack::kAllBytes) const;
 
  private:
-  // The manifest that `point` names, durable under its name.
+  // Returns the manifest that `point` names, and makes its name durable.
   [[nodiscard]] Result<Manifest> manifest_of(const ResumePoint& point) const;
   [[nodiscard]] Result<std::vector<KeptCheckpoint>> kept(const KeepRules& rules, const Copies& copies) const;
 

@@ -9,7 +9,7 @@
 
 namespace ratoon::checkpoint {
 
-// The threads own it, too: a thread that hangs outlives CallsWithTimeout.
+// The threads own the state, too: a thread that hangs outlives CallsWithTimeout.
 struct CallsWithTimeout::Shared {
   std::mutex mutex;
   std::condition_variable changed;
@@ -63,7 +63,7 @@ Error CallsWithTimeout::give_up(const std::string& doing) {
   was_abandoned_->store(true);
   const auto waited = std::chrono::duration_cast<std::chrono::seconds>(patience_).count();
   return {ErrorKind::kTimeout, doing + ": the disk has not answered for " + std::to_string(waited) +
-                                   " s (--disk-timeout); see whether it answers other programs, repair or "
+                                   " s (--disk-timeout); check whether it answers other programs, repair or "
                                    "mount it, and start again"};
 }
 

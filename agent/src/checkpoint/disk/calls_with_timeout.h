@@ -2,8 +2,8 @@
 // given a deadline. Therefore another thread makes the call, and the caller waits for its result until the
 // timeout.
 //
-// A thread that hangs is left behind. A call owns everything that it uses, because its caller may be gone
-// when it returns.
+// A thread that hangs is left behind. A call owns everything that it uses, because its caller may have ended
+// when the call returns.
 //
 // Thread contract: any thread. Destroy it when no thread waits for a call.
 #pragma once
@@ -30,8 +30,9 @@ class CallsWithTimeout {
   CallsWithTimeout(const CallsWithTimeout&) = delete;
   CallsWithTimeout& operator=(const CallsWithTimeout&) = delete;
 
-  // The result of `call`, or kTimeout with `doing` in its message, such as "reading /run/x". Exceptions of
-  // `call` pass. Everything that `call` holds, such as a lock, is released before its result is available.
+  // Returns the result of `call`, or kTimeout with `doing` in its message, such as "reading /run/x".
+  // Exceptions of `call` pass. Everything that `call` holds, such as a lock, is released before its result is
+  // available.
   template <class Call>
   auto operator()(const std::string& doing, Call call) -> std::invoke_result_t<Call> {
     auto task = std::make_shared<std::packaged_task<std::invoke_result_t<Call>()>>(
@@ -48,7 +49,8 @@ class CallsWithTimeout {
     return result.get();
   }
 
-  // Whether a thread was left behind. Then the process must end without destroying what that thread may use.
+  // Whether a thread was left behind. The process must then end without destroying objects that the thread
+  // may use.
   [[nodiscard]] std::shared_ptr<const std::atomic<bool>> was_abandoned() const { return was_abandoned_; }
 
  private:

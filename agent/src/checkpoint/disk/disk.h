@@ -2,17 +2,17 @@
 // calls of another disk.
 //
 // Disk: all operations of a file system that the checkpoint engine uses, below one folder. The engine
-// accesses files only through it, so that tests can use a model that loses, tears and refuses writes as real
-// disks do.
+// accesses files only through a Disk, so that tests can use a model that loses, tears and refuses writes as
+// real disks do.
 //
 // A path consists of names separated by '/', relative to the folder:
 // "packs/a0003/s0000001200/r0002.safetensors". Empty, absolute and dotted paths are refused, and links are
 // not followed: nothing in the folder can lead outside it.
 //
 // A power cut preserves the bytes and length of a file after sync(), and the names in a folder after
-// sync_folder(). It may lose everything else.
+// sync_folder(). A power cut may lose everything else.
 //
-// Thread contract: any thread may use a Disk. One thread at a time may use an open file.
+// Thread contract: any thread may use a Disk. Only one thread at a time may use an open file.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,13 @@
 
 namespace ratoon::checkpoint {
 
-// A new file that is being written. The destructor closes it if it is still open, and ignores errors.
+// A new file that is being written. The destructor closes the file if it is still open, and ignores errors.
 class WriteFile {
  public:
   virtual ~WriteFile() = default;
 
-  // Asks for space before the first write: kNoSpace is returned here and not at the end. The length of the
-  // file does not change. File systems that cannot reserve space report success.
+  // Asks for space before the first write: kNoSpace is returned here and not at the end. This call does not
+  // change the length of the file. File systems that cannot reserve space report success.
   [[nodiscard]] virtual Result<void> reserve(std::uint64_t bytes) = 0;
   [[nodiscard]] virtual Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) = 0;
   // An error is final: the system forgets which bytes it lost, and a second call would report success.
@@ -43,8 +43,8 @@ class WriteFile {
   // Some file systems report only here that bytes were lost.
   [[nodiscard]] virtual Result<void> close() = 0;
 
-  // Like write(), for bytes that do not change until the file is renamed or removed: a file that is kept in
-  // memory until then need not copy them.
+  // Does the same as write(), for bytes that do not change until the file is renamed or removed: a file that
+  // is kept in memory until then need not copy them.
   [[nodiscard]] virtual Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) {
     return write(at, bytes);
   }
@@ -74,7 +74,7 @@ class ReadFile {
   }
   // Asks that the next read comes from the disk and not from the system's page cache.
   virtual void forget() const = 0;
-  // Announces that these bytes are read soon, so that the disk may begin to read them. Does not wait.
+  // Announces that these bytes will be read soon, so that the disk may begin to read them. Does not wait.
   virtual void expect(std::uint64_t /*at*/, std::uint64_t /*bytes*/) const {}
 };
 
@@ -89,7 +89,7 @@ class Disk {
  public:
   virtual ~Disk() = default;
 
-  // The path as messages show it: with the folder before it.
+  // The path as messages show it, with the path of the folder before it.
   [[nodiscard]] virtual std::string shown(std::string_view path) const = 0;
 
   [[nodiscard]] virtual Result<std::unique_ptr<WriteFile>> create(const std::string& path) = 0;  // a new file

@@ -65,7 +65,7 @@ class ReadFileWithTimeout : public ReadFile {
   }
   Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const override {
     if (!has_hung_ && file_->read_from_page_cache(at, bytes)) return {};
-    // After a timeout the caller may reuse its memory, so the call reads into a buffer of its own.
+    // After a timeout the caller may reuse its memory, so the call reads into its own buffer.
     const ReadBuffer room = ReadBuffer::of(bytes.size());
     auto read = call<Result<void>>(
         [file = file_, at, room, count = bytes.size()] { return file->read(at, room.bytes().first(count)); });

@@ -23,8 +23,8 @@ bool says(const Result<void>& result, ErrorKind kind) {
   return !result && result.error().kind() == kind;
 }
 
-// Syncs from the top, and existing folders too: the process that created one may have died, or failed, before
-// it synced the name.
+// Syncs all folders from the top, also those that exist: the process that created one may have died, or
+// failed, before it synced the name.
 Result<void> make_folders(Disk& disk, const std::string& path, Durability lasts) {
   if (path.empty()) return {};
   const std::string above = folder_of(path);
@@ -77,7 +77,7 @@ Result<void> move_durably(Disk& disk, const std::string& from, const std::string
   if (!bytes) return bytes.error();
   const auto copied = save_durably(disk, to, *bytes, mark);
   if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
-  // The process that copied it before may have died before it synced the copy's name.
+  // The process that copied the file before may have died before it synced the copy's name.
   if (!copied) {
     if (auto synced = disk.sync_folder(folder_of(to)); !synced) return synced;
   }

@@ -17,8 +17,8 @@ enum class Durability { kForNow, kPowerCuts };
 // Whether a call failed with this kind: kNotFound and kAlreadyExists are often no failure for the caller.
 [[nodiscard]] bool says(const Result<void>& result, ErrorKind kind);
 
-// Creates a folder and its missing parents. With kPowerCuts they are durable when it returns, even if another
-// process has just created them and not synced them yet.
+// Creates a folder and its missing parents. With kPowerCuts the folders are durable when the call returns,
+// even if another process has just created them and not synced them yet.
 [[nodiscard]] Result<void> make_folders(Disk& disk, const std::string& path, Durability lasts);
 
 // Creates a file under a temporary name that only this writer uses. Removes an existing file of this name,
@@ -32,8 +32,8 @@ enum class Durability { kForNow, kPowerCuts };
 [[nodiscard]] Result<void> save_durably(Disk& disk, const std::string& path, std::string_view bytes,
                                         std::string_view mark);
 
-// The same without any sync: for files that other processes wait for and that are not needed after a power
-// cut.
+// Writes the file without any sync: for files that other processes wait for and that are not needed after a
+// power cut.
 [[nodiscard]] Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view bytes,
                                         std::string_view mark);
 
@@ -51,14 +51,14 @@ enum class Durability { kForNow, kPowerCuts };
 [[nodiscard]] Result<std::string> read_whole(const Disk& disk, const std::string& path,
                                              std::uint64_t bytes_max);
 
-// Asks that the next read of this file comes from the disk. If the file cannot be opened, none of it is
+// Asks that the next read of this file comes from the disk. If the file cannot be opened, no part of it is
 // cached.
 void forget(const Disk& disk, const std::string& path);
 
-// The result of `read`. If it is kCorrupted or kIo, the result of a second call: an intact disk may deliver
-// damaged bytes once, and a checkpoint is given up only if the damage stays. `before_again` is called between
-// the two. It makes sure that the second read comes from the disk, because the system may have cached the
-// damaged bytes.
+// Returns the result of `read`. If that result is kCorrupted or kIo, calls `read` again and returns the
+// second result: an intact disk may deliver damaged bytes once, and a checkpoint is given up only if the
+// damage stays. `before_again` is called between the two. `before_again` makes sure that the second read
+// comes from the disk, because the system may have cached the damaged bytes.
 template <class Read, class BeforeAgain>
 [[nodiscard]] auto read_twice(const Read& read, const BeforeAgain& before_again) {
   auto result = read();
@@ -67,7 +67,7 @@ template <class Read, class BeforeAgain>
   before_again();
   return read();
 }
-// The same for one file, whose cached bytes are dropped between the two reads.
+// Does the same for one file, and drops its cached bytes between the two reads.
 template <class Read>
 [[nodiscard]] auto read_file_twice(const Disk& disk, const std::string& path, const Read& read) {
   return read_twice(read, [&] { forget(disk, path); });

@@ -1,5 +1,5 @@
-// ReadBuffer: memory into which a disk can read directly (O_DIRECT). Its copies share it, so that a call that
-// hangs keeps it alive after its caller is gone.
+// ReadBuffer: memory into which a disk can read directly (O_DIRECT). The copies of a ReadBuffer share the
+// memory, so that a call that hangs keeps it alive after the caller has ended.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A file that replaces another one: close() gives it the name, durably and atomically. It is written from its
-// beginning to its end. If close() is not called, or fails, nothing of it remains.
+// A file that replaces another one: close() gives it the name, durably and atomically. The file is written
+// from its beginning to its end. If close() is not called, or fails, nothing of it remains.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace ratoon::checkpoint {
 
-// With a timeout for each call: see disk_with_timeout.h.
+// Each call has a timeout (disk_with_timeout.h).
 [[nodiscard]] Result<std::unique_ptr<WriteFile>> replace_with_timeout(
     const std::filesystem::path& path, std::shared_ptr<CallsWithTimeout> calls);
 

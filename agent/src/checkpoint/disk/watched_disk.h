@@ -1,5 +1,5 @@
 // WatchedDisk: a disk that shows for how long a call has been running. A call into the kernel cannot be given
-// a deadline, but another thread can see that it hangs.
+// a deadline, but another thread can see that the call hangs.
 //
 // Thread contract: one thread at a time uses the disk. Any thread may call under_way(), and go_on() during a
 // call.
@@ -24,12 +24,12 @@ class CallWatch {
     const EndOfCall end(began_);  // also if it throws
     return call();
   }
-  // The running call has made progress: its time is counted from now on.
+  // Records that the running call has made progress: its time is counted from now on.
   void go_on() {
     Duration::rep began = began_.load(std::memory_order_relaxed);
     if (began != kIdle) began_.compare_exchange_strong(began, clock_->now().since_boot.count());
   }
-  // For how long the running call has been running. Empty if no call is running.
+  // How long the running call has been running. Empty if no call is running.
   [[nodiscard]] std::optional<Duration> under_way() const {
     const Duration::rep began = began_.load(std::memory_order_relaxed);
     if (began == kIdle) return std::nullopt;

@@ -37,7 +37,7 @@ std::string manifest_name(const CheckpointId& id) {
   return step_name(id.step) + "." + attempt_name(id.attempt) + ".json";
 }
 
-// The number after the letter of a name such as "x123"; 0 if there is none.
+// Returns the number after the letter of a name such as "x123"; 0 if there is none.
 std::uint64_t number_in(std::string_view name) {
   std::uint64_t number = 0;
   if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);
@@ -89,8 +89,8 @@ bool is_taken_in_run_folder(std::string_view name) {
   return std::ranges::find(kTaken, name) != kTaken.end();
 }
 
-// The parsers accept only names that the functions above create. They refuse signs, spaces, missing zeros,
-// other endings, and numbers above the limits.
+// The parsers accept only names that the functions above create. The parsers refuse signs, spaces, missing
+// zeros, other endings, and numbers above the limits.
 
 std::optional<Attempt> parse_attempt_name(std::string_view name) {
   const Attempt attempt(number_in(name));

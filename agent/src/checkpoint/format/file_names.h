@@ -26,14 +26,16 @@ struct CheckpointId {
   Attempt attempt{0};
   Step step{0};
 
-  // Ordered by attempt, then by step.
+  // Checkpoints are ordered by attempt, then by step.
   friend auto operator<=>(const CheckpointId&, const CheckpointId&) = default;
 };
 
-// The greatest step: JSON holds integers exactly up to here. A file name with a greater step is not Ratoon's.
+// The greatest step: JSON holds integers exactly up to here. A file name with a greater step was not made by
+// Ratoon.
 inline constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
-// The greatest attempt: one per second for thirty years, and the greatest that a process may report. A file
-// name with a greater attempt is not Ratoon's, and no attempt follows this one.
+// The greatest attempt, enough for one attempt per second for thirty years, and the greatest attempt that a
+// process may report. A file name with a greater attempt was not made by Ratoon, and no attempt follows this
+// number.
 inline constexpr std::uint64_t kAttemptMax = contract::kAttemptMax;
 
 // Paths below the run's folder.
@@ -55,7 +57,7 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 // `folder` is kQuarantine or kAside for a manifest that was set aside. kPins contains files of the same
 // names.
 [[nodiscard]] std::string manifest_path(const CheckpointId& id, std::string_view folder = kManifests);
-// The text beside a manifest in quarantine: the reason, for people.
+// The text beside a manifest in quarantine, which tells people the reason.
 [[nodiscard]] std::string reason_path(const CheckpointId& id);
 [[nodiscard]] std::string packs_folder(const CheckpointId& id);
 [[nodiscard]] std::string receipts_folder(const CheckpointId& id);
@@ -83,11 +85,11 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 // Accepts "s0000001200", and nothing else.
 [[nodiscard]] std::optional<Step> parse_step_name(std::string_view name);
 
-// "packs/a0003/.r0002.json.0123.tmp" for "packs/a0003/r0002.json" and the mark "0123": the name while it is
-// written.
+// Returns the name of a file while it is written: "packs/a0003/.r0002.json.0123.tmp" for
+// "packs/a0003/r0002.json" and the mark "0123".
 [[nodiscard]] std::string temporary_path(const std::string& path, std::string_view mark);
 
-// Whether it is the name of a pack, a receipt or a temporary file of one: "r0002.safetensors",
+// Whether the name is that of a pack, of a receipt or of a temporary file of one: "r0002.safetensors",
 // ".r0002.json.0123.tmp".
 [[nodiscard]] bool is_name_of_rank_file(std::string_view name);
 
@@ -102,7 +104,7 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);
 
 // Whether it has the form of these names but a number above the limits: "a9007199254740991",
-// "s0000001200.a9007199254740991.json". Such a file is not Ratoon's, and is worth a warning.
+// "s0000001200.a9007199254740991.json". Such a file was not made by Ratoon, and a warning reports it.
 [[nodiscard]] bool has_number_above_limit(std::string_view name);
 
 }  // namespace ratoon::checkpoint

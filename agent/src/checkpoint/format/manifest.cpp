@@ -42,8 +42,8 @@ json to_json(const PendingRequests& requests) {
   return body;
 }
 
-// A run may count beyond the greatest number that a reader accepts. It is then written as that number, so
-// that no save fails.
+// A run may count beyond the greatest number that a reader accepts. Such a count is then written as that
+// number, so that no save fails.
 json to_json(const RunRecord& run) {
   json body = {{"batches", std::min(run.batches, kManifestCountMax)},
                {"samples", std::min(run.samples, kManifestCountMax)},
@@ -105,8 +105,8 @@ std::optional<RunRecord> read_run(Fields& parent) {
   return run;
 }
 
-// The checksum is right and the value is well formed, but no run can have written it: this is damage, and not
-// a text of another version.
+// The checksum is right and the value is well formed, but no run can have written it. The text is therefore
+// damaged, and not a text of another version.
 Result<void> check_times(const std::optional<RunRecord>& run, const std::string& whose) {
   if (!run || run->trained_nanoseconds <= kTrainedNanosecondsMax) return {};
   return Error(ErrorKind::kCorrupted, whose + ".run.trained_nanoseconds is " +
@@ -137,7 +137,7 @@ std::optional<std::string> find_two_owners(std::span<const PackRecord> packs) {
     if (pack.owner.empty()) continue;
     if (first == nullptr) first = &pack;
     if (pack.owner == first->owner) continue;
-    return "it mixes packs of two jobs: that of rank " + std::to_string(first->rank.value()) +
+    return "its packs are of two jobs: the pack of rank " + std::to_string(first->rank.value()) +
            " was written by " + first->owner + " and that of rank " + std::to_string(pack.rank.value()) +
            " by " + pack.owner + "; each job needs a --run-name of its own";
   }
@@ -194,7 +194,7 @@ Result<Manifest> decode_manifest(std::string_view text) {
   for (const auto& item : f.list("packs", kRanksMax)) {
     manifest.packs.push_back(read_pack(f.child(item, "packs[]")));
     if (manifest.packs.back().rank.value() + 1 != manifest.packs.size())
-      f.complain("packs", "one pack a rank, in order");
+      f.complain("packs", "one pack for each rank, in order");
   }
   if (manifest.packs.empty()) f.complain("packs", "at least one pack");
   manifest.run = read_run(f);

@@ -1,7 +1,7 @@
 // checkpoint/format/: The texts and names of a run's folder as values. Pure.
 //
 // Receipts and manifests as values. A receipt states that the pack of one rank is on the disk. A manifest
-// names every pack and is the commit: a checkpoint without one does not exist.
+// names every pack and is the commit: a checkpoint without a manifest does not exist.
 #pragma once
 
 #include <optional>
@@ -23,8 +23,8 @@ struct PackRecord {
   std::uint64_t header_bytes = 0;  // of its header, at the beginning of the file
   std::string header_digest{};     // XXH3-128 of the header, which holds the checksums of all other bytes
   std::string owner{};             // identity of the job that wrote it; empty: not recorded
-  // Set in the receipt of rank 0, from which the manifest takes it. In the receipt of another rank it is set
-  // only if that rank has requests: the manifest contains the requests of all ranks.
+  // Set in the receipt of rank 0, from which the manifest takes it. In the receipt of another rank the record
+  // is set only if that rank has requests: the manifest contains the requests of all ranks.
   std::optional<RunRecord> run{};
 
   friend bool operator==(const PackRecord&, const PackRecord&) = default;
@@ -46,7 +46,7 @@ inline constexpr std::size_t kOwnerBytesMax = 200;
 // A message that names two packs of different jobs; empty if there are none. Packs without an owner fit all
 // others.
 [[nodiscard]] std::optional<std::string> find_two_owners(std::span<const PackRecord> packs);
-// The owner of the first pack that has one; empty if none has.
+// The owner of the first pack that has an owner; empty if no pack has one.
 [[nodiscard]] std::string owner_of(std::span<const PackRecord> packs);
 
 // Both texts end with a line that holds the CRC32C of everything before it.

@@ -1,8 +1,8 @@
-// Rollbacks: a user sends a run back to an older checkpoint (--resume-from). The run gives up all that came
-// after it, and passes over samples from there on (--skip). The record of a rollback is a file of its own
-// that is written once, and it is the commit of the rollback: before it exists, nothing has happened. From
-// then on every start resumes from `to`, or from a checkpoint that descends from it, regardless of its flags
-// and of other files in the folder.
+// Rollbacks: a user sends a run back to an older checkpoint (--resume-from). The run gives up all checkpoints
+// that came after it, and from there on skips samples (--skip). A separate file, which is written once, is
+// the record of a rollback and also its commit: before the file exists, nothing has happened. After that
+// every start resumes from `to`, or from a checkpoint that descends from it, regardless of the flags of the
+// start and of other files in the folder.
 //
 //   a0003: steps 10 20 30 40      rollbacks/a0004.json: to step 20 of attempt 3
 //   a0004:    from 20: 30         a0003's 30 and 40 are given up; the newest is a0004's 30
@@ -39,12 +39,12 @@ inline constexpr std::size_t kRollbackBytesMax = 4096;
 // from before an older rollback revokes the older one.
 [[nodiscard]] std::vector<Rollback> in_force(std::vector<Rollback> all);
 
-// Whether the rollbacks in force gave up this checkpoint. That includes checkpoints that an older attempt
-// commits late.
+// Whether the rollbacks in force gave up this checkpoint. The result is also true for checkpoints that an
+// older attempt commits late.
 [[nodiscard]] bool is_given_up(const CheckpointId& id, std::span<const Rollback> in_force);
 
-// The slot at which a stream continues that is at `cursor` after `resumed` is loaded: `cursor`, or a later
-// slot if rollbacks that are newer than `resumed` pass over samples.
+// The slot at which a stream continues that is at `cursor` after the checkpoint `resumed` is loaded:
+// `cursor`, or a later slot if rollbacks that are newer than `resumed` pass over samples.
 [[nodiscard]] std::uint64_t slot_after(const CheckpointId& resumed, std::uint64_t cursor,
                                        std::span<const Rollback> in_force);
 

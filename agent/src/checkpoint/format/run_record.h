@@ -12,7 +12,7 @@
 
 namespace ratoon::checkpoint {
 
-// Limits of texts. The code that fills them in cuts longer texts.
+// Limits of texts. The code that writes these texts cuts longer texts.
 inline constexpr std::size_t kNumericsTextBytesMax = 64;
 inline constexpr std::size_t kReasonBytesMax = 256;
 inline constexpr std::size_t kUntilBytesMax = 64;
@@ -21,8 +21,8 @@ inline constexpr std::size_t kUntilBytesMax = 64;
 // such times does not overflow.
 inline constexpr std::uint64_t kTrainedNanosecondsMax = 1ULL << 62;
 
-// The program ended the run early. The next start does not continue it while the end of the run is still
-// `until`.
+// A record that the program ended the run early. The next start does not continue the run while the end of
+// the run is still `until`.
 struct EarlyEnd {
   std::string reason{};
   std::string until{};
@@ -30,15 +30,15 @@ struct EarlyEnd {
   friend bool operator==(const EarlyEnd&, const EarlyEnd&) = default;
 };
 
-// Requests of the program in the saved step, and those that take effect at the end of the next step. A
-// receipt contains those of its rank, the manifest those of all ranks.
+// Requests of the program in the saved step, and requests that take effect at the end of the next step. A
+// receipt contains the requests of its rank, and the manifest the requests of all ranks.
 struct PendingRequests {
   bool save = false;
   std::string keep{};    // why that save must be kept; empty: retention decides
   std::string finish{};  // why the next step is the run's last one; empty: it is not the last
 
   [[nodiscard]] bool is_empty() const { return !save && keep.empty() && finish.empty(); }
-  // Adds the requests of another rank. The first reason stays.
+  // Adds the requests of another rank. If both ranks have a reason, the first reason stays.
   void join(const PendingRequests& other);
 
   friend bool operator==(const PendingRequests&, const PendingRequests&) = default;
@@ -48,7 +48,7 @@ struct PendingRequests {
 inline constexpr std::string_view kAnotherRank = "another rank says so";
 
 // `keep` is the reason for which the program wants this checkpoint kept. The process that commits or copies
-// it pins it there.
+// the checkpoint pins it in that place.
 struct RunRecord {
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;              // slots before the stream's cursor

@@ -26,7 +26,7 @@ bool is_page(std::string_view text) {
 }  // namespace
 
 std::string seal(const nlohmann::json& body) {
-  // A reason is a text of the program, and may not be UTF-8.
+  // A reason is a text of the program, which may not be UTF-8.
   std::string text = body.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return text + checksum_line(text);
 }

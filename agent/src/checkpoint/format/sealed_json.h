@@ -13,8 +13,8 @@ namespace ratoon::checkpoint {
 
 [[nodiscard]] std::string seal(const nlohmann::json& body);
 
-// The JSON if the checksum line is right, else kCorrupted. kIo if the text is a web page, which tells nothing
-// about the file.
+// Returns the JSON if the checksum line is right, else kCorrupted. kIo if the text is a web page, which tells
+// nothing about the file.
 [[nodiscard]] Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max);
 
 }  // namespace ratoon::checkpoint

@@ -28,14 +28,15 @@ Result<void> check_kind(Bytes file) {
   if (text.starts_with("PK\x03\x04")) return {};
   if (text.starts_with(kOldMagic))
     return refused(
-        "it is a file of torch.save from before PyTorch 1.6, or of _use_new_zipfile_serialization="
+        "the file is from torch.save before PyTorch 1.6, or with _use_new_zipfile_serialization="
         "False; rewrite it in Python: torch.save(torch.load(path, weights_only=True), path)");
   if (text.starts_with("\x80"))
     return refused(
-        "it is a bare pickle, not a file of torch.save; load it where it was made, and save its "
-        "tensors with torch.save");
+        "the file is a bare pickle, not a file of torch.save; load it with the program that made it, and "
+        "save its tensors with torch.save");
   return refused(
-      "it is not a file of torch.save, which begins as a zip file does; save the tensors with torch.save");
+      "the file is not a file of torch.save, which begins as a zip file does; save the tensors with "
+      "torch.save");
 }
 
 Result<void> check_version(Bytes record) {

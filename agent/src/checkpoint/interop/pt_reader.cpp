@@ -11,7 +11,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Values may be shared, so that a small file can expand to large data: these are the limits.
+// Values may be shared, so that a small file can expand to large data. These limits bound the data.
 constexpr std::size_t kDepthMax = 64;
 constexpr std::size_t kVisitsMax = std::size_t{1} << 22;
 constexpr std::size_t kLeavesMax = std::size_t{1} << 20;
@@ -61,7 +61,8 @@ class Unfolder {
  private:
   Result<void> visit(ValueId id, const std::string& name, std::size_t depth) {
     if (++visits_ > kVisitsMax || leaves() > kLeavesMax)
-      return refused_archive("it unfolds into over a million values; save the tensors in several files");
+      return refused_archive(
+          "the pickle unfolds into over a million values; save the tensors in several files");
     if (depth > kDepthMax)
       return refused_archive("its containers are nested over " + std::to_string(kDepthMax) +
                              " deep, or contain themselves, at " + shown(name));
@@ -106,7 +107,7 @@ class Unfolder {
     text_bytes_ += name.size() + (text != nullptr ? text->size() : 0);
     if (text_bytes_ > kTextBytesMax)
       return refused_archive(
-          "it unfolds into over 256 MiB of names and texts; save the values in several files");
+          "the pickle unfolds into over 256 MiB of names and texts; save the values in several files");
     if (const auto* index = std::get_if<TensorIndex>(&value))
       return add_tensor(pickle_.tensors[index->index], name);
     if (text != nullptr) return add_scalar(name, *text);

@@ -31,8 +31,9 @@ struct PtScalar {
   std::variant<std::monostate, bool, std::int64_t, double, std::string> value;
 };
 
-// In the file's order. A name is the path of keys and positions, joined by dots: "model.layers.0.weight"; a
-// file that is one tensor alone has the name "tensor". Containers that are empty leave no trace.
+// The tensors are in the file's order. A name is the path of keys and positions, joined by dots:
+// "model.layers.0.weight"; a file that is one tensor alone has the name "tensor". Containers that are empty
+// leave no trace.
 struct PtFile {
   std::vector<PtTensor> tensors;
   std::vector<PtScalar> scalars;
@@ -43,8 +44,8 @@ struct PtReadOptions {
   bool checksums_may_be_missing = false;
 };
 
-// The file's bytes must stay valid while the result is used. kInvalid: an intact file of more than tensors
-// and plain values, or of an old format; kCorrupted: not the bytes that were written.
+// The file's bytes must stay valid while the result is used. kInvalid: the file is intact but has more than
+// tensors and plain values, or has an old format; kCorrupted: its bytes are not those that were written.
 [[nodiscard]] Result<PtFile> read_pt(std::span<const std::byte> file, const PtReadOptions& options = {});
 
 }  // namespace ratoon::checkpoint

@@ -22,8 +22,7 @@ struct PtWriteOptions {
   std::string archive = "archive";  // the folder in the file; torch.save takes the file's name without ending
 };
 
-// The same tensors under the same names make the same bytes. After an error the bytes in the sink are of no
-// use.
+// Equal tensors under equal names make the same bytes. After an error the bytes in the sink are of no use.
 [[nodiscard]] Result<void> write_pt(std::span<const TensorSource> tensors, ByteSink& sink,
                                     const PtWriteOptions& options = {});
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kDimensionsMax = 64;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
-// The index of the last element in the storage. An error if it is not below `elements`.
+// The index of the last element in the storage. Returns an error if the index is not below `elements`.
 Result<std::uint64_t> check_reach(const TensorShape& shape, const TensorShape& strides, std::uint64_t offset,
                                   std::uint64_t elements) {
   std::uint64_t last = offset;

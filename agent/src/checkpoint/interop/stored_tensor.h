@@ -21,11 +21,12 @@ class StoredTensor {
 
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] const TensorShape& shape() const { return shape_; }
-  // The size of the elements without holes. It is larger than the storage if a stride is 0 (an expanded
+  // The size of the elements without holes. The size is larger than the storage if a stride is 0 (an expanded
   // tensor).
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
 
-  // Whether the elements are in the storage row-major and without holes. Then bytes() are the whole tensor.
+  // Whether the elements are in the storage row-major and without holes. In that case bytes() are the whole
+  // tensor.
   [[nodiscard]] bool is_contiguous() const { return contiguous_dimensions_ == shape_.size(); }
   // Call this only if is_contiguous().
   [[nodiscard]] std::span<const std::byte> bytes() const;

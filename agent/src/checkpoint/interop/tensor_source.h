@@ -1,7 +1,7 @@
 // checkpoint/interop/: Files of PyTorch and safetensors. Pure.
 //
-// TensorSource: a tensor to be written into a file of another format. It provides its bytes only when they
-// are written, so that a state larger than memory can be written.
+// TensorSource: a tensor to be written into a file of another format. A TensorSource provides its bytes only
+// when they are written, so that a state larger than memory can be written.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct TensorSource {
 // The view's bytes must stay valid until the source is written. The view must be a whole tensor.
 [[nodiscard]] Result<TensorSource> source_of(const TensorView& view);
 
-// The number of bytes of a tensor. An error if it is over 2^62.
+// The number of bytes of a tensor. An error if the number is over 2^62.
 [[nodiscard]] Result<std::uint64_t> size_bytes_of(ElementType type, const TensorShape& shape);
 
 // Checks that names are UTF-8 and unique.

@@ -7,11 +7,11 @@
 //   const TensorSpec wanted{"w", ElementType::kFloat32, {2, 16}, TensorBox{{4, 0}, {8, 16}}};
 //   reader->load(std::span(&wanted, 1), std::array{std::as_writable_bytes(std::span(rows))});
 //
-// A tensor that was saved with a box is shared by all ranks: its parts are looked up in all packs. A tensor
-// without a box belongs to the rank that saved it: rank r reads it from pack r modulo the number of packs.
-// The headers of the other packs are read only when a shared tensor is requested.
+// A tensor that was saved with a box is shared by all ranks: the reader searches all packs for its parts. A
+// tensor without a box belongs to the rank that saved it: rank r reads it from pack r modulo the number of
+// packs. The headers of the other packs are read only when a shared tensor is requested.
 //
-// Thread contract: one thread; load() uses some of its own.
+// Thread contract: one thread; load() starts threads of its own.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ class CheckpointReader {
                                                      std::vector<NamedPack> packs, Rank rank,
                                                      const ReadOptions& options = {});
 
-  // The run record of the manifest. Empty where the manifest has none, or where there was no manifest.
+  // The run record of the manifest. Empty if the manifest has no record, or if there was no manifest.
   [[nodiscard]] const std::optional<RunRecord>& run() const { return run_; }
   void set_run(const std::optional<RunRecord>& run) { run_ = run; }
 
@@ -69,16 +69,16 @@ class CheckpointReader {
     ElementType type = ElementType::kUint8;  // kUint8 for bytes and text
     TensorShape shape{};                     // of the whole tensor
   };
-  // None: this rank has no such tensor in the checkpoint.
+  // Nothing if this rank has no such tensor in the checkpoint.
   [[nodiscard]] Result<std::optional<Form>> find(std::string_view name);
 
   struct Amount {
     std::uint64_t bytes_wanted = 0;
     std::uint64_t bytes_read = 0;  // headers not counted
   };
-  // Fills `into`: one destination of the right size for each wanted tensor. Before the first byte is read,
-  // checks that every wanted tensor exists with this type and shape and has no holes. After a read error,
-  // some destinations may be filled already. kCorrupted: the bytes are not those that were saved.
+  // Fills `into`, which has one destination of the right size for each wanted tensor. Before the first byte
+  // is read, checks that every wanted tensor exists with this type and shape and has no holes. After a read
+  // error, some destinations may be filled already. kCorrupted: the bytes are not those that were saved.
   [[nodiscard]] Result<Amount> load(std::span<const TensorSpec> wanted,
                                     std::span<const std::span<std::byte>> into);
 
@@ -88,7 +88,7 @@ class CheckpointReader {
   [[nodiscard]] Result<void> open_one(std::size_t pack);
   [[nodiscard]] Result<void> index_own();
   [[nodiscard]] Result<void> index_all();  // once
-  // After this call the index has all parts of the tensor.
+  // After this call the index contains all parts of the tensor.
   [[nodiscard]] Result<const IndexedTensor*> look_up(std::string_view name);
 
   std::shared_ptr<const Disk> disk_;

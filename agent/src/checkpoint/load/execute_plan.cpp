@@ -13,7 +13,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::size_t kThreadsMax = 8;
-// These keep the disk busy while one thread per processor verifies and copies.
+// This number of threads keeps the disk busy while one thread per processor verifies and copies.
 constexpr std::size_t kThreadsThatWait = 2;
 // How far ahead of the current read the disk gets a hint about the next reads, if the system supports it.
 constexpr std::uint64_t kExpectedBytes = 2 * kExtentBytesMax;
@@ -25,12 +25,12 @@ constexpr double kSharesMax = 1.1;
 // Limit for all threads together: a checkpoint may have more packs than a process may open files.
 constexpr std::size_t kOpenFilesMax = 60;
 
-// The packs that one thread has open: the most recently used ones.
+// The packs that one thread has open, which are the most recently used packs.
 class OpenFiles {
  public:
   explicit OpenFiles(std::size_t files_max) : files_max_(files_max) {}
 
-  // The file stays open until the next call.
+  // The returned file stays open until the next call.
   Result<const ReadFile*> find(const Disk& disk, std::uint32_t pack, const std::string& path) {
     const auto known = std::ranges::find(files_, pack, [](const auto& one) { return one.first; });
     if (known != files_.end()) {
@@ -49,7 +49,7 @@ class OpenFiles {
   std::vector<std::pair<std::uint32_t, std::unique_ptr<ReadFile>>> files_;  // the newest is the last
 };
 
-// The state of one thread.
+// The state of one thread of the plan's execution.
 struct ReaderThread {
   OpenFiles files;
   ReadBuffer room{};  // holds one piece at a time

@@ -14,8 +14,8 @@
 
 namespace ratoon::checkpoint {
 
-// kDirect bypasses the page cache for bytes that are not in it yet. That halves the processor time and does
-// not evict other pages. Use it for files that no other process reads soon.
+// kDirect bypasses the page cache for bytes that are not in it yet. Direct reads halve the processor time and
+// do not evict other pages. Use direct reads for files that no other process reads soon.
 enum class ReadMode { kDirect, kByPageCache };
 
 struct ReadOptions {
@@ -29,8 +29,9 @@ struct ReadOptions {
   [[nodiscard]] std::size_t thread_count() const;
 };
 
-// kDirect if all readers together want no more than the packs hold, assuming that each wants as much as this
-// one. Then no byte is read twice, and the page cache need not keep it for another reader on this machine.
+// Returns kDirect if all readers together want no more bytes than the packs hold, assuming that each reader
+// wants as many as this one. In that case no byte is read twice, and the page cache need not keep a byte for
+// another reader on this machine.
 [[nodiscard]] ReadMode choose_read_mode(std::uint64_t bytes_wanted, std::uint64_t bytes_there,
                                         std::uint32_t readers);
 
@@ -41,8 +42,8 @@ struct PlannedPack {
 
 // The plan names `packs` by number; `destinations` are the bytes of the wanted tensors. Each byte is
 // compared with its checksum before it is copied there; after a mismatch it is read a second time. After an
-// error some destinations are filled. Each thread opens the packs for itself; all threads together have at
-// most 60 files open, or one each.
+// error some destinations are filled. Each thread opens the packs for itself. All threads together have at
+// most 60 files open, or one file each.
 [[nodiscard]] Result<void> execute_plan(const Disk& disk, std::span<const PlannedPack> packs,
                                         const ReadPlan& plan,
                                         std::span<const std::span<std::byte>> destinations, ReadMode way,

@@ -29,8 +29,8 @@ struct LoadedTensor {
 };
 using LoadedTensors = std::map<std::string, LoadedTensor>;  // by name
 
-// The header of a pack whose file is closed again: a checkpoint may have more packs
-// than a process may open files.
+// The header of a pack whose file is closed again: a checkpoint may have more packs than a process may have
+// open files.
 struct KnownPack {
   std::string shown;  // for messages
   PackHeader header;
@@ -42,7 +42,7 @@ struct KnownPack {
 
 class PackReader {
  public:
-  // As read_pack_header(); the file stays open.
+  // Does the same as read_pack_header(), and leaves the file open.
   [[nodiscard]] static Result<PackReader> open(const Disk& disk, const std::string& path,
                                                const PackRecord& record);
 
@@ -54,8 +54,8 @@ class PackReader {
   // of bytes that were verified since its last call.
   [[nodiscard]] Result<void> verify(const std::function<void(std::uint64_t)>& on_verified = {}) const;
 
-  // For callers that read parts of the pack by a plan (pack/read_plan.h). They must verify the
-  // file's bytes against the header.
+  // This function is for callers that read parts of the pack by a plan (pack/read_plan.h). These callers must
+  // verify the file's bytes against the header.
   [[nodiscard]] const PackHeader& header() const { return header_; }
   [[nodiscard]] const ReadFile& file() const { return *file_; }
   // Closes the file.

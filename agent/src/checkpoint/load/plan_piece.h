@@ -10,7 +10,7 @@
 namespace ratoon::checkpoint {
 
 // The piece of `extent` that begins at `begin`: the beginning of the extent or the end of the previous piece.
-// Like an extent, a piece can be verified by itself. It is longer than `bytes_max` only where a block or a
+// Like an extent, a piece can be verified by itself. A piece is longer than `bytes_max` only if a block or a
 // hashed tensor, which must be verified as a whole, is longer.
 [[nodiscard]] Extent cut_piece(const PackLayout& layout, const PackReads& reads, const Extent& extent,
                                std::uint64_t begin, std::uint64_t bytes_max);

@@ -12,8 +12,9 @@ namespace ratoon::checkpoint {
 
 inline constexpr std::size_t kDimensionsMax = 64;  // the limit of PyTorch and NumPy
 
-// None: the product of all lengths other than 0 exceeds 2^63 - 1 bytes. A 0 among the lengths does not help:
-// other programs keep lengths and strides in 63 bits, and a stride is the product of the lengths behind it.
+// Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. A length of 0 does not
+// change this: other programs keep lengths and strides in 63 bits, and a stride is the product of the lengths
+// after it.
 [[nodiscard]] std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& shape);
 
 // Whether a part of this shape, placed at box.begin, lies inside box.whole_shape.
@@ -21,7 +22,7 @@ inline constexpr std::size_t kDimensionsMax = 64;  // the limit of PyTorch and N
 
 [[nodiscard]] std::string to_text(const TensorShape& shape);  // "8,16"; "" for a scalar
 [[nodiscard]] std::string to_text(const TensorBox& box);      // "4,0 of 8,16"
-// Parses the text of to_text() and no other spelling.
+// Parses only texts that to_text() returns.
 [[nodiscard]] std::optional<TensorBox> parse_box(std::string_view text);
 
 // The name in single quotes, for messages. Long names are cut.

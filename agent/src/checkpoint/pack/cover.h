@@ -1,4 +1,4 @@
-// Checks whether the packs of a checkpoint hold every element of its tensors. A commit requires it.
+// Checks whether the packs of a checkpoint hold every element of its tensors. A commit requires this check.
 #pragma once
 
 #include <ratoon/result.h>
@@ -12,7 +12,7 @@ namespace ratoon::checkpoint {
 // Takes O(n log n) for n parts.
 [[nodiscard]] Result<void> check_cover(const PartIndex& index);
 
-// The same for the elements of one tensor from `begin` to before `end`.
+// Checks the elements of one tensor from `begin` to before `end`.
 [[nodiscard]] Result<void> check_cover(const PartIndex& index, const IndexedTensor& tensor,
                                        std::span<const std::uint64_t> begin,
                                        std::span<const std::uint64_t> end);

@@ -25,7 +25,7 @@ Result<void> check_wanted(const TensorSpec& wanted, const IndexedTensor& tensor)
   const TensorShape& whole = wanted.box ? wanted.box->whole_shape : wanted.shape;
   if (layout_rank(wanted.type) != layout_rank(tensor.type) || whole != *tensor.whole_shape) {
     return refused_read(wanted, "the checkpoint has it as " + described(tensor.type, *tensor.whole_shape) +
-                                    ", and it is wanted as " + described(wanted.type, whole));
+                                    ", but the program wants " + described(wanted.type, whole));
   }
   if (wanted.box && !holds(*wanted.box, wanted.shape)) {
     return refused_read(

@@ -52,9 +52,9 @@ struct ReadPlan {
   std::uint64_t bytes_wanted = 0;
 };
 
-// `reader` is the rank that reads. Of several copies of the same bytes it takes the one in the pack of its
-// own number; if there is none there, the choice differs from rank to rank. Refuses tensors whose name, type
-// or whole shape is not in the checkpoint, and elements that no pack has.
+// `reader` is the rank that reads. If several packs have the same bytes, the plan takes them from the pack
+// with the reader's own number. If that pack does not have them, the choice differs from rank to rank.
+// Refuses tensors whose name, type or whole shape is not in the checkpoint, and elements that no pack has.
 [[nodiscard]] Result<ReadPlan> plan_reads(const PartIndex& index, std::span<const TensorSpec> wanted,
                                           std::uint32_t reader);
 

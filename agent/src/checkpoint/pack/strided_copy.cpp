@@ -19,8 +19,8 @@ class RowCursor {
   std::uint64_t from() const { return from_; }
   std::uint64_t to() const { return to_; }
 
-  // Moves to the first row that ends after `begin`; there must be one. Goes from the outermost loop inwards
-  // and takes the smallest turn whose last row ends after `begin`.
+  // Moves to the first row that ends after `begin`; there must be such a row. Goes from the outermost loop
+  // inwards and takes the smallest turn whose last row ends after `begin`.
   void seek(std::uint64_t begin, std::uint64_t row_bytes) {
     std::uint64_t inside = row_bytes;
     for (const auto& loop : loops_) inside += (loop.count - 1) * loop.from_stride;

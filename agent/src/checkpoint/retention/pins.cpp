@@ -74,7 +74,7 @@ Result<std::vector<Pin>> read_pins(const Disk& disk) {
 }
 
 std::string why_pinned(const Disk& disk, const CheckpointId& id) {
-  // Read one byte more than is shown: it is the newline, or it tells whether a character ends at the limit.
+  // Read one byte more than is shown: it is the newline, or it shows whether a character ends at the limit.
   auto text = read_beginning(disk, pin_path(id), kPinReasonBytesMax + 1);
   while (text && text->ends_with('\n')) text->pop_back();
   if (!text || text->empty()) return "no reason is noted";

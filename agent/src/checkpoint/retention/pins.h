@@ -1,6 +1,6 @@
-// Pinned checkpoints, which retention never removes. A person or a metric pins them. A pin is a small file,
-// pins/s0000001200.a0003.json, whose text is the reason. It may be created before the checkpoint is
-// committed. It counts in one place only: a copy elsewhere is not pinned with it.
+// Pinned checkpoints, which retention never removes. A person or a program pins them. A pin is a small file,
+// pins/s0000001200.a0003.json, whose text is the reason. A pin may be created before the checkpoint is
+// committed. A pin counts in one place only: a copy in another place is not pinned by it.
 #pragma once
 
 #include <set>
@@ -16,7 +16,7 @@
 
 namespace ratoon::checkpoint {
 
-// At most this much of a reason is shown, however long the file is.
+// The maximum length of a reason that is shown, however long the file is.
 inline constexpr std::size_t kPinReasonBytesMax = 256;
 
 struct Pin {
@@ -36,9 +36,9 @@ struct Pin {
 [[nodiscard]] std::string pin_path(const CheckpointId& id);
 [[nodiscard]] Result<bool> is_pinned(const Disk& disk, const CheckpointId& id);
 [[nodiscard]] Result<std::set<CheckpointId>> pinned_in(const Disk& disk);
-// With their reasons, newest first.
+// Lists the pins with their reasons, newest first.
 [[nodiscard]] Result<std::vector<Pin>> read_pins(const Disk& disk);
-// The reason, or "no reason is noted" if there is none or it cannot be read.
+// Returns the reason, or "no reason is noted" if there is none or it cannot be read.
 [[nodiscard]] std::string why_pinned(const Disk& disk, const CheckpointId& id);
 
 }  // namespace ratoon::checkpoint

@@ -46,7 +46,7 @@ Result<void> remove_rank_files(Disk& disk, const std::string& folder, const std:
     if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   }
   // A late writer of an older attempt may have just created another file in it.
-  // The next sweep finds that file.
+  // The next cleanup finds that file.
   static_cast<void>(disk.remove_folder(folder));
   return {};
 }
@@ -56,9 +56,9 @@ Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
   return removed ? Result<void>() : removed.error();
 }
 
-// For a moment the checkpoint does not exist. A pin that was made before that moment is seen
-// here. A process that pins the checkpoint during that moment sees that its manifest is gone. So
-// one of the two always notices.
+// Between the two steps the checkpoint does not exist. A pin that was made before that moment is found here.
+// A process that pins the checkpoint during that moment sees that its manifest is missing. One of the two
+// processes therefore always notices.
 Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_view mark) {
   const auto is_kept = is_pinned(disk, id);
   if (!is_kept) return is_kept.error();

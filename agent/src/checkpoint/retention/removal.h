@@ -12,16 +12,16 @@
 
 namespace ratoon::checkpoint {
 
-// The rank files in a folder of packs or of receipts of one step. Other files do not belong to Ratoon: they
-// stay, and so does the folder. An error if the folder cannot be listed, for example because it is a link.
-// Call this for all folders of a checkpoint before you remove a file from any of them.
+// The rank files in a folder of packs or of receipts of one step. Other files were not made by Ratoon: they
+// stay, and so does the folder. Returns an error if the folder cannot be listed, for example because it is a
+// link. Call this for all folders of a checkpoint before you remove a file from any of them.
 [[nodiscard]] Result<std::vector<std::string>> find_rank_files(const Disk& disk, const std::string& folder);
 // Removes the found files, if they still exist, and then the folder, if it is empty.
 [[nodiscard]] Result<void> remove_rank_files(Disk& disk, const std::string& folder,
                                              const std::vector<std::string>& found);
 
-// Removes a checkpoint. Its manifest goes first: without it the checkpoint does not exist, even if other
-// files remain. If its folders cannot be listed, nothing is removed.
+// Removes a checkpoint. The manifest is removed first: without it the checkpoint does not exist, even if
+// other files remain. If its folders cannot be listed, nothing is removed.
 [[nodiscard]] Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id);
 // Removes a checkpoint that the rules retire, unless it is pinned, even if it is pinned during this call.
 // Returns whether it was removed.

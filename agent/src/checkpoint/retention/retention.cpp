@@ -40,7 +40,7 @@ Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry&
   return {};
 }
 
-// Removes temporary files of older attempts: an older attempt must not commit any more.
+// Removes temporary files of older attempts: an older attempt must no longer commit.
 Result<void> sweep_temporary_files(Disk& disk, const std::string& folder, Attempt own) {
   const auto entries = list_if_there(disk, folder);
   if (!entries) return entries.error();
@@ -111,8 +111,8 @@ Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reas
       move_durably(disk, manifest_path(id), manifest_path(id, kQuarantine), kManifestBytesMax, mark);
   if (says(moved, ErrorKind::kNotFound)) return {};  // retired, or set aside before
   if (!moved) return moved;
-  // The reason is only for people. It is no error if it cannot be written, or
-  // if another rank has written one.
+  // The reason is only for people. A reason that cannot be written, or that another rank has written, is no
+  // error.
   static_cast<void>(save_for_now(disk, reason_path(id), std::string(reason) + '\n', mark));
   return {};
 }
@@ -131,8 +131,8 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   const Attempt own = before.attempt;
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
-  // A checkpoint that is being retired has no manifest for a moment. It gets it
-  // back if it was pinned meanwhile.
+  // A checkpoint that is being retired has no manifest for a moment. The manifest is restored if the
+  // checkpoint was pinned in that moment.
   const auto pinned = pinned_in(disk);
   if (!pinned) return pinned.error();
   std::set<CheckpointId> kept = *named;
@@ -151,8 +151,8 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
     }
   }
   if (auto removed = remove_old_notes_of_commits(disk); !removed) return removed;
-  // Meanwhile a late writer may have committed a checkpoint whose packs this sweep, or an earlier one,
-  // removed. Remove such manifests.
+  // A late writer may have committed a checkpoint whose packs were removed by this cleanup or an earlier one.
+  // Remove such manifests.
   const auto named_now = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named_now) return named_now.error();
   for (const CheckpointId& id : *named_now) {

@@ -21,12 +21,12 @@ namespace ratoon::checkpoint {
 inline constexpr std::uint64_t kKeepAll = ~std::uint64_t{0};
 
 struct KeepRules {
-  // How many of the newest are kept; kKeepAll: all. 0: none that a store holds as well; if no
+  // How many of the newest checkpoints are kept; kKeepAll: all. 0: none that a store holds as well; if no
   // store holds the newest, it is kept.
   std::uint64_t last = 2;
   std::uint64_t every_steps = 0;  // also keep each step that is a multiple; 0: none
-  // Limit for all kept checkpoints together. The oldest are removed first, milestones too. The newest and the
-  // pinned ones stay, regardless of their size.
+  // Limit for all kept checkpoints together. The oldest checkpoints are removed first, also those that
+  // keep_every keeps. The newest checkpoint and pinned checkpoints stay, regardless of their size.
   std::uint64_t bytes_max = kKeepAll;
 };
 
@@ -37,15 +37,16 @@ struct KeptCheckpoint {
   bool is_in_store = false;  // also committed in a store
 };
 
-// The checkpoints of `newest_first` that the rules retire. Never one of an attempt newer than `own`: a
-// process of an old attempt must not clean up for a newer one. Never the newest, unless a store holds it.
+// The checkpoints of `newest_first` that the rules retire. Never includes a checkpoint of an attempt newer
+// than `own`: a process of an old attempt must not clean up for a newer one. Never the newest, unless a store
+// holds it.
 [[nodiscard]] std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_first,
                                                        const KeepRules& rules, Attempt own);
 
 // The checkpoints that have a manifest in any of these folders. The manifests are not read.
 [[nodiscard]] Result<std::set<CheckpointId>> checkpoints_named_in(const Disk& disk,
                                                                   std::initializer_list<const char*> folders);
-// The checkpoints that were set aside: found damaged, or of a lineage that was given up.
+// The checkpoints that were set aside because they are damaged, or because the run gave them up.
 [[nodiscard]] Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk);
 
 // Excludes a damaged checkpoint from every later choice: moves its manifest to quarantine/, with the reason
@@ -54,13 +55,13 @@ struct KeptCheckpoint {
                                      std::string_view mark);
 
 // Removes the files of checkpoints older than `before` that were never committed, except pinned ones, and
-// temporary files of older attempts. Call it after `before` was committed, or when the disk is full. Then a
-// late writer of an older attempt can change no checkpoint that a start would choose, and within one attempt
-// no older checkpoint is committed any more.
+// temporary files of older attempts. Call it after `before` was committed, or when the disk is full. After
+// the call a late writer of an older attempt cannot change any checkpoint that a start would choose, and
+// within one attempt no older checkpoint is committed any more.
 [[nodiscard]] Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before);
 
-// Removes the files of all ranks for a checkpoint that can never be committed, because the
-// caller's vote is missing for good.
+// Removes the files of all ranks for a checkpoint that can never be committed, because the caller's vote will
+// never exist.
 [[nodiscard]] Result<void> remove_unvoted(Disk& disk, const CheckpointId& id);
 
 }  // namespace ratoon::checkpoint

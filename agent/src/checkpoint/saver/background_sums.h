@@ -19,13 +19,13 @@ class BackgroundSums {
   // Adds the bytes of `data`, one span after the other, to `sums`. Do not use `sums` before
   // finish() returns or this object ends.
   BackgroundSums(PackSums& sums, std::vector<std::span<const std::byte>> data);
-  // The same for bytes that are still being copied. `wait_for` blocks until that many bytes are there, and
-  // returns false if they never will be. It may be called from any thread.
+  // Adds bytes that are still being copied. `wait_for` blocks until that many bytes are there, and returns
+  // false if they never will be. `wait_for` may be called from any thread.
   using WaitFor = std::function<bool(std::uint64_t bytes)>;
   BackgroundSums(PackSums& sums, std::span<const std::byte> data, WaitFor wait_for);
   BackgroundSums(const BackgroundSums&) = delete;
   BackgroundSums& operator=(const BackgroundSums&) = delete;
-  // Without finish(), the sums are no longer needed, and the computation stops early.
+  // If finish() is not called, the sums are no longer needed, and the computation stops early.
   ~BackgroundSums();
 
   // Returns when all bytes are in the sums.

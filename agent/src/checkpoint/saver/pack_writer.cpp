@@ -18,7 +18,7 @@ using Bytes = std::span<const std::byte>;
 
 // Smaller writes are gathered, so that a thousand small tensors do not cost a thousand calls.
 constexpr std::size_t kGatherBytes = 4 << 20;
-// Bytes of an image in one call. The disk is idle between two calls, and each call must end
+// The number of bytes of an image in one call. The disk is idle between two calls, and each call must end
 // within SaverOptions::patience.
 constexpr std::size_t kImagePieceBytes = 32 << 20;
 
@@ -77,7 +77,7 @@ Result<void> check_length(const TensorView& tensor, const PackedTensor& place) {
                                         " follow from its type and shape");
 }
 
-// Another thread computes the checksums while this one waits for the disk.
+// Another thread computes the checksums while this thread waits for the disk.
 Result<void> write_tensors(WriteFile& file, const PackLayout& layout, std::span<const TensorView> tensors,
                            std::span<const std::size_t> order, PackSums& sums) {
   std::vector<Bytes> parts;

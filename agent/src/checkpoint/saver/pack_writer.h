@@ -19,8 +19,8 @@
 
 namespace ratoon::checkpoint {
 
-// When it returns, the file is durable under `path`, which must be a new name. The bytes of the views must
-// not change during the call. After a failure the temporary file that `mark` names is removed.
+// When the call returns, the file is durable under `path`, which must be a new name. The bytes of the views
+// must not change during the call. After a failure the temporary file that `mark` names is removed.
 [[nodiscard]] Result<PackRecord> write_pack_file(Disk& disk, const std::string& path, Rank rank,
                                                  std::span<const TensorView> tensors, std::string_view mark,
                                                  std::string_view owner = {});

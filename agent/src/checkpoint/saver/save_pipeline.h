@@ -1,10 +1,10 @@
 // SavePipeline: the state of all saves of a process, shared by the training thread and the writer thread. The
 // trainer copies into slots. The writer does one unit of work at a time: it writes a pack, checks a commit,
-// or allocates memory for the next slot. It starts no thread itself: Saver calls work_once() in a thread;
-// without that thread the trainer's calls do, so that a test can step through every order.
+// or allocates memory for the next slot. SavePipeline itself starts no thread: Saver calls work_once() in a
+// thread; without that thread the trainer's calls do, so that a test can step through every order.
 //
-// Thread contract: the trainer's calls from one thread, work_once() from one, progress() from any. The state
-// of a slot says which side owns its memory; a mutex guards each handover.
+// Thread contract: one thread makes the trainer's calls, one thread calls work_once(), and any thread calls
+// progress(). The state of a slot says which side owns its memory; a mutex guards each handover.
 #pragma once
 
 #include <condition_variable>
@@ -49,44 +49,45 @@ struct SaverOptions {
   bool has_thread = true;                       // false: poll() and save() do the work
   // Opens the home and makes all calls to the folder of slots, with a timeout. Null: without a timeout.
   std::shared_ptr<CallsWithTimeout> calls{};
-  // Receives a function that must be called while a long disk call, such as an upload, makes progress:
-  // then it does not count as hung.
+  // Receives a function that must be called while a long disk call, such as an upload, makes progress: such a
+  // call does not count as hung.
   std::function<void(std::function<void()>)> connect_progress{};
 };
 
-// The world in which a process saves.
+// The world in which a process saves checkpoints.
 struct SavingWorld {
   Attempt attempt{0};
   Rank rank{0};
   std::uint32_t world_size = 1;
   KeepRules rules{};
-  // The writer's side calls all of these functions. This one is called before each try to commit, for files
-  // other than packs that the manifest refers to.
+  // The writer's side calls all of these functions. Called before each attempt to commit, for files other
+  // than packs that the manifest refers to.
   std::function<void()> before_commit{};
-  // Called after each commit, on every rank. An error: the place now belongs to another job. The commit is
-  // then not reported, since that job may have chosen its resume point before this commit.
+  // Called after each commit, on every rank. An error means that the place now belongs to another job. The
+  // commit is then not reported, because that job may have chosen its resume point before this commit.
   std::function<Result<void>()> confirm_place{};
   // Called for each commit, before older checkpoints are removed.
   std::function<void(const InventoryEntry&)> on_commit{};
   // Called before older checkpoints are removed: whether this job still owns the place. False: nothing is
-  // removed. Null: no other job can reach the place.
+  // removed. Null if no other job can reach the place.
   std::function<bool()> may_clean_up{};
   // Called after older checkpoints were removed, or could not be removed.
   std::function<void()> on_retired{};
-  // Called if the checkpoint that on_commit reported last does not read back, with the newest one before it.
+  // Called with the newest intact checkpoint before it, if the checkpoint that on_commit reported last does
+  // not read back.
   std::function<void(const std::optional<InventoryEntry>&)> on_damage{};
   std::function<Copies()> copies{};
   // Called with the ticket of each commit, to report when stores have a copy. Null: no store gets a
   // copy. Called with a lock held.
   std::function<void(const CheckpointId&, const SavePromise&)> await_stores{};
   // Finds a copy of a checkpoint that may have been removed from the home before this rank saw it there.
-  // Null: no checkpoint is removed so early.
+  // Null if no checkpoint is removed so early.
   std::function<Result<std::optional<InventoryEntry>>(const CheckpointId&)> find_copy{};
   ReadBack read_back = ReadBack::kAllBytes;  // of the newest, before older ones are removed
 };
 
 struct SaveProgress {
-  // The newest commit of this attempt. If that did not read back, the one before it, of any attempt.
+  // The newest commit of this attempt. If that commit did not read back, the one before it, of any attempt.
   std::optional<InventoryEntry> committed{};
   std::vector<InventoryEntry> damaged{};  // of this attempt, did not read back; at most kDamagedMax
   Duration since_commit{0};               // time since `committed` was known
@@ -118,8 +119,8 @@ class SavePipeline {
 
   // The trainer's side.
   void begin_attempt(const SavingWorld& world);
-  // Blocks for one copy. If all slots are busy, also waits for the disk. If there is no memory for a slot,
-  // waits until the pack is written.
+  // Blocks until the tensors are copied. If all slots are busy, also waits for the disk. If there is no
+  // memory for a slot, waits until the pack is written.
   [[nodiscard]] Result<SavePromise> save(Step step, std::span<const TensorView> tensors,
                                          const std::optional<RunRecord>& run = {},
                                          const SavePromise& ticket = SavePromise());
@@ -134,7 +135,8 @@ class SavePipeline {
   void stop();                     // from now on no retries and no new slots
   void give_up(const Error& why);  // the writer has failed: the process must end
 
-  // The writer's side. Does one unit of work. False: there is none that can be done now.
+  // The writer's side. Does one unit of work of the writer. Returns false if there is no work that can be
+  // done now.
   bool work_once();
   // Waits until work_once() may have work; false after stop().
   [[nodiscard]] bool wait_for_work(Duration at_most);
@@ -159,10 +161,12 @@ class SavePipeline {
     bool commits = false;  // this rank commits it: as rank 0, or for a process that died
     bool is_tried = false;
     std::uint32_t tries = 0;
-    // The receipts that were read. Only the writer uses them; shared, since it does so without the lock.
+    // The receipts that were read for this pack. Only the writer uses the receipts; they are shared, because
+    // it does so without the lock.
     std::shared_ptr<std::vector<PackRecord>> receipts = std::make_shared<std::vector<PackRecord>>();
   };
-  // A save without a slot. Shared, since the writer may use it after the trainer has stopped waiting.
+  // A save that is written directly, without a slot. Shared, since the writer may use it after the trainer
+  // has stopped waiting.
   struct Direct {
     StagedPack pack;
     std::vector<TensorView> tensors;
@@ -201,7 +205,7 @@ class SavePipeline {
   [[nodiscard]] Result<void> stage(Lock& lock, std::size_t number, const StagedPack& pack,
                                    const PackImage& plan, std::span<const TensorView> tensors,
                                    const SavePromise& ticket);
-  // A slot in the state kFilling that is large enough. Empty: there is no memory for one.
+  // A slot in the state kFilling that is large enough. Empty if there is no memory for a slot.
   [[nodiscard]] Result<std::optional<std::size_t>> take_slot(Lock& lock, std::uint64_t image_bytes);
   [[nodiscard]] SlotFacts slot_facts(std::uint64_t image_bytes) const;
   // Reports, only once, that saves wait for the disk although slots were requested.
@@ -240,7 +244,7 @@ class SavePipeline {
   void note_outcome(Lock& lock, std::size_t number, const StagedPack& pack,
                     const Result<WrittenPack>& written);
   // Frees disk space after a write of this pack failed with kNoSpace: removes files that no rank will commit.
-  // From the second refusal on, rank 0 also gives up older saves that wait for packs of other ranks. If the
+  // After the second refusal, rank 0 also gives up older saves that wait for packs of other ranks. If the
   // save is missed and has no vote, removes the files of all ranks for this checkpoint.
   void make_room(Lock& lock, const StagedPack& pack, std::uint32_t refusals, bool is_missed);
   void give_up_waiting(const StagedPack& for_pack);
@@ -255,13 +259,13 @@ class SavePipeline {
   // Returns whether the write is tried again.
   bool note_failed_write(std::size_t slot, const Error& why);
   void note_failed_commit(const CheckpointId& id, const Error& why);
-  // The watched checkpoints older than this one that are committed as well.
+  // The watched checkpoints that are older than this checkpoint and are committed as well.
   [[nodiscard]] std::set<CheckpointId> committed_before(Lock& lock, const CheckpointId& id);
   void reach_commit(const CheckpointId& id, const SavePromise& ticket) const;
   void note_committed(const CheckpointId& id, const InventoryEntry& entry,
                       const std::set<CheckpointId>& before);
   void tell_commit(Lock& lock, const InventoryEntry& entry);
-  // The newest committed checkpoint before this one. Empty also if the disk cannot be read.
+  // The newest committed checkpoint before this checkpoint. Empty also if the disk cannot be read.
   [[nodiscard]] std::optional<InventoryEntry> committed_before_it(const CheckpointId& id) const;
   void retire(Lock& lock);
   void note_missed(const StagedPack& pack, const SavePromise& ticket, const Error& why);
@@ -271,7 +275,7 @@ class SavePipeline {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  // Guarded by mutex_, except the parts of a slot that its state gives to one side.
+  // All members below are guarded by mutex_, except the parts of a slot that its state gives to one side.
   SlotTable table_;
   std::deque<Slot> slots_;
   std::vector<Watched> watched_;  // oldest first

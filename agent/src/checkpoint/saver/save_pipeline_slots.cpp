@@ -1,4 +1,4 @@
-// The slots of SavePipeline: those that an earlier process left, and memory for new ones.
+// The slots of SavePipeline: slots that an earlier process left, and memory for new slots.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -30,7 +30,7 @@ Result<void> SavePipeline::adopt_slots() {
       inventory ? given_up_checkpoints(*disk) : Result<std::set<CheckpointId>>(inventory.error());
   if (!given_up) {
     if (given_up.error().kind() == ErrorKind::kTimeout) return given_up.error();
-    progress_.events.push_back("packs that the process before this one left in memory are not read: " +
+    progress_.events.push_back("packs that an earlier process left in memory are not read: " +
                                given_up.error().message());
     return {};
   }
@@ -58,7 +58,7 @@ auto SavePipeline::call_slot_folder(const char* doing, std::size_t number, Call 
   return (*options_.calls)(doing + (" staged memory at " + slot_path(number).string()), std::move(call));
 }
 
-// kNotFound: there is none.
+// kNotFound: there is no such slot.
 Result<Slab> SavePipeline::open_left(std::size_t number) const {
   return call_slot_folder("opening", number,
                           [path = slot_path(number), home = options_.home_mark]() -> Result<Slab> {
@@ -69,8 +69,8 @@ Result<Slab> SavePipeline::open_left(std::size_t number) const {
                           });
 }
 
-// A pack of a checkpoint that was found damaged, or given up with its lineage or by
-// a rollback, is not taken over.
+// A pack is not taken over if its checkpoint was found damaged, or was given up with its lineage or by a
+// rollback.
 void SavePipeline::adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
                          const std::function<bool(const CheckpointId&)>& is_wanted) {
   SlotInfo info = slab.read_info().value_or(SlotInfo());
@@ -86,7 +86,7 @@ void SavePipeline::adopt(std::size_t number, Slab slab, const std::optional<Chec
     if (layout) slot.layout = *std::move(layout);
     if (layout)
       progress_.events.push_back("the pack of " + text_of(info.pack) +
-                                 " that the process before this one left in memory is written now");
+                                 " that an earlier process left in memory is written now");
   } else {
     info.state = SlotState::kFree;
   }
@@ -192,7 +192,7 @@ Result<void> SavePipeline::grow(Lock& lock, std::size_t slot, std::uint64_t imag
 
 void SavePipeline::give_back(Slot& slot) const {
   const auto slab = std::make_shared<Slab>(std::move(slot.slab));
-  // If this times out, the next process takes the slot over.
+  // If this call times out, the next process takes the slot over.
   static_cast<void>(call_slot_folder("giving back", slot.number, [slab]() -> Result<void> {
     slab->discard();
     return {};
@@ -227,7 +227,7 @@ Result<void> SavePipeline::wait_for_writer(Lock& lock, Timestamp since) {
                "every staging slot waits for a disk that refused a write: " + progress_.last_error);
 }
 
-// Of the writer: makes a slot ready for the first save.
+// Called by the writer: makes a slot ready for the first save.
 bool SavePipeline::prepare_one(Lock& lock) {
   if (is_stopping_ || must_end_ || is_adding_ || prepared_bytes_ == 0) return false;
   std::optional<std::size_t> number;

@@ -54,12 +54,13 @@ bool SavePipeline::write_one(Lock& lock) {
   return true;
 }
 
-// If no other slot is staged, the pack that is being copied is the next to be written. Its first bytes can go
-// to the disk while its last ones are copied. When the trainer stages it, it is already being written.
+// If no other slot is staged, the pack that is being copied is the next to be written. The first bytes of
+// that pack can go to the disk while its last bytes are copied. The writer has already begun to write the
+// pack when the trainer stages it.
 bool SavePipeline::write_while_filling(Lock& lock) {
   const auto at = std::ranges::find_if(slots_, [](const Slot& slot) { return slot.coming.has_value(); });
   if (at == slots_.end()) return false;
-  // Slots may be added meanwhile. References to slots stay valid, iterators do not.
+  // The trainer may add slots during this work. References to slots stay valid, iterators do not.
   const auto number = static_cast<std::size_t>(at - slots_.begin());
   Slot& slot = *at;
   const StagedPack pack = *slot.coming;
@@ -119,8 +120,8 @@ bool SavePipeline::write_directly(Lock& lock) {
 }
 
 // A commit ends the wait for all older checkpoints. A rank that commits goes in order and skips checkpoints
-// that can never be complete. A rank that only watches checks the newest first, since older ones may have
-// been retired between two checks.
+// that can never be complete. A rank that only watches checks the newest checkpoint first, because older ones
+// may have been retired between two checks.
 bool SavePipeline::advance_commits(Lock& lock) {
   if (watched_.empty() || (!is_stopping_ && resources_.clock->now() < commit_not_before_)) return false;
   const bool is_in_order = watched_.front().commits;
@@ -129,8 +130,9 @@ bool SavePipeline::advance_commits(Lock& lock) {
     const std::size_t i = is_in_order ? k : watched_.size() - 1 - k;
     const StagedPack pack = watched_[i].pack;
     const bool commits = watched_[i].commits;
-    // Ranks write in order. Once all have written this one, no receipt of an older one comes any more, and
-    // one may have come since that was tried: it is tried again, and committed first.
+    // Ranks write in order. Once all ranks have written this checkpoint, no further receipt of an older one
+    // is written. A receipt may have come since the older one was tried, so that checkpoint is tried again,
+    // and committed first.
     if (commits && i > 0 && !are_older_settled && has_all_votes(lock, pack)) {
       are_older_settled = true;
       k = 0;
@@ -146,8 +148,8 @@ bool SavePipeline::advance_commits(Lock& lock) {
       if (before_commit) before_commit();
       if (commits) return resources_.store.try_commit(pack.id, pack.world_size, *receipts);
       auto found = resources_.store.find(pack.id);
-      // If our receipt is gone, the checkpoint was committed and has been removed
-      // already, or a later attempt swept it.
+      // If this rank's receipt is missing, the checkpoint was committed and has been removed already, or a
+      // later attempt removed it.
       const bool is_elsewhere =
           find_copy && found && !*found && is_gone(*resources_.disk, receipt_path(pack.id, pack.rank));
       return is_elsewhere ? find_copy(pack.id) : found;

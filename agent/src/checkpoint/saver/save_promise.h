@@ -4,7 +4,7 @@
 //   const SaveTicket given_out = ticket;
 //   ticket.reach(SaveLevel::kStaged);
 //
-// Thread contract: any thread. All copies are of one save.
+// Thread contract: any thread. All copies refer to the same save.
 #pragma once
 
 #include <ratoon/save_ticket.h>
@@ -18,9 +18,9 @@ class SavePromise : public SaveTicket {
   // A level never decreases, and a failure is final.
   void reach(SaveLevel level) const;
   void fail(const Error& why) const;
-  // Passes everything on to `other`, a ticket of the same save. Call it before either has any progress.
+  // Passes all progress on to `other`, a ticket of the same save. Call it before either has any progress.
   void carry(const SavePromise& other) const;
-  // Whether no other copy exists of this promise or of those that it carries.
+  // Whether no other copy exists of this promise or of the promises that it carries.
   [[nodiscard]] bool is_the_last() const;
 };
 

@@ -1,7 +1,7 @@
 // checkpoint/saver/: Saves in the background: the saver, its queue of work, and the writer of packs.
 //
-// Saver: saves in the background. A save is copied into a slot. A separate thread writes it to the disk,
-// commits it and removes old checkpoints. See save_pipeline.h for its decisions and slab.h for the
+// Saver: saves in the background. A save is copied into a slot. A separate thread writes the copy to the
+// disk, commits it and removes old checkpoints. See save_pipeline.h for its decisions and slab.h for the
 // memory that outlives the process.
 //
 //   auto saver = Saver::open(disk, draw_name(), std::make_shared<SystemClock>(), {});
@@ -25,7 +25,7 @@ namespace ratoon::checkpoint {
 
 class Saver {
  public:
-  // Takes over the packs that the process before this one left in slots_folder, and writes them at once.
+  // Takes over the packs that an earlier process left in slots_folder, and writes them at once.
   [[nodiscard]] static Result<Saver> open(std::shared_ptr<Disk> disk, const std::string& mark,
                                           std::shared_ptr<const Clock> clock, const SaverOptions& options);
   Saver(Saver&&) = default;
@@ -41,7 +41,7 @@ class Saver {
     return work_->save(step, tensors, run, ticket);
   }
   void prepare(std::uint64_t image_bytes) { work_->prepare(image_bytes); }
-  // The progress. Without a thread it does all pending work first.
+  // The progress. If there is no thread, this call does all pending work first.
   [[nodiscard]] SaveProgress poll();
   // See SaveProgress::votes.
   void ask_for_votes() { work_->ask_for_votes(); }

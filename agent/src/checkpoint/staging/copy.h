@@ -1,9 +1,9 @@
 // Staging: copies tensors into a slot once, in the layout of the file, so that
 // training can change them again.
 //
-// Training waits only for this copy. Checksums cost about as much again; the thread that writes the file
-// computes them. The header is stored at once, with zeros as checksums, so that a later process finds in the
-// slot everything that it needs to finish the file.
+// Training waits only for this copy of the tensors. Checksums cost about as much again; the thread that
+// writes the file computes them. The header is stored at once, with zeros as checksums, so that a later
+// process finds in the slot everything that it needs to finish the file.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// CopyProgress: how many bytes of a slot are copied, so that these can be written while the rest is copied.
+// CopyProgress: how many bytes of a slot are copied, so that a writer can write these bytes while the rest is
+// copied.
 //
 // Nothing becomes a checkpoint before complete(): the copy may turn out to be inconsistent.
 //
@@ -22,12 +23,12 @@ class CopyProgress {
   // The first `bytes` bytes are copied and do not change, unless the copy is cancelled.
   void advance_to(std::uint64_t bytes) { set(bytes); }
   void complete() { set(kWhole); }
-  // The bytes copied so far must not be used, and they will change. No effect after complete().
+  // Declares that the bytes copied so far must not be used, and will change. No effect after complete().
   void cancel() {
     if (there_.load(std::memory_order_relaxed) != kWhole) set(kCancelled);
   }
 
-  // Both block until that much is copied. False: the copy was cancelled.
+  // Both functions block until that number of bytes is copied. False: the copy was cancelled.
   [[nodiscard]] bool wait_for(std::uint64_t bytes) const {
     std::uint64_t there = there_.load(std::memory_order_acquire);
     while (there < bytes) {

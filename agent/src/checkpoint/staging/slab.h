@@ -1,10 +1,10 @@
 // checkpoint/staging/: The memory that saves are copied to before they are written.
 //
-// Slab: the memory of one slot: a page for its SlotInfo, then the image of a pack. It is a file in a memory
-// file system, which outlives the process, or the process's own memory.
+// Slab: the memory of one slot: a page for its SlotInfo, then the image of a pack. The memory is a file in a
+// memory file system, which outlives the process, or the process's own memory.
 //
-// grow() allocates and touches all of it. A full file system is therefore an error, not a signal later,
-// and copies cause no page faults.
+// grow() allocates and touches all of it. A full file system is therefore reported as an error and not later
+// as a signal, and copies cause no page faults.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class Slab {
   [[nodiscard]] Result<void> grow(std::uint64_t image_bytes);
 
   [[nodiscard]] std::span<std::byte> image() const;  // the whole room
-  // The SlotInfo that an earlier process left. Empty: there is none that is valid.
+  // The SlotInfo that an earlier process left. Empty if there is no valid SlotInfo.
   [[nodiscard]] std::optional<SlotInfo> read_info() const;
   // No effect for own memory, which no later process can read.
   void write_info(const SlotInfo& info);

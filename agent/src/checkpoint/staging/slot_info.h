@@ -1,5 +1,5 @@
 // SlotInfo: the state of a slot, as a value and as the bytes at its beginning. A process that dies leaves its
-// slots as files in memory, and the next process reads there what they hold.
+// slots as files in memory, and the next process reads the state of each slot there.
 #pragma once
 
 #include <array>

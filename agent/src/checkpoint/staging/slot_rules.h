@@ -37,7 +37,7 @@ enum class Leftover {
                                       const std::optional<CheckpointId>& newest);
 
 // A disk may accept a pack that it refused before, so the slot keeps the pack for another try. But if a newer
-// pack waits for the writer, that one is worth more than a third try.
+// pack waits for the writer, writing that pack is more useful than a third try.
 inline constexpr std::uint32_t kTriesMax = 3;
 [[nodiscard]] bool is_tried_again(std::uint32_t tries, bool has_newer_waiting);
 

@@ -19,10 +19,11 @@ class SlotTable {
   SlotTable() = default;
   explicit SlotTable(std::size_t count) : slots_(count) {}
 
-  // Adds a slot that an earlier process left, in any state. If it is not complete, it becomes free.
+  // Adds a slot that an earlier process left, in any state. A slot whose pack is not complete becomes free.
   void adopt(const SlotInfo& info);
 
-  // The free slot that was used last: its memory is warm. None: all are busy.
+  // Returns the free slot that was used last, because its memory may still be cached. Returns nothing if all
+  // slots are busy.
   [[nodiscard]] std::optional<std::size_t> next_free() const;
   void begin_filling(std::size_t slot);
   void stage(std::size_t slot, const StagedPack& pack);

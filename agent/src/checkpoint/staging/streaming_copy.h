@@ -1,7 +1,7 @@
 // A copy that bypasses the processor's cache, for bytes that are read next by a disk and not by the program.
 //
 // memcpy() does that only for blocks that are larger than most of the cache, such as 1 GiB. For tensors of
-// some MiB, it first reads every cache line that it then overwrites.
+// some MiB, memcpy() first reads every cache line that it then overwrites.
 #pragma once
 
 #include <cstddef>

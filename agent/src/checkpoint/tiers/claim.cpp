@@ -45,7 +45,8 @@ Result<std::vector<std::uint64_t>> list_numbers(const Disk& disk) {
   return numbers;
 }
 
-// False: another process created this number first, or a later one and then removed our temporary file.
+// Returns false if another process created this number first, or created a later number and then removed our
+// temporary file.
 Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, bool is_released) {
   const auto saved = save_durably(disk, claim_path(number), encode_claim(owner, is_released), owner.start);
   if (saved) return true;
@@ -88,19 +89,18 @@ Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
                                            "end it, or give this run another name; nothing was changed"};
   }
   if (have_one_uid(newcomer.job, by.owner.job)) {
-    return {ErrorKind::kAlreadyExists, disk.shown(claim_path(by.number)) + " says that the job " +
-                                           by.owner.job + " trains here, and that job is alive; this is " +
-                                           newcomer.job +
-                                           ", which has the same identity, as after a folder was copied or "
-                                           "reached by another path: end that "
-                                           "one, or give this run another name; nothing was changed"};
+    return {ErrorKind::kAlreadyExists,
+            disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job +
+                " trains here, and that job is alive; this is " + newcomer.job +
+                ", which has the same identity, as after a folder was copied or "
+                "reached by another path: end that job, or give this run another name; nothing was changed"};
   }
   const bool is_namesake = relation_of(newcomer.job, by.owner.job) == JobRelation::kNamesake;
   return {ErrorKind::kAlreadyExists,
           disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job + " trains here, and " +
               (is_namesake ? "it is still alive, while this job of the same name is " + newcomer.job +
-                                 ": end that one, in whichever cluster it is, "
-                           : "it is alive: end it, ") +
+                                 ": end that job, in whichever cluster it is, "
+                           : "the job is alive: end it, ") +
               "or give this run another name; nothing was changed"};
 }
 
@@ -110,7 +110,7 @@ Error change_all_the_time(const Disk& disk) {
           "the claims in " + disk.shown(kClaims) + " change all the time: start this run again"};
 }
 
-// False: another process was faster.
+// Returns false if another process was faster.
 Result<bool> take_number(Disk& disk, std::uint64_t number, const Owner& owner) {
   if (auto made = make_folders(disk, kClaims, Durability::kPowerCuts); !made) return made.error();
   const auto created = create_claim(disk, number, owner, false);
@@ -196,7 +196,8 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
   ClaimWatch watch;
   std::uint64_t raced_after = kNumberMax;
   for (int races = 0; races < kRacesMax;) {
-    // A bad sector stays unreadable. Count such a claim as unreadable, or the
+    // A bad sector stays unreadable, and the place could otherwise never be claimed again. Count such a claim
+    // as unreadable, or the
     // place could never be taken again.
     auto now = read_newest_claim(*disk, [](std::uint64_t) { return true; });
     if (!now) return now.error();
@@ -217,8 +218,8 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
     const auto created = take_number(*disk, newest + 1, owner);
     if (!created) return created.error();
     if (*created) return std::optional(Claim(std::move(disk), std::move(owner), newest + 1));
-    // Processes of one job that take a place one after the other do not count
-    // as races, however many they are.
+    // Claims that processes of one job create one after the other do not count as lost races, whatever their
+    // number.
     if (!is_of_the_job || newest == std::exchange(raced_after, newest)) ++races;
   }
   return change_all_the_time(*disk);
@@ -232,7 +233,8 @@ Result<void> Claim::write_next(bool is_released) {
       *now && ((*now)->owner == owner_ || ((*now)->is_unreadable && (*now)->number == number_));
   const Error lost = lost_to(*disk_, *now);
   if (!is_ours) return lost;
-  // The newest claim is ours, but may have a higher number than number_: the reply to its creation was lost.
+  // The newest claim is ours, but may have a higher number than number_ if the reply to its creation was
+  // lost.
   const std::uint64_t next = std::max((*now)->number, number_) + 1;
   const auto created = create_claim(*disk_, next, owner_, is_released);
   if (!created) return created.error();

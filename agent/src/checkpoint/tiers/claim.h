@@ -4,7 +4,7 @@
 // Claims are numbered files, claims/c0000000012.txt, each created once. The claim with the highest number
 // names the owner of the place. To renew or to take over, a process creates the next number, and the file
 // system or the store lets only one process create it. A process that finds the claim of another job watches
-// it by its own clock. It takes over only if the claim was not renewed for a whole lease: clocks of
+// it by its own clock. The process takes over only if the claim was not renewed for a whole lease: clocks of
 // different processes are never compared. An unreadable claim, for example after a power cut, has an unknown
 // owner and is watched like any other.
 //
@@ -24,8 +24,8 @@
 
 namespace ratoon::checkpoint {
 
-// The newest claim, and the time at which it was first seen. Keep it between calls of take(), so that the
-// silence that interrupted calls saw adds up.
+// The newest claim, and the time at which it was first seen. Keep this value between calls of take(), so that
+// the time without a renewal adds up over interrupted calls.
 struct SeenClaim {
   std::uint64_t number = 0;
   Timestamp since{};
@@ -39,14 +39,15 @@ class Claim {
   // kUnavailable: claims of other jobs change faster than this process can read them.
   [[nodiscard]] static Result<Claim> take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                                           const Clock& clock, const Pause& pause, SeenClaim& seen);
-  // The same for one of many processes of a job, none of which writes yet. Empty if another process of the
-  // job holds the newest claim; that process keeps it.
+  // Takes a place for one of many processes of a job, none of which writes yet. Empty if another process of
+  // the job holds the newest claim; that process keeps it.
   [[nodiscard]] static Result<std::optional<Claim>> enter(std::shared_ptr<Disk> disk, Owner owner,
                                                           const ClaimTimes& times, const Clock& clock,
                                                           const Pause& pause, SeenClaim& seen);
 
-  // kConflict: the place has another owner, because this one did not renew in time, or a later start of the
-  // job replaced it. This process must no longer write. Other errors: try again within the lease.
+  // kConflict: the place has another owner, because this process did not renew the claim in time, or because
+  // a later start of the job replaced it. This process must no longer write. After other errors, try again
+  // within the lease.
   [[nodiscard]] Result<void> renew();
   // Gives the place back, so that the next owner need not wait.
   [[nodiscard]] Result<void> release();
@@ -76,7 +77,7 @@ class Claim {
 [[nodiscard]] Result<std::optional<ClaimNote>> newest_claim(const Disk& disk);
 
 // Whether a process that took the place may still remove old checkpoints there: the newest claim is its own,
-// or there is none, or it cannot be listed. In the last case the removal fails as well.
+// or there is none, or it cannot be listed. If the claim cannot be listed, the removal fails as well.
 [[nodiscard]] bool may_clean_up(const Disk& disk, const Owner& owner);
 
 }  // namespace ratoon::checkpoint

@@ -3,11 +3,11 @@
 //
 // A job has a name and a random UID: "team-a/digits of 6f1c...". Only the UID distinguishes two jobs. The
 // name is for people, and for claims of older agents, which wrote no UID. In a cluster, a namesake is a job
-// with the same name and another UID. It was created again after the owner was deleted, or it belongs to
-// another cluster. These cases cannot be distinguished, but in the first case the old processes end soon.
-// Outside of clusters a name is a place and a host, which two jobs may share: there another UID means another
-// job. There the UID lies in a file and is copied with it: one UID in two places means two jobs, and on two
-// hosts it may mean one job that moves.
+// with the same name and another UID. The namesake was created again after the owner was deleted, or it
+// belongs to another cluster. These cases cannot be distinguished, but in the first case the old processes
+// end soon. Outside of clusters a name is a place and a host, which two jobs may share: there another UID
+// means another job. Outside of clusters the UID lies in a file and is copied with it: one UID in two places
+// means two jobs, and on two hosts it may mean one job that moves.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct Owner {
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 
-// "team-a/digits of 6f1c..."; without a UID only the name. The UID has no spaces. It is one text, not two
-// lines of the claim: older agents, which know no UIDs, then see another owner and stop.
+// "team-a/digits of 6f1c..."; without a UID only the name. The UID has no spaces. Name and UID are one text,
+// not two lines of the claim: older agents, which do not know UIDs, then see another owner and stop.
 [[nodiscard]] std::string job_text(const std::string& name, const std::string& uid);
 
 // Pure. One job has one name and one UID. A missing UID matches any UID, since older agents write none.
@@ -42,7 +42,8 @@ struct ClaimNote {
   std::uint64_t number = 0;
   Owner owner{};
   bool is_released = false;
-  // Its owner is unknown, for example after a power cut. An owner that is alive creates the next claim.
+  // The owner of this claim is unknown, for example after a power cut. An owner that is alive creates the
+  // next claim.
   bool is_unreadable = false;
 
   friend bool operator==(const ClaimNote&, const ClaimNote&) = default;
@@ -67,8 +68,8 @@ struct ClaimWatch {
 };
 
 enum class ClaimVerdict { kTake, kWatch, kRefuse };
-// Pure. Another job that is alive keeps its place. So does a namesake that is still alive after its
-// namesake_wait. An earlier start of the same job never blocks the next one.
+// Pure. Another job that is alive keeps its place. A namesake that is still alive after its namesake_wait
+// keeps its place, too. An earlier start of the same job never blocks the next one.
 [[nodiscard]] ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen,
                                        const ClaimTimes& times);
 

@@ -1,10 +1,10 @@
 // `latest`: a hint for people and scripts: the location of the newest checkpoint. Ratoon does not read it to
 // resume: it may be missing, old, or point to a retired checkpoint.
 //
-// In a folder it is a relative link to the rank's pack, which any reader of safetensors opens. In a store it
-// is a small object, replaced as a whole:
+// In a folder `latest` is a relative link to the rank's pack, which any reader of safetensors opens. In a
+// store `latest` is a small object, replaced as a whole:
 //   {"attempt": 3, "step": 1200, "manifest": "manifests/...", "digest": "...", "pack": "packs/..."}
-// Replacing it is atomic. A late writer of an older checkpoint does not replace a newer one.
+// Replacing the link or object is atomic. A late writer of an older checkpoint does not replace a newer one.
 #pragma once
 
 #include <cstdint>

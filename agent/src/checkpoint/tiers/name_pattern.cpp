@@ -71,8 +71,10 @@ Result<void> check_pattern(std::string_view pattern, std::uint32_t ranks_that_wr
   if (!of_first) return of_first.error();
   facts.rank = 1;
   if (ranks_that_write > 1 && expand_name(pattern, facts).value_or("") == *of_first) {
-    return refusal(pattern, "gives " + std::to_string(ranks_that_write) +
-                                " ranks one name, and each would overwrite the others': add {rank}");
+    return refusal(
+        pattern,
+        "gives " + std::to_string(ranks_that_write) +
+            " ranks the same name, and each rank would overwrite the file of the others: add {rank}");
   }
   return {};
 }

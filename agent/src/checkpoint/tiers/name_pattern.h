@@ -30,7 +30,7 @@ struct NameFacts {
 // `ranks_that_write` processes its own name.
 [[nodiscard]] Result<void> check_pattern(std::string_view pattern, std::uint32_t ranks_that_write);
 
-// Whether two checkpoints may get different names, so that old names remain.
+// Whether two checkpoints may get different names, so that old names remain beside new ones.
 [[nodiscard]] bool changes_with_checkpoints(std::string_view pattern);
 
 // The common beginning of all names in a run.

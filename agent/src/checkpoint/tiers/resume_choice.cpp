@@ -18,11 +18,11 @@ Result<void> add(ById& complete, std::span<const TierInventory> tiers, std::size
       id_of(entry), TieredCheckpoint{.id = id_of(entry), .digest = entry.digest, .tiers = {}});
   TieredCheckpoint& known = place->second;
   if (!is_new && known.digest != entry.digest) {
-    return Error(ErrorKind::kConflict, tiers[known.tiers.front()].shown + " and " + tiers[tier].shown +
-                                           " hold different checkpoints of step " +
-                                           std::to_string(entry.step.value()) + ", attempt " +
-                                           std::to_string(entry.attempt.value()) +
-                                           ": one of them is another run's; give each run a name of its own");
+    return Error(ErrorKind::kConflict,
+                 tiers[known.tiers.front()].shown + " and " + tiers[tier].shown +
+                     " hold different checkpoints of step " + std::to_string(entry.step.value()) +
+                     ", attempt " + std::to_string(entry.attempt.value()) +
+                     ": one of the checkpoints belongs to another run; give each run a name of its own");
   }
   known.tiers.push_back(tier);
   return {};
@@ -52,7 +52,7 @@ Result<std::vector<Rollback>> rollbacks_of(std::span<const TierInventory> tiers)
       return Error(ErrorKind::kConflict,
                    tier.shown + " and another place of the run hold different rollbacks of attempt " +
                        std::to_string(one.attempt.value()) +
-                       ": one of them is another run's; give each run a name of its own");
+                       ": one of the rollbacks belongs to another run; give each run a name of its own");
     }
   }
   std::vector<Rollback> oldest_first;

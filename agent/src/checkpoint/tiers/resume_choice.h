@@ -2,7 +2,7 @@
 // the inventories are arguments.
 //
 // The newest committed checkpoint wins, in any tier: a node that returns with an old local copy does not set
-// the run back. The order of the tiers counts only among copies of one checkpoint.
+// the run back. The order of the tiers matters only among copies of one checkpoint.
 #pragma once
 
 #include <cstddef>
@@ -47,8 +47,8 @@ struct TieredInventory {
   }
 };
 
-// kConflict: two tiers hold different checkpoints, or rollbacks, under one name, so one of them is of another
-// run.
+// kConflict: two tiers hold different checkpoints, or rollbacks, under one name, so one of them belongs to
+// another run.
 [[nodiscard]] Result<TieredInventory> merge(std::span<const TierInventory> tiers);
 
 struct StartRequest {

@@ -51,7 +51,7 @@ std::optional<Attempt> newest_attempt_with_packs(const fs::path& run_folder) {
   return newest;
 }
 
-// A temporary link that still gets its name has a pack of the newest attempt.
+// A temporary link that its writer still renames has a pack of the newest attempt.
 bool is_left_over(const Names& names, const std::string& path, const std::string& name) {
   std::error_code code;
   const auto pack = pack_in_link(name, fs::read_symlink(names.run_folder / path, code));

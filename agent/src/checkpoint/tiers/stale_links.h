@@ -12,11 +12,12 @@
 
 namespace ratoon::checkpoint {
 
-// For names of all ranks. Temporary links that killed processes left are removed for any pattern. If names
-// change with checkpoints, a name is removed if the pattern may have given it, if it is exactly what
-// point_latest() makes of a pack of this run, and if that pack is gone. Its folder is removed if it is then
-// empty. Everything else belongs to the user. A name that another rank sets to a newer checkpoint at this
-// moment may be removed, too: it is a hint, and the next commit creates it again.
+// Removes the names of all ranks. Temporary links that killed processes left are removed for any pattern. If
+// names change with checkpoints, a name is removed under three conditions: the pattern may have given it, it
+// is exactly what point_latest() makes of a pack of this run, and that pack no longer exists. If the folder
+// of the name is then empty, it is removed. Everything else belongs to the user. A name that another rank
+// sets to a newer checkpoint at this moment may be removed, too: a name is a hint, and the next commit
+// creates it again.
 [[nodiscard]] Result<void> remove_stale_links(const std::filesystem::path& run_folder,
                                               std::string_view pattern, const std::string& run_name);
 [[nodiscard]] Result<void> remove_stale_pointers(ObjectStoreDisk& store, std::string_view pattern,

@@ -77,7 +77,8 @@ Result<FromTier> Tiers::load(const TieredCheckpoint& checkpoint, Rank rank) cons
     loaded.bad.emplace_back(tier, tensors.error());
   }
   if (loaded.bad.empty()) return Error(ErrorKind::kNotFound, "no tier holds the checkpoint");
-  // The last tier is the farthest from this machine, so its error says more than that of a broken local disk.
+  // The last tier is the farthest from this machine, so its error tells more than the error of a broken local
+  // disk.
   return loaded.bad.back().second;
 }
 

@@ -1,8 +1,9 @@
 // checkpoint/tiers/: All locations of one run's checkpoints: claims, the choice of a checkpoint, and the
 // names that point to the newest.
 //
-// Tiers: all the places that hold checkpoints of one run, as one. The first is its home, where checkpoints
-// are saved: a folder, or a store where there is no folder. The others are stores that get copies.
+// Tiers: all the places that hold checkpoints of one run, as one. The first place is the home of the run,
+// where checkpoints are saved: a folder, or a store if there is no folder. The other places are stores that
+// get copies.
 //
 //   TierLocations places{.folder = "/data/runs/digits", .stores = {"s3://bucket/runs/digits"}};
 //   Result<Tiers> tiers = Tiers::open(places);
@@ -53,22 +54,23 @@ struct FromTier {
 class Tiers {
  public:
   [[nodiscard]] static Result<Tiers> open(const TierLocations& places, const std::stop_token& stop = {});
-  // For tiers that are already open.
+  // Joins tiers that are already open.
   explicit Tiers(std::vector<Tier> tiers) : tiers_(std::move(tiers)) {}
 
   [[nodiscard]] const std::vector<Tier>& all() const { return tiers_; }
   [[nodiscard]] const Tier& home() const { return tiers_.front(); }
 
-  // The inventories of all tiers. Fails if a tier cannot be read: it may hold the newest checkpoint, and a
-  // run that resumes from an older one would lose the newer one for good.
+  // The inventories of all tiers. Fails if a tier cannot be read: that tier may hold the newest checkpoint,
+  // and a run that resumes from an older one would lose the newer one forever.
   [[nodiscard]] Result<std::vector<TierInventory>> ask_all() const;
   [[nodiscard]] Result<TieredInventory> inventory() const;
 
-  // Pins the checkpoint in every tier. The error is that of the home; `tell` gets those of other tiers.
+  // Pins the checkpoint in every tier. The returned error is that of the home; `tell` gets the errors of
+  // other tiers.
   [[nodiscard]] Result<void> pin(const CheckpointId& id, const std::string& why,
                                  const std::function<void(const std::string&)>& tell) const;
 
-  // The tensors that `rank` saved, from the first intact copy.
+  // Returns the tensors that `rank` saved, from the first intact copy.
   [[nodiscard]] Result<FromTier> load(const TieredCheckpoint& checkpoint, Rank rank) const;
 
  private:

@@ -137,7 +137,7 @@ TEST_F(BoardClient, ResolvesNoNames) {
     Client client = place_.client(host, flag_);
     const Error error = count(client, 1h);
     EXPECT_EQ(error.kind(), ErrorKind::kInvalid);
-    EXPECT_EQ(error.message(), "the address of rank 0 must be a numeric one, found '" + host + "'");
+    EXPECT_EQ(error.message(), "the address of rank 0 must be numeric, found '" + host + "'");
   }
 }
 

@@ -187,7 +187,7 @@ TEST(Manifest, WhatNobodyWouldWriteIsRefused) {
        "manifest.format must be 2, which this version reads; use the Ratoon that wrote it, found 3"},
       {"\"attempt\": 3", "\"attempt\": -3", "manifest.attempt must be a whole number"},
       {"\"step\": 1200", "\"step\": \"1200\"", "manifest.step must be a whole number"},
-      {"\"rank\": 1", "\"rank\": 0", "manifest.packs must be one pack a rank, in order"},
+      {"\"rank\": 1", "\"rank\": 0", "manifest.packs must be one pack for each rank, in order"},
       {"\"rank\": 1", "\"rank\": 65536", "manifest.packs[].rank must be a whole number from 0 to 65535"},
       {"\"header_digest\": \"0", "\"header_digest\": \"00",
        "manifest.packs[].header_digest must be a text of at most 32 bytes"},

@@ -157,11 +157,12 @@ TEST(RollbackInTiers, ADamagedRecordIsSaidWithTheWaysOn) {
     const auto found = take_inventory(*disk);
     ASSERT_FALSE(found) << at;
     EXPECT_EQ(found.error().kind(), ErrorKind::kCorrupted);
-    EXPECT_THAT(found.error().message(),
-                testing::AllOf(HasSubstr("rollbacks/a0002.json: "),
-                               HasSubstr("remove it where another place of the run, such as a store, has the "
-                                         "record of that name, and a start takes it from there"),
-                               HasSubstr("where none has it, the run then goes on from the newest")));
+    EXPECT_THAT(
+        found.error().message(),
+        testing::AllOf(HasSubstr("rollbacks/a0002.json: "),
+                       HasSubstr("If another place of the run, such as a store, has the record of that name, "
+                                 "remove this file: the next start copies the record from there."),
+                       HasSubstr("If no place has it, the run resumes from the newest")));
   }
   std::filesystem::remove(path);
   EXPECT_TRUE(take_inventory(*disk)) << "as the sentence says";

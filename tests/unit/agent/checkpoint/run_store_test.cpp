@@ -327,7 +327,7 @@ TEST_F(TwoOwners, AMixtureIsNotCommitted) {
     const auto committed = store->try_commit(id(1, 20), 2);
     ASSERT_FALSE(committed);
     EXPECT_EQ(committed.error().kind(), ErrorKind::kConflict);
-    EXPECT_THAT(committed.error().message(), HasSubstr("it mixes packs of two jobs"));
+    EXPECT_THAT(committed.error().message(), HasSubstr("its packs are of two jobs"));
   }
   EXPECT_TRUE(complete().empty());
 }
@@ -336,7 +336,7 @@ TEST_F(TwoOwners, WhatAnotherJobWroteIsNotTakenForOnesOwn) {
   for (const std::uint32_t rank : {0U, 1U}) ASSERT_TRUE(write(a_, id(1, 20), rank));
   const auto stolen = b_.try_commit(id(1, 20), 2);
   ASSERT_FALSE(stolen);
-  EXPECT_THAT(stolen.error().message(), HasSubstr("was written by another job, aaaa, and this one is bbbb"));
+  EXPECT_THAT(stolen.error().message(), HasSubstr("was written by another job, aaaa, and this job is bbbb"));
   EXPECT_EQ(*b_.find(id(1, 20)), std::nullopt);
   ASSERT_TRUE(*a_.try_commit(id(1, 20), 2));
   EXPECT_FALSE(b_.find(id(1, 20)));
@@ -354,7 +354,7 @@ TEST_F(TwoOwners, AManifestThatMixesIsNoCheckpoint) {
   test::write_text(manifest(id(1, 20)), encode_manifest(mixed));
   EXPECT_TRUE(complete().empty());
   EXPECT_EQ(store_.inventory()->damaged.size(), 1u) << "and it is not forgotten";
-  EXPECT_THAT(store_.verify(id(1, 20)).error().message(), HasSubstr("mixes packs of two jobs"));
+  EXPECT_THAT(store_.verify(id(1, 20)).error().message(), HasSubstr("packs are of two jobs"));
 }
 
 TEST_F(TwoOwners, AreFoundBehindAPackThatNamesNone) {

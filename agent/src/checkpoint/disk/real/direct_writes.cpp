@@ -19,7 +19,7 @@ constexpr int kRounds = 2;               // the first round may find a cold disk
 constexpr double kEnoughSeconds = 0.25;  // a round that takes longer is enough for a comparison
 constexpr double kSlowerMax = 1.1;       // tolerates noise: direct writes save cache and processor time
 
-// Memory of this process, filled with numbers so that no file system stores it as a hole.
+// Provides memory that is filled with numbers so that no file system stores it as a hole.
 class TrialBytes {
  public:
   TrialBytes()

@@ -1,6 +1,6 @@
-// DirectWrites: whether large files of a folder are written past the system's page cache (O_DIRECT). They are
-// if the disk supports it and is not slower with it: the processor then saves a copy and the search for free
-// pages, and data that training reads stays in the cache.
+// DirectWrites: whether large files of a folder are written past the system's page cache (O_DIRECT). Direct
+// writes are used if the disk supports them and is not slower with them. They save the processor a copy and
+// the search for free pages, and data that training reads stays in the cache.
 //
 // The thread that writes the first large file makes a trial, with a file that has no name.
 //
@@ -23,12 +23,13 @@ inline constexpr std::uint64_t kDirectFileBytesMin = 16ULL << 20;
 
 class DirectWrites {
  public:
-  // With `known`, the result of an earlier trial, no trial is made.
+  // With `known`, the result of an earlier trial, the constructor makes no trial.
   explicit DirectWrites(UniqueFd folder, std::optional<bool> known = std::nullopt)
       : folder_(std::move(folder)), pay_off_(known) {}
 
   [[nodiscard]] bool pay_off();
-  // Call this if the system refuses a direct write after the trial succeeded: writes are cached from then on.
+  // Call this if the system refuses a direct write after the trial succeeded: later writes then go through
+  // the cache.
   void end();
 
  private:

@@ -8,7 +8,7 @@
 namespace ratoon::checkpoint {
 
 [[nodiscard]] bool is_in_memory(int folder);
-// The same for a folder that may not exist yet. This call itself may wait for a disk.
+// Tells the same for a folder that may not exist yet. This call may itself wait for a disk.
 [[nodiscard]] Result<bool> is_in_memory(const std::filesystem::path& folder);
 
 }  // namespace ratoon::checkpoint

@@ -19,7 +19,7 @@ namespace {
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 // The process that created these folders may have died before it synced their names. A folder that this
-// process may not open was not created by it, and is left out.
+// process may not open was not created by this process, and is not synced.
 Result<void> sync_folders_above(const std::filesystem::path& folder) {
   for (std::filesystem::path at = folder; at.has_relative_path(); at = at.parent_path()) {
     const auto synced = sync_folder(at.has_parent_path() ? at.parent_path() : std::filesystem::path("."));
@@ -126,7 +126,7 @@ Result<void> RealDisk::rename_new(const std::string& from, const std::string& to
   const char* const old_name = source->name.c_str();
   const char* const new_name = target->name.c_str();
   if (::renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE) == 0) return {};
-  // Some network file systems do not know this flag. linkat() is atomic as well, and works for files.
+  // Some network file systems do not support this flag. linkat() is atomic as well, and works for files.
   if (errno != EINVAL && errno != ENOSYS) return error("renaming to", to);
   if (::linkat(old_folder, old_name, new_folder, new_name, 0) != 0) return error("creating", to);
   if (::unlinkat(old_folder, old_name, 0) != 0) return error("removing", from);

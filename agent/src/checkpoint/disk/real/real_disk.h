@@ -15,7 +15,7 @@ namespace ratoon::checkpoint {
 
 class RealDisk : public Disk {
  public:
-  // Creates the folder if it does not exist. The path to it may contain links.
+  // Creates the folder if it does not exist. The path to the folder may contain links.
   [[nodiscard]] static Result<std::unique_ptr<RealDisk>> open_folder(const std::filesystem::path& folder);
   // Opens a folder that must exist. Creates and syncs nothing, so that permission to read is enough.
   [[nodiscard]] static Result<std::unique_ptr<RealDisk>> open_existing_folder(

@@ -11,8 +11,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// For a file that cannot be read directly: to the system, a reader that takes pieces of it in turns looks
-// like random access, for which it does not read ahead.
+// For a file that cannot be read directly: several threads that read pieces in turns look like random access
+// to the system, and it does not read ahead for random access.
 constexpr std::uint64_t kReadAheadBytes = 8 << 20;
 
 class RealReadFile : public ReadFile {
@@ -40,8 +40,8 @@ class RealReadFile : public ReadFile {
 
   bool read_from_page_cache(std::uint64_t at, std::span<std::byte> bytes) const override {
     const auto is_there = is_remembered(fd_.get(), at, bytes.size());
-    // Without an answer the bytes may be cached, and a cached read is ten times as fast as one from a disk:
-    // do not bypass the cache.
+    // If the system gives no answer, the bytes may be cached. A cached read is ten times as fast as a read
+    // from a disk, so do not bypass the cache.
     if (!is_there) may_be_direct_ = false;
     if (!is_there || !*is_there) return false;
     set_direct(false);
@@ -95,7 +95,7 @@ class RealReadFile : public ReadFile {
 
   const UniqueFd fd_;
   const std::string shown_;
-  // Without a lock: only one thread at a time uses a file.
+  // This needs no lock: only one thread at a time uses a file.
   mutable bool is_direct_ = false;
   mutable bool may_be_direct_ = true;
 };

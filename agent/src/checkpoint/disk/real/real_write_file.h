@@ -1,6 +1,6 @@
 // The files that RealDisk writes. In large files, bytes that are aligned both in memory and in the file are
-// written past the page cache, if that pays off. Unaligned ends go through the cache, and so does everything
-// after a first refusal.
+// written past the page cache, if that is faster. Unaligned ends of the data go through the cache, and after
+// a first refusal all data does.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace ratoon::checkpoint {
 
-// The system call for writing. Tests replace it to refuse writes.
+// The function that writes. Tests replace it to refuse writes. Tests replace it to refuse writes.
 struct WriteCalls {
   decltype(&::pwrite) write = &::pwrite;
 };

@@ -81,7 +81,8 @@ Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has
   }
   pickle.dimensions += shape->size() + 1;
   if (pickle.dimensions > kDimensionsMax)
-    return Error(ErrorKind::kInvalid, "it has over 16 million tensors and dimensions; save several files");
+    return Error(ErrorKind::kInvalid,
+                 "the pickle has over 16 million tensors and dimensions; save several files");
   const TensorIndex index{static_cast<std::uint32_t>(pickle.tensors.size())};
   pickle.tensors.push_back({.storage = storage->index,
                             .type = type,

@@ -27,17 +27,18 @@ class Machine {
 
   Result<Pickle> run() {
     if (bytes_.size() < 2 || code_at(0) != opcode::kProto)
-      return broken_pickle("it does not begin as a pickle does");
+      return broken_pickle("the pickle does not begin as a pickle does");
     while (at_ < bytes_.size()) {
       instruction_at_ = at_;
       const std::uint8_t code = code_at(at_++);
       if (code == opcode::kStop) return finish();
       if (stack_.size() >= kValuesMax)
-        return Error(ErrorKind::kInvalid, "it has over 16 million values; save the tensors in several files");
+        return Error(ErrorKind::kInvalid,
+                     "the pickle has over 16 million values; save the tensors in several files");
       if (auto done = step(code); !done)
         return done.error().with_context("at byte " + std::to_string(instruction_at_));
     }
-    return broken_pickle("it ends in the middle");
+    return broken_pickle("the pickle ends in the middle");
   }
 
  private:
@@ -142,7 +143,7 @@ class Machine {
     return bytes_.subspan(at_ - count, count);
   }
 
-  static Error cut_off() { return broken_pickle("its last instruction is cut off"); }
+  static Error cut_off() { return broken_pickle("the pickle's last instruction is cut off"); }
 
   Done protocol() {
     const auto version = take<std::uint8_t>();
@@ -165,7 +166,7 @@ class Machine {
     const auto digits = take_bytes(*size);
     if (!digits) return cut_off();
     if (*size > kWordBytes)
-      return Error(ErrorKind::kInvalid, "it has a whole number of over 64 bits; save it as a text");
+      return Error(ErrorKind::kInvalid, "the pickle has a whole number of over 64 bits; save it as a text");
     std::uint64_t number = 0;
     if (*size > 0 && (std::to_integer<unsigned>(digits->back()) & 0x80) != 0) number = ~number;
     for (std::size_t i = *size; i-- > 0;) number = number << 8 | std::to_integer<std::uint64_t>((*digits)[i]);
@@ -185,7 +186,7 @@ class Machine {
     if (!size) return cut_off();
     const auto text = take_bytes(*size);
     if (!text) return cut_off();
-    if (!is_utf8(*text)) return broken_pickle("it has a text that is not UTF-8");
+    if (!is_utf8(*text)) return broken_pickle("the pickle has a text that is not UTF-8");
     return push(std::string(reinterpret_cast<const char*>(text->data()), text->size()));
   }
 
@@ -220,7 +221,7 @@ class Machine {
 
 Result<Pickle> read_pickle(Bytes bytes) {
   if (bytes.size() > kPickleBytesMax)
-    return Error(ErrorKind::kInvalid, "it is a pickle of over 256 MiB; save the tensors in several files");
+    return Error(ErrorKind::kInvalid, "the pickle has over 256 MiB; save the tensors in several files");
   return Machine(bytes).run();
 }
 

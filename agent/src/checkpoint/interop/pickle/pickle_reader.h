@@ -2,7 +2,7 @@
 //
 // Reads a pickle of tensors and plain containers as torch.save writes it (protocol 2). Nothing is executed: a
 // pickle is a program, and this reader accepts only the few instructions that build data and the few names
-// that stand for tensors. It refuses any other instruction or name, and quotes it, as
+// that stand for tensors. The reader refuses any other instruction or name, and quotes it, as
 // torch.load(weights_only=True) does, but is stricter.
 #pragma once
 

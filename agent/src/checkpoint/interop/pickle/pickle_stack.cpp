@@ -56,7 +56,8 @@ Done PickleStack::append(std::size_t count) {
   if (height() < count + 1) return too_few();
   const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);
   auto* list = std::get_if<ListValue>(&pickle_.values[*(begin - 1)]);
-  if (list == nullptr || list->is_tuple) return broken_pickle("it appends to something that is not a list");
+  if (list == nullptr || list->is_tuple)
+    return broken_pickle("the pickle appends to something that is not a list");
   list->items.insert(list->items.end(), begin, stack_.end());
   stack_.erase(begin, stack_.end());
   return {};
@@ -72,7 +73,7 @@ Done PickleStack::set_items(std::size_t count) {
   if (height() < count + 1 || count % 2 != 0) return too_few();
   const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);
   auto* dict = std::get_if<DictValue>(&pickle_.values[*(begin - 1)]);
-  if (dict == nullptr) return broken_pickle("it sets items of something that is not a dictionary");
+  if (dict == nullptr) return broken_pickle("the pickle sets items of something that is not a dictionary");
   for (auto item = begin; item != stack_.end(); item += 2) dict->items.emplace_back(*item, *(item + 1));
   stack_.erase(begin, stack_.end());
   return {};
@@ -91,7 +92,7 @@ Done PickleStack::remember(std::uint32_t index) {
 
 Done PickleStack::recall(std::uint32_t index) {
   const auto known = memo_.find(index);
-  if (known == memo_.end()) return broken_pickle("it recalls a value that it did not remember");
+  if (known == memo_.end()) return broken_pickle("the pickle recalls a value that it did not remember");
   stack_.push_back(known->second);
   return {};
 }
@@ -128,7 +129,7 @@ Done PickleStack::build() {
 
 Result<Pickle> PickleStack::finish() {
   if (stack_.size() != 1 || !marks_.empty())
-    return broken_pickle("it ends with more than one value, or with none");
+    return broken_pickle("the pickle ends with more than one value, or with none");
   pickle_.root = stack_.back();
   return std::move(pickle_);
 }

@@ -19,12 +19,12 @@ namespace ratoon::checkpoint {
 
 class PickleStack {
  public:
-  // The number of values, stack entries and marks, for a limit.
+  // The number of values, stack entries and marks, which the reader limits.
   [[nodiscard]] std::size_t size() const { return pickle_.values.size() + stack_.size() + marks_.size(); }
 
   Result<void> push(PickleValue value);
   Result<void> mark();
-  // These take the last `count` values, or those since the last mark, which they remove.
+  // These functions remove the last `count` values, or the values since the last mark, and return them.
   Result<void> make_tuple(std::size_t count);
   Result<void> make_marked_tuple();
   Result<void> append(std::size_t count);
@@ -35,7 +35,7 @@ class PickleStack {
   Result<void> remember(std::uint32_t index);
   Result<void> recall(std::uint32_t index);
 
-  // These apply the functions of pickle_calls.h to the last values.
+  // These functions apply the functions of pickle_calls.h to the last values.
   Result<void> reduce();
   Result<void> build();
   Result<void> replace_by_storage();

@@ -27,7 +27,8 @@ struct DictValue {
   bool is_ordered = false;  // collections.OrderedDict
 };
 
-// A name of Python code. The reader knows what a few names stand for, and runs none of their code.
+// A name of Python code in the pickle. The reader knows what a few names stand for, and runs none of their
+// code.
 enum class KnownName : std::uint8_t {
   kOrderedDict,
   kSize,
@@ -61,7 +62,7 @@ struct TensorValue {
   TensorShape strides;
 };
 
-// Indexes into Pickle::tensors and Pickle::storages, so that values are small.
+// Values hold indexes into Pickle::tensors and Pickle::storages, so that they are small.
 struct TensorIndex {
   std::uint32_t index = 0;
 };

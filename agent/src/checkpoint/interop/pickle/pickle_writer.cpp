@@ -37,7 +37,7 @@ class Pickler {
     remember();
   }
 
-  // Constants of PyTorch's own code: a repeated one is written as a reference to the memo.
+  // Constants of PyTorch's own code: a repeated constant is written as a reference to the memo.
   void constant_text(std::string_view value) {
     if (recall(std::string(value))) return;
     text(value);
@@ -99,7 +99,7 @@ class Pickler {
   }
 
   // Writes a reference to the constant if the memo has it. Otherwise returns false: the caller writes the
-  // constant, and the memo has it from then on.
+  // constant, and later the memo has it.
   bool recall(std::string constant) {
     const auto [known, is_new] = constants_.try_emplace(std::move(constant), memo_);
     if (is_new) return false;
@@ -172,7 +172,7 @@ Result<std::string> pickle_of(std::span<const TensorSource> tensors) {
     if (auto added = add_item(0); !added) return added.error();
     pickler.op(opcode::kSetItem);
   } else if (!tensors.empty()) {
-    // Python writes another batch after a full one, even an empty one.
+    // Python writes another batch after a full batch, even if the other batch is empty.
     for (std::size_t begin = 0; begin <= tensors.size(); begin += kBatchItems) {
       pickler.op(opcode::kMark);
       for (std::size_t i = begin; i < tensors.size() && i < begin + kBatchItems; ++i)

@@ -16,7 +16,8 @@ struct Extent {
   std::uint64_t end = 0;  // where the directory must end
 };
 
-// Whether a number of the old end record is that of the zip64 end record, or says that it did not fit.
+// Whether a number in the old end record equals the number in the zip64 end record, or has the value that
+// means that it did not fit.
 template <class T>
 bool agrees(T old_number, std::uint64_t number, T in_64) {
   return old_number == number || old_number == in_64;
@@ -26,7 +27,7 @@ Result<Extent> read_end_64(Bytes file, std::uint64_t locator_at, const Extent& o
   const Bytes locator = file.subspan(locator_at, kEnd64LocatorBytes);
   const auto at = get<std::uint64_t>(locator, 8);
   if (get<std::uint32_t>(locator, 4) != 0 || get<std::uint32_t>(locator, 16) != 1)
-    return Error(ErrorKind::kInvalid, "it is one of several parts of a zip file; join them first");
+    return Error(ErrorKind::kInvalid, "the file is one of several parts of a zip file; join the parts first");
   if (locator_at < kEnd64Bytes || at != locator_at - kEnd64Bytes)
     return damaged("its zip64 end record is not where its locator says");
   const Bytes end = file.subspan(at, kEnd64Bytes);
@@ -49,7 +50,7 @@ Result<Extent> read_end(Bytes file) {
   const std::uint64_t at = file.size() - kEndBytes;
   const Bytes end = file.subspan(at);
   if (get<std::uint32_t>(end) != kEnd || get<std::uint16_t>(end, 20) != 0)
-    return damaged("it does not end with the end record of a zip file; it may have been cut short");
+    return damaged("the file does not end with the end record of a zip file; it may have been cut short");
   const Extent extent{.entries = get<std::uint16_t>(end, 10),
                       .size_bytes = get<std::uint32_t>(end, 12),
                       .offset = get<std::uint32_t>(end, 16),
@@ -61,7 +62,7 @@ Result<Extent> read_end(Bytes file) {
   return read_end_64(file, at - kEnd64LocatorBytes, extent);
 }
 
-// Fills in the numbers that the entry leaves to the zip64 field, which holds those and no others.
+// Reads the numbers that the entry leaves to the zip64 field, which holds exactly these numbers.
 Result<void> read_64(Bytes extra, Entry& entry, std::uint64_t& stored_bytes) {
   const auto found = find_extra_64(extra, entry.name);
   if (!found) return found.error();

@@ -101,7 +101,7 @@ Result<std::vector<ZipRecord>> read_zip(Bytes file) {
     records.push_back({.name = entry.name, .bytes = *data, .crc = entry.crc});
   }
   if (records.empty() && directory->offset != 0)
-    return damaged("it has bytes before its directory and no record");
+    return damaged("the file has bytes before its directory and no record");
   return records;
 }
 

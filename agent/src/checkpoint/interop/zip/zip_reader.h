@@ -1,8 +1,8 @@
 // checkpoint/interop/zip/: Zip archives without compression, as PyTorch writes them.
 //
 // Reads zip files of stored records strictly: every byte of the file belongs to exactly one record, header or
-// directory, and fields that occur twice must be equal. Nothing is decompressed, so that no small file
-// becomes large.
+// directory, and fields that occur twice must be equal. Nothing is decompressed, so no small file can become
+// large data.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct ZipRecord {
   std::uint32_t crc = 0;
 };
 
-// In the order of their bytes in the file. kCorrupted: no sound writer makes such a file; kInvalid: an intact
-// file, but compressed, encrypted or in several parts. Does not verify checksums.
+// The records are in the order of their bytes in the file. kCorrupted: no correct writer makes such a file;
+// kInvalid: the file is intact, but compressed, encrypted or in several parts. Does not verify checksums.
 [[nodiscard]] Result<std::vector<ZipRecord>> read_zip(std::span<const std::byte> file);
 
 // Compares the record's checksum with its bytes, which it reads once.

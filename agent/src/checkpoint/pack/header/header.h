@@ -1,9 +1,9 @@
 // checkpoint/pack/header/: The header and layout of a pack. Pure.
 //
-// The header of a pack. It is encoded when the data is known, and decoded without trusting its contents.
+// The header of a pack. A header is encoded when the data is known. Decoding does not trust the contents.
 //
 // Before you decode a header, compare the XXH3-128 of the pack's first header_bytes bytes with the manifest.
-// The header then has the checksums of all data.
+// If the digests match, the header has valid checksums of all data.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct PackHeader {
   friend bool operator==(const PackHeader&, const PackHeader&) = default;
 };
 
-// The first layout.header_bytes bytes of the file. The layout is from plan_pack(). Throws
+// The first layout.header_bytes bytes of the file. The layout must be a result of plan_pack(). Throws
 // std::invalid_argument if the number of checksums or hashes does not match it.
 [[nodiscard]] std::string encode_header(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
                                         std::span<const Hash128> hashes);
@@ -39,8 +39,8 @@ struct PackHeader {
 // boxes and numbers of digests. An unknown key is an error.
 [[nodiscard]] Result<PackHeader> decode_header(std::string_view header, std::uint64_t file_bytes);
 
-// The same for any safetensors file, also of other programs. Ignores metadata, so no tensor has a box, and
-// there are no checksums of the data.
+// Decodes the header of any safetensors file, also of other programs. Ignores metadata, so no tensor has a
+// box, and there are no checksums of the data.
 [[nodiscard]] Result<PackLayout> decode_foreign_header(std::string_view header, std::uint64_t file_bytes);
 
 }  // namespace ratoon::checkpoint

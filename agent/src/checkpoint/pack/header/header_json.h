@@ -28,8 +28,8 @@ inline constexpr std::size_t kHashDigits = 32;
 [[nodiscard]] std::string header_json(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
                                       std::span<const Hash128> hashes);
 
-// The same for a safetensors file that is not a pack. The caller gives the metadata;
-// without any the key is left out.
+// Encodes the header of a safetensors file that is not a pack. The caller gives the metadata; without
+// metadata the key is left out.
 [[nodiscard]] std::string plain_header_json(const PackLayout& layout,
                                             const std::map<std::string, std::string>& metadata);
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kUsualNumbers = 2;  // a matrix's shape and the offsets have two numbers
 
-// A parser for the one form that a header may have. Each function parses what its name says. On an error it
-// stores a complaint and returns false.
+// A parser for the one form that a header may have. Each function parses what its name says. On an error a
+// function stores a complaint and returns false.
 class Reader {
  public:
   explicit Reader(std::string_view json) : scanner_(json) {}

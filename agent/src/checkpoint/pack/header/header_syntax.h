@@ -1,4 +1,5 @@
-// Parses the JSON of a safetensors header into entries. It does not check whether they are consistent.
+// Parses the JSON of a safetensors header into entries. The parser does not check whether the entries are
+// consistent.
 #pragma once
 
 #include <cstdint>

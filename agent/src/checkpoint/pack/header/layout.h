@@ -1,4 +1,4 @@
-// The layout of a pack of format 2. It is known before the first byte is copied.
+// The layout of a pack of format 2. The layout is known before the first byte is copied.
 //
 // A pack is one safetensors file: eight bytes of length, a JSON header padded with spaces, then the
 // data without holes. The tensors are in the order of the safetensors library.

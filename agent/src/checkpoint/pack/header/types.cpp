@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// In the order of the enumeration in the safetensors source, by which its writer sorts; the
+// The types are in the order of the enumeration in the safetensors source, by which its writer sorts; the
 // last type is the first in a file.
 constexpr std::array<std::pair<std::string_view, ElementType>, 16> kTypes{{
     {"BOOL", ElementType::kBool},

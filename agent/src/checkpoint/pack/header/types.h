@@ -8,10 +8,10 @@
 
 namespace ratoon::checkpoint {
 
-// Such as "F32". kBytes and kText are stored as "U8" and read back as kUint8.
+// Returns a name such as "F32". kBytes and kText are stored as "U8" and read back as kUint8.
 [[nodiscard]] std::string_view safetensors_name(ElementType type);
 
-// None for types that this version does not hold, such as F4.
+// Returns nothing for types that this version does not support, such as F4.
 [[nodiscard]] std::optional<ElementType> element_type_named(std::string_view name);
 
 // In a file, types of higher rank come first. Wider types have higher ranks, so that every tensor begins at a

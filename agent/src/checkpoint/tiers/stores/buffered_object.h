@@ -1,8 +1,8 @@
-// BufferedObject: keeps the bytes of an object in memory until it is uploaded under its name. They arrive in
-// pieces, in any order. A piece is copied, or borrowed from a caller that keeps it unchanged until the upload
-// ends, so that a pack in a staging slot is not in memory twice.
+// BufferedObject: keeps the bytes of an object in memory until it is uploaded under its name. The bytes
+// arrive in pieces, in any order. A piece is copied, or borrowed from a caller that keeps it unchanged until
+// the upload ends. A pack in a staging slot is therefore not in memory twice.
 //
-// Thread contract: one thread adds. When the object is whole, any number of threads may read.
+// Thread contract: one thread adds pieces. When the object is whole, any number of threads may read.
 #pragma once
 
 #include <cstddef>

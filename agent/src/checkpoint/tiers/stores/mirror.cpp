@@ -50,7 +50,8 @@ Result<std::string> read_header_text(const ReadFile& file, const std::string& sh
                                           record.header_digest + " expected, " + digest + " found)");
 }
 
-// The CRC32C of the whole file, computed from the checksums in its header. The data is not read.
+// The CRC32C of the whole file, computed from the checksums in its header. The function does not read the
+// data.
 Result<std::uint32_t> whole_crc32c(const std::string& text, const std::string& shown,
                                    const PackRecord& record) {
   const auto header = decode_header(text, record.size_bytes);
@@ -72,8 +73,8 @@ Error another_run(const std::string& shown) {
               "another run name, or another place in the store"};
 }
 
-// Checks that the store has the same pack under this name. Its header is enough: an object is always
-// complete, and the header has the checksums of the data.
+// Checks that the store has the same pack under this name. The header of the pack is enough: an object is
+// always complete, and the header has the checksums of the data.
 Result<void> expect_same_pack(const ObjectStoreDisk& to, const std::string& path, const PackRecord& record) {
   const auto file = to.open(path);
   if (!file) return file.error();

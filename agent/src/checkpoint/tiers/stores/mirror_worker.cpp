@@ -80,7 +80,7 @@ void MirrorWorker::note_result(const CheckpointId& id, const Result<Mirrored>& r
   changed_.notify_all();
 }
 
-// Catch everything here: no caller in this thread does.
+// This thread catches every exception, because no caller in this thread does.
 Result<Mirrored> MirrorWorker::copy(const CheckpointId& id, ObjectStoreDisk& to,
                                     const MirrorOptions& mirror) const {
   try {

@@ -1,5 +1,6 @@
 // MirrorWorker: a thread that copies committed checkpoints to a store, so that training does not wait for the
-// network. If the network is slower than the saves, it sends the newest and skips those in between.
+// network. If the network is slower than the saves, the worker sends the newest checkpoint and skips older
+// ones.
 //
 //   MirrorWorker worker(local_disk, store, {.told = [](const auto& id, const auto& result) { ... }});
 //   worker.note_committed(id);                      // at once
@@ -45,14 +46,16 @@ class MirrorWorker {
   MirrorWorker& operator=(const MirrorWorker&) = delete;
 
   void note_committed(const CheckpointId& id);
-  // Call this if the checkpoint last noted turned out damaged. The store is to get this one instead, if any.
+  // Call this if the checkpoint that was noted last turned out to be damaged. The worker then sends `instead`
+  // to the store, if it is given.
   void go_back_to(const std::optional<CheckpointId>& id);
 
   // The newest checkpoint that this worker knows to be committed in the store.
   [[nodiscard]] std::optional<CheckpointId> durable() const;
-  // The checkpoints that are being copied or are next. They must stay at the source.
+  // The checkpoints that are being copied or are next. These checkpoints must stay at the source.
   [[nodiscard]] std::set<CheckpointId> under_way() const;
-  // Waits until this checkpoint or a newer one is in the store; false: not within that time.
+  // Waits until this checkpoint or a newer one is in the store. Returns false if the time is over before
+  // that.
   [[nodiscard]] bool wait_for(const CheckpointId& id, Duration at_most) const;
 
  private:

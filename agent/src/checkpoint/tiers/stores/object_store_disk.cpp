@@ -148,8 +148,8 @@ Result<void> ObjectStoreDisk::rename_new(const std::string& from, const std::str
     object = found->second;
     if (!object->is_whole())
       return Error(ErrorKind::kInvalid, shown(from) + " has gaps, which an object of a store cannot have");
-    // Report only large uploads: progress of a small one, such as a claim, does not
-    // show that a large one continues.
+    // Report only large uploads: progress of a small upload, such as a claim, does not show that a large
+    // upload continues.
     if (object->size_bytes() >= kLongUploadBytesMin) tell = told_;
   }
   const auto told = [tell](std::uint64_t) {

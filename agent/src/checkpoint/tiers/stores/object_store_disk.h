@@ -6,12 +6,12 @@
 //   auto store = objects::open_store("s3://bucket/runs/digits", {});
 //   RunStore run = *RunStore::open(std::make_shared<ObjectStoreDisk>(*store), draw_name());
 //
-// Differences from a folder: an object appears completely or not at all, and is then durable, so there is
-// nothing to sync. Folders are only prefixes of names. A new file is private to this process until it gets
-// its name. It stays in memory, except for bytes that were lent, until rename_new() uploads it on the
-// condition that the name is free.
+// An ObjectStoreDisk differs from a folder: an object appears completely or not at all, and is then durable,
+// so there is nothing to sync. Folders are only prefixes of names. A new file is private to this process
+// until it gets its name. The file stays in memory, except for bytes that were lent, until rename_new()
+// uploads it on the condition that the name is free.
 //
-// Thread contract: that of Disk.
+// Thread contract: the contract of Disk.
 #pragma once
 
 #include <functional>
@@ -55,7 +55,7 @@ class ObjectStoreDisk final : public Disk {
   const std::stop_token stop_;
   std::mutex mutex_;
   std::function<void()> told_;  // reports progress; may be empty; guarded by mutex_
-  // By temporary path; guarded by mutex_.
+  // Guarded by mutex_; the keys are temporary paths.
   std::map<std::string, std::shared_ptr<BufferedObject>, std::less<>> unnamed_;
 };
 

@@ -141,7 +141,7 @@ TEST_F(DiskWithTimeoutTest, ALoadThatHangsLeavesItsTensorsAlone) {
   }();
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().kind(), ErrorKind::kTimeout);
-  EXPECT_THAT(loaded.error().message(), AllOf(HasSubstr(kPack), HasSubstr("see whether it answers")));
+  EXPECT_THAT(loaded.error().message(), AllOf(HasSubstr(kPack), HasSubstr("check whether it answers")));
   let_go();
   EXPECT_TRUE(into == std::string(kBytes, '?')) << "what comes back when nobody waits for it is nobody's";
 }

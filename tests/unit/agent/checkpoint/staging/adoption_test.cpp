@@ -171,7 +171,7 @@ TEST_P(HangingSlotsTest, IsSaidAndNotWaitedFor) {
   const auto progress = saver->poll();
   EXPECT_TRUE(progress.must_end);
   EXPECT_EQ(progress.last_error, "opening staged memory at " + (folder_ / "slots-0.slot").string() +
-                                     ": the disk has not answered for 3600 s (--disk-timeout); see whether "
+                                     ": the disk has not answered for 3600 s (--disk-timeout); check whether "
                                      "it answers other programs, repair or mount it, and start again");
   EXPECT_TRUE(calls->was_abandoned()->load());
 }

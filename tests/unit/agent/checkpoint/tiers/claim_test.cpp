@@ -210,7 +210,7 @@ TEST_P(ClaimTest, OfTwoLiveJobsOfOneNameTheSecondIsRefused) {
   EXPECT_THAT(
       second.error().message(),
       HasSubstr("the job digits of 6f1c trains here, and it is still alive, while this job of the same "
-                "name is digits of 77aa: end that one, in whichever cluster it is"));
+                "name is digits of 77aa: end that job, in whichever cluster it is"));
   EXPECT_EQ(waited_, seconds(300));
   EXPECT_TRUE(first->renew()) << "the first has not noticed anything";
 }

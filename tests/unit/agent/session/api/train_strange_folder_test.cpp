@@ -145,7 +145,7 @@ TEST_F(TrainStrangeFolderTest, ADamagedRecordOfARollbackIsSaidWithTheWayOn) {
   plant("rollbacks/a0002.json");
   EXPECT_EQ(train(), 83);
   EXPECT_THAT(said_, HasSubstr("run/rollbacks/a0002.json"));
-  EXPECT_THAT(said_, HasSubstr("remove it where another place of the run, such as a store, has the record"));
+  EXPECT_THAT(said_, HasSubstr("If another place of the run, such as a store, has the record"));
   fs::remove(run_ / "rollbacks/a0002.json");
   EXPECT_EQ(train(), 0) << said_;
 }
