@@ -42,8 +42,8 @@ class DataPolicy(shards_run.Shards):
         run, code, output = self.job(1, SAID, 1)
         self.assertEqual(code, 0, output)
         run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["args"] = ["--epochs", "2"]
-        for field, value, sentence in (("seed", 6, "the seed is 5, and the program has 6"),
-                                       ("globalBatchSize", 50, "batch is 40, and the program has 50")):
+        for field, value, sentence in (("seed", 6, "the seed is 5, but in the program it is 6"),
+                                       ("globalBatchSize", 50, "batch is 40, but in the program it is 50")):
             run.document["spec"]["dataPolicy"] = {**SAID, field: value}
             run.write_job()
             run.start()

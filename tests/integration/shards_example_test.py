@@ -53,7 +53,7 @@ class Use(Shards):
         begin = [self.data, "--samples", 1000, "--epochs", 1, "--pause-ms", 0]
         self.assertEqual(shards_run.run(self.folder, *begin)[0], 0)
         said = self.refusal(82, *begin, "--batch", 65)
-        self.assertIn("in the checkpoint the global batch is 64, and the program has 65", said)
+        self.assertIn("in the checkpoint the global batch is 64, but in the program it is 65", said)
         other = shards_run.scratch_folder()
         self.addCleanup(shutil.rmtree, other, ignore_errors=True)
         shards_run.run(other, "--samples", 999, "--epochs", 0)

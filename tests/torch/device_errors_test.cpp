@@ -49,7 +49,7 @@ TEST_F(DeviceErrors, AnErrorOfTheMemoryIsTheMachines) {
 TEST_F(DeviceErrors, TooLittleMemoryIsTheProgramsError) {
   EXPECT_EXIT(train_and_throw(
                   [] { throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "CUDA out of memory"); }),
-              ExitedWithCode(1), "no room on the device");
+              ExitedWithCode(1), "the device has no free memory");
 }
 
 TEST_F(DeviceErrors, AnotherExceptionIsToldAsItIs) {

@@ -100,7 +100,7 @@ std::string describe(const DeviceFault& what) {
     case FaultKind::kMemory:
       break;
   }
-  return "no room on the device";
+  return "the device has no free memory";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The decision after an error of a device or of a collective. It is a pure rule, so that a test can list each
-// case as a row.
+// The decision after an error of a device or of a collective. The decision is a pure rule, so that a test can
+// list each case as a row.
 #pragma once
 
 #include <cstdint>
@@ -48,13 +48,13 @@ struct DeviceFacts {
   std::optional<std::uint64_t> fatal_xid{};
   bool has_uncorrectable_error = false;  // ECC; the volatile count grew
   bool has_remap_failed = false;         // a bad row of memory could not be replaced
-  // A bad row of memory waits for a reset. Programs that do not use the row still work, so this alone is no
-  // reason to leave the machine.
+  // A bad row of memory waits for a reset. Programs that do not use the row still work, so a pending reset
+  // alone is no reason to leave the machine.
   bool is_remap_pending = false;
-  // Fewer devices than the attempt began with, or than the platform gave this machine.
+  // The machine has fewer devices than the attempt began with, or than the platform gave to it.
   bool is_device_missing = false;
-  // A peer of this world ended before the error. Kernels that read its memory then fail although the device
-  // works.
+  // A peer of this world ended before the error. Kernels that read the memory of that peer then fail although
+  // the device works.
   bool has_lost_peer = false;
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
@@ -71,7 +71,7 @@ enum class FaultAction {
 struct FaultDecision {
   FaultAction action = FaultAction::kRestartInProcess;
   std::optional<int> exit_code{};  // none if the process continues
-  // The device does not respond to this process, or a thread is blocked in a call of it. After writing its
+  // The device does not respond to this process, or a thread is blocked in a call to it. After writing its
   // last log lines the process must end with _exit(), since a destructor that calls the device would throw or
   // block.
   bool skips_destructors = false;
@@ -79,12 +79,14 @@ struct FaultDecision {
 };
 
 // Facts about broken hardware have precedence over the error itself. ExitCode::kConfiguration, which ends a
-// job permanently, is never returned for a failure that broken hardware can cause. It is returned only at the
-// start, if the program, the libraries and the driver do not fit each other and every device is present.
+// job permanently, is never returned for a failure that broken hardware can cause. The code is returned only
+// at the start, if the program, the libraries and the driver do not fit each other and every device is
+// present.
 //
-// Exhausted device memory is the program's error: the same step needs as much again, a restart in the process
-// keeps the allocator's fragments, and maxRestarts limits the number of new processes. At the start it is not
-// the program's error, since the previous process on this machine may not have released its memory yet.
+// Exhausted device memory is the program's error: the same step needs the same memory again, a restart in the
+// process keeps the allocator's fragments, and maxRestarts limits the number of new processes. At the start,
+// exhausted memory is not the program's error, because the previous process on this machine may not have
+// released its memory yet.
 [[nodiscard]] FaultDecision decide_after_fault(const DeviceFault& what, FaultOrigin where, AbortResult abort,
                                                ProbeResult probe, const DeviceFacts& facts);
 

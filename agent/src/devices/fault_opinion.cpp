@@ -19,13 +19,13 @@ constexpr int kNcclInProgress = 7;
 
 FaultOpinion of_memory(FaultOrigin where) {
   if (where == FaultOrigin::kStart) {
-    return {
-        kStartAgain,
-        "the device has no room while Ratoon starts: the memory of an earlier process may not be given "
-        "back yet. A fresh process tries again; if it stays so, look for other processes with nvidia-smi"};
+    return {kStartAgain,
+            "the device has no free memory while Ratoon starts: an earlier process may not have released its "
+            "memory yet. A fresh process tries again; if the error stays, look for other processes with "
+            "nvidia-smi"};
   }
   return {kProgramError,
-          "the device has no room for the memory that the program requests. Use a smaller batch, or "
+          "the device has too little free memory for the program. Use a smaller batch, or "
           "accumulate gradients"};
 }
 
@@ -48,11 +48,12 @@ FaultOpinion of_kernel_fault(bool has_lost_peer) {
 }
 
 FaultOpinion of_unclear() {
-  return {
-      .action = kStartAgain,
-      .why = "this process cannot use the device again, and the error does not say why. A fresh process can",
-      .may_be_hardware = true,
-      .is_sticky = true};
+  return {.action = kStartAgain,
+          .why =
+              "this process cannot use the device again, and the error does not say why. A fresh process can "
+              "use it",
+          .may_be_hardware = true,
+          .is_sticky = true};
 }
 
 FaultOpinion of_missing_fit(FaultOrigin where, const char* at_the_start) {
@@ -121,7 +122,7 @@ FaultOpinion of_cuda(int code, FaultOrigin where, ProbeResult probe, bool has_lo
 }
 
 FaultOpinion of_peer() {
-  return {kRestartInProcess, "a peer left the world; this process and its device are sound"};
+  return {kRestartInProcess, "a peer left the world; this process and its device work"};
 }
 
 FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
@@ -129,18 +130,17 @@ FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
     case kNcclInvalidArgument:
     case kNcclInvalidUsage:
       return {kProgramError,
-              "NCCL refuses a call or its arguments; set NCCL_DEBUG=WARN to see why. More processes than "
-              "devices is a "
-              "usual cause"};
+              "NCCL refuses a call or its arguments; set NCCL_DEBUG=WARN to see the reason. A usual cause is "
+              "that there are more processes than devices"};
     case kNcclRemoteError:
       return of_peer();
     case kNcclInternalError:
       return {.action = kStartAgain,
-              .why = "NCCL had an internal error. A fresh process starts without its state"};
+              .why = "NCCL had an internal error. A fresh process starts without that error's state"};
     case kNcclUnhandledCudaError:
     case kNcclSystemError:
-      // Without a lost peer the same start fails repeatedly. The operator counts new processes that make no
-      // step, but nothing counts attempts within a process.
+      // Without a lost peer the same start fails again and again. The operator counts new processes that make
+      // no step, but attempts within a process are not counted.
       if (where == FaultOrigin::kStart && !has_lost_peer)
         return {
             .action = kStartAgain,
@@ -148,7 +148,7 @@ FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
                 "NCCL could not set up its connections. A fresh process tries again; set NCCL_DEBUG=WARN, "
                 "and look at NCCL_SOCKET_IFNAME and the network between the members",
             .may_be_hardware = true};
-      return {kRestartInProcess, "NCCL lost a connection or a call; this process and its device are sound"};
+      return {kRestartInProcess, "NCCL lost a connection or a call; this process and its device work"};
     default:
       if (code == kNcclSuccess || code == kNcclInProgress)
         return {kRestartInProcess, "NCCL reports no error"};

@@ -1,4 +1,4 @@
-// The action for an error alone, before other facts are known.
+// The action for an error by itself, before other facts are known.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace ratoon::devices {
 
-// The action for the error alone, if the device responds and no fact contradicts it, and the reason.
+// The action for the error by itself, if the device responds and no fact contradicts the action, and the
+// reason.
 struct FaultOpinion {
   FaultAction action;
   std::string why;

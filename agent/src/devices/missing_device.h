@@ -16,7 +16,7 @@ namespace ratoon::devices {
 struct GivenDevices {
   std::uint32_t files = 0;      // /dev/nvidia0, /dev/nvidia1, ...
   std::uint32_t of_driver = 0;  // entries of /proc/driver/nvidia/gpus
-  // Nothing if the variable is not set.
+  // The number of devices; nothing if the variable is not set.
   std::optional<std::string> nvidia_visible_devices{};
   std::optional<std::string> cuda_visible_devices{};
 };
@@ -36,8 +36,8 @@ struct NoDevice {
   std::string sentence{};
 };
 
-// How many devices this process sees on a working machine; 0 if it was given none. Of a divided device (MIG)
-// a process sees one part only. NVIDIA_VISIBLE_DEVICES=all is no evidence, since images set it even on
+// How many devices this process sees on a working machine; 0 if it was given none. A process sees only one
+// part of a divided device (MIG). NVIDIA_VISIBLE_DEVICES=all is no evidence, since images set it even on
 // machines without a device.
 [[nodiscard]] std::uint32_t devices_to_see(const GivenDevices& given);
 

@@ -12,10 +12,11 @@ struct XidRow {
   const char* sentence;
 };
 
-// Fatal: the catalogue's immediate action is a reset of the device, a restart of the machine, or work on its
-// links. 94 is fatal too: the program must start again, and the memory stays bad until a reset. Not fatal:
-// 13, 31, 43, 45 and 109 follow from a program's kernels. 63 says that a row will be replaced at the next
-// reset, which matters only together with an error (see DeviceFacts::is_remap_pending).
+// These Xids are fatal: the catalogue's immediate action is a reset of the device, a restart of the machine,
+// or work on its links. 94 is fatal too: the program must start again, and the memory stays bad until a
+// reset. These Xids are not fatal: 13, 31, 43, 45 and 109 follow from a program's kernels. 63 says that a row
+// will be replaced at the next reset, which matters only together with an error (see
+// DeviceFacts::is_remap_pending).
 constexpr auto kXidRows = std::to_array<XidRow>({
     {13, false, "a kernel caused an exception"},
     {31, false, "a kernel used memory that is not mapped"},

@@ -26,7 +26,7 @@ Result<HistoryFile> HistoryFile::begin(Disk& disk, Attempt attempt,
 
 void HistoryFile::append(const Row& row) {
   std::string line = encode(row);
-  // A reader refuses longer lines, and everything after a line that it refuses.
+  // A reader refuses a longer line, and ignores everything after a line that it refuses.
   const bool is_too_much = line.size() > kLineBytesMax || pending_.size() + line.size() > kPendingBytesMax;
   if (is_too_much || given_up_) {
     ++rows_lost_;
@@ -38,7 +38,7 @@ void HistoryFile::append(const Row& row) {
 Result<void> HistoryFile::flush() {
   if (given_up_) return *given_up_;
   if (pending_.empty()) return {};
-  // A failed write may have left a part. The next write overwrites it.
+  // A failed write may have left a part of the rows in the file. The next write overwrites that part.
   if (auto wrote = file_->write(written_, std::as_bytes(std::span(pending_))); !wrote) return wrote;
   written_ += pending_.size();
   pending_.clear();
@@ -50,7 +50,7 @@ Result<HistoryPosition> HistoryFile::sync() {
   const HistoryPosition place{.attempt = attempt_, .bytes = written_};
   if (durable_ == place) return place;
   auto synced = file_->sync();
-  // The folder entry has to be synced once.
+  // The entry in the folder must be synced once.
   if (synced && !durable_) synced = disk_->sync_folder(checkpoint::kHistory);
   if (!synced) {
     given_up_ = synced.error().with_context("the history of attempt " + std::to_string(attempt_.value()) +

@@ -1,5 +1,5 @@
 // The file to which rank 0 of one attempt writes its history. Rows are gathered, and written only on request:
-// no step waits for a disk. Rows that cannot be written are kept for the next flush, up to a bound. A history
+// no step waits for a disk. Rows that cannot be written are kept for the next flush, up to a limit. A history
 // never ends a run.
 //
 //   auto file = HistoryFile::begin(disk, attempt, place_in_the_manifest);
@@ -27,8 +27,8 @@ class HistoryFile {
   static constexpr std::size_t kPendingBytesMax = 4U << 20;
   static constexpr std::uint64_t kFileBytesMax = 1ULL << 40;
 
-  // Creates a new file. `after` is from the manifest from which the attempt resumes. `disk` must outlive the
-  // result.
+  // Creates a new file. `after` is the position in the manifest from which the attempt resumes. `disk` must
+  // outlive the result.
   [[nodiscard]] static Result<HistoryFile> begin(checkpoint::Disk& disk, Attempt attempt,
                                                  const std::optional<HistoryPosition>& after);
 
@@ -36,11 +36,11 @@ class HistoryFile {
   [[nodiscard]] Result<void> flush();
   // The bytes that flush() wrote. sync() makes them durable.
   [[nodiscard]] HistoryPosition written() const { return {.attempt = attempt_, .bytes = written_}; }
-  // Flushes, and returns the position up to which everything survives a power cut. After a failed sync the
-  // file is given up: it is not known which bytes it lost, and every later call returns that error.
+  // Flushes, and returns the position up to which all rows survive a power cut. After a failed sync the file
+  // is given up: it is unknown which bytes it lost, and every later call returns that error.
   [[nodiscard]] Result<HistoryPosition> sync();
 
-  // The result of the last successful sync(); nullopt before the first one.
+  // The result of the last successful sync(); nullopt before the first successful one.
   [[nodiscard]] const std::optional<HistoryPosition>& durable() const { return durable_; }
   [[nodiscard]] std::uint64_t rows_lost() const { return rows_lost_; }
 
@@ -60,8 +60,8 @@ class HistoryFile {
 
 // The attempts that left a history file.
 [[nodiscard]] Result<std::vector<Attempt>> list_attempts(const checkpoint::Disk& disk);
-// Whether one of them resumed from a checkpoint, according to the first line of its file. A file that cannot
-// be read does not count.
+// Whether one of these attempts resumed from a checkpoint, according to the first line of its file. A file
+// that cannot be read does not count.
 [[nodiscard]] bool resumed_from_checkpoint(const checkpoint::Disk& disk);
 [[nodiscard]] Result<std::string> read_file(const checkpoint::Disk& disk, Attempt attempt);
 

@@ -12,7 +12,7 @@ Error corrupted(Attempt attempt, const std::string& what) {
                                      ": the history cannot be read whole; the training does not need it"};
 }
 
-// The first line of a text, without its newline; nothing if it has none.
+// The first line of a text, without its newline; nothing if the text has no newline.
 std::optional<std::string_view> first_line(std::string_view text) {
   const auto end = text.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
@@ -29,16 +29,16 @@ Result<Segment> read_segment(const HistoryPosition& end, const ReadFile& read) {
   if (!text) return text.error();
   if (text->size() < end.bytes) {
     return corrupted(end.attempt, "has " + std::to_string(text->size()) +
-                                      " bytes, and a checkpoint counts on " + std::to_string(end.bytes));
+                                      " bytes, but a checkpoint counts on " + std::to_string(end.bytes));
   }
   text->resize(end.bytes);
   const auto line = first_line(*text);
   if (!line || !text->ends_with('\n'))
-    return corrupted(end.attempt, "does not end with a line where it should");
+    return corrupted(end.attempt, "does not end with a line at the position that the next attempt names");
   auto beginning = decode_beginning(*line);
   if (!beginning) return corrupted(end.attempt, "begins with a bad line: " + beginning.error().message());
   if (beginning->attempt != end.attempt) {
-    return corrupted(end.attempt, "says that it is of attempt " + std::to_string(beginning->attempt.value()));
+    return corrupted(end.attempt, "names attempt " + std::to_string(beginning->attempt.value()));
   }
   return Segment{.beginning = *beginning, .text = std::move(*text)};
 }

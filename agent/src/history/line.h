@@ -14,8 +14,8 @@
 
 namespace ratoon::history {
 
-// The first `bytes` bytes of that attempt's file, preceded by the position that its first line names. A
-// manifest keeps one.
+// A position in the history: the first `bytes` bytes of that attempt's file, preceded by the position that
+// its first line names. A manifest records one position.
 struct HistoryPosition {
   Attempt attempt{0};
   std::uint64_t bytes = 0;
@@ -43,8 +43,8 @@ struct Row {
 
 inline constexpr std::size_t kLineBytesMax = 1U << 20;
 
-// With the newline at the end. Numbers are read back bit for bit. "NaN", "Infinity" and "-Infinity" are
-// strings, since JSON has no numbers for them.
+// The text of the line, with the newline at the end. Numbers are read back bit for bit. "NaN", "Infinity" and
+// "-Infinity" are strings, since JSON has no numbers for them.
 [[nodiscard]] std::string encode(const Beginning& beginning);
 [[nodiscard]] std::string encode(const Row& row);
 // Without the newline.

@@ -9,13 +9,14 @@ namespace ratoon {
 
 std::span<const std::uint64_t> BatchColumn::shape() const {
   if (is_stacked_) return shape_;
-  throw std::logic_error("the rows of column '" + name_ + "' differ in shape: each has its own, in row()");
+  throw std::logic_error("the rows of column '" + name_ +
+                         "' differ in shape: each row has its own shape, see row()");
 }
 
 void BatchColumn::check_type(ElementType wanted) const {
   if (wanted == type_ || (size_of(type_) == 1 && wanted == ElementType::kBytes)) return;
   throw std::invalid_argument("column '" + name_ + "' has values of type " + std::string(name_of(type_)) +
-                              ", and " + std::string(name_of(wanted)) + " was asked for");
+                              ", but the program asked for " + std::string(name_of(wanted)) + "");
 }
 
 Field BatchColumn::row(std::size_t row) const {

@@ -165,8 +165,9 @@ void BatchMaker::read_sample(const Slot& slot, Sample& sample, Use use) {
     }
     doing = "batching";
     if (sample.size() != reading_.columns.size()) {
-      throw std::logic_error("it has " + std::to_string(sample.size()) + " fields, and its data set has " +
-                             std::to_string(reading_.columns.size()) + " columns");
+      throw std::logic_error("the sample has " + std::to_string(sample.size()) +
+                             " fields, but its data set has " + std::to_string(reading_.columns.size()) +
+                             " columns");
     }
     use();
   } catch (...) {

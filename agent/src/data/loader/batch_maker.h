@@ -43,18 +43,19 @@ class BatchMaker {
   [[nodiscard]] std::uint64_t index() const { return index_; }
 
   // Finds the samples of the batch and sends hints about them to the data sets, unless it replaces a failed
-  // batch whose hints were sent. Never throws: errors are reported by finish(), and errors of hints are
-  // ignored.
+  // batch whose hints were sent. Never throws: finish() reports errors, and errors of hints are ignored.
   void plan() noexcept;
-  // Call it before plan() if this batch replaces a failed one. The hints of the failed one stay valid for it.
+  // Call this before plan() if the batch replaces a failed batch. The hints of the failed batch stay valid
+  // for the new one.
   void replace(BatchMaker& failed);
-  // Withdraws the hints: the batch is made or no longer needed.
+  // Withdraws the hints, because the batch is made or no longer needed.
   void expect_no_more() noexcept;
   // Valid after plan().
   [[nodiscard]] std::size_t pieces() const { return pieces_; }
   // Reads the rows of a piece, or stops when the plan is stopped.
   void make(std::size_t piece, Sample& sample) noexcept;
-  // Call it after all pieces. Returns the failure of the first row that failed; null if the batch is good.
+  // Call finish() after all pieces. Returns the failure of the first row that failed; null if the batch is
+  // good.
   [[nodiscard]] std::exception_ptr finish() noexcept;
 
   // Call it after finish() without a failure.
@@ -79,7 +80,7 @@ class BatchMaker {
   const std::uint64_t index_;
   std::vector<Slot> slots_;
   std::size_t pieces_ = 0;
-  // For a share without rows, if the shapes are not declared: the slot whose sample gives them.
+  // For a share without rows, if the shapes are not declared: the slot whose sample determines them.
   std::optional<Slot> model_;
   std::vector<std::optional<RowShape>> model_rows_;
 
@@ -88,7 +89,7 @@ class BatchMaker {
   std::vector<std::vector<std::uint64_t>> expected_ids_;
   bool is_given_up_ = false;
 
-  // Created with the first row: batches that are planned and not yet read hold no memory.
+  // The body is created with the first row: batches that are planned and not yet read hold no memory.
   std::unique_ptr<BatchBody> body_;
   std::vector<ColumnMaker> columns_;
   std::shared_ptr<const BatchBody> made_;

@@ -75,8 +75,8 @@ void BatchPrefetcher::set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, s
   work_.notify_all();
 }
 
-// Nothing here may throw, because no caller could catch it. Allocations are made by the caller, when it
-// creates cells, or by a cell's maker, which keeps the failure for the caller.
+// This code must not throw, because no caller could catch the exception. Memory is allocated by the caller,
+// when it creates cells, or by a cell's maker, which keeps the failure for the caller.
 void BatchPrefetcher::work() {
   Sample sample;
   std::unique_lock lock(mutex_);
@@ -89,8 +89,9 @@ void BatchPrefetcher::work() {
   }
 }
 
-// Reading comes first, so that plans for later batches do not delay a batch that take() waits for. But for
-// each batch that was made two are planned, until all batches for which data sets receive hints are planned.
+// Reading comes first, so that plans for later batches do not delay a batch that take() waits for. After each
+// batch that was made, two batches are planned, until all batches are planned for which data sets receive
+// hints.
 std::optional<BatchPrefetcher::Task> BatchPrefetcher::claim() {
   if (loader_plan_ == nullptr) return std::nullopt;
   if (planned_ < 2 * batches_made_ + 1) {
@@ -159,7 +160,7 @@ void BatchPrefetcher::finish_batch(Cell& cell, std::unique_lock<std::mutex>& loc
   if (ring_.front().get() == &cell) made_.notify_all();
 }
 
-// Used if there are no threads.
+// This maker is used if there are no threads.
 void BatchPrefetcher::make_first_batch(std::unique_lock<std::mutex>& lock) {
   while (!is_stopped_ && (ring_.empty() || ring_.front()->state != State::kMade)) {
     auto task = claim();
@@ -178,7 +179,7 @@ Batch BatchPrefetcher::take() {
   if (is_stopped_) throw Interrupted("the data loader was stopped");
   const std::shared_ptr<Cell> head = ring_.front();
   if (head->failure != nullptr) {
-    // The batch is made again, before any later one.
+    // The failed batch is made again, before any later one.
     ring_.front() = new_cell(loader_plan_, head->maker->index());
     ring_.front()->maker->replace(*head->maker);
     --planned_;

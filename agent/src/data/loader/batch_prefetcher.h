@@ -34,11 +34,11 @@ class BatchPrefetcher {
   BatchPrefetcher(LoaderInput reading, Depth depth);
   ~BatchPrefetcher();
 
-  // After this, take() returns batch `first` of this plan, then the next ones.
+  // After this call, take() returns batch `first` of this plan, then the next batches.
   void set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t first);
 
-  // Waits for the next batch. Rethrows its failure; the batch is then made again. Throws Interrupted after
-  // stop().
+  // Waits for the next batch. Rethrows the failure of the batch, which is then made again. Throws Interrupted
+  // after stop().
   [[nodiscard]] Batch take();
 
   void stop() noexcept;

@@ -87,14 +87,14 @@ void ColumnMaker::finish(const Allocate& allocate) {
   if (expected_) column_->capacity_ = 0;  // do not overwrite the rows in it
   std::size_t bytes = 0;
   for (const Field& row : rows) bytes += row.bytes.size();
-  // Batches of rows with different shapes differ in size: reserve a little more, so that the next ones fit
+  // Batches of rows with different shapes differ in size: reserve a little more, so that the next batches fit
   // too.
   if (bytes > column_->capacity_) make_room(bytes + bytes / 4, allocate);
   describe(rows);
   lay_out(rows);
 }
 
-// Each row with its current bytes: at its place in the column, or among the loose rows.
+// Visits each row with its current bytes: at its place in the column, or among the loose rows.
 std::vector<Field> ColumnMaker::all_rows() const {
   std::vector<Field> rows(column_->rows_);
   if (expected_) {

@@ -19,7 +19,7 @@ namespace ratoon::data {
 
 using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
 
-// Ordinary memory, aligned to 64 bytes.
+// Allocates ordinary memory, aligned to 64 bytes.
 [[nodiscard]] std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes);
 
 class ColumnMaker {
@@ -29,11 +29,11 @@ class ColumnMaker {
   void begin(BatchColumn& column, const Column& declared, std::optional<RowShape> expected, std::size_t rows,
              std::size_t pieces, const Allocate& allocate);
 
-  // May be called from any thread, but all rows of a piece from one thread. Throws std::logic_error if the
-  // size of the field's bytes does not match its shape.
+  // Any thread may call this, but the rows of one piece must come from one thread. Throws std::logic_error if
+  // the size of the field's bytes does not match its shape.
   void place(std::size_t row, std::size_t piece, const Field& field);
 
-  // Call it once, after all rows were placed. Throws std::invalid_argument if rows have different types.
+  // Call this once, after all rows were placed. Throws std::invalid_argument if rows have different types.
   void finish(const Allocate& allocate);
 
   // The shape to expect in the next batch: the common shape of this batch's rows.

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uint32_t kThreadsMax = 1024;
 
-// Two data sets of the same size could be swapped without an error. A source whose name is the digest of
-// another data set reveals that. A digest may need a read of all bytes, so only data sets of equal size are
-// asked.
+// Two data sets of the same size could be swapped without an error. The swap is detected if a source's name
+// is the digest of another data set. A digest may need a read of all bytes, so only data sets of equal size
+// are asked.
 void check_order(const std::vector<std::shared_ptr<const Dataset>>& sources, const StreamReader& plan) {
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
     const std::string name = plan.source_name(i);
@@ -33,8 +33,8 @@ void check_order(const std::vector<std::shared_ptr<const Dataset>>& sources, con
 void check_sources(const std::vector<std::shared_ptr<const Dataset>>& sources, const StreamReader& plan) {
   if (sources.size() != plan.sources()) {
     throw std::invalid_argument("the stream has " + std::to_string(plan.sources()) +
-                                " sources, and the loader got " + std::to_string(sources.size()) +
-                                " data sets: it needs one for each, in their order");
+                                " sources, but the loader got " + std::to_string(sources.size()) +
+                                " data sets: it needs one for each source, in their order");
   }
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
     if (sources[i]->size() == plan.source_samples(i)) continue;
@@ -47,8 +47,8 @@ void check_sources(const std::vector<std::shared_ptr<const Dataset>>& sources, c
 void check_options(const LoaderOptions& options) {
   static_cast<void>(share_of({}, options.rank, options.world_size));
   if (options.threads > kThreadsMax) {
-    throw std::invalid_argument("a loader of " + std::to_string(options.threads) + " threads; it has " +
-                                std::to_string(kThreadsMax) + " at most");
+    throw std::invalid_argument("a loader was given " + std::to_string(options.threads) +
+                                " threads; the maximum is " + std::to_string(kThreadsMax) + "");
   }
   if (options.threads > 0 && options.prefetch_batches == 0) {
     throw std::invalid_argument(
@@ -127,17 +127,15 @@ Batch DataLoader::next() {
 
 void DataLoader::advance(const Batch& batch) {
   if (!batch.body().loader_plan->plan.is_same_plan(stream_.reader())) {
-    throw std::invalid_argument(
-        "batch " + std::to_string(batch.index()) +
-        " was read before the stream was loaded or changed, or is of another stream: it is no "
-        "longer what the stream takes next");
+    throw std::invalid_argument("batch " + std::to_string(batch.index()) +
+                                " was read before the stream was loaded or changed, or is of another stream: "
+                                "the stream no longer takes it next");
   }
   if (batch.index() != stream_.batches()) {
-    throw std::invalid_argument(
-        "batch " + std::to_string(batch.index()) + " cannot be counted: batch " +
-        std::to_string(stream_.batches()) +
-        " is the next one. Batches count in their order, each once; rewind() goes back to the "
-        "first that does not count yet");
+    throw std::invalid_argument("batch " + std::to_string(batch.index()) + " cannot be counted: batch " +
+                                std::to_string(stream_.batches()) +
+                                " is next. Batches count in their order, each once; rewind() goes back to "
+                                "the first batch that does not count yet");
   }
   stream_.advance();
 }

@@ -12,17 +12,18 @@ class WaitListener {
   virtual ~WaitListener() = default;
   virtual void begin_wait() = 0;
   virtual void end_wait() = 0;
-  // The wait ends with a Failure of Ratoon's own, such as one of a disk. A program may catch it and then end.
+  // The wait ends with one of Ratoon's own failures, such as a failure of a disk. A program may catch that
+  // failure and then end.
   virtual void note_failure(std::exception_ptr failure) = 0;
 };
 
-// The listener of the calling thread, to be set and read; null: there is none.
+// The listener of the calling thread, to be set and read; null: the thread has no listener.
 [[nodiscard]] inline WaitListener*& wait_listener() {
   thread_local WaitListener* listener = nullptr;
   return listener;
 }
 
-// The calling thread waits during the scope's lifetime.
+// Records that the calling thread waits, for the lifetime of the scope.
 class WaitScope {
  public:
   WaitScope() : listener_(wait_listener()) {

@@ -18,12 +18,12 @@ std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
 std::uint64_t checked(Wide slot, std::uint64_t batches) {
   if (slot <= kSlotsMax) return static_cast<std::uint64_t>(slot);
   throw std::out_of_range("a stream has 2^62 slots, and " + std::to_string(batches) +
-                          " more batches need more");
+                          " further batches need more slots");
 }
 
 }  // namespace
 
-// The number of batches in the rest of an epoch, or in a whole one.
+// The number of batches in the rest of an epoch, or in a whole epoch.
 std::uint64_t BatchRule::batches_in(std::uint64_t slots) const {
   return epoch_end == EpochEnd::kDrop ? slots / global_batch : divide_up(slots, global_batch);
 }

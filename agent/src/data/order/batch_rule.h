@@ -14,16 +14,16 @@ struct BatchRule {
   std::uint64_t epoch_slots = 1;
   std::uint64_t global_batch = 1;
 
-  // The first slot, from this one on, at which a batch may begin.
+  // The first slot, at or after this slot, at which a batch may begin.
   [[nodiscard]] std::uint64_t settle(std::uint64_t slot) const;
   // The batch that begins at a settled slot.
   [[nodiscard]] SlotRange batch_at(std::uint64_t slot) const;
-  // The slot where a batch begins, `batches` batches after the one at a settled slot. Throws
+  // The slot where a batch begins that comes `batches` batches after the batch at a settled slot. Throws
   // std::out_of_range above kSlotsMax.
   [[nodiscard]] std::uint64_t begin_after(std::uint64_t slot, std::uint64_t batches) const;
   // The smallest number of batches, from a settled slot, after which the cursor is at or after `goal`.
   [[nodiscard]] std::uint64_t batches_to(std::uint64_t slot, std::uint64_t goal) const;
-  // For an epoch that begins with a batch.
+  // The number of batches of an epoch that begins with a batch.
   [[nodiscard]] std::uint64_t batches_per_epoch() const { return batches_in(epoch_slots); }
 
  private:

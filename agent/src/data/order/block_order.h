@@ -2,7 +2,8 @@
 // samples of each window are shuffled together. A reader in this order has only the shards of one window
 // open.
 //
-// It needs 8 bytes per shard for the shards' places in this epoch, in addition to the 8 bytes in the recipe.
+// BlockOrder needs 8 bytes per shard for the shards' places in this epoch, in addition to the 8 bytes in the
+// recipe.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // data/order/: The order of samples: permutations, mixtures, batches. No I/O.
 //
-// EpochOrder: the order in which one epoch of one source visits its samples. Immutable, so that readers on
-// several threads can share it.
+// EpochOrder: the order in which one epoch of one source visits its samples. An order is immutable, so that
+// readers on several threads can share it.
 #pragma once
 
 #include <cstdint>

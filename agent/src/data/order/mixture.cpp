@@ -14,14 +14,14 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// Weights are converted to fractions of the largest one, so that the later steps use whole numbers.
+// Weights are converted to fractions of the largest weight, so that the later steps use whole numbers.
 constexpr double kParts = 0x1p40;
 
 std::vector<std::uint64_t> parts_of(std::span<const double> weights) {
   double largest = 0;
   for (const double weight : weights) {
     if (!std::isfinite(weight) || weight < 0)
-      throw std::invalid_argument("the weight of a source is a number of at least 0, and got " +
+      throw std::invalid_argument("the weight of a source must be at least 0, found " +
                                   std::to_string(weight));
     largest = std::max(largest, weight);
   }

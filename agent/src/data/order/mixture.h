@@ -1,7 +1,7 @@
 // A mixture: the source from which each slot draws, and how often that source was drawn before. Slots are
 // divided into blocks of 65,536 draws. In every block each source is drawn exactly as often as its weight
-// says, in an order that is shuffled anew for each block. So the position in every source is computed from
-// the slot's number alone.
+// says, in an order that is shuffled anew for each block. The position in every source is therefore computed
+// from the slot's number alone.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ constexpr std::uint64_t kMixtureBlock = 65536;
 // std::invalid_argument if a weight is negative or not finite, or if all are 0.
 [[nodiscard]] std::vector<std::uint32_t> quantise(std::span<const double> weights);
 
-// Weights, and the slot where they begin.
+// The weights of a mixture, and the slot where they begin.
 struct Mixture {
   std::uint64_t origin = 0;  // the first slot of its first block
   std::vector<std::uint32_t> weights;
@@ -27,7 +27,7 @@ struct Mixture {
 
 class MixtureBlock {
  public:
-  // Computes block `number` of the mixture. It takes some hundred microseconds and 256 KiB.
+  // Computes block `number` of the mixture. Computing a block takes some hundred microseconds and 256 KiB.
   MixtureBlock(std::shared_ptr<const Mixture> mixture, std::uint64_t seed, std::uint64_t number);
 
   [[nodiscard]] bool holds(const Mixture& mixture, std::uint64_t slot) const {
@@ -38,13 +38,13 @@ class MixtureBlock {
 
   // `draw` is a draw of this block, 0 to kMixtureBlock - 1.
   [[nodiscard]] std::uint32_t source(std::uint64_t draw) const { return sources_[draw]; }
-  // How often the draw's source was drawn in all slots before it.
+  // How often the source of the draw was drawn in all slots before it.
   [[nodiscard]] std::uint64_t count(std::uint64_t draw) const {
     return drawn_before(sources_[draw]) + ranks_[draw];
   }
-  // How often each source was drawn in all slots before this one.
+  // How often each source was drawn in all slots before this slot.
   [[nodiscard]] std::vector<std::uint64_t> counts(std::uint64_t draw) const;
-  // The draw at which a source has that count; it must be in this block.
+  // The draw at which a source reaches that count; it must be in this block.
   [[nodiscard]] std::uint64_t find(std::uint32_t source, std::uint64_t count) const;
 
  private:

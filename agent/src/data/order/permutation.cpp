@@ -9,15 +9,16 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// With few samples each round moves few bits, so it takes more of them.
+// With few samples each round moves few bits, so a small permutation has more rounds.
 constexpr std::uint64_t kFewSamples = std::uint64_t{1} << 16;
 constexpr int kRoundsOfFew = 24;
 constexpr int kRoundsOfMany = 12;
 
-// Enough lanes to hide the latency of each multiplication, and few enough to fit the registers or nearly so.
+// The number of lanes is large enough to hide the latency of each multiplication, and small enough to fit the
+// registers or nearly so.
 constexpr std::size_t kLanes = 8;
 
-// The smallest r with r * r >= n, digit by digit: a floating-point root is off by one for large n.
+// Computes the smallest r with r * r >= n, digit by digit: a floating-point root is off by one for large n.
 std::uint64_t ceiling_root(std::uint64_t n) {
   std::uint64_t root = 0;
   for (std::uint64_t bit = std::uint64_t{1} << 31; bit != 0; bit >>= 1) {
@@ -27,7 +28,7 @@ std::uint64_t ceiling_root(std::uint64_t n) {
   return root + 1;  // `root` is now the largest with root * root < n
 }
 
-// Uniform below `radix`: the high word of a product, not a remainder.
+// The result is uniform below `radix`: it is the high word of a product, not a remainder.
 std::uint64_t round_value(std::uint64_t half, std::uint64_t key, std::uint64_t radix) {
   return static_cast<std::uint64_t>((Wide{splitmix64(half ^ key)} * radix) >> 64);
 }
@@ -40,7 +41,7 @@ std::uint64_t permutation_key(std::uint64_t seed, std::string_view source, std::
 
 Permutation::Permutation(std::uint64_t size, std::uint64_t key) : size_(size) {
   if (size == 0 || size > kSizeMax) {
-    throw std::invalid_argument("a Permutation needs a size of 1 to 2^62, and got " + std::to_string(size));
+    throw std::invalid_argument("a Permutation needs a size of 1 to 2^62, found " + std::to_string(size));
   }
   low_radix_ = ceiling_root(size);
   high_radix_ = (size + low_radix_ - 1) / low_radix_;
@@ -81,8 +82,8 @@ void Permutation::check(std::uint64_t x) const {
 }
 
 // The rounds permute the whole rectangle, which has up to low_radix_ - 1 numbers above the size. A number
-// that lands on one of those is permuted again, until it lands below the size. This ends, because the cycle
-// that it follows began below the size.
+// above the size is permuted again, until the result is below the size. The loop ends, because the cycle that
+// it follows began below the size.
 std::uint64_t Permutation::operator()(std::uint64_t place) const {
   check(place);
   do place = forward(place);
@@ -97,8 +98,8 @@ std::uint64_t Permutation::inverse(std::uint64_t value) const {
   return value;
 }
 
-// Each round depends on the one before it, so a single number leaves the core half idle. Several lanes fill
-// the gaps.
+// Each round depends on the one before it, so a single number leaves the core half idle. Several lanes in
+// parallel use the idle time.
 template <class Place>
 void Permutation::fill_from(std::span<std::uint64_t> values, Place place_of) const {
   const std::uint64_t low_radix = low_radix_;

@@ -17,8 +17,9 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr std::uint64_t kSubsetSamplesMax = std::uint64_t{1}
                                             << 53;  // above this, a fraction of the samples is not exact
-// How far a product may be above a whole number and still count as it, for fractions written with nine
-// digits. It must stay below one sample divided by the number of ranks, or a sample would be in no subset.
+// The tolerance by which a product may be above a whole number and still count as that number, for fractions
+// written with nine digits. The tolerance must stay below one sample divided by the number of ranks, or a
+// sample would be in no subset.
 constexpr double kToleranceOfProduct = 1e-9;
 constexpr double kToleranceMax = 1e-6;
 
@@ -30,7 +31,7 @@ std::uint64_t size_of(const ReplicaSubsetOptions& options) {
   const auto samples = static_cast<double>(options.samples);
   const double product = options.fraction * samples;
   const double nearest = std::round(product);
-  // Exact except for the rounding of this sum: the rounding error of the product is added.
+  // The result is exact except for the rounding of this sum: the rounding error of the product is added.
   const double above = (product - nearest) + std::fma(options.fraction, samples, -product);
   const double tolerance = nearest >= 1 ? std::min(kToleranceOfProduct * product, kToleranceMax) : 0;
   const auto size = static_cast<std::uint64_t>(nearest) + (above > tolerance ? 1U : 0U);
@@ -39,16 +40,17 @@ std::uint64_t size_of(const ReplicaSubsetOptions& options) {
 
 ReplicaSubsetOptions checked(const ReplicaSubsetOptions& options) {
   if (options.samples == 0 || options.samples > kSubsetSamplesMax) {
-    throw std::invalid_argument("a ReplicaSubset is of 1 to 2^53 samples, and got " +
+    throw std::invalid_argument("a ReplicaSubset needs 1 to 2^53 samples, found " +
                                 std::to_string(options.samples));
   }
   if (options.rank >= options.world_size) {
-    throw std::invalid_argument("rank " + std::to_string(options.rank) + " is not in a world of " +
+    throw std::invalid_argument("rank " + std::to_string(options.rank) + " does not exist in a world of " +
                                 std::to_string(options.world_size));
   }
   if (!(options.fraction > 0 && options.fraction <= 1)) {
-    throw std::invalid_argument("each rank holds a fraction of the samples above 0 and up to 1, and got " +
-                                std::to_string(options.fraction));
+    throw std::invalid_argument(
+        "the fraction of the samples that each rank holds must be above 0 and at most 1, found " +
+        std::to_string(options.fraction));
   }
   return options;
 }
@@ -103,8 +105,9 @@ void ReplicaSubset::check_fits(std::uint64_t bytes_a_sample, std::uint64_t bytes
   throw Failure(static_cast<int>(ExitCode::kConfiguration),
                 "rank " + std::to_string(options_.rank) + " would hold " + std::to_string(size_) +
                     " samples of " + std::to_string(bytes_a_sample) + " bytes, " + std::to_string(bytes) +
-                    " in all, and " + std::to_string(bytes_available) + " are free. A fraction of up to " +
-                    text_of(fraction) + " fits, in place of " + text_of(options_.fraction));
+                    " in all, but only " + std::to_string(bytes_available) +
+                    " are free. A fraction of up to " + text_of(fraction) + " fits, instead of " +
+                    text_of(options_.fraction));
 }
 
 StreamOptions ReplicaSubset::stream(StreamOptions options) const {

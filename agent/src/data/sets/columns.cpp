@@ -38,7 +38,7 @@ std::vector<Column> common_columns(std::span<const std::shared_ptr<const Dataset
     }
     if (!do_agree) {
       throw std::invalid_argument("data sets that are read together need the same columns; one has " +
-                                  list_of(common) + ", another " + list_of(columns));
+                                  list_of(common) + ", another has " + list_of(columns));
     }
   }
   return common;

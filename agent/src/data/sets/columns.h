@@ -1,4 +1,4 @@
-// data/sets/: Data sets that need no other library.
+// data/sets/: agent/src/data/sets/: data sets that need no other library.
 //
 // The checks that every data set makes on its columns and on requested ids.
 #pragma once
@@ -18,8 +18,8 @@ namespace ratoon::data {
 void check_columns(std::span<const Column> columns);
 
 // The common columns of all data sets, which must have the same names, types and order. If a column's shapes
-// differ, the common column has none. Throws std::invalid_argument if the columns differ, or if there is no
-// data set.
+// differ, the common column has no shape. Throws std::invalid_argument if the columns differ, or if there is
+// no data set.
 [[nodiscard]] std::vector<Column> common_columns(std::span<const std::shared_ptr<const Dataset>> sets);
 
 // Throws std::out_of_range unless `id` is below `size`.

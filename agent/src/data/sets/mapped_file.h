@@ -1,6 +1,6 @@
 // MappedFile: the bytes of an immutable file, read in place. If a file is truncated while it is mapped, the
-// process ends with SIGBUS, as with every mapping. So data files must be replaced under a new name, never
-// rewritten.
+// process ends with SIGBUS, as with every mapping. Data files must therefore be replaced under a new name,
+// never rewritten.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class MappedFile {
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   // The time of the last change, since 1970, by the clock of the file system.
   [[nodiscard]] std::int64_t modified_nanoseconds() const { return modified_nanoseconds_; }
-  // A hint that this part of the file is read soon. Does not block.
+  // Tells the system that this part of the file is read soon. Does not block.
   void expect(std::size_t offset, std::size_t size) const;
 
  private:

@@ -10,12 +10,12 @@ std::uint64_t count_samples(const MemoryColumn& content) {
   const Column& column = content.column();
   if (!column.shape) {
     throw std::invalid_argument("column '" + column.name +
-                                "' of a MemoryDataset has no shape: all samples have one");
+                                "' of a MemoryDataset has no shape: all its samples need one shape");
   }
   const std::size_t sample_bytes = bytes_of(column.type, *column.shape);
   if (sample_bytes == 0 || content.bytes().size() % sample_bytes != 0) {
     throw std::invalid_argument("column '" + column.name + "' has " + std::to_string(content.bytes().size()) +
-                                " bytes, which is no whole number of samples of " +
+                                " bytes, which is not a whole number of samples of " +
                                 std::to_string(sample_bytes) + " bytes");
   }
   return content.bytes().size() / sample_bytes;
@@ -31,7 +31,7 @@ MemoryDataset::MemoryDataset(std::vector<MemoryColumn> columns) : contents_(std:
     const std::uint64_t samples = count_samples(content);
     if (samples != size_) {
       throw std::invalid_argument("column '" + content.column().name + "' has " + std::to_string(samples) +
-                                  " samples, and column '" + columns_.front().name + "' has " +
+                                  " samples, but column '" + columns_.front().name + "' has " +
                                   std::to_string(size_));
     }
     arrays_.push_back({content.bytes().data(), bytes_of(content.column().type, *content.column().shape)});

@@ -28,8 +28,7 @@ std::vector<std::size_t> bytes_of_columns(const std::vector<Column>& columns) {
   for (const Column& column : columns) {
     if (!column.shape) {
       throw std::invalid_argument("column '" + column.name +
-                                  "' of a file of records has no shape: all records are "
-                                  "of one size");
+                                  "' of a file of records has no shape: all records need the same size");
     }
     sizes.push_back(bytes_of(column.type, *column.shape));
   }
@@ -42,7 +41,7 @@ Hash128 hash_of_records(const std::filesystem::path& path, const data::HashedByt
   if (!hashed) data::refuse(hashed.error());
   if (hashed->bytes != what.file_bytes || hashed->modified_nanoseconds != what.modified_nanoseconds) {
     data::refuse("the file " + path.string() +
-                 " was replaced after it was opened. Start again to read the new one");
+                 " was replaced after it was opened. Start again to read the new file");
   }
   data::keep_digest_note(path, what, hashed->hash);
   return hashed->hash;
@@ -71,7 +70,7 @@ RecordDataset::RecordDataset(const std::filesystem::path& file, RecordOptions op
     data::refuse("the file " + file.string() + " has " + std::to_string(file_bytes) +
                  " bytes, which is no whole number of records of " + std::to_string(record_bytes_) +
                  " bytes after " + std::to_string(header) +
-                 " bytes of header. Check that it was copied completely, or correct the columns");
+                 " bytes of header. Check that the file was copied completely, or correct the columns");
   }
   size_ = (file_bytes - header) / record_bytes_;
 }

@@ -8,20 +8,21 @@
 
 namespace ratoon::data {
 
-// For an error that the same start would have again.
+// Throws for an error that the same start would have again.
 [[noreturn]] void refuse(const std::string& sentence);
 
-// For an error of a file. A wrong file stays wrong (82). A file that cannot be read now may be readable later
-// or on another node, even if it is not found, because the start has seen it (84).
+// Throws for an error of a file. A file with wrong contents stays wrong (82). A file that cannot be read now
+// may be readable later or on another node (84). That is true even if it is not found, because this start has
+// seen it.
 [[noreturn]] void refuse(const Error& error);
 
-// The same for a path that the program names. If it does not exist, either its name is wrong (82) or its
-// volume is not mounted yet (84).
+// Throws for an error of a path that the program names. If the path does not exist, either its name is wrong
+// (82) or its volume is not mounted yet (84).
 [[noreturn]] void refuse_to_open(const std::filesystem::path& path, const Error& error);
 
 // Whether a path that was not found is a wrong name: true if its folder, or the nearest parent folder that
 // exists, has other files. An empty folder may be the mount point of a volume that is not mounted yet, and a
-// dangling link may lead into one.
+// dangling link may point into such a volume.
 [[nodiscard]] bool is_wrong_name(const std::filesystem::path& path);
 
 }  // namespace ratoon::data

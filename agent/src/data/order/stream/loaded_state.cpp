@@ -1,7 +1,7 @@
 // Detects a loaded state that is never used. If a program loads the state into one stream and trains with
-// another, the other begins at slot 0. So a warning on stderr is written when the last copy of a stream is
-// destroyed that was not used since its load, while another stream over the same sources took batches. A
-// stream that is loaded at the very end of its run, and therefore never used, causes no warning.
+// another stream, that stream begins at slot 0. A warning on stderr is therefore written when the last copy
+// of a loaded and unused stream is destroyed, if another stream over the same sources took batches. A stream
+// that is loaded at the very end of its run, and therefore never used, causes no warning.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -71,7 +71,7 @@ class LoadedState {
     Logger(clock, {.format = LogFormat::kText})
         .warning(
             "the state of a sample stream was loaded and never used: another stream over the same data took "
-            "batches meanwhile. Train with the stream that the state was loaded into",
+            "batches instead. Train with the stream that the state was loaded into",
             {{"slot", slot_}, {"batches", batches_}, {"source", recipe_->sources.front().name}});
   }
 

@@ -34,13 +34,13 @@ std::vector<std::uint64_t> starts_of(std::vector<std::uint64_t> shards, const So
   for (std::uint64_t& shard : shards) {
     const std::uint64_t samples = shard;
     if (samples > kSlotsMax - total)
-      refuse_recipe("takes up to 2^62 samples, and the shards of " + title(source) + " have more");
+      refuse_recipe("takes up to 2^62 samples, but the shards of " + title(source) + " have more");
     shard = total;
     total += samples;
   }
   if (!shards.empty() && source.samples != 0 && source.samples != total) {
     refuse_recipe("got " + std::to_string(source.samples) + " samples for " + title(source) +
-                  ", and shards with " + std::to_string(total));
+                  ", but shards with " + std::to_string(total));
   }
   return shards;
 }
@@ -51,7 +51,7 @@ RecipeSource take_source(Source source, SampleOrder order, const TorchOrder& tor
   std::vector<std::uint64_t> starts = starts_of(std::move(source.shards), source);
   if (source.samples == 0 && !starts.empty()) source.samples = starts.back() + last_shard;
   if (source.samples == 0 || source.samples > kSlotsMax)
-    refuse_recipe("needs 1 to 2^62 samples, and " + title(source) + " has " + std::to_string(source.samples));
+    refuse_recipe("needs 1 to 2^62 samples, but " + title(source) + " has " + std::to_string(source.samples));
   if (order != SampleOrder::kBlocks) starts = {};
   if (order == SampleOrder::kBlocks && starts.empty())
     refuse_recipe("in blocks needs the number of samples in each shard of " + title(source));
@@ -72,7 +72,7 @@ std::vector<Source> sources_of(StreamOptions& options) {
   if (options.samples != 0 || !options.source.empty())
     refuse_recipe("takes either 'samples' and 'source' or 'sources', not both");
   if (options.sources.size() > kSourcesMax)
-    refuse_recipe("takes up to " + std::to_string(kSourcesMax) + " sources, and got " +
+    refuse_recipe("takes up to " + std::to_string(kSourcesMax) + " sources, found " +
                   std::to_string(options.sources.size()));
   return std::move(options.sources);
 }
@@ -80,7 +80,7 @@ std::vector<Source> sources_of(StreamOptions& options) {
 void check_torch(const Recipe& recipe) {
   const TorchOrder& torch = recipe.torch;
   if (recipe.is_mixture())
-    refuse_recipe("in PyTorch's order has one source, and got " + std::to_string(recipe.sources.size()));
+    refuse_recipe("in PyTorch's order has one source, but got " + std::to_string(recipe.sources.size()));
   if (torch.world_size == 0 || torch.batch_size == 0 || torch.batch_size > kGlobalBatchMax)
     refuse_recipe(
         "in PyTorch's order needs the world size and batch size of the run in Python, at least 1 each");
@@ -93,7 +93,7 @@ void check_torch(const Recipe& recipe) {
         "last batch, drop");
   if (epoch_slots(recipe) == 0)
     refuse_recipe("in PyTorch's order is empty: " + std::to_string(recipe.sources[0].samples) +
-                  " samples give " + std::to_string(torch.world_size) + " ranks none with drop_last");
+                  " samples leave nothing for " + std::to_string(torch.world_size) + " ranks with drop_last");
 }
 
 void check_mixture(const Recipe& recipe) {
@@ -108,15 +108,15 @@ void check_mixture(const Recipe& recipe) {
   }
   if (recipe.is_mixture() && recipe.epoch_end != EpochEnd::kCarry)
     refuse_recipe(
-        "of several sources carries batches over the ends of epochs, since those lie apart: epoch_end must "
-        "be carry");
+        "of several sources carries batches over the ends of epochs, because the epochs of its sources end "
+        "at different slots: epoch_end must be carry");
 }
 
 void check_batch(const Recipe& recipe) {
   if (makes_batches(recipe, recipe.global_batch)) return;
   if (recipe.global_batch == 0 || recipe.global_batch > kGlobalBatchMax)
-    refuse_recipe("needs a global batch of 1 to 2^28, and got " + std::to_string(recipe.global_batch));
-  refuse_recipe("that drops incomplete batches would have none: the global batch of " +
+    refuse_recipe("needs a global batch of 1 to 2^28, found " + std::to_string(recipe.global_batch));
+  refuse_recipe("that drops incomplete batches would have no batch: the global batch of " +
                 std::to_string(recipe.global_batch) + " is above the " + std::to_string(epoch_slots(recipe)) +
                 " samples of an epoch");
 }

@@ -1,4 +1,4 @@
-// The checked definition of a stream: its sources, the order of their epochs, and the seed. It does not
+// The checked definition of a stream: its sources, the order of their epochs, and the seed. A recipe does not
 // change while a stream exists.
 #pragma once
 
@@ -40,7 +40,7 @@ struct Recipe {
 // Throws std::invalid_argument that says why, if the options describe no stream.
 [[nodiscard]] std::shared_ptr<const Recipe> make_recipe(StreamOptions options);
 
-// A digest of names, samples and shards: they are equal if two runs have the same data.
+// A digest of names, samples and shards: two digests are equal if two runs have the same data.
 [[nodiscard]] std::uint64_t digest_of(const std::vector<RecipeSource>& sources);
 
 // The name of the epochs' order in states: "feistel-1". Equal names mean equal orders.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kStreamChunk = 512;
 
-// With a single source the word is the sample alone.
+// With a single source the hashed word is the sample alone.
 std::uint64_t digest_word(const Slot& slot) {
   return slot.sample ^ (slot.source * 0x9E3779B97F4A7C15);
 }
@@ -48,20 +48,21 @@ SlotRange Stream::next_batch() const {
 }
 
 void Stream::advance(std::uint64_t batches) {
-  if (batches > data::kSlotsMax) throw std::out_of_range("a stream has 2^62 slots, and fewer batches");
+  if (batches > data::kSlotsMax)
+    throw std::out_of_range("a stream has 2^62 slots, so it cannot have this number of batches");
   static_cast<void>(reader_.plan_->cursor_after(batches_ + batches));  // throws before any batch is consumed
   for (; batches > 0; --batches) consume(next_batch(), {}, nullptr);
 }
 
 void Stream::advance_to(std::uint64_t slot) {
   if (slot < cursor_)
-    throw std::invalid_argument("slot " + std::to_string(slot) + " lies behind the cursor at " +
+    throw std::invalid_argument("slot " + std::to_string(slot) + " is before the cursor at " +
                                 std::to_string(cursor_));
   const std::uint64_t batches = reader_.plan_->batches_until(slot) - batches_;
   const std::uint64_t end = reader_.plan_->cursor_after(batches_ + batches);
   if (end != slot)
     throw std::invalid_argument("no batch begins at slot " + std::to_string(slot) +
-                                ": the next one begins at " + std::to_string(end));
+                                ": the next batch begins at " + std::to_string(end));
   advance(batches);
 }
 
@@ -98,7 +99,7 @@ void Stream::change_global_batch(std::uint64_t global_batch) {
 void Stream::change_weights(std::span<const double> weights) {
   if (weights.size() != reader_.plan_->recipe->sources.size())
     throw std::invalid_argument("the stream has " + std::to_string(reader_.plan_->recipe->sources.size()) +
-                                " sources, and got " + std::to_string(weights.size()) + " weights");
+                                " sources, but got " + std::to_string(weights.size()) + " weights");
   use(data::with_weights(*reader_.plan_, batches_, data::quantise(weights)));
 }
 
@@ -153,7 +154,7 @@ std::uint64_t Stream::batches_per_epoch() const {
 
 std::uint64_t Stream::batches_until_epoch(std::uint64_t epoch) const {
   if (epoch > data::kSlotsMax / epoch_slots())
-    throw std::out_of_range("a stream has 2^62 slots, and fewer epochs");
+    throw std::out_of_range("a stream has 2^62 slots, so it cannot have this number of epochs");
   return reader_.batches_until(epoch * epoch_slots());
 }
 

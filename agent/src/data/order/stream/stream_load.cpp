@@ -38,10 +38,10 @@ std::string name_of(Subject subject) {
 
 void check_accepted(const Difference& difference, const StreamOverride& accepted) {
   if (data::is_accepted(accepted, difference.subject)) return;
-  refuse_load("in the checkpoint " + difference.what + " is " + difference.was + ", and the program has " +
-              difference.is +
-              ". Train with what the run began with, begin a run of another name, or allow it with "
-              "Stream::accept({." +
+  refuse_load("in the checkpoint " + difference.what + " is " + difference.was +
+              ", but in the program it is " + difference.is +
+              ". Train with the settings with which the run began, begin a run of another name, or allow the "
+              "difference with Stream::accept({." +
               name_of(difference.subject) + " = true})");
 }
 
@@ -98,7 +98,7 @@ void Stream::load_state(std::string_view state) {
   for (const Difference& difference : differences) {
     check_accepted(difference, accepted_);
     if (stored.accepted.size() == data::kAcceptedMax)
-      refuse_load("it was loaded with other options " + std::to_string(data::kAcceptedMax) +
+      refuse_load("the stream was loaded with other options " + std::to_string(data::kAcceptedMax) +
                   " times, which is the most that it keeps: begin a run of another name");
     stored.accepted.push_back(
         {.slot = stored.cursor, .what = difference.what, .was = difference.was, .is = difference.is});

@@ -11,7 +11,7 @@
 namespace ratoon::data {
 namespace {
 
-// The last segment for which `is_before` holds. It must hold for a prefix of the segments.
+// The last segment for which `is_before` holds. `is_before` must hold for a prefix of the segments.
 template <class Predicate>
 const Segment& last_where(const Plan& plan, Predicate is_before) {
   const auto after = std::partition_point(plan.segments.begin() + 1, plan.segments.end(), is_before);
@@ -27,8 +27,8 @@ void add(Plan& plan, Segment segment) {
   plan.segments.push_back(std::move(segment));
 }
 
-// A segment that begins after `batches` batches and is otherwise like the last one; `batches` is not before
-// that one.
+// A segment that begins after `batches` batches and otherwise equals the last segment; `batches` is not
+// before the last segment.
 Segment continued(const Plan& plan, std::uint64_t batches) {
   Segment segment = plan.last();
   segment.from = plan.cursor_after(batches);
@@ -38,7 +38,7 @@ Segment continued(const Plan& plan, std::uint64_t batches) {
   return segment;
 }
 
-// Whether the last segment changes nothing compared with the one before it.
+// Whether the last segment changes nothing compared with the segment before it.
 bool is_needless(const Plan& plan) {
   if (plan.segments.size() == 1) return false;
   const Segment& last = plan.last();
@@ -90,7 +90,7 @@ std::uint64_t Plan::cursor_after(std::uint64_t batches) const {
 
 std::optional<std::uint64_t> Plan::batch_with(std::uint64_t slot) const {
   if (slot < segments.front().start) return std::nullopt;
-  // Segments without batches end where they start, and contain no slot.
+  // Segments without batches end at the slot where they start, and contain no slot.
   const Segment& in = last_where(*this, [&](const Segment& s) { return s.start <= slot; });
   const bool is_skipped = &in != &last() && slot >= (&in + 1)->from;
   if (is_skipped) return std::nullopt;
@@ -162,9 +162,9 @@ Plan with_weights(Plan plan, std::uint64_t batches, std::vector<std::uint32_t> w
 Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot) {
   const std::uint64_t cursor = plan.cursor_after(batches);
   if (slot < cursor)
-    throw std::invalid_argument("slot " + std::to_string(slot) + " lies behind the cursor at " +
+    throw std::invalid_argument("slot " + std::to_string(slot) + " is before the cursor at " +
                                 std::to_string(cursor));
-  if (slot > kSlotsMax) throw std::invalid_argument("a stream has 2^62 slots");
+  if (slot > kSlotsMax) throw std::invalid_argument("a stream has at most 2^62 slots");
   if (slot == cursor) return plan;
   // Taken and skipped slots are kept in separate segments, even if a segment took nothing.
   add(plan, continued(plan, batches));
@@ -175,8 +175,8 @@ Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot) {
 
 std::vector<std::uint64_t> counts_before(const Plan& plan, std::uint64_t slot) {
   if (!plan.recipe->is_mixture()) return {slot};
-  // The draws before a slot are those before its mixture and those before it in its mixture's block. If a new
-  // mixture begins at `slot`, this uses the previous one.
+  // The draws before a slot are the draws before its mixture and those before the slot in the mixture's
+  // block. If a new mixture begins at `slot`, the function uses the previous mixture.
   const std::shared_ptr<const Mixture> mixture = plan.mixture_at(slot).mixture;
   const std::uint64_t draws = slot - mixture->origin;
   return MixtureBlock(mixture, plan.recipe->seed, draws / kMixtureBlock).counts(draws % kMixtureBlock);

@@ -2,8 +2,8 @@
 // I/O.
 //
 // The plan of a stream: the definition of its slots, and a list of segments that says which slots batches
-// take. A change of the plan adds a segment and keeps the earlier ones, so the slots of every past batch can
-// be computed.
+// take. A change of the plan adds a segment and keeps the earlier segments, so the slots of every past batch
+// can be computed.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ constexpr std::size_t kSegmentsMax = 1024;
 struct Segment {
   std::uint64_t from = 0;   // the cursor at the change: the previous segment ends there
   std::uint64_t start = 0;  // its first slot; the slots from `from` to here are skipped
-  // The requested begin, from which the batch rule computes `start`. It is `from` unless the program asked
-  // for a slot. If the global batch changes, `start` is computed from it again.
+  // `asked` is the requested begin, from which the batch rule computes `start`. `asked` is `from` unless the
+  // program asked for a slot. If the global batch changes, `start` is computed from `asked` again.
   std::uint64_t asked = 0;
   std::uint64_t batch = 0;  // the number of batches before it
   std::uint64_t global_batch = 0;
@@ -40,14 +40,15 @@ struct Plan {
 
   [[nodiscard]] const Segment& last() const { return segments.back(); }
   [[nodiscard]] BatchRule rule(const Segment& segment) const;
-  // The mixture that a slot is drawn from, and the slot where the next mixture begins. Only with several
-  // sources.
+  // The mixture that a slot is drawn from, and the slot where the next mixture begins. Call this only with
+  // several sources.
   struct Reach {
     std::shared_ptr<const Mixture> mixture;
     std::uint64_t end = 0;
   };
   [[nodiscard]] Reach mixture_at(std::uint64_t slot) const;
-  // The slot at which the source's draw number `count` happens; nothing if its weight became 0 before.
+  // The slot at which draw number `count` of the source happens; nothing if the source's weight became 0
+  // before.
   [[nodiscard]] std::optional<std::uint64_t> slot_with(std::uint32_t source, std::uint64_t count) const;
 
   [[nodiscard]] SlotRange batch(std::uint64_t number) const;
@@ -65,16 +66,16 @@ struct Plan {
 // that fill no batch, otherwise `start`, which is a skip.
 [[nodiscard]] std::uint64_t usual_asked(const Plan& plan, const Segment& segment);
 
-// Changes after `batches` batches. If there are several changes of one kind without a batch between them,
-// only the last counts. They throw std::invalid_argument if the change makes no valid plan, and Failure above
-// kSegmentsMax.
+// The functions below change the plan after `batches` batches. If there are several changes of one kind
+// without a batch between them, only the last counts. These functions throw std::invalid_argument if the
+// change makes no valid plan, and Failure above kSegmentsMax.
 [[nodiscard]] Plan with_global_batch(Plan plan, std::uint64_t batches, std::uint64_t global_batch);
 [[nodiscard]] Plan with_weights(Plan plan, std::uint64_t batches, std::vector<std::uint32_t> weights);
 [[nodiscard]] Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot);
 
-// How often each source was drawn in the slots before this one, including skipped slots.
+// How often each source was drawn in the slots before this slot, including skipped slots.
 [[nodiscard]] std::vector<std::uint64_t> counts_before(const Plan& plan, std::uint64_t slot);
-// The same for the slots that the first `batches` batches skipped.
+// How often each source was drawn in the slots that the first `batches` batches skipped.
 [[nodiscard]] std::vector<std::uint64_t> skipped_before(const Plan& plan, std::uint64_t batches);
 
 }  // namespace ratoon::data

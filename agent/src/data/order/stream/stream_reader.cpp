@@ -18,7 +18,7 @@ constexpr std::size_t kOrdersMax = 1024;  // the maximum number of cached orders
 
 void check_rank(std::uint32_t rank, std::uint32_t world_size) {
   if (rank < world_size) return;
-  throw std::invalid_argument("rank " + std::to_string(rank) + " is not in a world of " +
+  throw std::invalid_argument("rank " + std::to_string(rank) + " does not exist in a world of " +
                               std::to_string(world_size));
 }
 
@@ -64,7 +64,7 @@ void StreamReader::check_known(std::uint64_t first) const {
   if (first >= plan_->first_known) return;
   throw std::out_of_range(
       "slot " + std::to_string(first) +
-      " held a sample of other sources, or of another seed or order: the stream knows its slots from " +
+      " held a sample of other sources, or of another seed or order: the stream knows its slots only from " +
       std::to_string(plan_->first_known) + " on");
 }
 
@@ -114,8 +114,8 @@ void StreamReader::fill_source(std::uint64_t first, std::span<Slot> slots) const
   }
 }
 
-// The draws of one source are consecutive in its order, wherever they are in the block. So the code gathers
-// the draws of a source, computes them together, and scatters the results.
+// The draws of one source are consecutive in its order, wherever they are in the block. The code therefore
+// gathers the draws of a source, computes them together, and scatters the results.
 void StreamReader::fill_mixture(std::uint64_t first, std::span<Slot> slots) const {
   constexpr std::uint16_t kNone = 0xffff;
   std::array<std::uint16_t, kReadChunk> next;

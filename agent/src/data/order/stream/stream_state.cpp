@@ -30,7 +30,7 @@ constexpr std::size_t kNamesBytesMax = 512;  // of all names with quotes and com
                 "the state of the sample stream cannot be read: " + why);
 }
 
-// The last three keys may be missing: they are not written if empty.
+// The last three keys may be missing: they are not written if their lists are empty.
 void check_that_it_is_whole(std::string_view text, const json& body) {
   const std::string damage =
       find_damage(text, body,
@@ -73,9 +73,10 @@ void read_sources(Fields f, StoredStream& stream) {
     stream.names.push_back(item.get<std::string>());
   }
   if (stream.samples.empty()) f.complain("samples", "at least one number");
-  if (stream.weights.size() != stream.samples.size()) f.complain("weights", "as many as there are samples");
+  if (stream.weights.size() != stream.samples.size())
+    f.complain("weights", "as many items as there are samples");
   if (!stream.names.empty() && stream.names.size() != stream.samples.size())
-    f.complain("names", "as many as there are samples, or none");
+    f.complain("names", "as many items as there are samples, or none");
 }
 
 StoredSegment read_segment(Fields f) {
@@ -104,7 +105,7 @@ json to_json(const StoredSegment& segment) {
   return body;
 }
 
-// Whether the names are short enough to be stored; otherwise only their digest is.
+// Whether the names are short enough to be stored; otherwise only their digest is stored.
 bool are_short(const std::vector<RecipeSource>& sources) {
   std::size_t bytes = 0;
   for (const RecipeSource& source : sources) bytes += json(source.name).dump().size() + 1;
@@ -115,7 +116,8 @@ std::shared_ptr<const Mixture> restore_mixture(const StoredSegment& segment, con
                                                const std::vector<std::uint32_t>& weights) {
   const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
   if (weights.size() != before.recipe->sources.size() || total != kMixtureBlock)
-    refuse_state("the weights of a segment must be one a source and sum to " + std::to_string(kMixtureBlock));
+    refuse_state("the weights of a segment must have one number for each source and sum to " +
+                 std::to_string(kMixtureBlock));
   Mixture mixture{.origin = 0, .weights = weights, .drawn = std::vector<std::uint64_t>(weights.size(), 0)};
   if (!before.segments.empty()) {
     mixture.origin = segment.start;
@@ -247,7 +249,7 @@ Plan restore_plan(const StoredStream& stored, std::shared_ptr<const Recipe> reci
       else if (plan.segments.empty())
         segment.mixture = restore_mixture(from, plan, stored.weights);
     } else if (!from.weights.empty()) {
-      refuse_state("a segment has weights, and there is one source");
+      refuse_state("a segment has weights, but there is one source");
     }
     plan.segments.push_back(std::move(segment));
   }

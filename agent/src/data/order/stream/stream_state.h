@@ -46,12 +46,12 @@ struct StoredStream {
   std::vector<std::uint32_t> weights;
 };
 
-// One line of JSON with sorted keys.
+// The text is one line of JSON with sorted keys.
 [[nodiscard]] std::string encode_stream(const StoredStream& stream);
 // Throws Failure if the text is not such a state.
 [[nodiscard]] StoredStream decode_stream(std::string_view text);
 
-// The stored form of the recipe; the other members are empty.
+// The stored form of the recipe, without the other members.
 [[nodiscard]] StoredStream store_recipe(const Recipe& recipe);
 [[nodiscard]] std::vector<StoredSegment> store_segments(const Plan& plan);
 

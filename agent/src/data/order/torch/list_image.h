@@ -34,13 +34,13 @@ class ListImage {
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
   [[nodiscard]] std::size_t block_of(std::uint64_t place) const { return place * width_ / kBlockBytes; }
 
-  // The numbers' bytes within the whole image.
+  // The position of the numbers' bytes in the whole image.
   template <class Byte>
   [[nodiscard]] std::span<Byte> numbers_in(std::span<Byte> image) const {
     return image.subspan(numbers_at_, numbers_bytes_);
   }
 
-  // Writes the header and the checksums before the numbers.
+  // Writes the header and the checksums in front of the numbers.
   void seal(std::span<std::byte> image) const;
 
   // Checks that the image has the header of the key. Does not read the numbers.

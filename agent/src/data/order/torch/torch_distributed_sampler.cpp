@@ -25,11 +25,11 @@ data::ListShare share_of(const DistributedSamplerOptions& options, std::uint64_t
 
 DistributedSampler::DistributedSampler(DistributedSamplerOptions options) : options_(std::move(options)) {
   if (options_.samples > kSamplesMax) {
-    throw std::invalid_argument("a DistributedSampler takes up to 2^53 samples, and got " +
+    throw std::invalid_argument("a DistributedSampler takes up to 2^53 samples, found " +
                                 std::to_string(options_.samples));
   }
   if (options_.rank >= options_.world_size) {
-    throw std::invalid_argument("rank " + std::to_string(options_.rank) + " is not in a world of " +
+    throw std::invalid_argument("rank " + std::to_string(options_.rank) + " does not exist in a world of " +
                                 std::to_string(options_.world_size));
   }
 }
@@ -78,7 +78,7 @@ void DistributedSampler::advance(std::uint64_t samples) {
 
 ListPosition DistributedSampler::position() const {
   const bool is_done = remaining() == 0;  // then no entry is left for another world: the rest are entries
-                                          // that no rank takes, or padding
+                                          // counts entries that no rank takes, or padding
   return {.epoch = epoch_, .consumed = is_done ? options_.samples : start_ + progress_ * options_.world_size};
 }
 

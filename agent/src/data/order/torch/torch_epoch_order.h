@@ -1,6 +1,7 @@
 // The order "torch-2.6+" of a stream. An epoch is DistributedSampler's list with its padding, in the order in
 // which the ranks of a run in Python took it, batch by batch. Within a batch the samples of rank 0 come
-// first, then those of rank 1, and so on. So a share of a batch is what a DataLoader gave that rank.
+// first, then those of rank 1, and so on. A share of a batch is therefore the batch that a DataLoader gave to
+// that rank.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace ratoon::data {
 
 [[nodiscard]] std::uint64_t torch_epoch_slots(std::uint64_t samples, const TorchOrder& torch);
 
-// "torch-2.6+ world_size=8 batch_size=32", and the options that are not the default.
+// The name of the order: "torch-2.6+ world_size=8 batch_size=32", and the options that are not the default.
 [[nodiscard]] std::string name_of(const TorchOrder& torch);
 
 // Maps places of the epoch to entries of the list.

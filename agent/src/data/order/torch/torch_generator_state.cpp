@@ -1,5 +1,6 @@
 // The 5056 bytes of torch.Generator().get_state(): ATen's CPUGeneratorImplState as it is in memory on x86-64
-// and arm64. Each word of MT19937 takes eight bytes. The bytes after the words are for normal numbers.
+// and arm64. Each word of MT19937 takes eight bytes. The bytes after the words hold the state for normal
+// numbers.
 #include <algorithm>
 
 #include <ratoon/failure.h>
@@ -35,8 +36,8 @@ std::uint64_t get(std::string_view bytes, std::size_t at, std::size_t width) {
 
 }  // namespace
 
-// ATen's `left` is one more than the number of words left: 1 means none. A generator that was only seeded is
-// at word 0 with none left.
+// ATen's `left` is one more than the number of words left: 1 means none. A generator that was seeded and not
+// used is at word 0 and has 0 words left.
 std::string TorchGenerator::state() const {
   std::string bytes(kStateBytes, '\0');
   put(bytes, kSeedAt, seed_, 8);
@@ -49,7 +50,7 @@ std::string TorchGenerator::state() const {
 
 TorchGenerator TorchGenerator::from_state(std::string_view bytes) {
   if (bytes.size() != kStateBytes) {
-    refuse_generator("has " + std::to_string(kStateBytes) + " bytes, and this has " +
+    refuse_generator("has " + std::to_string(kStateBytes) + " bytes, but this text has " +
                      std::to_string(bytes.size()));
   }
   const std::uint64_t left = get(bytes, kLeftAt, 4);
@@ -58,7 +59,7 @@ TorchGenerator TorchGenerator::from_state(std::string_view bytes) {
   if (get(bytes, kIsSeededAt, 4) != 1) refuse_generator("was never seeded");
   if (!is_fresh && (next == 0 || next > kWords || left != kWords + 1 - next)) {
     refuse_generator("stands at word " + std::to_string(next) + " of " + std::to_string(kWords) + " with " +
-                     std::to_string(left) + " left, which no generator does");
+                     std::to_string(left) + " left, which is impossible for a generator");
   }
   TorchGenerator generator(get(bytes, kSeedAt, 8));
   for (std::size_t i = 0; i < kWords; ++i) {

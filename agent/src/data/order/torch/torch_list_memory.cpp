@@ -36,8 +36,8 @@ ListMemory::~ListMemory() {
   ::munmap(bytes_.data(), bytes_.size());
 }
 
-// Places of a permutation are visited in random order. With 4 KiB pages the TLB misses would dominate the
-// time.
+// Places of a permutation are visited in random order. With 4 KiB pages, most of the time would be spent on
+// TLB misses.
 std::shared_ptr<ListMemory> ListMemory::allocate(const ListImage& image) {
   void* pages = ::mmap(nullptr, image.bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) throw std::bad_alloc();
@@ -75,7 +75,7 @@ void ListMemory::check(std::uint64_t place) const {
     if (::unlink(path_.c_str()) != 0 && errno != ENOENT) {
       throw Failure(static_cast<int>(ExitCode::kStorage),
                     damage + system_error(errno, "removing it").message() +
-                        ". Remove the file, or name another folder for lists, and start again");
+                        ". Remove the file, or use another folder for lists, and start again");
     }
     throw Failure(static_cast<int>(ExitCode::kStartAgain),
                   damage + "It was removed, and the next start makes it again");

@@ -1,4 +1,4 @@
-// Memory with the image of a list: anonymous pages, or those of a file.
+// Memory with the image of a list: anonymous pages, or the pages of a file.
 #pragma once
 
 #include <atomic>

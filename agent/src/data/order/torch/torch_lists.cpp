@@ -57,8 +57,8 @@ UniqueFd lock_of(const fs::path& folder) {
   return lock;
 }
 
-// Call it with the lock: removes files of writers that died, and all but the newest files. Mappings of
-// removed files stay valid.
+// Call this only while holding the lock: it removes files of writers that died, and all but the newest files.
+// Mappings of removed files stay valid.
 void sweep(const fs::path& folder) {
   std::multimap<fs::file_time_type, fs::path> lists;
   std::error_code ignored;

@@ -1,7 +1,7 @@
 // data/order/torch/: The orders of PyTorch's samplers, bit for bit.
 //
-// The lists of epochs, which are large: each is kept once per process and optionally as a file, which the
-// processes of a machine share and a restarted one maps at once.
+// The lists of epochs, which are large. Each list is kept once per process and optionally as a file, which
+// the processes of a machine share and which a restarted process maps at once.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace ratoon::data {
 
 // Returns torch.randperm(size) for a generator with that seed. With a folder, which must exist, the list is
-// read from a file in it, or is stored there for later calls. The previous file is kept too; older ones are
+// read from a file in it, or is stored there for later calls. The previous file is kept too; older files are
 // removed.
 //
 // Throws Failure if the folder is missing. If the folder cannot be written, the next start only takes longer.

@@ -37,17 +37,17 @@ std::uint64_t samples_a_rank(const DistributedSamplerOptions& options) {
       .size();
 }
 
-// The position after `progress` samples of each rank, as entries of the list. If it is all of them, the epoch
-// is done, padding included.
+// The position after `progress` samples of each rank, as entries of the list. If these are all samples, the
+// epoch is done, padding included.
 ListPosition after(std::uint64_t progress, std::uint64_t epoch, const DistributedSamplerOptions& options,
                    const std::string& whose) {
   const std::uint64_t all = samples_a_rank(options);
   if (progress > all) {
     refuse_positions(whose, "does not fit: it is after " + std::to_string(progress) +
-                                " samples of each rank, and " + std::to_string(options.samples) +
-                                " samples give each of " + std::to_string(options.world_size) + " ranks " +
-                                std::to_string(all) +
-                                " an epoch. Name the data set and the world that saved it");
+                                " samples of each rank, but " + std::to_string(options.samples) +
+                                " samples give each of " + std::to_string(options.world_size) +
+                                " ranks only " + std::to_string(all) +
+                                " in an epoch. Give the data set and the world that saved the position");
   }
   return {.epoch = epoch, .consumed = progress == all ? options.samples : progress * options.world_size};
 }
@@ -59,9 +59,9 @@ struct TorchdataState {
   bool is_finished = false;
 };
 
-// Reads {"yielded": ...} itself, or finds it in the state of a StatefulDataLoader: its BatchSampler has its
-// own count, and contains the state of the sampler (Distributed) or of its iterator (Random), if they have
-// one.
+// Reads {"yielded": ...} itself, or finds it in the state of a StatefulDataLoader. The BatchSampler in such a
+// state has its own count, and contains the state of the sampler (Distributed) or of its iterator (Random),
+// if they have one.
 void read_sampler(Fields f, TorchdataState& state) {
   if (f.find("sampler_iter_state") != nullptr) return read_sampler(f.object("sampler_iter_state"), state);
   if (f.find("sampler_state") != nullptr) return read_sampler(f.object("sampler_state"), state);
@@ -88,14 +88,14 @@ TorchdataState read_torchdata(std::string_view text) {
   return state;
 }
 
-// The samples that the sampler has yielded; it has `all`.
+// The samples that the sampler has yielded, of `all` samples.
 std::uint64_t progress_of(const TorchdataState& state, std::uint64_t batch_size, std::uint64_t all) {
   if (state.is_finished) return all;
   if (state.batches_since == 0) return state.yielded;
   if (batch_size == 0) {
     refuse_positions("torchdata's sampler",
                      "is " + std::to_string(state.batches_since) + " batches after its snapshot at " +
-                         std::to_string(state.yielded) + " samples: say the batch size");
+                         std::to_string(state.yielded) + " samples: give the batch size");
   }
   const bool is_beyond = state.yielded > all || state.batches_since > (all - state.yielded) / batch_size + 1;
   return is_beyond ? kAny : std::min(all, state.yielded + state.batches_since * batch_size);
@@ -109,11 +109,11 @@ TorchGenerator read_generator(const json& value) {
     for (const json& byte : value) {
       const bool is_byte = byte.is_number_unsigned() && byte.get<std::uint64_t>() < 256;
       if (!is_byte)
-        refuse_positions("torchdata's sampler", "cannot be read: its generator is no list of bytes");
+        refuse_positions("torchdata's sampler", "cannot be read: its generator is not a list of bytes");
       bytes += static_cast<char>(byte.get<std::uint64_t>());
     }
   } else {
-    refuse_positions("torchdata's sampler", "has no generator: it is not that of a RandomSampler");
+    refuse_positions("torchdata's sampler", "has no generator: it is not the position of a RandomSampler");
   }
   return TorchGenerator::from_state(bytes);
 }
@@ -147,7 +147,7 @@ void seek_to_torchdata(RandomSampler& sampler, std::string_view state, std::uint
   const std::uint64_t progress = progress_of(read, batch_size, sampler.size());
   if (progress > sampler.size()) {
     refuse_positions("torchdata's sampler", "does not fit: it is after " + std::to_string(read.yielded) +
-                                                " samples, and the program's epoch has " +
+                                                " samples, but the program's epoch has " +
                                                 std::to_string(sampler.size()));
   }
   sampler.seek(read_generator(read.generator), progress);
@@ -164,8 +164,8 @@ ListPosition position_of_dlrover(std::string_view state, const DistributedSample
   const std::uint64_t all = samples_a_rank(saved_with) * saved_with.world_size;
   if (completed > std::max(all, saved_with.samples)) {
     refuse_positions(whose, "does not fit: " + std::to_string(completed) +
-                                " samples are completed, and an epoch has " + std::to_string(all) +
-                                ". If epoch " + std::to_string(epoch) + " was over, begin the one after it");
+                                " samples are completed, but an epoch has " + std::to_string(all) +
+                                ". If epoch " + std::to_string(epoch) + " was over, begin the next epoch");
   }
   const bool is_done = completed >= all;
   return {.epoch = epoch, .consumed = is_done ? saved_with.samples : completed};
@@ -178,8 +178,8 @@ MegatronPosition position_of_megatron(std::uint64_t consumed_samples, const Mega
   if (sampler.is_cyclic && sampler.has_data_sharding) {
     refuse_positions(
         whose,
-        "cannot be taken over in mid-epoch: with data sharding each rank permutes a part of its own. End the "
-        "epoch there, or set has_data_sharding = false if it ran with --no-data-sharding");
+        "cannot be used within an epoch: with data sharding each rank permutes its own part. End the epoch "
+        "with Megatron-LM, or set has_data_sharding = false if it ran with --no-data-sharding");
   }
   const std::uint64_t round = sampler.micro_batch_size * sampler.data_parallel_size;
   const std::uint64_t an_epoch = sampler.total_samples / round * round;
@@ -192,7 +192,7 @@ MegatronPosition position_of_megatron(std::uint64_t consumed_samples, const Mega
   if (!sampler.is_cyclic) {
     if (consumed_samples > sampler.total_samples) {
       refuse_positions(whose, "does not fit: " + std::to_string(consumed_samples) +
-                                  " samples are consumed, and there are " +
+                                  " samples are consumed, but there are " +
                                   std::to_string(sampler.total_samples));
     }
     found.position = {.epoch = 0, .consumed = consumed_samples};

@@ -1,4 +1,4 @@
-// The draws of the two packages in an epoch, in this order:
+// The draws of both packages in an epoch, in this order:
 //   torch      the loader's number; a seed, if there is no generator; floor(n / N) permutations of all
 //   samples;
 //              one more permutation, of which only a part or nothing is used
@@ -22,8 +22,8 @@ constexpr std::uint64_t kDrawChunk = 32;
 constexpr std::uint64_t kNumbersOfLoader = 2;
 constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
-// torch.randint takes the remainder of 32 bits for small ranges and of 64 bits for others. (2.6 itself still
-// uses the old limit.)
+// torch.randint takes the remainder of 32 bits for small ranges and of 64 bits for large ranges. (Release 2.6
+// itself still uses the old limit.)
 std::uint64_t numbers_of_draw(const RandomSamplerOptions& options) {
   const int bits = options.release == TorchRelease::kBefore2_6 ? 32 : 28;
   return options.samples < std::uint64_t{1} << bits ? 1 : 2;
@@ -37,7 +37,7 @@ bool is_torchdata(const RandomSamplerOptions& options) {
   return options.flavour == SamplerFlavour::kTorchdata;
 }
 
-// The number of samples that torchdata draws together.
+// The number of samples that torchdata draws at once.
 std::uint64_t samples_per_draw(const RandomSamplerOptions& options) {
   return options.replacement ? kDrawChunk : options.samples;
 }
@@ -48,12 +48,12 @@ std::uint64_t numbers_of_unit(const RandomSamplerOptions& options) {
 
 RandomSamplerOptions checked(RandomSamplerOptions options) {
   if (options.samples == 0 || options.samples > kSamplesMax) {
-    throw std::invalid_argument("a RandomSampler needs 1 to 2^53 samples, and got " +
+    throw std::invalid_argument("a RandomSampler needs 1 to 2^53 samples, found " +
                                 std::to_string(options.samples));
   }
   if (options.num_samples == 0) options.num_samples = options.samples;
   if (options.num_samples > kSamplesMax) {
-    throw std::invalid_argument("an epoch of a RandomSampler has up to 2^53 samples, and got " +
+    throw std::invalid_argument("an epoch of a RandomSampler has up to 2^53 samples, found " +
                                 std::to_string(options.num_samples));
   }
   if (options.seeds_each_epoch && is_torchdata(options)) {
@@ -83,7 +83,7 @@ void RandomSampler::enter_epoch() {
   generator_.discard(numbers_of_unit(options_) + kNumbersOfLoader);
 }
 
-// Whether torchdata's loader in process has drawn its number before the sample at that place is drawn.
+// Whether torchdata's loader without workers has drawn its number before the sample at that place is drawn.
 bool RandomSampler::is_after_loader_draw(std::uint64_t place) const {
   return is_torchdata(options_) && options_.loader == Loader::kInProcess &&
          place >= samples_per_draw(options_);

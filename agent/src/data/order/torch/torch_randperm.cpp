@@ -1,6 +1,6 @@
-// The places that are swapped follow from the generator alone, not from the list. So the places of a whole
-// block are drawn and prefetched while the previous block is swapped. The time for a large list then depends
-// on the memory's throughput, not on its latency.
+// The places that are swapped follow from the generator alone, not from the list. The places of a whole block
+// are therefore drawn and prefetched while the previous block is swapped. The time for a large list then
+// depends on the memory's throughput, not on its latency.
 #include "agent/src/data/order/torch/torch_randperm.h"
 
 #include <algorithm>
@@ -34,8 +34,8 @@ void run_ahead(std::span<Number> numbers, std::uint64_t steps, Draw draw, Swap s
   }
 }
 
-// Fisher and Yates' shuffle from the front, with 32 bits per place, which favours low places in large lists.
-// The remainder is part of the order that runs rely on.
+// Fisher and Yates' shuffle from the front, with 32 bits per place. In large lists it favours low places.
+// PyTorch's remainder is part of the order, and runs rely on it.
 template <class Number>
 void fill_from_the_front(std::span<Number> numbers, TorchGenerator& generator) {
   std::iota(numbers.begin(), numbers.end(), Number{0});

@@ -1,4 +1,4 @@
-// torch.randperm's two algorithms. They write into the caller's memory.
+// torch.randperm's two algorithms. Both functions write into the caller's memory.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace ratoon::data {
 // From this size on, PyTorch 2.6 and later draw 64 bits per place.
 inline constexpr std::uint64_t kLargePermutation = 214748364;  // floor((2^32 - 1) / 20)
 
-// The algorithm for such lists, here for a list of any size.
+// PyTorch's algorithm for such sizes, here for a list of any size.
 void fill_inside_out(std::span<std::uint32_t> numbers, TorchGenerator& generator);
 void fill_inside_out(std::span<std::uint64_t> numbers, TorchGenerator& generator);
 
-// Whether a release uses it for lists of that size.
+// Whether a release uses this algorithm for lists of that size.
 [[nodiscard]] bool is_inside_out(std::uint64_t size, TorchRelease release);
 
 // A permutation of 0 .. numbers.size() - 1.

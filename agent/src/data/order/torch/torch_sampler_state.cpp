@@ -55,7 +55,7 @@ json to_json(const RandomSamplerOptions& options) {
           {"order", name_of(options.release)}};
 }
 
-// A word takes eight bytes in the state, of which four are always zero.
+// A word takes eight bytes in PyTorch's state, of which four are always zero.
 std::string to_text(const TorchGenerator& generator) {
   const std::string bytes = generator.state();
   std::string short_form = bytes.substr(0, kHeadBytes);
@@ -81,15 +81,16 @@ TorchGenerator read_generator(const std::string& text, const std::string& sample
 // Every option that determines the order must be the same.
 void compare_options(const json& saved, const json& expected, const std::string& sampler) {
   if (saved.size() != expected.size())
-    refuse_sampler(sampler, "has options that this Ratoon does not know: use a newer one");
+    refuse_sampler(sampler, "has options that this Ratoon does not know: use a newer Ratoon");
   for (const auto& [name, value] : expected.items()) {
     const auto found = saved.find(name);
     const std::string was =
         found == saved.end() ? "absent" : found->dump(-1, ' ', true, json::error_handler_t::replace);
     if (was == value.dump()) continue;
-    refuse_sampler(sampler, "does not fit: in the checkpoint " + name + " is " + was.substr(0, 60) +
-                                ", and the program has " + value.dump() +
-                                ". Train with what the run began with, or begin a run of another name");
+    refuse_sampler(sampler,
+                   "does not fit: in the checkpoint " + name + " is " + was.substr(0, 60) +
+                       ", but in the program it is " + value.dump() +
+                       ". Train with the options with which the run began, or begin a run of another name");
   }
 }
 

@@ -1,4 +1,5 @@
-// The entries of an epoch's list that a rank takes: DistributedSampler's arithmetic, from any entry on.
+// The entries of an epoch's list that a rank takes: The arithmetic is that of DistributedSampler, for any
+// first entry.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ void begin_at(Stream& stream, const DistributedSamplerOptions& python, ListPosit
   if (batch.first != slot) {
     throw Failure(static_cast<int>(ExitCode::kConfiguration),
                   "a position of PyTorch's sampler does not fit: " + std::to_string(consumed) +
-                      " samples of epoch " + std::to_string(epoch) + " are trained, and batches are of " +
+                      " samples of epoch " + std::to_string(epoch) + " are trained, but a batch has " +
                       std::to_string(stream.global_batch()) +
                       ". Give the batch size of the run in Python, or use a DistributedSampler");
   }

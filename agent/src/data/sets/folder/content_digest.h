@@ -26,7 +26,7 @@ class ContentDigest {
   // Adds names, types and shapes.
   void add(std::span<const Column> columns);
 
-  // "records-1:" and 32 hexadecimal digits.
+  // The digest as text: "records-1:" and 32 hexadecimal digits.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -1,8 +1,9 @@
 // A note file beside a large file, with the hash of its bytes, so that a start need not read them all.
 //
-// The note is used if the file has the length and the modification time in the note, and if the note is newer
-// than that time by more than the resolution of file systems' clocks. make and rsync use the same criterion
-// for unchanged files. A copy of the file has another modification time, so it is read once.
+// The note is used under two conditions: the file has the length and the modification time in the note, and
+// the note is newer than that time by more than the resolution of file systems' clocks. make and rsync use
+// the same criterion for unchanged files. A copy of the file has another modification time, so the copy is
+// read once.
 #pragma once
 
 #include <cstddef>
@@ -25,14 +26,14 @@ struct HashedBytes {
 };
 
 [[nodiscard]] std::string encode_digest_note(const HashedBytes& what, Hash128 hash);
-// The hash, if the text is a complete note about these bytes.
+// Returns the hash, if the text is a complete note about these bytes.
 [[nodiscard]] std::optional<Hash128> read_digest_note(std::string_view text, const HashedBytes& what);
 
 [[nodiscard]] std::filesystem::path digest_note_of(const std::filesystem::path& file);
-// The hash of the note beside the file, if the note can be used.
+// Returns the hash of the note beside the file, if the note can be used.
 [[nodiscard]] std::optional<Hash128> find_digest_note(const std::filesystem::path& file,
                                                       const HashedBytes& what);
-// If the folder cannot be written, the hash is not kept, and the next start reads the file again.
+// If the folder cannot be written, the hash is not stored, and the next start reads the file again.
 void keep_digest_note(const std::filesystem::path& file, const HashedBytes& what, Hash128 hash);
 
 }  // namespace ratoon::data

@@ -11,14 +11,15 @@
 
 namespace ratoon::data {
 
-// The file that was hashed: it may differ from the file that was opened before.
+// Describes the file that was hashed, which may differ from the file that was opened before.
 struct HashedFile {
   std::uint64_t bytes = 0;  // all bytes, including the skipped ones
   std::int64_t modified_nanoseconds = 0;
   Hash128 hash;
 };
 
-// Hashes all bytes after `skipped_bytes`. A file that changes during the call is ErrorKind::kConflict.
+// Hashes all bytes after `skipped_bytes`. If the file changes during the call, the result is
+// ErrorKind::kConflict.
 [[nodiscard]] Result<HashedFile> hash_file(const std::filesystem::path& path,
                                            std::uint64_t skipped_bytes = 0);
 

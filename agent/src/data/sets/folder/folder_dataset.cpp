@@ -41,7 +41,7 @@ void read_whole(const OpenFile& file, std::span<std::byte> into, const std::file
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) data::refuse(system_error(errno, "reading " + path.string()));
     if (count == 0) {
-      data::refuse("the file " + path.string() + " has " + std::to_string(done) + " bytes, and had " +
+      data::refuse("the file " + path.string() + " has " + std::to_string(done) + " bytes, but had " +
                    std::to_string(into.size()) +
                    " when it was opened. Write data under another name, and rename it");
     }
@@ -89,7 +89,7 @@ struct FolderDataset::Files : data::FolderFiles {};
 FolderDataset::FolderDataset(std::filesystem::path root, FolderOptions options)
     : root_(std::move(root)), options_(std::move(options)) {
   if (options_.columns.empty() != (options_.decode == nullptr)) {
-    throw std::invalid_argument("a FolderDataset has either both, columns and decode, or neither");
+    throw std::invalid_argument("a FolderDataset needs both, columns and decode, or neither");
   }
   if (options_.columns.empty()) options_.columns = {{.name = "bytes"}};
   options_.columns.push_back({.name = "label", .type = ElementType::kInt64, .shape = {{}}});
@@ -142,7 +142,7 @@ std::string FolderDataset::digest() const {
   return digest_;
 }
 
-// Adds the file's name to errors, because the number of a sample does not show which picture is damaged.
+// Adds the file's name to errors, because the number of a sample does not show which file is damaged.
 void FolderDataset::decode(std::span<const std::byte> bytes, const std::filesystem::path& path,
                            Sample& into) const {
   try {
@@ -154,7 +154,7 @@ void FolderDataset::decode(std::span<const std::byte> bytes, const std::filesyst
   }
   if (into.size() + 1 == options_.columns.size()) return;
   throw std::logic_error("decode() added " + std::to_string(into.size()) + " fields for " + path.string() +
-                         ", and the FolderDataset declares " + std::to_string(options_.columns.size() - 1) +
+                         ", but the FolderDataset declares " + std::to_string(options_.columns.size() - 1) +
                          " columns beside the label");
 }
 

@@ -43,7 +43,8 @@ Result<Listing> list(const fs::path& path, std::vector<FileIdentity>& around) {
   if (folder == nullptr || ::fstat(::dirfd(folder.get()), &status) != 0) return system_error(errno, doing);
   const FileIdentity identity{status.st_dev, status.st_ino};
   if (std::find(around.begin(), around.end(), identity) != around.end()) {
-    return Error(ErrorKind::kInvalid, doing + ": a link leads back to a folder around it. Remove the link");
+    return Error(ErrorKind::kInvalid,
+                 doing + ": a link leads back to a folder that contains it. Remove the link");
   }
   around.push_back(identity);
   Listing found;
@@ -124,9 +125,8 @@ Result<FolderFiles> walk_folder(const fs::path& root, FolderWalkOptions options)
   if (!top) return top.error();
   if (top->folders.empty()) {
     // An empty folder may be the mount point of a volume that is not mounted yet.
-    return Error(
-        top->files.empty() ? ErrorKind::kNotFound : ErrorKind::kInvalid,
-        "the folder " + root.string() + " has no folder in it; it was expected to have one for each class");
+    return Error(top->files.empty() ? ErrorKind::kNotFound : ErrorKind::kInvalid,
+                 "the folder " + root.string() + " has no folder in it; expected one folder for each class");
   }
   std::sort(top->folders.begin(), top->folders.end(), python_sorts_before);
   FolderFiles files;

@@ -1,4 +1,4 @@
-// data/sets/folder/: FolderDataset: its files, their order and their digest.
+// data/sets/folder/: agent/src/data/sets/folder/: FolderDataset, its files, their order and their digest.
 //
 // The files of a FolderDataset, in torchvision's order: classes are sorted, folders in a class are sorted by
 // their whole path, and files in a folder are sorted.
@@ -19,10 +19,10 @@ class FolderFiles {
  public:
   [[nodiscard]] std::uint64_t size() const { return folder_of_.size(); }
   [[nodiscard]] const std::vector<std::string>& classes() const { return classes_; }
-  // The path below the root. `id` is below size().
+  // The path of a file below the root. `id` is below size().
   [[nodiscard]] std::string path(std::uint64_t id) const;
   [[nodiscard]] std::int64_t label(std::uint64_t id) const;
-  // The files of a class are those of [first_of(c), first_of(c + 1)).
+  // The files of class c are those of [first_of(c), first_of(c + 1)).
   [[nodiscard]] std::uint64_t first_of(std::size_t which) const { return first_of_class_[which]; }
 
   void begin_class(std::string name);

@@ -174,8 +174,9 @@ TEST_P(BatchColumns, FollowWhatAugmentationMakesOfThem) {
     EXPECT_THAT(batch.column("x").shape(), ElementsAre(8u, 2u));
     for (std::size_t i = 0; i < 16; ++i)
       EXPECT_EQ(x[i], (static_cast<double>(first + i / 2) * 4 + static_cast<double>(i % 2)) / 2);
-    EXPECT_THAT([&] { static_cast<void>(batch.column("x").values<float>()); },
-                ThrowsMessage<std::invalid_argument>(HasSubstr("float64, and float32 was asked for")));
+    EXPECT_THAT(
+        [&] { static_cast<void>(batch.column("x").values<float>()); },
+        ThrowsMessage<std::invalid_argument>(HasSubstr("float64, but the program asked for float32")));
     loader.advance(batch);
   }
 }

@@ -140,7 +140,7 @@ TEST_P(Failures, OfWhatAugmentationMadeAreSaid) {
     return what_next_throws(loader);
   };
   EXPECT_THAT(with([](Sample& sample, SampleRandom&) { sample.add(ElementType::kInt8, {}); }),
-              HasSubstr("it has 3 fields, and its data set has 2 columns"));
+              HasSubstr("the sample has 3 fields, but its data set has 2 columns"));
   EXPECT_THAT(
       with([](Sample& sample, SampleRandom&) {
         if (sample.id() == 5) sample.replace(0, ElementType::kInt64, {});

@@ -22,7 +22,7 @@ TEST(DataLoader, RefusesDataSetsThatAreNotThoseOfTheStream) {
               ThrowsMessage<std::invalid_argument>(AllOf(HasSubstr("'numbers' of the stream has 103 samples"),
                                                          HasSubstr("its data set has 104"))));
   EXPECT_THAT([&] { DataLoader loader({numbers(), numbers()}, stream); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("1 sources, and the loader got 2")));
+              ThrowsMessage<std::invalid_argument>(HasSubstr("1 sources, but the loader got 2")));
   EXPECT_THROW(DataLoader(std::vector<std::shared_ptr<const Dataset>>(), stream), std::invalid_argument);
 }
 

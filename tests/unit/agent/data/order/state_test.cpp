@@ -61,22 +61,24 @@ TEST(State, OfAnotherStreamIsRefusedWithBothValues) {
     StreamOptions from;
     Change change;
   } cases[] = {
-      {"source 1 is 'books' with 20 samples, and the program has 'books' with 21 samples", ".sources = true",
-       two(), [](StreamOptions& o) { o.sources[1] = {.name = "books", .samples = 21}; }},
-      {"source 0 is 'web' with 100 samples, and the program has 'wet' with 100 samples", ".sources = true",
-       two(), [](StreamOptions& o) { o.sources[0].name = "wet"; }},
-      {"the number of sources is 2, and the program has 3", ".sources = true", two(),
+      {"source 1 is 'books' with 20 samples, but in the program it is 'books' with 21 samples",
+       ".sources = true", two(), [](StreamOptions& o) { o.sources[1] = {.name = "books", .samples = 21}; }},
+      {"source 0 is 'web' with 100 samples, but in the program it is 'wet' with 100 samples",
+       ".sources = true", two(), [](StreamOptions& o) { o.sources[0].name = "wet"; }},
+      {"the number of sources is 2, but in the program it is 3", ".sources = true", two(),
        [](StreamOptions& o) { o.sources.push_back({.name = "more", .samples = 1}); }},
-      {"the weight of source 0 is 49152/65536, and the program has 32768/65536", ".weights = true", two(),
-       [](StreamOptions& o) { o.sources[0].weight = 1; }},
-      {"the seed is 1, and the program has 2", ".seed = true", two(), [](StreamOptions& o) { o.seed = 2; }},
-      {"the global batch is 4, and the program has 5", ".global_batch = true", two(),
+      {"the weight of source 0 is 49152/65536, but in the program it is 32768/65536", ".weights = true",
+       two(), [](StreamOptions& o) { o.sources[0].weight = 1; }},
+      {"the seed is 1, but in the program it is 2", ".seed = true", two(),
+       [](StreamOptions& o) { o.seed = 2; }},
+      {"the global batch is 4, but in the program it is 5", ".global_batch = true", two(),
        [](StreamOptions& o) { o.global_batch = 5; }},
-      {"the order is feistel-1, epoch end carry, and the program has in-order-1, epoch end carry",
+      {"the order is feistel-1, epoch end carry, but in the program it is in-order-1, epoch end carry",
        ".order = true", two(), [](StreamOptions& o) { o.order = SampleOrder::kInOrder; }},
-      {"the order is feistel-1, epoch end carry, and the program has feistel-1, epoch end short",
+      {"the order is feistel-1, epoch end carry, but in the program it is feistel-1, epoch end short",
        ".order = true", one(), [](StreamOptions& o) { o.epoch_end = EpochEnd::kShort; }},
-      {"blocks-1 with windows of 2 shards, epoch end carry, and the program has blocks-1 with windows of 3 "
+      {"blocks-1 with windows of 2 shards, epoch end carry, but in the program it is blocks-1 with windows "
+       "of 3 "
        "shards",
        ".order = true", in_blocks(), [](StreamOptions& o) { o.window_shards = 3; }},
       {"the digest of names and shards is", ".sources = true", in_blocks(),
@@ -120,7 +122,7 @@ TEST(State, AnAcceptedBatchHoldsFromTheCursorOnAndIsRecorded) {
   EXPECT_THAT(next.accepted(), ElementsAre(AcceptedDifference{20, "the global batch", "4", "10"}));
   Stream back(one());
   EXPECT_THAT(sentence_of([&] { back.load_state(stream.save_state()); }),
-              HasSubstr("the global batch is 10, and the program has 4"));
+              HasSubstr("the global batch is 10, but in the program it is 4"));
 }
 
 TEST(State, AcceptedWeightsHoldFromTheCursorOn) {
@@ -253,16 +255,16 @@ TEST(State, ThatContradictsItselfIsRefused) {
       {with("\"global_batch\":6,\"start\":48", "\"global_batch\":0,\"start\":48"), "does not follow"},
       {with("\"from\":0", "\"from\":1"), "its segment from slot 1 does not follow"},
       {with("\"start\":48}", "\"start\":48,\"weights\":[65536]}"), "there is one source"},
-      {with("\"weights\":[65536]", "\"weights\":[65536,1]"), "as many as there are samples"},
-      {with("\"names\":[\"web\"]", "\"names\":[\"web\",\"x\"]"), "as many as there are samples"},
+      {with("\"weights\":[65536]", "\"weights\":[65536,1]"), "as many items as there are samples"},
+      {with("\"names\":[\"web\"]", "\"names\":[\"web\",\"x\"]"), "as many items as there are samples"},
       {with("\"weights\":[65536]", "\"weights\":[-1]"), "a list of whole numbers"},
       {with("\"names\":[\"web\"]", "\"names\":[7]"), "a list of texts"},
       {with("\"format\":1", "\"first_known\":7,\"format\":1"), "is not where"},
       {with("\"format\":1", "\"accepted\":[{\"slot\":1}],\"format\":1"), "accepted[].what"},
       {with("\"cursor\":54", "\"cursor\":5400000000000000000"), "stream.cursor"},
-      {with("\"batches\":6", "\"batches\":4611686018427387904"), "a stream has 2^62 slots"},
+      {with("\"batches\":6", "\"batches\":4611686018427387904"), "a stream has at most 2^62 slots"},
       {with("\"global_batch\":6,\"start\":48", "\"global_batch\":6,\"start\":4611686018427387904"),
-       "a stream has 2^62 slots"},
+       "a stream has at most 2^62 slots"},
   };
   for (const auto& c : cases) {
     Stream target(one());
@@ -377,7 +379,7 @@ TEST(State, SourcesWithoutRoomForNamesAreToldApartByTheirDigest) {
   options.sources[17].samples = 11;
   Stream grown(options);
   EXPECT_THAT(sentence_of([&] { grown.load_state(state); }),
-              HasSubstr("source 17 is 10 samples, and the program has 11 samples"));
+              HasSubstr("source 17 is 10 samples, but in the program it is 11 samples"));
 }
 
 }  // namespace

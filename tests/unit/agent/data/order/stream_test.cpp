@@ -145,10 +145,11 @@ TEST(Stream, RefusesTheStateOfAnotherStreamWithBothValues) {
     const char* sentence;
     StreamOptions options;
   } cases[] = {
-      {"the number of samples is 10, and the program has 11", {.samples = 11, .global_batch = 4}},
-      {"the global batch is 4, and the program has 8", {.samples = 10, .global_batch = 8}},
-      {"the seed is 0, and the program has 1", {.samples = 10, .global_batch = 4, .seed = 1}},
-      {"the source is '', and the program has 'web'", {.samples = 10, .global_batch = 4, .source = "web"}},
+      {"the number of samples is 10, but in the program it is 11", {.samples = 11, .global_batch = 4}},
+      {"the global batch is 4, but in the program it is 8", {.samples = 10, .global_batch = 8}},
+      {"the seed is 0, but in the program it is 1", {.samples = 10, .global_batch = 4, .seed = 1}},
+      {"the source is '', but in the program it is 'web'",
+       {.samples = 10, .global_batch = 4, .source = "web"}},
   };
   for (const auto& c : cases) {
     Stream stream(c.options);
@@ -170,7 +171,7 @@ TEST(Stream, RefusesWhatIsNoState) {
       {"[]", "cannot be read"},
       {with("\"format\":1", "\"format\":3"), "a newer Ratoon wrote this"},
       {with("feistel-1", "feistel-2"),
-       "the order is feistel-2, epoch end carry, and the program has feistel-1"},
+       "the order is feistel-2, epoch end carry, but in the program it is feistel-1"},
       {with("\"cursor\":0", "\"cursor\":-1"), "stream.cursor"},
       {with("\"digest\":\"0", "\"digest\":\"z"), "16 hexadecimal digits"},
       {with("\"start\":0", "\"start\":4"), "does not follow"},

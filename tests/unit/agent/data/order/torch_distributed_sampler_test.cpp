@@ -254,12 +254,12 @@ TEST(DistributedSampler, RefusesTheStateOfAnotherOrderWithBothValues) {
     const char* sentence;
     DistributedSamplerOptions options;
   } cases[] = {
-      {"samples is 10, and the program has 11", {.samples = 11, .seed = 1}},
-      {"seed is 1, and the program has 2", {.samples = 10, .seed = 2}},
-      {"shuffle is true, and the program has false", {.samples = 10, .seed = 1, .shuffle = false}},
-      {"drop_last is false, and the program has true", {.samples = 10, .seed = 1, .drop_last = true}},
+      {"samples is 10, but in the program it is 11", {.samples = 11, .seed = 1}},
+      {"seed is 1, but in the program it is 2", {.samples = 10, .seed = 2}},
+      {"shuffle is true, but in the program it is false", {.samples = 10, .seed = 1, .shuffle = false}},
+      {"drop_last is false, but in the program it is true", {.samples = 10, .seed = 1, .drop_last = true}},
       {"repeat_epoch_0 is false, and", {.samples = 10, .seed = 1, .repeat_epoch_0 = true}},
-      {R"(order is "torch-2.6+", and the program has "torch-legacy")",
+      {R"(order is "torch-2.6+", but in the program it is "torch-legacy")",
        {.samples = 10, .seed = 1, .release = TorchRelease::kBefore2_6}},
   };
   for (const auto& c : cases) {

@@ -192,7 +192,7 @@ TEST(TorchPositions, RefusesWhatDoesNotFitWithBothValues) {
   const char* since = R"({"_snapshot":{"_main_snapshot":{"_sampler_iter_state":{"samples_yielded":2}}},)"
                       R"("_steps_since_snapshot":1})";
   EXPECT_THAT(torchdata(since, 0),
-              HasSubstr("1 batches after its snapshot at 2 samples: say the batch size"));
+              HasSubstr("1 batches after its snapshot at 2 samples: give the batch size"));
   EXPECT_EQ(position_of_torchdata(since, saved, 0, 2).consumed, 10U) << "the last batch is short";
 
   const auto dlrover = [&](const char* text) {
@@ -208,7 +208,7 @@ TEST(TorchPositions, RefusesWhatDoesNotFitWithBothValues) {
   EXPECT_THAT(sentence_of([&] { seek_to_torchdata(sampler, R"({"yielded":1})"); }),
               HasSubstr("has no generator"));
   EXPECT_THAT(sentence_of([&] { seek_to_torchdata(sampler, R"({"yielded":1,"generator":[256]})"); }),
-              HasSubstr("no list of bytes"));
+              HasSubstr("not a list of bytes"));
   EXPECT_THAT(sentence_of([&] { seek_to_torchdata(sampler, R"({"yielded":1,"generator":"zz"})"); }),
               HasSubstr("and this has 0"));
   RandomSampler torch({.samples = 10}, TorchGenerator());

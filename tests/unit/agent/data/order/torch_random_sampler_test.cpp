@@ -157,15 +157,15 @@ TEST(RandomSampler, RefusesStatesThatDoNotFit) {
     }
     return "no Failure was thrown";
   };
-  EXPECT_THAT(sentence({.samples = 11}, state), HasSubstr("num_samples is 10, and the program has 11"));
+  EXPECT_THAT(sentence({.samples = 11}, state), HasSubstr("num_samples is 10, but in the program it is 11"));
   EXPECT_THAT(sentence({.samples = 10, .replacement = true}, state),
-              HasSubstr("replacement is false, and the program has true"));
+              HasSubstr("replacement is false, but in the program it is true"));
   EXPECT_THAT(sentence({.samples = 10, .flavour = SamplerFlavour::kTorchdata}, state),
-              HasSubstr(R"(package is "torch", and the program has "torchdata")"));
+              HasSubstr(R"(package is "torch", but in the program it is "torchdata")"));
   EXPECT_THAT(sentence({.samples = 10, .seeds_each_epoch = true}, state),
               HasSubstr("seeds_each_epoch is false"));
   EXPECT_THAT(sentence({.samples = 10, .loader = Loader::kWorkers}, state),
-              HasSubstr(R"(loader is "none", and the program has "workers")"));
+              HasSubstr(R"(loader is "none", but in the program it is "workers")"));
   const auto with = [&state](const std::string& from, const std::string& to) {
     return std::string(state).replace(state.find(from), from.size(), to);
   };

@@ -195,7 +195,7 @@ TEST(TorchStream, ItsStateNamesTheOrderAndRefusesAnother) {
     return sentence_of([&] { stream.load_state(state); });
   };
   const std::string was =
-      "the order is torch-2.6+ world_size=4 batch_size=2, epoch end short, and the program has ";
+      "the order is torch-2.6+ world_size=4 batch_size=2, epoch end short, but in the program it is ";
   EXPECT_THAT(load({.world_size = 8, .seed = 1}, {.batch_size = 1}),
               HasSubstr(was + "torch-2.6+ world_size=8"));
   EXPECT_THAT(load({.world_size = 4, .seed = 1, .shuffle = false}, {.batch_size = 2}),

@@ -114,7 +114,7 @@ TEST(MemoryDataset, RefusesArraysThatDoNotFit) {
   EXPECT_THAT(make({MemoryColumn::view("x", five, {2})}),
               ThrowsMessage<std::invalid_argument>(HasSubstr("'x' has 20 bytes, which is no whole number")));
   EXPECT_THAT(make({MemoryColumn::view("x", five), MemoryColumn::view("y", six)}),
-              ThrowsMessage<std::invalid_argument>(HasSubstr("'y' has 6 samples, and column 'x' has 5")));
+              ThrowsMessage<std::invalid_argument>(HasSubstr("'y' has 6 samples, but column 'x' has 5")));
   EXPECT_THAT(make({MemoryColumn::view("x", five), MemoryColumn::view("x", five)}),
               ThrowsMessage<std::invalid_argument>(HasSubstr("two columns")));
   EXPECT_THAT(make({MemoryColumn::view("", five)}),

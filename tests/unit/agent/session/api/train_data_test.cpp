@@ -60,7 +60,7 @@ TEST_F(TrainData, OthersThanItBeganWithAreNamedAndNotTakenAgainAndAgain) {
   StreamOptions reseeded = data;
   reseeded.seed = 4;
   for (const auto& [other, sentence] :
-       {std::pair(more, "50"), std::pair(reseeded, "seed is 3, and the program has 4")}) {
+       {std::pair(more, "50"), std::pair(reseeded, "seed is 3, but in the program it is 4")}) {
     calls_ = 0;
     steps_ = 0;
     EXPECT_EQ(train(other, 20), 82);
@@ -117,7 +117,7 @@ TEST_F(TrainData, TheJobOutweighsTheProgram) {
   EXPECT_EQ(digest_, digest_after({.samples = 50, .global_batch = 5, .seed = 0}, 10));
   said_of_job_ = {};
   EXPECT_EQ(train(own, 20), 82) << "what the job says no more is another stream";
-  EXPECT_THAT(said_, HasSubstr("seed is 0, and the program has 3"));
+  EXPECT_THAT(said_, HasSubstr("seed is 0, but in the program it is 3"));
 }
 
 TEST(SaidOfSamples, ByAFlagElseByTheEnvironmentElseByNobody) {
@@ -153,7 +153,7 @@ TEST_F(TrainData, AnotherBatchOfTheJobIsRefusedAsTheProgramsIs) {
   steps_ = 0;
   said_of_job_.global_batch = 5;
   EXPECT_EQ(train(own, 20), 82);
-  EXPECT_THAT(said_, HasSubstr("batch is 4, and the program has 5"));
+  EXPECT_THAT(said_, HasSubstr("batch is 4, but in the program it is 5"));
   EXPECT_EQ(steps_, 0U);
 }
 
