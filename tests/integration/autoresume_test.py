@@ -79,7 +79,7 @@ class Autoresume(GroupOfCounters):
         code, output = run.finish()
         self.assertEqual(code, 82, output)
         logs = "".join(log.read_text() for log in (run.folder / "logs").glob("*.log"))
-        self.assertIn("--autoresume cannot be false where a coordinator starts members", logs)
+        self.assertIn("--autoresume cannot be false if a coordinator restarts members", logs)
 
 
 if __name__ == "__main__":

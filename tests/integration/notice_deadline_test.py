@@ -19,7 +19,7 @@ class Deadlines(NoticedRanks):
         last = {rank: self.steps(rank)[-1][0] + 1 for rank in range(3)}
         self.assertEqual(set(last.values()), {self.committed()}, "all at the step that is saved")
         self.assertIn(f"left because of SIGTERM at step {last[1]}, which is saved", self.log(1))
-        self.assertIn("a notice that another rank had", self.log(0))
+        self.assertIn("a notice that another rank received", self.log(0))
         self.start("--pause-ms", 1, launcher=torchrun, size=3)
         self.assertEqual(self.finish(), [0, 0, 0], self.log(0))
         self.assert_each_step_once(size=3)

@@ -128,7 +128,7 @@ class Places(S3Test):
             lines, said = train(70, code=83)
             self.assertEqual(lines, [], "no step is made")
             run = f"s3://data/runs/{self.name}"
-            self.assertIn(f"{run}/packs has packs of checkpoints that were committed, and there is no manifest in "
+            self.assertIn(f"{run}/packs has packs of checkpoints that were committed, but there is no manifest in "
                           f"{run}/manifests", said)
             self.assertIn("bring the manifests back, or move", said)
         os.rename(self.home / "kept", self.stored / "manifests")

@@ -11,7 +11,7 @@ import unittest
 from trainer_run import TrainerRun
 
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
-SENTENCE = "ratoon: bits may differ from those of an unbroken run: "
+SENTENCE = "ratoon: bits may differ from those of an uninterrupted run: "
 WEIGHTS = re.compile(r"^weights ([0-9a-f]{16})$", re.M)
 HAS_AVX2 = re.search(r"^flags\b.*\bavx2\b.*$", pathlib.Path("/proc/cpuinfo").read_text(), re.M) is not None
 

@@ -218,8 +218,7 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
     const auto created = take_number(*disk, newest + 1, owner);
     if (!created) return created.error();
     if (*created) return std::optional(Claim(std::move(disk), std::move(owner), newest + 1));
-    // Claims that processes of one job create one after the other do not count as lost races, whatever their
-    // number.
+    // Claims that processes of one job create one after the other never count as lost races.
     if (!is_of_the_job || newest == std::exchange(raced_after, newest)) ++races;
   }
   return change_all_the_time(*disk);

@@ -34,7 +34,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// A number and a unit from the beginning of a text.
+// Parses a number and a unit from the beginning of a text.
 struct Term {
   std::uint64_t millionths = 0;  // of the number
   bool has_fraction = false;
@@ -80,7 +80,7 @@ Period reduced(std::uint64_t count, std::uint64_t parts) {
   return {.count = count / common, .parts = parts / common};
 }
 
-// Adds the parts of a time, from the largest unit to the smallest, each once: "1h30m".
+// Adds the parts of a time, from the largest unit to the smallest, each at most once: "1h30m".
 std::optional<Amount> add_times(Term term, std::string_view rest) {
   __extension__ using Wide = unsigned __int128;
   Wide total = 0;
@@ -137,7 +137,7 @@ Result<Amount> parse_amount(std::string_view text) {
   constexpr std::size_t kShown = 60;
   return Error(ErrorKind::kInvalid,
                "'" + std::string(text.substr(0, kShown)) +
-                   "' is no amount of training: expected a number above 0 and what is counted, such as 500st "
+                   "' is not an amount of training: expected a number above 0 and its unit, such as 500st "
                    "(optimizer steps), 500ba (batches), 90ep or 0.25ep (epochs), 1000sp (samples), or a time "
                    "such as 45s, 10m, 2h or 1h30m");
 }
@@ -174,7 +174,7 @@ Period counts_in(const Amount& amount, const RunPosition& position) {
   if (amount.unit != CountedIn::kEpochs) return amount.period;
   if (position.epoch_samples == 0) {
     throw std::invalid_argument("'" + text_of(amount) +
-                                "' counts epochs, and nothing here has epochs: give the session a stream, or "
+                                "' counts epochs, but this run has no epochs: give the session a stream, or "
                                 "count in steps, batches, samples or time");
   }
   const Period epoch = reduced(position.epoch_samples, amount.period.parts);

@@ -25,15 +25,15 @@ using session::fail;
 
 namespace {
 
-// A time limit counts from here, not from the call of train().
+// A time limit counts from the start of the process, not from the call of train().
 const Timestamp kProcessBegan = SystemClock().now();
 
-// Copies are made beside training. A process that leaves gives the last copy this much time, and says where
-// it is missing.
+// Copies are made beside training. A process that leaves waits this long for the last copy, and reports the
+// stores that do not have it.
 constexpr auto kLeavingTime = std::chrono::seconds(10);
 
-// Staged saves get this long to reach the disk before a world is joined: one of them may be the newest
-// checkpoint.
+// Staged saves get this long to reach the disk before a world is joined, because one of them may be the
+// newest checkpoint.
 constexpr auto kSettleTime = std::chrono::seconds(10);
 
 void settle(checkpoint::Saver& saver) {
@@ -41,7 +41,7 @@ void settle(checkpoint::Saver& saver) {
   for (const std::string& event : saver.poll().events) session::say(event);
 }
 
-// The same meters with their ledgers, which must be set before the endpoint serves them.
+// Returns the meters with their ledgers, which must be set before the endpoint serves them.
 const metrics::Meters& with_ledgers(metrics::Meters& meters,
                                     const std::shared_ptr<session::TimeAccounts>& accounts) {
   meters.ledger = [accounts] { return session::seconds_of(accounts->of_process()); };
@@ -52,16 +52,16 @@ const metrics::Meters& with_ledgers(metrics::Meters& meters,
   return meters;
 }
 
-// Sets the checkpoint aside, so that no later start tries it again. The last checkpoint stays: if all are
-// bad, the machine is the cause. If setting aside fails, this run continues all the same: it remembers the
+// Sets the checkpoint aside, so that no later start tries it again. The last checkpoint is not set aside: if
+// all are damaged, the machine is the cause. If setting aside fails, this run continues: it remembers the
 // checkpoint.
 void set_aside(const session::CheckpointLocations& places, const CheckpointUnreadable& why) {
   const auto inventory = places.inventory();
   if (inventory && inventory->complete.size() >= 2) places.set_aside(why.id, why.what());
 }
 
-// A hint for the person who stopped the run, given by one rank only. Under a coordinator that person typed
-// another command than that of this process.
+// A hint for the person who stopped the run. Only one rank prints it. Under a coordinator that person typed
+// another command than the command of this process.
 std::string how_to_go_on(const Options& options, const Session::Engine& engine) {
   if (engine.assignment().rank.value() != 0 || !options.member.coordinator_url.empty()) return "";
   if (options.overwrite) return "; the same command without --overwrite goes on";
@@ -74,9 +74,9 @@ bool is_for_good(const Failure& why) {
          why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
 }
 
-// Returns the result of `act`, which runs before this process has a link. If it ends this process for good,
-// ranks that wait for this one get the reason. (Invalid options are invalid on all ranks, and name no folder
-// to meet in.)
+// Returns the result of `act`, which runs before this process has a link. If `act` ends this process for
+// good, ranks that wait for this process get the reason. (Invalid options are invalid on all ranks, and name
+// no folder to meet in.)
 template <class Act>
 auto with_group_informed(const Options& options, const Act& act) {
   try {
@@ -280,7 +280,7 @@ void Session::AttemptLoop::complete(Engine& engine) {
   const auto tell = [&](const std::stop_token& leaves) { return link_->complete(position, leaves); };
   if (const auto told = notices_.while_telling(*link_, tell); !told) {
     engine.leave_if_told();
-    // The last checkpoint is committed: the next start resumes at the end, and completes then.
+    // The last checkpoint is committed, so the next start resumes at the end and completes the run.
     fail(ExitCode::kStartAgain,
          "done, but the completion could not be reported; the next start reports it: " +
              told.error().message());
@@ -337,9 +337,9 @@ void Session::AttemptLoop::refuse_to_repeat() const {
   const auto known = unreadable_.find(id);
   if (known == unreadable_.end()) return;
   fail(known->second == ErrorKind::kIo ? ExitCode::kStorage : ExitCode::kCheckpointsBad,
-       "the next start would choose this checkpoint again: mend the disk, or move " +
+       "the next start would choose this checkpoint again: repair the disk, or move " +
            places_.home()->shown(checkpoint::manifest_path(id)) +
-           " away to go on from an older one; nothing is started over by itself");
+           " away to continue from an older checkpoint; no run is started over by itself");
 }
 
 }  // namespace ratoon

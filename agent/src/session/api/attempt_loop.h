@@ -2,8 +2,8 @@
 // over attempts.
 //
 // AttemptLoop: the objects that outlive the attempts of a process (its checkpoint locations, its link to the
-// other members, its saver, its watch for notices), how each attempt begins, and what its end means for the
-// process.
+// other members, its saver, its watch for notices). It also decides how each attempt begins, and what its end
+// means for the process.
 //
 //   Session::AttemptLoop attempts(options);
 //   attempts.run(function);
@@ -41,20 +41,20 @@ class Session::AttemptLoop {
   // Ends a run whose training is done: commits its saves, waits for copies, and reports the completion.
   void complete(Engine& engine);
 
-  // Called where an exception of this attempt is caught. Returns if another attempt follows; otherwise throws
-  // the exception that ends the process.
+  // Called by the handler of an exception of this attempt. Returns if another attempt follows; otherwise
+  // throws the exception that ends the process.
   void end(Engine& engine);
 
-  // Gives staged saves some time to reach the disk, as the destructor does.
+  // Waits some time for staged saves to reach the disk, as the destructor does.
   void finish_staged_saves();
 
   // Called when the process ends with 0 while this attempt is not complete. Prints why that is an error, and
-  // returns the exit code to end with.
+  // returns the exit code to use instead.
   [[nodiscard]] int report_incomplete(Engine& engine, const std::string& ended_by,
                                       const std::string& how_to_end);
 
-  // For a process with one attempt: throws if the next start would choose a checkpoint that this one cannot
-  // read.
+  // For a process with one attempt: throws if the next start would choose a checkpoint that this process
+  // cannot read.
   void refuse_to_repeat() const;
 
  private:
@@ -65,11 +65,11 @@ class Session::AttemptLoop {
   [[nodiscard]] checkpoint::Saver open_saver();
   void wait_for_copies(Duration at_most, const std::function<bool()>& goes_on = {});
   [[nodiscard]] std::unique_ptr<Engine> wait_for_world();
-  // Returns the result of `act`. If that ends this process for good, the reason is published to the others
-  // that wait for it.
+  // Runs `act` and returns its result. If `act` ends this process for good, the reason is published to the
+  // processes that wait for it.
   template <class Act>
   auto with_refusal_published(const Act& act);
-  // Null if the world changed before the attempt had begun.
+  // Null if the world changed before the attempt began.
   [[nodiscard]] std::unique_ptr<Engine> begin(const Assignment& assignment);
   [[nodiscard]] bool has_coordinator() const { return !options_.member.coordinator_url.empty(); }
 

@@ -1,4 +1,4 @@
-// A session in place has one attempt. When that ends, the process ends.
+// A session without train() has one attempt. When the attempt ends, the process ends.
 #include <cstdint>
 #include <exception>
 #include <limits>
@@ -63,7 +63,8 @@ bool Session::is_over() const {
 
 bool Session::step_done() {
   answer([&] {
-    // The program caught it and went on. This step may lack the gradients of other ranks: it does not count.
+    // The program caught the exception and continued. This step may lack the gradients of other ranks, so it
+    // does not count.
     if (const auto swallowed = thrown_) std::rethrow_exception(swallowed);
     engine_->end_step();
   });

@@ -99,7 +99,8 @@ Session::PhaseScope::PhaseScope(Session& session, Phase phase)
   session_.engine_->enter_within_step(process_phase(phase));
 }
 
-// While an exception unwinds, the attempt is being left: the time until its end counts for this phase.
+// While an exception unwinds, the program leaves the attempt: the time until the attempt's end counts for
+// this phase.
 Session::PhaseScope::~PhaseScope() {
   if (std::uncaught_exceptions() == exceptions_ && !is_unfinished_)
     session_.engine_->enter_within_step(static_cast<ProcessPhase>(outer_));
@@ -144,7 +145,8 @@ void Session::check() const {
   try {
     engine_->check();
   } catch (...) {
-    // Threads of the program may check as well. They pass the exception on by means of their own.
+    // Threads of the program may call check() as well. Such threads pass the exception to the training thread
+    // by themselves.
     if (std::this_thread::get_id() == training_thread_) thrown_ = std::current_exception();
     throw;
   }

@@ -97,7 +97,7 @@ void Session::Engine::end_reporting() {
 }
 
 void Session::Engine::report(std::string_view name, double value, std::uint64_t samples) {
-  if (!schedule_) fail(ExitCode::kConfiguration, "report() belongs into the loop over steps()");
+  if (!schedule_) fail(ExitCode::kConfiguration, "report() must be called in the loop over steps()");
   if (reporting_) reporting_->report(name, value, samples);
   means_.report(name, value, samples);
 }
@@ -157,7 +157,7 @@ void Session::Engine::end_epochs(std::uint64_t samples_before) {
 
 std::uint32_t Session::Engine::take_agreed() {
   const bool has_program_agreed = has_agreed_;
-  // A world of one needs no collective to agree with itself.
+  // A world of one process needs no collective to agree.
   if (assignment_.world_size == 1) agree(requests());
   if ((schedule_->needs_agreement() || requests_.needs_agreement()) && !has_agreed_) {
     fail(ExitCode::kConfiguration,
@@ -171,8 +171,8 @@ std::uint32_t Session::Engine::take_agreed() {
          "agree() was called without the requests of this rank: call it once a step, with the requests() of "
          "all ranks combined by bitwise or");
   }
-  // A program that agrees once a step does so in a world of any size. Its requests take effect in the same
-  // step in all of them.
+  // A program that agrees once a step does so in a world of any size. The program's requests then take effect
+  // in the same step in all of these worlds.
   return agreed | requests_.end_step(has_program_agreed || assignment_.world_size > 1
                                          ? session::TakesEffect::kOneStepLater
                                          : session::TakesEffect::kAtOnce);
@@ -208,7 +208,7 @@ void Session::Engine::end_step() {
   }
   is_finished_ = (agreed & session::control::kFinish) != 0;
   if (is_finished_ && is_first()) say_that_it_is_finished();
-  // At the end of the training finish() waits for the last checkpoint, and nothing is left to hand over.
+  // At the end of the training finish() waits for the last checkpoint, and no hand-over is needed any longer.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
   const bool is_stopped = (agreed & session::control::kStop) != 0 && !is_at_end();
   if (schedule_->is_save_due() || is_handed_over || is_stopped) {
@@ -228,12 +228,12 @@ void Session::Engine::end_step() {
 }
 
 SaveTicket Session::Engine::ask_to_save(const std::string& keep) {
-  if (!schedule_) fail(ExitCode::kConfiguration, "save() belongs into the loop over steps()");
+  if (!schedule_) fail(ExitCode::kConfiguration, "save() must be called in the loop over steps()");
   return requests_.ask_to_save(keep);
 }
 
 void Session::Engine::finish_early(const std::string& reason) {
-  if (!schedule_) fail(ExitCode::kConfiguration, "finish() belongs into the loop over steps()");
+  if (!schedule_) fail(ExitCode::kConfiguration, "finish() must be called in the loop over steps()");
   requests_.finish(reason);
 }
 

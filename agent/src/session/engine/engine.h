@@ -1,7 +1,7 @@
 // session/engine/: one attempt: the engine behind Session, and the rules that it applies when a step ends.
 //
-// Engine: the implementation of Session for one attempt. It restores, counts and saves, and checks after
-// every step whether the world has changed.
+// Engine: the implementation of Session for one attempt. The engine restores, counts and saves, and checks
+// after every step whether the world has changed.
 #pragma once
 
 #include <exception>
@@ -38,16 +38,16 @@
 
 namespace ratoon {
 
-// Thrown when the session itself ends this attempt. A program may throw an Interrupted of its own, or one
-// that it kept from an earlier attempt.
+// The exception that the session itself throws to end this attempt. A program may throw its own Interrupted,
+// or one that it kept from an earlier attempt.
 class AttemptOver : public Interrupted {
  public:
   AttemptOver(Attempt which, const std::string& why) : Interrupted(why), attempt(which) {}
   Attempt attempt;
 };
 
-// The checkpoint that all ranks were to resume from is damaged or missing, as far as this rank sees. To the
-// training function this is a change of the world like any other. The next attempt resumes from an older
+// The checkpoint that all ranks were to resume from is damaged or missing, as far as this rank sees. For the
+// training function this is like any other change of the world. The next attempt resumes from an older
 // checkpoint.
 class CheckpointUnreadable : public AttemptOver {
  public:
@@ -97,35 +97,36 @@ class Session::Engine : private data::WaitListener {
   // program threw by itself becomes a Failure, unless the world has changed.
   [[noreturn]] void end_with_exception();
   void end_step();
-  // See program_requests.h for the step in which these two take effect.
+  // The step in which these two requests take effect is explained in program_requests.h.
   void finish_early(const std::string& reason);
   [[nodiscard]] SaveTicket ask_to_save(const std::string& keep);
   // May be called from any thread.
   void notify(Duration left, const std::string& why) { drain_->notify(clock_.now(), left, why); }
   void take_back_notice() { drain_->take_back_notice(); }
-  // Does nothing before the loop: all that time counts as a restart.
+  // Does nothing before the loop, because all time before it counts as a restart.
   void enter_within_step(ProcessPhase phase);
-  // In place, the program says that it is done. Saves the steps since the last save while the tracked objects
-  // still exist. Throws if the run has an end that is not reached, and, after that save, if the process was
-  // asked to leave.
+  // The program of a session without train() reports that it is done. Saves the steps since the last save
+  // while the tracked objects still exist. Throws if the run has an end that is not reached. After that save,
+  // throws if the process was asked to leave.
   void end_in_place();
   void still_alive() { enter_within_step(position_.phase); }
   // Whether the training function may return, because the run is at its end.
   [[nodiscard]] bool is_done() const { return schedule_ && schedule_->is_over(); }
-  // Called if it may not return. Throws the loss or the notice that explains the return, or else an error of
-  // the program.
+  // Called if the training function may not return. Throws the loss or the notice that explains the return,
+  // or else an error of the program.
   [[noreturn]] void refuse_early_return();
-  // Why a process may not end with 0 here: the loss or the notice that explains its end, or else an error of
-  // the program. `waits`: whether to wait for such an explanation.
+  // The reason why a process may not end with 0 here: the loss or the notice that explains its end, or else
+  // an error of the program. `waits`: whether to wait for such an explanation.
   [[nodiscard]] std::exception_ptr why_not_complete(const std::string& ended_by,
                                                     const std::string& how_to_end, bool waits);
   // Throws the loss or the notice that explains why the program's loop ended with an exception. Returns if
   // there is none.
   void leave_if_explained(const std::string& ended_by) { static_cast<void>(wait_for_news(ended_by)); }
-  // Called if it may return: the checkpoint of the last step is committed when this returns.
+  // Called if the training function may return. The checkpoint of the last step is committed when this call
+  // returns.
   void finish();
-  // Throws if the process was asked to leave before all that follows finish() is done. A later start does the
-  // rest.
+  // Throws if the process was asked to leave before the work after finish() is done. A later start does the
+  // rest of that work.
   void leave_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -158,7 +159,7 @@ class Session::Engine : private data::WaitListener {
   void note_failure(std::exception_ptr failure) override { failed_wait_ = std::move(failure); }
   void restore();
   // Called after restore(). Samples that rollbacks skip are never taken. A new rollback is recorded before
-  // anything else is.
+  // any other record.
   void pass_over_skipped();
   void keep_rollbacks();
   [[nodiscard]] Stream& stream_to_skip_in() const;
@@ -170,8 +171,8 @@ class Session::Engine : private data::WaitListener {
   // Prepares memory for the first save.
   void prepare_saves();
   void count_replay();
-  // Called at the end, by rank 0. The training is done even if this fails: the checkpoint contains the
-  // weights.
+  // Called at the end, by rank 0. The training is done even if the weights cannot be written: the checkpoint
+  // contains them.
   void leave_weights();
   // Pins the last checkpoint if the program asked for that after it was saved.
   void serve_late_requests();
@@ -179,9 +180,10 @@ class Session::Engine : private data::WaitListener {
   void show(const std::vector<session::RankMeans::Mean>& means);
   void check_followed_stream() const;
   void begin_schedule(Until until);
-  // Ends the epochs that ended with the last step. That step began at `samples_before`.
+  // Ends the epochs that ended with the last step. The last step began at `samples_before`.
   void end_epochs(std::uint64_t samples_before);
-  // Keeps the early end of the run, unless the run has another end by now: that is the request to continue.
+  // Keeps the early end of the run, unless the run now has another end: another end is the request to
+  // continue.
   void keep_early_end();
   // Prints a sentence without breaking the line of the bar.
   void say(const std::string& sentence) const;
@@ -190,40 +192,41 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] bool is_first() const { return assignment_.rank.value() == 0; }
   [[nodiscard]] session::DataPosition data() const { return data_ ? data_() : session::DataPosition(); }
   void save(std::uint32_t agreed = 0);
-  // The record for the receipt. Rank 0's record goes into the manifest.
+  // Returns the record for the receipt. Rank 0's record goes into the manifest.
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& ended_by, const std::string& how_to_end);
-  // The program ended the attempt, and the reason may arrive a little later: waits for it, and throws it. If
-  // there is none, returns the time until which a save in progress is waited for.
+  // The program ended the attempt, and the reason may arrive a little later: waits for the reason, and throws
+  // it. If no reason arrives, returns the time until which a save in progress is waited for.
   Timestamp wait_for_news(const std::string& ended_by);
   [[nodiscard]] std::exception_ptr classify_interruption(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;
-  // Called if the program makes a step after the run's end, in place.
+  // Called if the program of a session without train() makes a step after the run's end.
   [[noreturn]] void refuse_step_after_end();
-  // "at step 149 of 1000". describe_saved() says which part of that is saved.
+  // Returns "at step 149 of 1000". describe_saved() says which of these steps are saved.
   [[nodiscard]] std::string describe_position() const;
   [[nodiscard]] std::string describe_saved() const;
   // Waits until the save in progress is committed, but not beyond `give_up`.
   [[nodiscard]] std::string describe_saved_by(Timestamp give_up);
   void note_commit(Step step, Duration ago);
-  // A save in progress ends before another one is begun on request: it may be the save of a hand-over, too.
+  // A save in progress must end before another save is begun on request. The save in progress may also be the
+  // save of a hand-over.
   [[nodiscard]] bool is_save_under_way() const;
   void note_saves_under_way();
-  // A checkpoint that does not read back is called durable only until that is known.
+  // A checkpoint that cannot be read back is reported as durable until that is known.
   void take_durable(const checkpoint::SaveProgress& progress);
   void show_durable();
-  // Reads the state of the saves. Throws once too many were missed.
+  // Reads the state of the saves. Throws once too many saves were missed.
   checkpoint::SaveProgress look_at_saves();
   // Waits until every save is committed. Returns false after `at_most`, and if the newest save was missed.
   [[nodiscard]] bool wait_for_commits_in_any_world(Duration at_most);
-  // Called at the end of the run. Throws as check() does, if the process was asked to leave, and if nothing
-  // of the checkpoint has changed for longer than patience_at_end().
+  // Waits, at the end of the run, for the last checkpoint. Throws as check() does, if the process was asked
+  // to leave, and if no file of the checkpoint has changed for longer than patience_at_end().
   [[nodiscard]] bool wait_for_last_commit();
   using LookAtWait = std::function<void(const checkpoint::SaveProgress&)>;
   [[nodiscard]] bool wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look);
   [[nodiscard]] Duration patience_at_end() const;
-  // `leaves`: the time by which to leave, kept from the first call on.
+  // `leaves` is the time by which to leave, kept from the first call on.
   void leave_in_time(std::optional<Timestamp>& leaves, Timestamp now);
   void fail_if_stuck(const checkpoint::SaveProgress& progress) const;
   // Waits for the checkpoint that was just saved, and throws Interrupted.
@@ -269,8 +272,8 @@ class Session::Engine : private data::WaitListener {
   };
   std::vector<Saved> saved_;       // neither known to be committed nor missed
   bool says_uncommitted_ = false;  // whether to report that many are uncommitted, once the reason is known
-  // The position that is called durable, and since when. The one before it is kept in case this one turns out
-  // bad.
+  // The position that is reported as durable, and the time since when. The position before it is kept in case
+  // the newer one turns out to be damaged.
   struct Durable {
     RunPosition position{};
     Timestamp since{};

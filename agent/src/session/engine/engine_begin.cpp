@@ -1,4 +1,5 @@
-// How an attempt begins: what it resumes from, and what is reported and counted from there on.
+// The beginning of an attempt: which checkpoint it resumes from, and what is reported and counted from there
+// on.
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -16,7 +17,7 @@ using session::fail;
 
 namespace {
 
-// A run that was finished early has answered the request to finish. If it continues to another end, that
+// A run that was finished early has answered the request to finish. If the run continues to another end, that
 // request was for the old end.
 checkpoint::PendingRequests wishes_left(const checkpoint::RunRecord& resumed) {
   checkpoint::PendingRequests left = resumed.requests;
@@ -41,8 +42,8 @@ void Session::Engine::begin(Until until) {
   count_replay();
   prepare_saves();
   begin_reporting();
-  // The run is over before its first step, and nothing of it is saved. No run is complete without its last
-  // checkpoint.
+  // The run is over before its first step, and none of its state is saved. No run is complete without its
+  // last checkpoint.
   if (is_done() && !position_.committed) save();
   position_.milestone = session::Milestone::kLoaded;
   enter(ProcessPhase::kCompute);
@@ -51,15 +52,17 @@ void Session::Engine::begin(Until until) {
   meters_.last_recovery.load = (step_began_ - joined_).count();
 }
 
-// A stream that is followed but not tracked begins anew when the run resumes: samples would be taken twice.
+// A stream that is followed but not tracked begins anew when the run resumes, so samples would be taken
+// twice.
 void Session::Engine::check_followed_stream() const {
   const bool is_anew = data_ && data().samples == 0;
   if (!assignment_.resume || !resumed_ || resumed_->samples == 0 || !is_anew) return;
   fail(ExitCode::kConfiguration,
-       "the stream of session.follow() stands at its first sample, and the checkpoint of step " +
+       "the stream of session.follow() is at its first sample, but the checkpoint of step " +
            std::to_string(position_.step.value()) + " was saved after " + std::to_string(resumed_->samples) +
-           " samples: the stream is not in it, because it was not tracked; call session.track(\"stream\", "
-           "stream) before steps() and begin a run of another name (--load-from takes these weights over)");
+           " samples: the stream is not in the checkpoint, because it was not tracked; call "
+           "session.track(\"stream\", stream) before steps() and begin a run of another name (--load-from "
+           "takes these weights over)");
 }
 
 void Session::Engine::begin_schedule(Until until) {
@@ -83,7 +86,7 @@ void Session::Engine::keep_early_end() {
   const std::string until = schedule_->until().text();
   const std::string what = "finished at step " + std::to_string(position_.step.value()) + ": " + end.reason;
   if (until != end.until) {
-    if (is_first()) say("goes on to " + until + "; it was to go to " + end.until + " and " + what);
+    if (is_first()) say("continues to " + until + "; before, its end was " + end.until + " and " + what);
     return;
   }
   schedule_->end_before_time();
@@ -91,7 +94,7 @@ void Session::Engine::keep_early_end() {
     say(what + "; set another end (--max-duration) to continue, or --overwrite true to begin anew");
 }
 
-// Carries nothing over from an older run of the same name. A ledger that cannot be read begins anew.
+// An older run of the same name leaves nothing to this run. A ledger that cannot be read begins anew.
 void Session::Engine::carry_ledger_over() {
   std::optional<session::LastRecord> last;
   if (history_disk_ && (assignment_.resume || !options_.overwrite)) {
@@ -123,7 +126,7 @@ void Session::Engine::begin_reporting() {
   reporting_->show_durable(durable_.position);
 }
 
-// Counts within this process. The operator counts what an earlier start had done.
+// These counts are of this process only. The operator adds the counts of earlier starts.
 void Session::Engine::count_replay() {
   const std::uint64_t left = meters_.step.exchange(position_.step.value());
   if (left > position_.step.value()) meters_.replayed_steps += left - position_.step.value();
@@ -148,7 +151,7 @@ void Session::Engine::restore() {
   if (!restored) {
     const std::string sentence =
         "the checkpoint to resume from cannot be loaded: " + restored.error().message();
-    // A read error of the disk counts, too: a bad sector costs a fallback, not the run.
+    // A read error of the disk counts as damage, too: a bad sector then costs a fallback, not the run.
     const ErrorKind kind = restored.error().kind();
     const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
                         kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
@@ -168,7 +171,8 @@ void Session::Engine::restore() {
 }
 
 void Session::Engine::begin_new_run() {
-  // A job begins anew once. Its coordinator decides when, by an assignment without a checkpoint to resume.
+  // A job begins anew once. The coordinator of the job decides when, by an assignment without a checkpoint to
+  // resume.
   const bool is_requested = options_.overwrite && !options_.member.coordinator_url.empty();
   if (is_requested && is_first()) places_.begin_anew(assignment_.attempt);
   if (options_.load_from.empty()) return;
@@ -194,8 +198,8 @@ void Session::Engine::check_nothing_is_left() const {
   if (!found) fail(session::exit_code_of(found.error()), found.error().message());
   if (!found->complete.empty() || !found->damaged.empty() || !found->given_up.empty()) {
     fail(ExitCode::kCheckpointsBad,
-         "the run has checkpoints and resumes none of them; it does not begin anew with --load-from by "
-         "itself");
+         "the run has checkpoints and resumes none of them; --load-from does not let such a run begin anew "
+         "by itself");
   }
 }
 
@@ -204,7 +208,8 @@ void Session::Engine::prepare_saves() {
   const session::CollectedState state = tracked_.collect();
   session::TrackedObjects::check_all_tracked(state);
   for (const std::string& name : state.without_tensors)
-    if (is_first()) say("'" + name + "' is tracked and has no tensors: are its submodules registered?");
+    if (is_first())
+      say("'" + name + "' is tracked and has no tensors: check that its submodules are registered");
   if (const auto image = checkpoint::lay_out_image(state.tensors)) {
     saver_.prepare(image->layout.file_bytes());
     drain_->begin_attempt(image->layout.file_bytes());

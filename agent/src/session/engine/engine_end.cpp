@@ -1,4 +1,4 @@
-// How an attempt ends: with the run, whose last step is then saved, or because the function returned early.
+// The end of an attempt: either the run ends, and its last step is saved, or the function returned early.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -21,16 +21,16 @@ using session::fail;
 
 namespace {
 
-// A save in progress is waited for as long, counted from the moment when the program left its loop.
+// A save in progress is waited for equally long, counted from the moment when the program left its loop.
 constexpr auto kLeavingPatience = std::chrono::seconds(10);
 constexpr auto kNewsPause = std::chrono::milliseconds(10);
 constexpr auto kLastCommitPatience = std::chrono::seconds(60);
 constexpr auto kCommitUnderWay = std::chrono::seconds(1);  // after the process was asked to leave
 
-// The exit code with which train() ends for any exception of the program.
+// The exit code of train() for any exception of the program.
 constexpr int kErrorOfProgram = 1;
 
-// The number of steps of a run without an end.
+// The number of steps that stands for a run without an end.
 constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
 constexpr const char* kLeftSince = ", and this process left because it was told to; ";
@@ -56,7 +56,7 @@ std::string Session::Engine::describe_saved() const {
     return "the save of " + name_of(*saved_step_) + " is not committed, and there is none before it";
   const Step committed = position_.committed->step;
   if (committed != *saved_step_)
-    return "the save of " + name_of(*saved_step_) + " is not committed, and the last one that is, is of " +
+    return "the save of " + name_of(*saved_step_) + " is not committed; the last committed one is of " +
            name_of(committed);
   return committed == position_.step ? "that step is saved"
                                      : "the last save is that of " + name_of(committed);
@@ -101,18 +101,19 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
   return give_up;
 }
 
-// Ranks may throw an Interrupted because a collective of their own failed. They know of the loss before the
-// session does.
+// Ranks may throw an Interrupted because one of their own collectives failed. Such ranks know of the loss
+// before the session does.
 std::exception_ptr Session::Engine::classify_interruption(const Interrupted& thrown) {
   const auto* of_session = dynamic_cast<const AttemptOver*>(&thrown);
   if (of_session != nullptr && of_session->attempt == assignment_.attempt) return std::current_exception();
   const std::string threw = std::string("the program threw ratoon::Interrupted: ") + thrown.what();
   try {
     const Timestamp give_up = wait_for_news(threw);
-    throw Failure(kErrorOfProgram, threw + "; the world had not changed " + describe_position() +
-                                       ", so the training function is not called again: throw another type "
-                                       "where the program fails; " +
-                                       describe_saved_by(give_up));
+    throw Failure(
+        kErrorOfProgram,
+        threw + "; the world had not changed " + describe_position() +
+            ", so the training function is not called again: throw another type where the program fails; " +
+            describe_saved_by(give_up));
   } catch (...) {
     return std::current_exception();
   }
@@ -125,7 +126,7 @@ void Session::Engine::end_with_exception() {
   } catch (const Interrupted& thrown) {
     ends = classify_interruption(thrown);
   } catch (...) {
-    // The exception itself says why the attempt ends.
+    // The exception itself explains why the attempt ends.
   }
   end_reporting();
   std::rethrow_exception(ends);
@@ -171,7 +172,7 @@ void Session::Engine::end_in_place() {
     refuse_early_end(called, "let the loop end where step_done() is false or is_over() is true; ");
   }
   if (!told) schedule_->end_before_time();
-  // Requests after the last save belong to the checkpoint of this step: finish() serves them.
+  // Requests after the last save belong to the checkpoint of this step, and finish() serves them.
   if (saved_step_ != position_.step) save(told ? 0 : requests_.end_run());
   if (!told) return;
   // Ranks that left in another step have changed the world. That does not matter here.
@@ -238,7 +239,7 @@ void Session::Engine::leave_weights() {
                              .digest = position_.committed->digest};
   const auto is_weight = [this](std::string_view name) { return tracked_.is_weight(name); };
   const auto create = [&] { return checkpoint::replace_with_timeout(file, places_.calls()); };
-  // Another copy of the checkpoint would not mend an error of the weights file.
+  // Writing another copy of the checkpoint would not correct an error of the weights file.
   Result<std::size_t> written = Error(ErrorKind::kIo, "nothing was read");
   try {
     const auto read = places_.restore(alone, [&](checkpoint::CheckpointReader& reader) -> Result<void> {

@@ -1,4 +1,5 @@
-// How an attempt goes back on request. For what is decided before it joins, see rollback_plan.h.
+// How an attempt goes back to an older checkpoint on request. The decisions before it joins a world are in
+// rollback_plan.h.
 #include <stdexcept>
 
 #include "agent/src/session/engine/engine.h"
@@ -12,9 +13,9 @@ using session::fail;
 Stream& Session::Engine::stream_to_skip_in() const {
   if (streams_.size() == 1) return *streams_.front();
   fail(ExitCode::kConfiguration,
-       "--skip passes over samples of the one ratoon::Stream that is tracked, and this program tracks " +
+       "--skip skips samples of the one ratoon::Stream that is tracked, and this program tracks " +
            std::to_string(streams_.size()) +
-           ": leave --skip out, and pass over them with Stream::skip_to() in the program");
+           ": leave --skip out, and skip them with Stream::skip_to() in the program");
 }
 
 void Session::Engine::pass_over_skipped() {
@@ -54,7 +55,7 @@ void Session::Engine::keep_rollbacks() {
     fail(ExitCode::kConfiguration,
          "--skip " + std::to_string(options_.skip) + " passes the end of the run (" +
              schedule_->until().text() + ") from sample " + std::to_string(rollback_start_->from) +
-             " on, and nothing is left to train: skip less; no checkpoint was set aside");
+             " on, and no sample is left to train: skip fewer samples; no checkpoint was set aside");
   }
   if (!is_first() || rollbacks_.empty()) return;
   check();  // a rank whose attempt is over must not record a rollback

@@ -1,4 +1,4 @@
-// How an attempt saves, follows its saves, and ends with all of them committed.
+// How an attempt saves, checks its saves, and ends with all of them committed.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -44,7 +44,7 @@ void Session::Engine::save(std::uint32_t agreed) {
   // An optimizer may have received more parameters since the last save. State that is in no checkpoint cannot
   // be resumed.
   session::TrackedObjects::check_all_tracked(state);
-  // The saver records a save that fails: see look_at_saves().
+  // The saver records a save that fails (look_at_saves()).
   static_cast<void>(saver_.save(position_.step, state.tensors, run_record(agreed),
                                 requests_.take_ticket().value_or(checkpoint::SavePromise())));
   saved_step_ = position_.step;
@@ -92,8 +92,8 @@ void Session::Engine::note_saves_under_way() {
   position_.saving_since = saved_.empty() ? std::nullopt : std::optional(saved_.front().began);
 }
 
-// A commit is noticed at the end of a step, which may be much later. That delay is not the disk's, so `ago`
-// is subtracted.
+// A commit is noticed at the end of a step, which may be much later. That delay is not caused by the disk, so
+// `ago` is subtracted.
 void Session::Engine::note_commit(Step step, Duration ago) {
   const auto is_it = [step](const Saved& one) { return one.position.steps == step.value(); };
   const auto found = std::find_if(saved_.begin(), saved_.end(), is_it);
@@ -102,8 +102,8 @@ void Session::Engine::note_commit(Step step, Duration ago) {
   show_durable();
   save_costs_.write = std::max(Duration(0), clock_.now() - found->began - ago);
   drain_->note_commit(save_costs_.write);
-  // Attempts that ended with a hand-over count as losses, too, since they are not told apart: saves are
-  // rather too frequent.
+  // Attempts that ended with a hand-over count as losses, too, because the record does not distinguish them.
+  // Saves are therefore somewhat more frequent than needed.
   save_costs_.losses = assignment_.attempt.value() - 1;
   save_costs_.observed = schedule_->position().trained;
   schedule_->set_save_interval(preemption::save_interval(save_costs_));
@@ -161,7 +161,7 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
 void Session::Engine::fail_if_stuck(const checkpoint::SaveProgress& progress) const {
   if (!progress.is_stuck) return;
   fail(ExitCode::kStorage, "the disk has not answered for " + std::to_string(options_.disk_timeout_seconds) +
-                               " s (--disk-timeout), and what was saved is not on it: see " +
+                               " s (--disk-timeout), and saves are not on it yet: see " +
                                options_.save_folder);
 }
 
@@ -194,7 +194,7 @@ bool Session::Engine::wait_until_committed(std::optional<Duration> at_most, cons
 }
 
 // A rank that validates alone, or sends a large pack to a store, looks the same as a rank that will never
-// save. It is given as long as such work takes.
+// save. The patience is therefore as long as such work takes.
 Duration Session::Engine::patience_at_end() const {
   const Duration of_work = std::max<Duration>(kWorkOfOthers, kTimesUsual * save_costs_.write);
   return std::chrono::seconds(options_.disk_timeout_seconds) + of_work;
@@ -215,7 +215,7 @@ bool Session::Engine::wait_for_last_commit() {
           session::describe_final_wait(wait.votes(), places_.home()->shown("")));
     if (!wait.is_over(now)) return;
     fail(ExitCode::kStorage,
-         "the last checkpoint is not committed, and nothing of it has changed for " +
+         "the last checkpoint is not committed, and none of its files has changed for " +
              std::to_string(wait.patience() / std::chrono::seconds(1)) +
              " s (--disk-timeout, and an hour or ten times as long as the last commit took): " +
              session::describe_final_wait(wait.votes(), places_.home()->shown("")));
@@ -240,12 +240,12 @@ void Session::Engine::leave_if_told() {
 }
 
 void Session::Engine::stop(std::uint32_t agreed) {
-  // Ranks that finish first have left. That changes the world, and does not matter here.
+  // Ranks that finish first have left the world. Their leaving changes the world, but does not matter here.
   const bool is_committed = wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now()));
   throw drain_->exit_for_drain(agreed, position_.step, is_committed);
 }
 
-// The writes of other ranks may take long: the wait lasts while anything of the checkpoint changes.
+// The writes of other ranks may take long: the wait lasts while any file of the checkpoint changes.
 void Session::Engine::hand_over() {
   ++meters_.rejoins.handed_over;
   std::optional<Timestamp> leaves;
@@ -267,17 +267,17 @@ void Session::Engine::hand_over() {
     if (!wait.is_over(now)) return;
     throw AttemptOver(assignment_.attempt,
                       "handed over at step " + std::to_string(position_.step.value()) +
-                          ", but its checkpoint was not committed, and nothing of it changed for " +
+                          ", but its checkpoint was not committed, and none of its files changed for " +
                           std::to_string(wait.patience() / std::chrono::seconds(1)) +
-                          " s: an older one is resumed from; see why not all ranks could save");
+                          " s: the run resumes from an older one; find out why not all ranks could save");
   });
   const std::string step = std::to_string(position_.step.value());
   if (is_committed)
     throw AttemptOver(assignment_.attempt, "handed over at step " + step + ": a replacement is ready");
-  throw AttemptOver(
-      assignment_.attempt,
-      "handed over at step " + step +
-          ", but its checkpoint is missed, and an older one is resumed from: " + look_at_saves().last_error);
+  throw AttemptOver(assignment_.attempt,
+                    "handed over at step " + step +
+                        ", but its checkpoint is missed, and the run resumes from an older one: " +
+                        look_at_saves().last_error);
 }
 
 }  // namespace ratoon

@@ -43,9 +43,9 @@ std::string describe_final_wait(const std::optional<checkpoint::Votes>& votes, c
   if (!votes) return "the last checkpoint is not committed in " + place;
   const std::string step = "the checkpoint of step " + std::to_string(votes->id.step.value());
   if (votes->missing.empty())
-    return "all ranks have written " + step + " in " + place + ", and rank 0 has not committed it";
-  return "there is nothing of " + text_of(votes->missing) + " for " + step + " in " + place +
-         ": see what they printed, and whether this folder is the same one on their machines";
+    return "all ranks have written " + step + " in " + place + ", but rank 0 has not committed it";
+  return "no file of " + text_of(votes->missing) + " for " + step + " exists in " + place +
+         ": check what they printed, and whether this folder is the same one on their machines";
 }
 
 }  // namespace ratoon::session

@@ -1,7 +1,7 @@
 // FinalCommitWait: how long the end of a run waits for the other ranks' parts of the last checkpoint, and
-// when to report the wait. Ranks that write are waited for as long as they write. If nothing of the
-// checkpoint changes for the whole patience, the wait is over. Pure: the time and what was seen are passed
-// in.
+// when to report the wait. Ranks that write are waited for as long as they write. If no file of the
+// checkpoint changes for the whole patience, the wait is over. Pure: the time and the observations are
+// arguments.
 //
 //   FinalCommitWait wait(now, 5min);
 //   if (wait.is_look_due(now)) saver.ask_for_votes();
@@ -25,14 +25,14 @@ class FinalCommitWait {
   FinalCommitWait(Timestamp now, Duration patience)
       : patience_(patience), changed_(now), next_look_(now), next_word_(now + kFirstWord) {}
 
-  // Due at once, and then every five seconds.
+  // A check is due at once, and then every five seconds.
   [[nodiscard]] bool is_look_due(Timestamp now);
-  // This process still has work of its own, and does not wait for others yet.
+  // This process still has its own work, and does not wait for others yet.
   void note_own_work(Timestamp now) { changed_ = now; }
   void note(Timestamp now, const std::optional<checkpoint::Votes>& votes);
-  // Due after ten seconds, and every minute from then on.
+  // A report is due after ten seconds, and every minute from then on.
   [[nodiscard]] bool is_report_due(Timestamp now);
-  // Called when the awaited work takes longer than was known before.
+  // Call this when the awaited work takes longer than was known before.
   void grow_patience(Duration patience) { patience_ = std::max(patience_, patience); }
   [[nodiscard]] bool is_over(Timestamp now) const { return now - changed_ > patience_; }
   [[nodiscard]] Duration patience() const { return patience_; }
@@ -51,7 +51,7 @@ class FinalCommitWait {
   std::optional<checkpoint::Votes> seen_;
 };
 
-// "there is nothing of rank 1 for the checkpoint of step 30 in /runs/a", and what to look at.
+// Returns "no file of rank 1 for the checkpoint of step 30 exists in /runs/a", and what to check.
 [[nodiscard]] std::string describe_final_wait(const std::optional<checkpoint::Votes>& votes,
                                               const std::string& place);
 

@@ -1,6 +1,6 @@
-// NewsWait: how long a process waits for news of a changed world after the program left its loop early. A
-// loss may be the reason, and the program may notice it before the coordinator does. Pure: the time and what
-// the link says are passed in.
+// NewsWait: how long a process waits for the report of a changed world after the program left its loop early.
+// A loss may be the reason, and the program may notice the loss before the coordinator does. Pure: the time
+// and the state of the link are arguments.
 //
 //   NewsWait wait(now);
 //   do {
@@ -22,14 +22,15 @@ class NewsWait {
  public:
   explicit NewsWait(Timestamp now) : began_(now), next_word_(now + kFirstWord) {}
 
-  // Signs that a change is near prolong the wait, also if they are gone later: the news of it may still come.
+  // Signs that a change is near prolong the wait, also if the signs disappear later: the report of the change
+  // may still come.
   void note(const ChangeSigns& signs) {
     signs_ = signs;
     was_change_near_ = was_change_near_ || !signs.why_near.empty();
   }
-  // Due after ten seconds, and every minute from then on.
+  // A report is due after ten seconds, and every minute from then on.
   [[nodiscard]] bool is_report_due(Timestamp now);
-  // "waits up to 60 s for news of a changed world", and what the link says.
+  // Returns "waits up to 60 s for news of a changed world", and the state of the link.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool is_over(Timestamp now) const { return now - began_ >= patience(); }
   // Whether there is a coordinator, and it has not answered since this wait began.

@@ -9,7 +9,7 @@
 namespace ratoon {
 namespace {
 
-// Constructed on first use: libraries attach themselves before main().
+// The list is constructed on first use, because libraries attach themselves before main().
 std::optional<NumericsHook>& the_hook() {
   static std::optional<NumericsHook> hook;
   return hook;
@@ -26,7 +26,7 @@ namespace {
 
 class Comparison {
  public:
-  // A value that one of them does not know is no difference.
+  // A value that is unknown on one side is no difference.
   void add(std::string_view what, const std::string& before, const std::string& now) {
     if (before.empty() || now.empty() || before == now) return;
     text_ += (text_.empty() ? "" : "; ") + std::string(what) + " " + before + ", now " + now;
@@ -61,7 +61,7 @@ NumericsWatch::NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<N
   if (!is_pinned_) return;
   if (!hook_) {
     fail(ExitCode::kConfiguration,
-         "--deterministic pins the library that computes, and none is attached to Ratoon in this program: "
+         "--deterministic pins the computing library, but no library is attached to Ratoon in this program: "
          "include <ratoon/torch.h>, or call attach_numerics() of <ratoon/numerics.h>, or leave the flag out");
   }
   hook_->pin();
@@ -86,7 +86,7 @@ std::string NumericsWatch::resume(const std::optional<checkpoint::RunRecord>& be
   }
   if (compared.text().empty() || has_said_) return "";
   has_said_ = true;
-  return "bits may differ from those of an unbroken run: " + compared.text();
+  return "bits may differ from those of an uninterrupted run: " + compared.text();
 }
 
 std::optional<Numerics> NumericsWatch::now() const {

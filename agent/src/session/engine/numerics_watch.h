@@ -1,5 +1,5 @@
-// NumericsWatch: the numerics of this process over all attempts. They are pinned on request, noted in each
-// checkpoint, and compared with those of the checkpoint that is resumed from.
+// NumericsWatch: the numerics of this process over all attempts. The numerics are pinned on request, recorded
+// in each checkpoint, and compared with those of the checkpoint that is resumed from.
 //
 //   NumericsWatch watch(options.deterministic, options.seed, attached_numerics());  // throws where nothing
 //                                                                                   // can be pinned
@@ -19,7 +19,7 @@
 
 namespace ratoon::session {
 
-// The numerics of the library that computes in this process; nullopt if there is none.
+// The numerics of the library that computes in this process; nullopt if no library is attached.
 [[nodiscard]] std::optional<NumericsHook> attached_numerics();
 
 class NumericsWatch {
@@ -29,12 +29,12 @@ class NumericsWatch {
   // The number of threads to which this process would pin all ranks. 0: nothing is pinned, or the number is
   // not known.
   [[nodiscard]] std::uint32_t pinned_threads() const;
-  // Makes all ranks begin each attempt alike: with the same weights, if they make any, and, if pinned, with
-  // as many threads as rank 0 has (0: not known).
+  // Lets all ranks begin each attempt alike: with the same random seed and, if numerics are pinned, with the
+  // number of threads of rank 0 (0: not known).
   void begin_attempt(std::uint32_t threads_of_first) const;
-  // If pinned, continues with as many threads as the run began with. Says once that bits may differ, and why:
-  // "threads 2, now 4; seed 7, now 0". Otherwise returns an empty text. Called when all tracked objects are
-  // restored.
+  // If numerics are pinned, continues with the number of threads with which the run began. Reports once that
+  // bits may differ, and why: "threads 2, now 4; seed 7, now 0". Later calls return an empty text. Called
+  // when all tracked objects are restored.
   [[nodiscard]] std::string resume(const std::optional<checkpoint::RunRecord>& before);
   [[nodiscard]] std::optional<Numerics> now() const;
 

@@ -1,5 +1,5 @@
-// PhaseWatch: how long a process may stay in a phase of its steps before it counts as hung, learned from how
-// long the phase usually lasts. operator/core/loss/hang.h compares the phases of all ranks and decides which
+// PhaseWatch: how long a process may stay in a phase of its steps before it counts as hung, learned from the
+// usual duration of the phase. operator/core/loss/hang.h compares the phases of all ranks and decides which
 // rank hangs.
 //
 //   PhaseWatch watch({});                             // of one attempt
@@ -22,11 +22,11 @@ namespace ratoon::session {
 struct HangLimits {
   Duration at_least = std::chrono::seconds(30);
   double times_median = 10;
-  // Applies until enough was seen of a phase: a rare phase may take long.
+  // This limit applies until a phase was measured often enough: a rare phase may take long.
   Duration unlearned = std::chrono::minutes(10);
-  // Calls to the disk have a timeout of their own: a store that is away for a while is no hang.
+  // Calls to the disk have their own timeout: a store that does not answer for a while is no hang.
   Duration save_at_least{0};
-  // The limit that the user set. It outweighs what is learned.
+  // The limit that the user set. This limit overrides the learned limit.
   std::optional<Duration> fixed{};
   bool is_off = false;
 };
@@ -42,17 +42,17 @@ class PhaseWatch {
 
   explicit PhaseWatch(const HangLimits& limits) : limits_(limits) {}
 
-  // The process is in `phase` from `at` on, with `step` steps in the weights. Entering the current phase once
+  // The process is in `phase` since `at`, with `step` steps in the weights. Entering the current phase once
   // more is a sign of life.
   void enter(ProcessPhase phase, Step step, Timestamp at);
 
   // Only the program knows where its loop ends, and its work after the loop looks like a step that takes
-  // long. So a stay in kCompute gets at least the limit that applies while nothing is learned.
+  // long. A stay in kCompute therefore gets at least the limit that applies while nothing is learned.
   void note_open_end() { has_open_end_ = true; }
 
-  // The limit of the current phase, counted from the last enter(); nullopt: there is none. There is none
-  // before the first step of the attempt is made, which compiles, connects and reads cold disks; while a
-  // checkpoint is loaded; and in a validation, which the program announced.
+  // The limit of the current phase, counted from the last enter(); nullopt: the phase has no limit. No limit
+  // applies before the first step of the attempt is made, which compiles, connects and reads cold disks. The
+  // same is true while a checkpoint is loaded, and in a validation, which the program announced.
   [[nodiscard]] std::optional<Duration> allowed() const;
 
  private:

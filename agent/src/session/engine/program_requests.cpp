@@ -13,7 +13,7 @@ ProgramRequests::~ProgramRequests() {
     if (asked->ticket) asked->ticket->fail(ended);
 }
 
-// A manifest replaces invalid UTF-8, so a reason may come back longer than it was given.
+// A manifest replaces invalid UTF-8, so a reason that is read back may be longer than the original.
 void ProgramRequests::resume(const checkpoint::PendingRequests& of_all) {
   resumed_ = of_all;
   resumed_.keep = cut_text(of_all.keep, checkpoint::kReasonBytesMax);

@@ -1,8 +1,8 @@
-// ProgramRequests: what the program of this rank requests (a save, a save that is kept, the end of the run),
-// and at the end of which step it takes effect. That step depends only on the step of the request. If the
-// ranks agree once a step, it is the next step, otherwise the same step; the last step of the run has no next
-// one. A lost rank does not change it: pending requests are in the receipt of the step, and in the manifest
-// from all ranks.
+// ProgramRequests: the requests of this rank's program (a save, a pinned save, the end of the run), and the
+// step at whose end each takes effect. That step depends only on the step of the request. If the ranks agree
+// once a step, it is the next step, otherwise the step of the request. The last step of the run has no next
+// step. A lost rank does not change that step: pending requests are in the receipt of the step, and in the
+// manifest from all ranks.
 //
 //   requests.resume(manifest.run->requests);  // from the step that the attempt resumes
 //   auto ticket = requests.ask_to_save("the lowest loss");
@@ -29,38 +29,42 @@ class ProgramRequests {
   ProgramRequests(const ProgramRequests&) = delete;
   ProgramRequests& operator=(const ProgramRequests&) = delete;
 
-  // Restores what all ranks had requested when the step was saved. So no rank has to be asked again.
+  // Restores the requests that all ranks had made when the step was saved. No rank therefore has to be asked
+  // again.
   void resume(const checkpoint::PendingRequests& of_all);
 
-  // Requests of the current step. Several requests of a step count as one, and the first reason stands.
+  // The functions below make requests in the current step. Several requests of a step count as one, and the
+  // first reason is kept.
   [[nodiscard]] checkpoint::SavePromise ask_to_save(const std::string& keep);
   void finish(const std::string& reason);
 
-  // For the control word of the current step: what was requested in the step before.
+  // Returns the bits for the control word of the current step: the requests of the step before.
   [[nodiscard]] std::uint32_t bits() const;
-  // Whether other ranks must learn of a request, in this step or in the next one.
+  // Whether other ranks must learn of a request, in this step or in the next step.
   [[nodiscard]] bool needs_agreement() const;
 
-  // Returns the bits of what takes effect now, as far as no other rank has to report it.
+  // Returns the bits of the requests that take effect now, except those that another rank has to report.
   [[nodiscard]] std::uint32_t end_step(TakesEffect when);
 
-  // Called after end_step() when the run is at its end. There is no next step, so requests of this step
-  // belong to it. It is saved in any case. Returns the bits of that save. A request to end has no effect any
-  // longer.
+  // Call this after end_step() when the run is at its end. A run at its end has no next step, so requests of
+  // this step belong to it. The last step is saved in any case. The result is the bits of that save. A
+  // request to end the run no longer has an effect.
   std::uint32_t end_run();
 
-  // Called when the last checkpoint is committed. Requests that came after it was saved belong to it, too.
+  // Call this when the last checkpoint is committed. Requests that were made after that checkpoint was saved
+  // belong to it, too.
   struct Late {
     std::string keep{};  // the reason to pin it; empty: there is none
     std::optional<checkpoint::SavePromise> ticket{};
   };
   [[nodiscard]] Late take_late();
 
-  // The requests that take effect with the step that ended, with the reasons that this rank knows, and those
-  // that are left to the next step.
+  // The requests that take effect with the step that ended, with the reasons that this rank knows, and the
+  // requests for the next step.
   [[nodiscard]] const checkpoint::PendingRequests& due() const { return due_.requests; }
   [[nodiscard]] const checkpoint::PendingRequests& pending() const { return told_.requests; }
-  // The ticket of the save that is due; nullopt if the program asked for none, or if it was taken already.
+  // The ticket of the save that is due; nullopt if the program requested no save, or if the ticket was taken
+  // already.
   [[nodiscard]] std::optional<checkpoint::SavePromise> take_ticket();
 
  private:

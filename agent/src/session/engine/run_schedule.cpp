@@ -21,7 +21,7 @@ void RunSchedule::begin_at(const RunPosition& position, Timestamp now) {
   const bool has_data = position.epoch_samples != 0;
   if (!has_data && (counts_data(rules_.until.unit()) || counts_data(rules_.save_every.unit()))) {
     throw std::invalid_argument(
-        "a run that is counted in epochs or samples follows a stream: call session.follow(stream) before "
+        "a run that is counted in epochs or samples needs a stream: call session.follow(stream) before "
         "steps(), or count in steps (st) or time (h, m, s)");
   }
   position_ = position;

@@ -1,7 +1,7 @@
-// RunSchedule: how far a run is, when it is over, and when a save is due. Positions and times are passed in.
-// Events that are due by counts are due in the same step on every rank. Events that are due by time would be
-// due in a different step on each rank. So rank 0 alone decides those, and requests them with a bit of the
-// control word.
+// RunSchedule: the progress of a run, when it is over, and when a save is due. Positions and times are
+// arguments. Events that are due by counts are due in the same step on every rank. Events that are due by
+// time would be due in a different step on each rank. Therefore rank 0 alone decides such events, and
+// requests them with a bit of the control word.
 //
 //   RunSchedule schedule({.until = Until::epochs(90), .save_every = Every::steps(100)}, DueBy::kTime);
 //   schedule.begin_at(position_in_the_manifest, clock.now());
@@ -41,15 +41,16 @@ class RunSchedule {
 
   // Throws std::invalid_argument if samples or epochs are counted and there are none to count.
   void begin_at(const RunPosition& position, Timestamp now);
-  // Ends the run here: an earlier start had ended it, or the program decides the end in its own loop.
+  // Ends the run at the current step: an earlier start had ended it, or the program decides the end in its
+  // own loop.
   void end_before_time() { is_over_ = true; }
   void end_step(const DataPosition& data, Timestamp now);
-  // Bits that rank 0 requests: what has become due by time since the last agreement.
+  // Bits that rank 0 requests: the events that have become due by time since the last agreement.
   [[nodiscard]] std::uint32_t requests() const { return requests_; }
-  // Takes the requests that all ranks agreed on for the step that ended. Call it before is_over() and
+  // Takes the requests that all ranks agreed on for the step that ended. Call this before is_over() and
   // is_save_due().
   void take(std::uint32_t agreed);
-  // For automatic saves: when the last one began, and the time from it to the next.
+  // For automatic saves: the time when the last save began, and the interval from it to the next.
   void note_save(Timestamp began) { saved_ = began; }
   void set_save_interval(Duration interval) { interval_ = interval; }
 

@@ -20,7 +20,7 @@ namespace ratoon::session {
 namespace {
 
 constexpr Duration kRetryPause = std::chrono::milliseconds(200);
-// Each try may cost the API server a review of the token, or both sides a handshake.
+// Each attempt may cost the API server a review of the token, or both sides a handshake.
 constexpr Duration kDoubtPause = std::chrono::seconds(1);
 constexpr Duration kOrphanGrace = std::chrono::seconds(10);
 constexpr Duration kBeatPatienceMin = std::chrono::seconds(1);  // and of the last one, which delays the end
@@ -100,8 +100,8 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   const auto response = transport_->call(request, {.total = patience, .silence = patience}, stop);
   if (const auto why = why_not_coordinator(response))
     return doubt(
-        "the server that answers is not accepted as the coordinator, and nothing is sent to it; it is called "
-        "again",
+        "the server that answers is not accepted as the coordinator, and no message is sent to it; it is "
+        "called again",
         *why);
   const auto refusal = find_refusal(response);
   if (refusal && refusal->kind == names::refusal::kUnauthorized) {
@@ -125,7 +125,7 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   }
   if (refusal->kind == names::refusal::kBadMessage) return unread_.refused(route, refusal->message);
   hear(*refusal);
-  // A new leader, or a job that is not known yet, may answer otherwise in a moment.
+  // A new leader, or a coordinator that does not know the job yet, may answer otherwise in a moment.
   const bool may_change =
       refusal->kind == names::refusal::kNotLeader || refusal->kind == names::refusal::kUnknownJob;
   return Error(may_change ? ErrorKind::kUnavailable : ErrorKind::kInvalid, refusal->message);
@@ -252,7 +252,8 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
         position_.attempt = reply->assignment->attempt;
         return *reply->assignment;
       }
-      // It was outdated before it arrived: newer orders would interrupt this process in that world.
+      // The assignment was outdated before it arrived: newer orders would interrupt this process in that
+      // world.
       left_attempt_ = request.left_attempt = reply->assignment->attempt;
     }
   }
@@ -334,7 +335,8 @@ void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
 void CoordinatorLink::end_if_stuck() const {
   std::unique_lock lock(mutex_);
   if (world_status_.load() == WorldStatus::kGoOn || position_.is_winding_up) return;
-  // A step that usually takes longer is waited for: to lose the process would cost more than that time.
+  // The process is not ended during a step that usually takes longer, because losing the process would cost
+  // more than that time.
   const Duration patience =
       std::max(leave_within_, position_.allowed.value_or(Duration(0)) / kAllowedOfUsual);
   if (system_clock().now() - std::max(told_to_leave_, phase_since_) <= patience) return;
@@ -354,13 +356,13 @@ void CoordinatorLink::end_if_stuck() const {
 
 void CoordinatorLink::sleep_until_news(Duration at_most) {
   end_if_stuck();
-  // A step that does not end must not outlive the run: the next one may already write to the same folder.
+  // A step that does not end must not outlive the run: the next run may already write to the same folder.
   if (orphaned_at_ && system_clock().now() - *orphaned_at_ > kOrphanGrace)
     ::_exit(static_cast<int>(ExitCode::kPreempted));
   if (news_.sleep(at_most, lifeline_fd_) != InterruptibleSleep::kLifelineEnded) return;
   lifeline_fd_ = -1;  // it stays ended
   orphaned_at_ = system_clock().now();
-  set_world_status(WorldStatus::kStop, "the runner that started this process is gone");
+  set_world_status(WorldStatus::kStop, "the runner that started this process has ended");
 }
 
 }  // namespace ratoon::session

@@ -1,5 +1,6 @@
-// The link over HTTP. One thread sends heartbeats, one polls for orders, and join() is called from the
-// training thread. While the coordinator is away, training continues and all three keep trying.
+// The link to a coordinator over HTTP. One thread sends heartbeats, one polls for orders, and join() is
+// called from the training thread. While the coordinator does not answer, training continues and all three
+// keep trying.
 #pragma once
 
 #include <atomic>
@@ -24,18 +25,18 @@
 
 namespace ratoon::session {
 
-// The timeouts of the link to a coordinator. Tests use shorter ones.
+// The timeouts of the link to a coordinator. Tests use shorter timeouts.
 struct LinkTimeouts {
-  // One beat, however rare beats are. While it hangs, the runner's lifeline is not checked, and new commits
-  // are not reported.
+  // The timeout of one beat, however rare beats are. While a beat hangs, the runner's lifeline is not
+  // checked, and new commits are not reported.
   Duration beat_max{std::chrono::seconds(5)};
-  // A token that is refused may be about to be replaced, or the operator may lack rights of its own for a
-  // while. The same holds for a certificate that this process refuses.
+  // A token that is refused may be about to be replaced, or the operator may lack permissions for a while.
+  // The same holds for a certificate that this process refuses.
   Duration doubt{std::chrono::minutes(1)};
-  // One long poll: longer than the coordinator holds it.
+  // The timeout of one long poll, which is longer than the coordinator holds a poll.
   Duration poll{std::chrono::seconds(30)};
   // A wait for a place in a world has no limit. After this time, and every minute from then on, the process
-  // logs what it waits for.
+  // logs the reason for its wait.
   Duration word{std::chrono::seconds(10)};
 };
 
@@ -73,24 +74,24 @@ class CoordinatorLink final : public Link {
                          const std::stop_token& stop);
   void hear(const Refusal& refusal);
   void hear(const Orders& orders);
-  // The error of a call after which one side does not accept the identity of the other. Once that has lasted
-  // for `timeouts_.doubt`, it is final for this process. An administrator may correct the cause meanwhile,
-  // and the next start may succeed.
+  // The error of a call after which the client or the server does not accept the identity of the other. Once
+  // the refusal has lasted for `timeouts_.doubt`, it is final for this process. An administrator may correct
+  // the cause in the meantime, and the next start may succeed.
   [[nodiscard]] Error doubt(const std::string& what, const std::string& why);
   void trust();
   void note_answer();
   void note_no_answer(const Error& why);
-  // Why the answering server is not accepted as the coordinator; nullopt: it is.
+  // The reason why the answering server is not accepted as the coordinator; nullopt:
   [[nodiscard]] std::optional<std::string> why_not_coordinator(const Result<http::Response>& response) const;
   [[nodiscard]] Duration retry_pause() const;
-  // Waits before another try to join, longer each time. A coordinator that was away and answers again is
-  // asked at once.
+  // Pauses before another attempt to join, longer each time. A coordinator that was unreachable and answers
+  // again is asked at once.
   void pause_joining();
   void tell_of_wait(const std::string& what);
   void set_world_status(WorldStatus world_status, const std::string& reason);
   [[nodiscard]] Beat next_beat();
   void sleep_until_news(Duration at_most);
-  // Ends the process if it was ordered to leave its world and does not.
+  // Ends the process if it was ordered to leave its world and does not leave.
   void end_if_stuck() const;
 
   static constexpr Timestamp kNever{Duration::max()};

@@ -1,4 +1,4 @@
-// CoordinatorLink, its answers: which calls were answered, and whether the server is trusted.
+// The answers to a CoordinatorLink: which calls were answered, and whether the server is trusted.
 #include "agent/src/session/link/coordinator_link.h"
 #include "base/contract/names.h"
 #include "base/core/log.h"
@@ -31,8 +31,8 @@ Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
   return {counts ? ErrorKind::kPermissionDenied : ErrorKind::kUnavailable, why};
 }
 
-// Any other answer shows that this process is known. A call without an answer ends the doubt, too: a
-// coordinator that was away may have been corrected meanwhile.
+// Any other answer shows that the coordinator knows this process. A call without an answer ends the doubt,
+// too: a coordinator that was unreachable may have been corrected in the meantime.
 void CoordinatorLink::trust() {
   const std::lock_guard lock(mutex_);
   doubted_since_.reset();
@@ -58,7 +58,7 @@ ChangeSigns CoordinatorLink::change_signs() const {
   if (!unanswered_.empty())
     signs.why_near = "the coordinator does not answer: " + unanswered_;
   else if (is_handed_over)
-    signs.why_near = "this attempt is to be left for a replacement";
+    signs.why_near = "this attempt will end so that a replacement can take over";
   return signs;
 }
 

@@ -20,7 +20,8 @@ namespace {
 constexpr std::uint32_t kWasInAWorld = 1;             // of this launch, and is the same process
 constexpr Duration kLine = std::chrono::seconds(10);  // from one log line about missing ranks to the next
 
-// Calls `tell` until it has reached all ranks, or until `give_up`: some may not have called yet.
+// Calls `tell` until it has reached all ranks, or until `give_up`, because some ranks may not have called
+// yet.
 void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
                              const Clock& clock) {
   for (;;) {
@@ -53,7 +54,7 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
   if (folder) return folder;
   const ErrorKind kind = folder.error().kind();
   const bool is_held = kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kConflict;
-  // If another process is rank 0 there, it refuses the other ranks itself.
+  // If another process is rank 0 in that launch, it refuses the other ranks itself.
   if (!is_held || options.group.rank == 0) return folder;
   return GroupRendezvous::beside_holder(options, calls);
 }
@@ -183,14 +184,14 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
   return formed;
 }
 
-// If this fails, the ranks wait as if rank 0 had ended without a reason.
+// If telling fails, the ranks wait as if rank 0 had ended without a reason.
 void GroupLink::publish_refusal(const std::string& why) {
   std::vector<std::string> former;
   {
     const std::lock_guard lock(mutex_);
     former = calls_;
   }
-  // Ranks of the previous attempt still watch the former call of rank 0.
+  // Ranks of the previous attempt still watch the earlier call of rank 0.
   if (!former.empty()) static_cast<void>(folder_.note_end(former.front(), why));
   const auto tell = [&] { return folder_.end_before_call(why, own_call_, former); };
   call_until_all_informed(tell, clock_.now() + timeouts_.telling, timeouts_.look, clock_);
@@ -203,7 +204,7 @@ void GroupLink::end_for_good(const std::string& why) {
   call_until_all_informed(tell, clock_.now() + timeouts_.telling, timeouts_.look, clock_);
 }
 
-// Checks ranks of the previous attempt, which will not call again, and ranks that never called.
+// Checks the ranks of the previous attempt, which will not call again, and the ranks that never called.
 Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& ranks) const {
   std::vector<std::string> calls;
   {
@@ -217,7 +218,7 @@ Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& r
     if (*why) return Error(ErrorKind::kInvalid, "rank " + std::to_string(rank) + " ended for good: " + **why);
   }
   if (group_.rank != 0) return {};
-  // While this process came from the previous attempt, they may have addressed its former call.
+  // While this process came from the previous attempt, such ranks may have addressed its earlier call.
   for (const std::string& own : {own_call_, calls.empty() ? own_call_ : calls.front()}) {
     const auto why = folder_.find_end_before_call(own, ranks);
     if (!why) return why.error();
@@ -246,9 +247,10 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
     if (now - began > timeouts_.meeting) {
-      // kIo: no further call of this process can mend it, but a launcher may start the others later.
+      // kIo: no further call of this process can correct the error, but a launcher may start the other ranks
+      // later.
       return Error(ErrorKind::kIo,
-                   "no call of ranks " + list(missing) + " for " +
+                   "ranks " + list(missing) + " have not called for " +
                        std::to_string(timeouts_.meeting / std::chrono::seconds(1)) +
                        " s: give all ranks the same --save-folder, on a volume that all of them see");
     }
@@ -277,8 +279,8 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
   const auto resume = pick_resume_point(calls, {});
   if (!resume && is_anything_saved) {
     return Error(ErrorKind::kInvalid,
-                 "checkpoints exist and none can be read by all ranks: see what the "
-                 "ranks printed; nothing is started over by itself");
+                 "checkpoints exist but none can be read by all ranks: see the output of the ranks; no run "
+                 "is started over by itself");
   }
   auto secret = draw_secret(kSecretBytes);
   if (!secret) return secret.error();
@@ -314,7 +316,8 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
     if (!found) return found.error();
     if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
     if (const auto& answer = found->answer) {
-      // The answer may be older than the current rank 0. The attempt is then over, which the watch notices.
+      // The answer may come from a process that was rank 0 before the current one. The attempt is over in
+      // that case, which the watch notices.
       stand_in(answer->assignment.attempt, {answer->first_call});
       return answer->assignment;
     }
@@ -327,7 +330,7 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
       return Error(ErrorKind::kIo,
                    "rank 0 formed no world for " +
                        std::to_string(timeouts_.meeting / std::chrono::seconds(1)) +
-                       " s: see what rank 0 printed, and whether it has the same --save-folder");
+                       " s: see the output of rank 0, and check whether it has the same --save-folder");
     }
     if (clock_.now() >= next_line) {
       logger.info("waiting for rank 0, which forms the world once all ranks have called",
@@ -356,7 +359,7 @@ Result<void> GroupLink::complete(const Position&, const std::stop_token&) {
 std::string GroupLink::find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls) {
   const auto looked = folder_.find_fault(attempt, calls);
   if (looked && !looked->why.empty()) return looked->why;
-  // A look that hangs ends the attempt. It does not count as a failed look.
+  // A check that hangs ends the attempt. Such a check does not count as a failed check.
   if (!looked && !looked.error().is_retryable()) return looked.error().message();
   const std::optional<Error> unknown = looked ? looked->unknown : looked.error();
   {

@@ -1,8 +1,9 @@
-// GroupLink: the world of processes that torchrun or srun started. Their number is fixed, and no coordinator
-// manages them. Rank 0 forms the world from calls that the ranks leave in the run's folder. It watches the
-// other ranks, and they watch rank 0. The launcher starts a lost rank again, with the others or alone.
+// GroupLink: the world of processes that torchrun or srun started. The number of processes is fixed, and no
+// coordinator manages them. Rank 0 forms the world from calls, which are files that the ranks leave in the
+// run's folder. Rank 0 watches the other ranks, and they watch rank 0. The launcher starts a lost rank again,
+// with the others or alone.
 //
-// If the folder hangs with its disk, the attempt ends with kIo after the timeout of the calls. A look that
+// If the folder hangs with its disk, the attempt ends with kIo after the timeout of the calls. A check that
 // fails on this machine (no descriptors are left) says nothing about the other ranks: it is repeated for as
 // long as `local_check`.
 #pragma once
@@ -75,7 +76,8 @@ class GroupLink final : public Link {
   void stand_in(Attempt attempt, std::vector<std::string> calls);
 
   void watch_until_stopped(const std::stop_token& stop);
-  // Looks once, and returns why the attempt is over. Empty if it is not, or if that is unknown for now.
+  // Checks once, and returns why the attempt is over. Empty if the attempt is not over, or if that is unknown
+  // for now.
   [[nodiscard]] std::string find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls);
 
   const GroupOptions group_;
@@ -101,8 +103,8 @@ class GroupLink final : public Link {
   std::jthread watching_;
 };
 
-// Called by a rank that ends for good before it has a link: gives the reason to ranks that wait for it, for
-// up to `patience.telling`. Does nothing if the processes of the launch do not meet in a folder.
+// Called by a rank that ends for good before it has a link: gives the reason to the ranks that wait for it,
+// for up to `patience.telling`. Does nothing if the processes of the launch do not meet in a folder.
 void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                        const std::string& why, const GroupTimeouts& patience = {});
 

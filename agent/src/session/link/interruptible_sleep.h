@@ -1,5 +1,5 @@
-// InterruptibleSleep: a sleep that another thread can end. It also ends when the runner that started this
-// process is gone.
+// InterruptibleSleep: a sleep that another thread can end. The sleep also ends when the runner that started
+// this process has ended.
 #pragma once
 
 #include "base/core/clock.h"
@@ -13,9 +13,10 @@ class InterruptibleSleep {
 
   InterruptibleSleep();
 
-  // May be called from any thread. If there is no sleep now, the notification ends the next sleep at once.
+  // May be called from any thread. If no thread sleeps now, the notification ends the next sleep at once.
   void notify() const;
-  // `lifeline_fd` is a pipe without data, which reads end-of-file once its writer is gone; -1: there is none.
+  // `lifeline_fd` is a pipe without data, which reads end-of-file once its writer has ended; -1: there is no
+  // pipe.
   [[nodiscard]] Reason sleep(Duration at_most, int lifeline_fd) const;
 
  private:

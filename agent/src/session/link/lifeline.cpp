@@ -11,12 +11,12 @@ namespace ratoon::session {
 Result<void> take_lifeline(int fd) {
   struct stat facts{};
   if (fd < 0) return {};
-  if (::fstat(fd, &facts) != 0 && errno != EBADF) return system_error(errno, "looking at the lifeline");
+  if (::fstat(fd, &facts) != 0 && errno != EBADF) return system_error(errno, "checking the lifeline");
   if (!S_ISFIFO(facts.st_mode)) {
     return Error(ErrorKind::kInvalid,
                  "descriptor " + std::to_string(fd) +
-                     " is not the runner's lifeline: let the program that starts this "
-                     "one keep its open descriptors (in Python: close_fds=False), or exec this one directly");
+                     " is not the runner's lifeline: the program that starts this process must keep its open "
+                     "descriptors (in Python: close_fds=False), or exec this process directly");
   }
   if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return system_error(errno, "keeping the lifeline");
   return {};

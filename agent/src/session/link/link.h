@@ -1,10 +1,10 @@
 // session/link/: how a process learns of its world: from a coordinator, from the ranks of a launcher, or
 // alone.
 //
-// Link: how a process learns which world it trains in. It uses HTTP with a coordinator, and the run's folder
-// without one.
+// Link: how a process learns which world it trains in. A Link uses HTTP with a coordinator, and the run's
+// folder without one.
 //
-// Thread contract: used by the training thread; implementations have threads of their own.
+// Thread contract: the training thread uses a Link; implementations have their own threads.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace ratoon::session {
 
-// The order of the world to this process, as it was a moment ago.
+// The order of the world to this process, as last received.
 enum class WorldStatus {
   kGoOn,
   kWorldChanged,  // leave this attempt and join again
@@ -33,7 +33,8 @@ enum class WorldStatus {
   kFenced,        // another incarnation has the place of this process
 };
 
-// How far an attempt is. The operator measures its recoveries by these, so each one is reported at once.
+// How far an attempt is. The operator measures its recoveries by these phases, so each phase is reported at
+// once.
 enum class Milestone { kNone, kJoined, kLoaded, kStepped };
 
 struct Position {
@@ -50,13 +51,14 @@ struct Position {
   std::optional<double> save_seconds{};     // the longest recent one; absent: nothing was saved yet
   std::optional<Timestamp> saving_since{};  // of the oldest save in progress
 
-  // Includes the save in progress. While training waits for a save, no newer position is reported.
+  // The position includes the save in progress. While training waits for a save, no newer position is
+  // reported.
   [[nodiscard]] std::optional<double> save_seconds_at(Timestamp now) const {
     return saving_since ? std::max(save_seconds.value_or(0), seconds(now - *saving_since)) : save_seconds;
   }
 };
 
-// Requests for the end of an agreed step. None of it forces a process to leave.
+// Requests for the end of an agreed step. None of these requests forces a process to leave.
 struct OutsideRequests {
   std::uint64_t save_request = 0;  // a count: save together once it is greater than the one already served
   Attempt hand_over{0};            // leave this attempt for a replacement that is ready; 0: none
@@ -73,42 +75,45 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Blocks until there is a world, or an error that says why there will be none. kCancelled: ordered to stop,
-  // or fenced. kUnavailable: there is no answer. The next coordinator may remember nothing: read the
-  // inventory, and call again.
-  // The attempt will be newer than `newest_attempt`, the newest that left anything in the run's folder.
+  // Blocks until there is a world, or an error that says why there will be none. kCancelled: this process was
+  // ordered to stop, or was fenced. kUnavailable: there is no answer. After kUnavailable the next coordinator
+  // may remember nothing: read the inventory, and call again.
+  // The attempt will be newer than `newest_attempt`, which is the newest attempt that left any file in the
+  // run's folder.
   [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                                 Attempt newest_attempt) = 0;
   // The socket on which this process listens if it is rank 0. The link keeps the descriptor. -1: no other
   // process can connect.
   [[nodiscard]] virtual int listening_fd() const = 0;
   [[nodiscard]] virtual std::string own_host() const = 0;
-  // A sign of life with the current position. Cheap; called with every change of phase.
+  // Reports a sign of life with the current position. The call is cheap, and is made with every change of
+  // phase.
   virtual void note(const Position& position) = 0;
   [[nodiscard]] virtual WorldStatus world_status() const = 0;
   [[nodiscard]] virtual std::string reason() const = 0;
-  // Whether the world changes because a rank of it hung.
+  // Whether the world changes because one of its ranks hung.
   [[nodiscard]] virtual bool is_hung() const { return false; }
   // Times are those of a SystemClock.
   [[nodiscard]] virtual ChangeSigns change_signs() const { return {}; }
   [[nodiscard]] virtual OutsideRequests wanted() const = 0;
   // Reports that this process reached the end. Returns once the report has arrived, or soon after a stop is
-  // requested: then it may have arrived or not.
+  // requested. In the second case it is unknown whether the report arrived.
   [[nodiscard]] virtual Result<void> complete(const Position& position, const std::stop_token& leaves) = 0;
   // May be called from any thread: join() stops waiting for a world, and returns kCancelled with this reason.
   // Does nothing in a link that never waits.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
 
-  // Called on rank 0 before it joins: no world is formed of processes that are all new to it, and all of them
-  // get the reason. A world with a process that was in one before is formed.
+  // Called on rank 0 before it joins: no world is formed if it would consist only of processes that are new
+  // to the launch, and all of them get the reason. A world is formed if one of its processes was in a world
+  // before.
   virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
 
-  // This process ends, and the same program started again would end in the same way: processes that wait for
-  // it get the reason.
+  // This process ends, and the same program started again would end in the same way: the processes that wait
+  // for it get the reason.
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 
-  // Called before join(): how many threads share one operation here, if all ranks are to have the number of
-  // rank 0.
+  // Called before join(): the number of threads that share one operation in this process, if all ranks are to
+  // use the number of rank 0.
   void pin_threads(std::uint32_t count) { threads_ = count; }
 
   // Called within join(), each time that members are known to be missing.
@@ -125,8 +130,9 @@ class Link {
   std::uint32_t threads_ = 0;
 };
 
-// Locks hang with their disks: kTimeout after the timeout of `calls`. A lock that another process holds is
-// waited for while `goes_on` returns true (held_lock.h); kCancelled: it returned false.
+// Locks hang with their disks; the result is then kTimeout after the timeout of `calls`. A lock that another
+// process holds is waited for while `goes_on` returns true (held_lock.h); kCancelled: `goes_on` returned
+// false.
 [[nodiscard]] Result<std::unique_ptr<Link>> make_link(
     const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
     const std::function<bool()>& goes_on);

@@ -33,7 +33,8 @@ using checkpoint::Disk;
 
 constexpr auto kLeavingPatience = std::chrono::seconds(5);
 
-// If a call is abandoned, the process skips its teardown, since the call may still use its objects.
+// If a call is abandoned, the process skips its teardown, because the call may still use the process's
+// objects.
 std::shared_ptr<checkpoint::CallsWithTimeout> make_calls(Duration patience) {
   auto calls = std::make_shared<checkpoint::CallsWithTimeout>(patience, std::make_shared<SystemClock>());
   skip_teardown_if([abandoned = calls->was_abandoned()] { return abandoned->load(); });
@@ -44,7 +45,7 @@ checkpoint::Tiers open_tiers(const Options& options,
                              const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                              std::shared_ptr<Disk>& home, const std::stop_token& stop) {
   auto places = tier_locations(options);
-  // Shared with the call: if that hangs, the caller returns before it.
+  // The state is shared with the call: if the call hangs, the caller returns before it.
   const auto folder_itself = std::make_shared<std::shared_ptr<Disk>>();
   places.folder_wrapper = [folder_itself, calls](const std::shared_ptr<Disk>& folder) {
     if (!*folder_itself) *folder_itself = folder;
@@ -88,7 +89,8 @@ std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::
   return std::make_shared<Mirrors>(std::move(plan), std::move(meters), events);
 }
 
-// Ranks the errors of several copies. An error that may pass leaves it open whether that copy is good.
+// Ranks the errors of several copies by how much they say about the checkpoint. After a temporary error it is
+// unknown whether that copy is good.
 int weight_of(const Error& error) {
   const ErrorKind kind = error.kind();
   if (kind == ErrorKind::kNotFound) return 0;
@@ -100,7 +102,7 @@ int weight_of(const Error& error) {
 
 ExitCode exit_code_of(const Error& error) {
   // A volume that is not mounted yet has no files, and a proxy may reply without a checkpoint: both errors
-  // may pass.
+  // may be temporary.
   const bool may_pass = error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kCorrupted;
   return may_pass ? ExitCode::kStorage : ratoon::exit_code_of(error.kind());
 }
@@ -118,13 +120,14 @@ CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr
     fail(ExitCode::kConfiguration, checked.error().message());
 }
 
-// The next process need not wait for the locations. A store that does not answer is not waited for, either.
+// The next process then need not wait for the locations. A store that does not answer does not delay this
+// process, either.
 CheckpointLocations::~CheckpointLocations() {
   static_cast<void>((*leaving_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
     mirrors->stop();
     return {};
   }));
-  // The last owner of this object waits for its thread.
+  // The owner that releases this object last waits for its thread.
   static_cast<void>(
       (*leaving_calls_)("letting places go", [ownership = std::move(ownership_)]() mutable -> Result<void> {
         ownership->release();
@@ -146,7 +149,7 @@ std::optional<std::string> CheckpointLocations::find_refusal() {
   Disk& home = *tiers_.home().disk;
   const auto known = choice ? Result<bool>(true) : was_accepted_before(home, options_.group.launches);
   if (!known) fail(exit_code_of(known.error()), known.error().message());
-  // A launch that is refused must not be let in when it is started again.
+  // A launch that is refused now must also be refused when it is started again.
   const auto noted = record_accepted_launches(
       home, *known ? options_.group.launches : std::vector<LaunchName>(), draw_name());
   if (!noted) fail(exit_code_of(noted.error()), noted.error().message());
@@ -168,8 +171,8 @@ void CheckpointLocations::begin_anew(Attempt first) {
 }
 
 void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
-  // The home goes last. If this start is cut off here and repeated without the request, it still finds the
-  // run.
+  // The home is moved last. If this start is interrupted here and repeated without the request, it still
+  // finds the run.
   for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
     const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
     if (!moved) fail(ExitCode::kStorage, moved.error().message());
@@ -242,8 +245,9 @@ Result<void> CheckpointLocations::keep_rollbacks(const std::vector<checkpoint::R
   }
   for (const checkpoint::Tier& tier : tiers_.all()) {
     const auto moved = checkpoint::set_rolled_back_aside(*tier.disk, in_force, draw_name());
-    // They are given up even if they are not set aside.
-    if (!moved) events_->add("what was rolled back is not set aside for now: " + moved.error().message());
+    // The checkpoints count as given up even if they cannot be set aside.
+    if (!moved)
+      events_->add("checkpoints that were rolled back are not set aside for now: " + moved.error().message());
   }
   return {};
 }
@@ -253,19 +257,19 @@ void CheckpointLocations::report_unknown_entries() {
   const std::size_t others = foreign_paths_.size() - 1;
   events_->add(
       *foreign_paths_.begin() + (others == 0 ? "" : ", as " + counted(others, "other name") + " here,") +
-      " has a number that no run reaches: it is taken for a file of another program, and left as it is");
+      " has a number that no run reaches: it is treated as a file of another program, and left unchanged");
 }
 
 void CheckpointLocations::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {
   if (assignment.rank.value() == 0) {
-    // If the attempt is over before it has begun, its claim would block the next one.
+    // If the attempt is over before it has begun, its claim would block the next attempt.
     if (!goes_on()) throw Interrupted("the world changed before its rank 0 had claimed the run's places");
     take_ownership(goes_on);
     report_unknown_entries();
   } else {
     ownership_->leave_to_others();
   }
-  // Copies of the previous attempt end, and another rank may continue them.
+  // Copies of the previous attempt stop, and another rank may continue them.
   const auto begin = [mirrors = mirrors_, assignment]() -> Result<void> {
     mirrors->begin_attempt(assignment);
     return {};
@@ -297,8 +301,8 @@ checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assi
                                            const auto& ticket) { mirrors->await(id, ticket); },
       .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
   if (rules.last != 0) return world;
-  // A checkpoint that is kept in a store only is removed here once the store holds it. Until then the folder
-  // stays as safe as otherwise.
+  // A checkpoint that is kept only in a store is removed here once the store has it. Until then the folder
+  // keeps as many checkpoints as without that store.
   world.rules.last = 2;
   world.find_copy = [mirrors = mirrors_](const checkpoint::CheckpointId& id) { return mirrors->find(id); };
   return world;

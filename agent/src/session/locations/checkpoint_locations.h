@@ -2,7 +2,7 @@
 // choice of the checkpoint to resume.
 //
 // CheckpointLocations: the folder in which the checkpoints of a run are saved, and the stores that get
-// copies. The checkpoint to resume from is chosen over all of them.
+// copies. The checkpoint to resume from is chosen over all of these locations.
 //
 //   CheckpointLocations places(options, meters);                    // throws a Failure
 //   auto found = places.inventory();  // passed to join()
@@ -36,73 +36,74 @@
 
 namespace ratoon::session {
 
-// The exit code for an error of a location. It says whether the same start would fail again.
+// The exit code for an error of a location. The code says whether the same start would fail again.
 [[nodiscard]] ExitCode exit_code_of(const Error& error);
 
 class CheckpointLocations {
  public:
-  // Throws a Failure: a run does not train without a location that is named and cannot be used.
+  // Throws a Failure: a run does not train if a named location cannot be used.
   CheckpointLocations(const Options& options, std::shared_ptr<metrics::Meters> meters);
   ~CheckpointLocations();
   CheckpointLocations(const CheckpointLocations&) = delete;
   CheckpointLocations& operator=(const CheckpointLocations&) = delete;
 
-  // The disk itself, for a saver, which watches its own calls. Listing and loading would hang with the disk,
-  // so they use it with a timeout for each call.
+  // The disk itself, for a saver, which limits the time of its calls itself. Listing and loading would hang
+  // with the disk, so they use this disk, which has a timeout for each call.
   [[nodiscard]] const std::shared_ptr<checkpoint::Disk>& home() const { return home_; }
-  // The home if it is a folder, in which files can grow; else null. Each call has a timeout, for use by the
-  // training thread.
+  // The home of the run if it is a folder, in which files can grow; else null. Each call has a timeout, for
+  // use by the training thread.
   [[nodiscard]] std::shared_ptr<checkpoint::Disk> folder() const {
     return tiers_.home().store ? nullptr : tiers_.home().disk;
   }
   [[nodiscard]] checkpoint::SaverOptions saver_options() const;
-  // For other calls that may hang with a disk.
+  // The timeouts of other calls that may hang with a disk.
   [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
 
-  // Called by a run without a coordinator before anything else: when it returns, no other job is at work
-  // here. Throws a Failure. `goes_on` is asked while another job is watched that may be gone; if it returns
-  // false, Interrupted is thrown.
+  // Called by a run without a coordinator before anything else: when it returns, no other job uses these
+  // locations. Throws a Failure. `goes_on` is called while another job that may have ended is watched; if it
+  // returns false, Interrupted is thrown.
   void own(const std::function<bool()>& goes_on);
-  // The same for each process of a coordinator's world, before the process joins it.
+  // Does the same for each process of a coordinator's world, before the process joins it.
   void enter(const std::function<bool()>& goes_on);
-  // For rank 0 of a run without coordinator that is not to resume (--autoresume false): why this start must
-  // not begin. The reason is that the run has checkpoints, and this launch was not let in before. Throws a
-  // Failure.
+  // For rank 0 of a run without coordinator that must not resume (--autoresume false): returns why this start
+  // must not begin. The reason is that the run has checkpoints, and this launch was not accepted before.
+  // Throws a Failure.
   [[nodiscard]] std::optional<std::string> find_refusal();
-  // Moves everything of the run aside (--overwrite). Throws a Failure.
+  // Moves all checkpoints of the run aside (--overwrite). Throws a Failure.
   void begin_anew();
-  // The same for a job, in its first attempt that has nothing to resume: moves aside what older attempts
-  // left.
+  // Does the same for a job, in its first attempt that has nothing to resume: moves the checkpoints of older
+  // attempts aside.
   void begin_anew(Attempt first);
 
-  // Of all locations together: a checkpoint is complete if one location has a good copy.
+  // The inventory of all locations together: a checkpoint is complete if one location has a good copy.
   [[nodiscard]] Result<checkpoint::Inventory> inventory() const;
-  // The same for a process that joins: what may be resumed from, according to --resume-from. Throws a Failure
-  // if that request cannot be met.
+  // The inventory for a process that joins: the checkpoints that may be resumed from, according to
+  // --resume-from. Throws a Failure if that request cannot be met.
   [[nodiscard]] Result<checkpoint::Inventory> look();
-  // kCorrupted: one of the locations had checkpoints, and the manifests that name them are gone.
+  // kCorrupted: one of the locations had checkpoints, but the manifests that name them are missing.
   [[nodiscard]] Result<void> check_manifests_are_there() const;
   // The plan that look() decided last.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
-  // Called by rank 0: records these rollbacks in every location, the newest first, and sets aside what they
-  // gave up.
+  // Called by rank 0: records these rollbacks in every location, the newest first, and sets aside the
+  // checkpoints that they gave up.
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
-  // Rank 0 owns the locations from now on, and copies what is committed. `goes_on` ends a wait for another
-  // job's claim. Throws a Failure, or Interrupted.
+  // From this call on rank 0 owns the locations, and copies committed checkpoints to stores. `goes_on` ends a
+  // wait for another job's claim. Throws a Failure, or Interrupted.
   void begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on);
-  // How the saver works in that attempt.
+  // The options of the saver in that attempt.
   [[nodiscard]] checkpoint::SavingWorld saving_world(const Assignment& assignment) const;
 
   using Load = std::function<Result<void>(checkpoint::CheckpointReader&)>;
-  // Loads the checkpoint that the assignment resumes from the first copy that is sound, and returns the name
-  // of that tier. A bad copy before it is set aside with the reason. An error stands for all copies:
-  // kUnavailable and the like if one of them could not be asked.
+  // Loads the checkpoint that the assignment resumes from the first intact copy, and returns the name of that
+  // tier. Damaged copies before it are set aside with the reason. A returned error describes all copies: it
+  // is kUnavailable or similar if one of the copies could not be read.
   [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
-  // Called if all copies of it were bad. The copies with wrong bytes go to quarantine.
+  // Called if all copies of a checkpoint were damaged. The copies with wrong bytes go to quarantine.
   void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;
 
-  // Pins the checkpoint in every location. The error is that of the home; other locations only report theirs.
+  // Pins the checkpoint in every location. The returned error is that of the home; other locations only
+  // report their errors.
   [[nodiscard]] Result<void> pin(const checkpoint::CheckpointId& id, const std::string& why) {
     return tiers_.pin(id, why, [events = events_](const std::string& event) { events->add(event); });
   }
@@ -111,12 +112,12 @@ class CheckpointLocations {
     mirrors_->await(id, ticket);
   }
 
-  // Sentences since the last call, and why this process must not write any longer.
+  // Returns the sentences since the last call, and why this process must no longer write.
   void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
   [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }
 
   // Returns a sentence for each store that does not have the newest commit of this process within that time.
-  // `goes_on` is asked now and then and may end the wait; null: nothing does.
+  // `goes_on` is called regularly and may end the wait; null: the wait is not ended early.
   [[nodiscard]] std::vector<std::string> wait_for_copies(Duration at_most,
                                                          const std::function<bool()>& goes_on = {}) const {
     return mirrors_->wait_for_newest(at_most, goes_on);

@@ -1,4 +1,4 @@
-// The ownership of a run's locations: which of them have to be claimed, by which name, and what a claim
+// The ownership of a run's locations: which of them have to be claimed, under which name, and what a claim
 // allows.
 #pragma once
 
@@ -18,17 +18,17 @@
 
 namespace ratoon::session {
 
-// The locations that a lock of this machine does not protect. Processes of a world share their lock, so it
-// does not tell two jobs apart, either.
+// The locations that a lock of this machine does not protect. Processes of a world share their lock, so the
+// lock does not distinguish two jobs, either.
 [[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> locations_to_claim(
     const checkpoint::Tiers& tiers, const Options& options);
 // "node-1+5e0f33c1": a host name, and digits of the boot id of its kernel, /proc/sys/kernel/random/boot_id. A
-// cloned disk brings along the host name, the folder, its identity and inode, but not the boot id.
+// cloned disk has the host name, the folder, its identity and inode of the original, but another boot id.
 [[nodiscard]] std::string host_text(const std::string& name, const std::string& boot);
-// This process as an owner: one start of the job with that identity.
+// Describes this process as an owner: one start of the job with that identity.
 [[nodiscard]] Result<checkpoint::Owner> owner_on_this_host(const Options& options,
                                                            const std::string& identity);
-// folder_mark() of the run's folder, within the timeout of its disk.
+// Returns folder_mark() of the run's folder, within the timeout of its disk.
 [[nodiscard]] Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::CallsWithTimeout& calls);
 
 // Whether old files may be removed from a location. Other jobs can reach only the locations that have to be

@@ -27,13 +27,13 @@
 namespace ratoon::session {
 namespace {
 
-// The error of a lock that does not reach beyond this machine.
+// The error of a lock that is not visible on other machines.
 Error is_taken(const std::string& place) {
   return {ErrorKind::kAlreadyExists,
           "another process trains in " + place + ": wait for it, end it, or use another --run-name"};
 }
 
-// Locks the name of a socket without a file. The kernel gives it to one process, and frees it when that
+// Locks the name of a socket without a file. The kernel gives the name to one process, and frees it when that
 // process ends.
 Result<UnforkedFd> lock_name(const std::string& place) {
   const std::string name = "ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(place))));
@@ -69,8 +69,8 @@ Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use)
   return UnforkedFd(std::move(lock));
 }
 
-// A text that changes while a run commits and writes its history. Only rank 0 does so: other ranks of a run
-// that lost its rank 0 may still write their packs.
+// A text that changes while a run commits and writes its history. Only rank 0 commits and writes the history:
+// other ranks of a run that lost its rank 0 may still write their packs.
 std::string life_in(const std::filesystem::path& folder) {
   std::set<std::string> seen;  // sorted: a folder may be listed in another order each time
   for (const char* name : {checkpoint::kManifests, checkpoint::kHistory}) {
@@ -111,14 +111,15 @@ LockResult lock_patiently(const std::filesystem::path& folder,
 
 Result<UnforkedFd> lock_home(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
                              const LockWaiting& waiting) {
-  // Ranks of one world may share a machine: the claim in the bucket keeps other runs out.
+  // Ranks of one world may share a machine, so they take no lock: the claim in the bucket excludes other
+  // runs.
   if (is_home_in_store(options) && use == FolderUse::kTogether) return UnforkedFd();
   if (is_home_in_store(options)) return lock_name(home_of(options));
   const auto folder = run_folder(options);
   return lock_patiently(folder, [folder, use] { return lock_file(folder, use); }, calls, waiting).lock;
 }
 
-// The run's folders in stores that are folders.
+// Locks the run's folders in stores that are folders.
 std::vector<std::filesystem::path> folders_of_stores(const Options& options) {
   std::vector<std::filesystem::path> folders;
   for (const std::string& text : options.stores) {
@@ -128,15 +129,13 @@ std::vector<std::filesystem::path> folders_of_stores(const Options& options) {
   return folders;
 }
 
-// A store that is away, or has no locks, does not keep the run from training.
+// A store that does not answer, or has no locks, does not keep the run from training.
 std::string trains_without(const std::filesystem::path& folder, const Error& why) {
   return "warning: the folder " + folder.string() +
          " of a store (--stores) cannot be locked: " + why.message() +
-         "; training goes on without that lock. A run that claims the store is still told apart from this "
-         "one, "
-         "but a process that trains alone in that folder is not: keep other runs out of it, or give this one "
-         "a "
-         "folder that it can lock";
+         "; training goes on without that lock. A run that claims the store is still distinguished from this "
+         "run, but a process that trains alone in that folder is not: do not use that folder for other runs, "
+         "or choose a folder with locks for this store";
 }
 
 }  // namespace

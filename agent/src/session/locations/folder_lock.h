@@ -1,12 +1,12 @@
 // Locks on the folders of a run. A folder belongs to one run at a time: a process that trains alone holds its
-// lock exclusively, and the processes of a world share it. The lock ends with its holder, however that ends,
-// even if a process that it forked lives on. A folder that gets copies (--stores) is locked as shared, too:
-// another process may train in that folder alone, and does not look at claims there. If the folder of a store
-// cannot be locked, a warning is printed.
+// lock exclusively, and the processes of a world share it. The lock ends with its holder, even if a process
+// that it forked still runs. A folder that receives copies (--stores) is locked as shared, too: another
+// process may train in that folder alone, and such a process does not read the claims there. If the folder of
+// a store cannot be locked, a warning is printed.
 //
 // If the home of the run is a bucket, the lock is a socket name of this machine (of this network namespace).
-// It keeps apart processes of one machine, which claims in the bucket would take for starts of one job. A
-// world takes no such lock, and the descriptor that is returned is closed.
+// The socket name separates processes of one machine, which claims in the bucket would treat as starts of one
+// job. The processes of a world take no such lock, and the descriptor that is returned is closed.
 #pragma once
 
 #include <vector>
@@ -24,9 +24,9 @@ enum class FolderUse { kAlone, kTogether };
 
 using FolderLocks = std::vector<UnforkedFd>;
 
-// kAlreadyExists if another process holds one of them and is known to live. kUnavailable if the machine of
-// that process may be gone, which this process waits for (held_lock.h). kTimeout if the run's own folder
-// hangs with its disk.
+// kAlreadyExists if another process holds one of the locks and is known to live. kUnavailable if the machine
+// of that process may have failed, which this process waits for (held_lock.h). kTimeout if the run's own
+// folder hangs with its disk.
 [[nodiscard]] Result<FolderLocks> lock_folders(const Options& options, FolderUse use,
                                                checkpoint::CallsWithTimeout& calls,
                                                const LockWaiting& waiting = {});

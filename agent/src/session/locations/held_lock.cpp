@@ -22,7 +22,7 @@ std::string own_boot_id() {
   return boot_id ? *boot_id : std::string();
 }
 
-// Empty if it cannot be read.
+// Empty if the file cannot be read.
 std::string read_start(int fd) {
   std::array<char, kTextBytesMax> text{};
   const auto bytes = ::pread(fd, text.data(), text.size(), 0);
@@ -42,10 +42,10 @@ LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited, const Lock
 void note_holder(int fd, const std::string& boot_id) {
   const std::string text = holder_text(boot_id);
   if (boot_id.empty() || read_start(fd) == text) return;
-  // The file is emptied first, since a text that is cut off must not name a machine.
+  // The file is emptied first, because a partial text must not name a machine.
   if (::ftruncate(fd, 0) != 0) return;
   if (::pwrite(fd, text.data(), text.size(), 0) < 0) return;
-  // Other machines read what the file server has.
+  // The text is synced, because other machines read it from the file server.
   static_cast<void>(::fdatasync(fd));
 }
 
@@ -68,9 +68,9 @@ Error held_lock_error(int fd, const std::string& what) {
 
 Error may_pass(const Error& held, Duration waited) {
   return {ErrorKind::kUnavailable,
-          held.message() + ". Its machine is another one and showed no sign of life for " +
+          held.message() + ". Its holder is on another machine, which showed no sign of life for " +
               std::to_string(waited / std::chrono::seconds(1)) +
-              " s: if that machine is gone, start again once the file server has freed its lock"};
+              " s: if that machine has failed, start again once the file server has freed its lock"};
 }
 
 }  // namespace ratoon::session

@@ -1,8 +1,9 @@
-// HeldLock: how long a process waits for a lock that another process holds, and what it ends with then.
+// HeldLock: how long a process waits for a lock that another process holds, and with which error it ends.
 //
-// The kernel frees a lock when its holder ends. A network file system cannot tell that the machine of a
-// holder is gone: its server frees the lock once the lease of that machine has passed (90 s with NFS 4). The
-// file of a lock says on which machine it was taken last, so a holder of this machine is known to be alive.
+// The kernel frees a lock when its holder ends. A network file system does not notice that the machine of a
+// holder has failed: its server frees the lock once the lease of that machine has passed (90 s with NFS 4).
+// The file of a lock names the machine on which it was taken last, so a holder on this machine is known to be
+// alive.
 //
 //   const auto lock = take_when_free(take, life, waiting);
 //
@@ -47,12 +48,12 @@ enum class LockVerdict {
 [[nodiscard]] LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited,
                                           const LockPatience& patience, const HolderLife& life);
 
-// Notes in the open file of a taken lock that it was taken on this machine. A failure only costs a later
-// process some time.
+// Writes into the open file of a taken lock that it was taken on this machine. A failure to write only costs
+// a later process some time.
 void note_holder(int fd, const std::string& boot_id);
 // Whether the lock in this open file was last taken on the machine with this boot_id.
 [[nodiscard]] bool was_taken_here(int fd, const std::string& boot_id);
-// The same for this machine.
+// Whether the lock was last taken on this machine.
 void note_holder(int fd);
 [[nodiscard]] bool was_taken_here(int fd);
 
@@ -63,7 +64,7 @@ void note_holder(int fd);
 
 struct LockWaiting {
   LockPatience patience{};
-  // False: this process was ordered to leave, and stops waiting.
+  // Called in each pause; false: this process was ordered to leave, and stops waiting.
   std::function<bool()> goes_on = [] { return true; };
 };
 

@@ -25,10 +25,10 @@ namespace ratoon::session {
 // The id of this start of the machine's kernel. Empty if the machine does not provide it.
 [[nodiscard]] Result<std::string> read_boot_id();
 
-// Empty if the process that started this one gave none, if the file is damaged, or if it is missing and
-// cannot be made: nothing is compared then. An error if there is a file that cannot be read now: the identity
-// is unknown, which is neither none nor another one. `folder_mark` is called if there is a folder; `writer`
-// names this process in temporary files.
+// Empty if the process that started this process gave no identity, if the file is damaged, or if it is
+// missing and cannot be created: identities are not compared then. An error if the file exists and cannot be
+// read now: the identity is then unknown, and must be treated neither as missing nor as different.
+// `folder_mark` is called if there is a folder; `writer` names this process in temporary files.
 [[nodiscard]] Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
                                               const std::function<Result<std::uint64_t>()>& folder_mark,
                                               std::string_view writer);

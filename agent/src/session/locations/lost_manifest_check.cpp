@@ -31,7 +31,7 @@ Result<void> check_links(const checkpoint::Tiers& tiers, const Options& options,
                  if (!*link) return {};
                  return Error(ErrorKind::kCorrupted,
                               (folder / **link).string() +
-                                  " leads to a checkpoint, and there is no manifest of it in " +
+                                  " leads to a checkpoint, but there is no manifest of it in " +
                                   (folder / checkpoint::kManifests).string() + kBringBack +
                                   "remove that link and " + (folder / checkpoint::kPacks).string() +
                                   kNothingByItself);
@@ -49,7 +49,7 @@ Result<void> check_no_manifests_lost(const checkpoint::Tiers& tiers, const Optio
     if (!*has_lost) continue;
     const std::string packs = tier.disk->shown(checkpoint::kPacks);
     return Error(ErrorKind::kCorrupted,
-                 packs + " has packs of checkpoints that were committed, and there is no manifest in " +
+                 packs + " has packs of checkpoints that were committed, but there is no manifest in " +
                      tier.disk->shown(checkpoint::kManifests) + kBringBack + "move " + packs + " away" +
                      kNothingByItself);
   }

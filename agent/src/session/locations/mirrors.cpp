@@ -161,7 +161,7 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
   const auto began = std::chrono::steady_clock::now();
   const auto until = began + waitable(at_most);
   std::vector<std::string> late;
-  // The workers stay meanwhile: only this thread removes them.
+  // The workers stay during these calls, because only this thread removes them.
   std::vector<Worker*> all;
   CheckpointId id;
   {
@@ -186,11 +186,12 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
     if (is_there) continue;
     const auto waited = std::chrono::steady_clock::now() - began;
     const auto durable = all[i]->durable();
-    late.push_back(text_of(id) + " is not in " + tier_of(i).disk->shown("") + " after " +
-                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) + " s" +
-                   (durable ? ", which has that of step " + std::to_string(durable->step.value()) : "") +
-                   ": it is in " + plan_.tiers.home().disk->shown("") +
-                   ", and the next start of the run brings it there");
+    late.push_back(
+        text_of(id) + " is not in " + tier_of(i).disk->shown("") + " after " +
+        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) + " s" +
+        (durable ? ", which has the checkpoint of step " + std::to_string(durable->step.value()) : "") +
+        ": it is in " + plan_.tiers.home().disk->shown("") +
+        ", and the next start of the run copies it there");
   }
   return late;
 }
@@ -212,7 +213,7 @@ void Mirrors::note_result(std::size_t store, const CheckpointId& id,
   hear_of(store, id, result);
   if (!result) {
     ++meters.missed_copies;
-    // Reported once, and not with each of the following tries.
+    // The problem is reported once, and not with each of the following tries.
     if (!is_behind_[store]->exchange(true)) {
       events_->add(text_of(id) + " could not be copied to " + meters.uri +
                    "; training goes on, and the copy is tried again: " + result.error().message());
@@ -271,7 +272,7 @@ void Mirrors::abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own,
   }
 }
 
-// If nothing stays at home, a link would soon lead nowhere.
+// If no checkpoint stays at home, a link would soon lead nowhere.
 bool Mirrors::has_link() const {
   return !plan_.latest_name.empty() && plan_.home_rules.last != 0;
 }
@@ -286,7 +287,7 @@ void Mirrors::remove_stale_links() {
   if (has_link()) remove_stale_names(plan_.tiers.home());
 }
 
-// A pointer with a fixed name is replaced as a whole. Links leave something behind under any name.
+// A pointer with a fixed name is replaced as a whole. Links with changing names leave old links behind.
 void Mirrors::remove_stale_names(const checkpoint::Tier& tier) {
   if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
   complain(tier.store ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)

@@ -1,4 +1,4 @@
-// Mirrors: the work that follows a commit at home, beside training: copies to the run's stores, retention
+// Mirrors: the work after a commit at home, in parallel with training: copies to the run's stores, retention
 // there, and names that point to the newest checkpoint. A failure becomes an event and a metric.
 //
 // Thread contract: note_committed(), go_back_to(), copies() and await() from any thread, the rest from the
@@ -36,7 +36,7 @@ struct MirrorPlan {
   std::string run_folder{};   // of the home, for links; empty: the home is a store
   std::string latest_name{};  // empty: none
   std::string run_name{};
-  // Whether this job still owns that location; false: nothing is removed there.
+  // Returns whether this job still owns that location; if not, nothing is removed there.
   std::function<bool(const checkpoint::Disk&)> may_clean_up = [](const auto&) { return true; };
 };
 
@@ -45,32 +45,33 @@ class Mirrors {
   // `meters` has one store for each store of the plan.
   Mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters, std::shared_ptr<EventLog> events);
 
-  // Sets the work of this process in the attempt: rank 0 copies what is committed, and each rank has a link
-  // of its own.
+  // Sets the work of this process in the attempt: rank 0 copies committed checkpoints, and each rank
+  // maintains its own link.
   void begin_attempt(const Assignment& assignment);
-  // Ends the copies in progress. A later attempt finishes them.
+  // Stops the copies in progress. A later attempt completes them.
   void stop();
 
-  // For the metrics: the inventory that was found at the start.
+  // Gives the inventory that was found at the start, for the metrics.
   void note_found(const std::vector<checkpoint::TierInventory>& tiers);
-  // Called from a thread that may wait for the disk: a name with the epoch needs the manifest.
+  // Called from a thread that may wait for the disk, because a name with the epoch needs the manifest.
   void note_committed(const InventoryEntry& entry);
-  // The same for a checkpoint that was loaded from home, called by the training thread. `run` is from its
-  // manifest.
+  // Does the same for a checkpoint that was loaded from home. The training thread calls it. `run` comes from
+  // the manifest of that checkpoint.
   void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
   // Removes links at home, of all ranks of the run, that point to removed checkpoints.
   void remove_stale_links();
-  // The checkpoint that was reported last does not read back; `newest` is the newest remaining one.
+  // The checkpoint that was reported last cannot be read back; `newest` is the newest remaining checkpoint.
   void go_back_to(const std::optional<InventoryEntry>& newest);
-  // The checkpoints that are being copied, which must stay at home meanwhile. For the retention of the
-  // folder. `in_store` stays empty: if nothing is to stay at home, the copying thread cleans up there.
+  // The checkpoints that are being copied, and must stay at home until then. Provides the stores' checkpoints
+  // for the retention of the folder. `in_store` stays empty: if no checkpoint is to stay at home, the copying
+  // thread cleans up there.
   [[nodiscard]] checkpoint::Copies copies() const;
   // Completes the ticket of a commit once each store has that checkpoint, or a newer one.
   void await(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket);
-  // Finds a checkpoint in the stores. May be called from any thread, on any rank.
+  // Finds a checkpoint in the stores. Any thread on any rank may call it.
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
   // Returns a sentence for each store that does not have the checkpoint that was reported last within that
-  // time. `goes_on` is asked now and then and may end the wait; null: nothing does.
+  // time. `goes_on` is called regularly and may end the wait; null: the wait is not ended early.
   [[nodiscard]] std::vector<std::string> wait_for_newest(Duration at_most,
                                                          const std::function<bool()>& goes_on = {}) const;
 
@@ -86,7 +87,7 @@ class Mirrors {
   void point_to(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest);
   [[nodiscard]] Result<void> point(const checkpoint::Tier& tier, const checkpoint::Latest& latest,
                                    const Result<std::uint64_t>& epoch) const;
-  // 0 if the name pattern does not contain the epoch.
+  // The epoch of the checkpoint; 0 if the name pattern does not contain the epoch.
   [[nodiscard]] Result<std::uint64_t> epoch_of(const checkpoint::Tier& tier,
                                                const checkpoint::CheckpointId& id) const;
   void pass_on(const InventoryEntry& entry);
@@ -94,10 +95,10 @@ class Mirrors {
   void link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch);
   void remove_stale_names(const checkpoint::Tier& tier);
   void clean_up(std::size_t store);
-  // Aborts uploads that processes of older attempts were sending when they died.
+  // Aborts uploads that processes of older attempts had not finished when they died.
   void abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop);
   // Reports a problem once, and again only if its text changes: the cause that blocks one save blocks the
-  // next one as well.
+  // next save as well.
   void complain(const Result<void>& result, const std::string& what);
   [[nodiscard]] const checkpoint::Tier& tier_of(std::size_t store) const {
     return plan_.tiers.all()[store + 1];

@@ -127,7 +127,7 @@ void OwnershipGuard::renew_until(const std::stop_token& stop) {
   }
 }
 
-// An exception must not leave this thread. A claim that is not renewed now is renewed later, within the
+// An exception must not leave this thread. A claim that cannot be renewed now is renewed later, within the
 // lease.
 void OwnershipGuard::renew_or_tell() {
   try {

@@ -26,39 +26,41 @@ class OwnershipGuard {
  public:
   OwnershipGuard(std::vector<std::shared_ptr<checkpoint::Disk>> places, checkpoint::Owner owner,
                  std::shared_ptr<EventLog> events, const checkpoint::ClaimTimes& times = {});
-  // Claims that are held stay. The next process sees that they are not renewed.
+  // The destructor keeps the claims that are held. The next process notices that they are not renewed.
   ~OwnershipGuard();
   OwnershipGuard(const OwnershipGuard&) = delete;
   OwnershipGuard& operator=(const OwnershipGuard&) = delete;
 
   // Called by each process of a job before its first attempt, when no process knows its rank yet. The
-  // locations then belong to the job: by the claim of another of its processes or, if there is none, by a
-  // claim that this process makes and renews until another process of the job takes it over. A claim that
-  // another of them made meanwhile stays its own. Errors and waits are those of take().
+  // locations then belong to the job: by the claim of another of its processes, or by a claim that this
+  // process makes and renews until another process of the job takes it over. A claim that another process of
+  // the job made in the meantime stays the claim of that process. Errors and waits are the same as for
+  // take().
   [[nodiscard]] Result<void> enter(const Clock& clock, const checkpoint::Claim::Pause& pause);
-  // Claims all locations, unless they are held already. Errors are those of Claim::take. If another job may
-  // be alive, waits for as long as a lease, and says so.
+  // Claims all locations, unless they are held already. Errors are the same as for Claim::take. If another
+  // job may be alive, waits for as long as a lease, and reports the wait.
   [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
-  // Another process of the job writes from now on.
+  // Hands the claims over to another process of the job, which writes from now on.
   void leave_to_others();
-  // Releases the claims, so that the next process need not wait. A failure only costs that wait.
+  // Releases the claims, so that the next process need not wait. If releasing fails, the next process only
+  // waits longer.
   void release();
 
-  // Whether `place`, one of the claimed locations, still belongs to the job, according to the claim there: a
-  // process that was stopped for longer than a lease may not know of its loss yet. kConflict: it is lost. May
-  // be called from any thread.
+  // Whether `place`, one of the claimed locations, still belongs to the job, according to the claim there. A
+  // process that was stopped for longer than a lease may not know of its loss yet. kConflict: the location is
+  // lost. May be called from any thread.
   [[nodiscard]] Result<void> confirm(const checkpoint::Disk& place);
-  // Why this process must not write any longer.
+  // The reason why this process must no longer write.
   [[nodiscard]] std::optional<std::string> lost() const;
 
  private:
   using TakePlace = std::function<Result<std::optional<checkpoint::Claim>>(std::size_t place)>;
-  // Claims all locations or none. Needs claims_mutex_.
+  // Claims all locations, or none of them. Needs claims_mutex_.
   [[nodiscard]] Result<void> claim_all(const TakePlace& take_place);
   // Reports a wait for another job once, before the first pause.
   [[nodiscard]] checkpoint::Claim::Pause said_once(std::size_t place,
                                                    const checkpoint::Claim::Pause& pause) const;
-  // Reads the claims in the locations: an attempt without this process may have had another writer.
+  // Reads the claims in the locations, because an attempt without this process may have had another writer.
   // claims_mutex_ is held.
   [[nodiscard]] bool still_holds_all();
   void renew_until(const std::stop_token& stop);

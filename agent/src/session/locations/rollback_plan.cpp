@@ -12,12 +12,12 @@ namespace {
 constexpr std::uint64_t kSkipMax = 1ULL << 62;
 constexpr std::size_t kNamedMax = 20;
 
-// The newest ones, oldest first, as people count.
+// Lists the newest steps, the oldest of them first.
 std::string known_steps(const std::vector<InventoryEntry>& complete) {
   std::set<std::uint64_t> steps;
   for (const InventoryEntry& entry : complete) steps.insert(entry.step.value());
-  if (steps.empty()) return "it has none at all";
-  std::string text = steps.size() > kNamedMax ? "there are, among others, steps" : "there are steps";
+  if (steps.empty()) return "the run has none at all";
+  std::string text = steps.size() > kNamedMax ? "the run has, among others, steps" : "there are steps";
   auto step = steps.begin();
   if (steps.size() > kNamedMax) std::advance(step, steps.size() - kNamedMax);
   for (; step != steps.end(); ++step) text += " " + std::to_string(*step);
@@ -29,16 +29,16 @@ std::string known_steps(const std::vector<InventoryEntry>& complete) {
 Result<void> check_rollback(const Options& o) {
   if (o.skip != 0 && !o.resume_from)
     return Error(ErrorKind::kInvalid,
-                 "--skip passes over what comes after the step of --resume-from, which is missing");
+                 "--skip skips the samples after the step of --resume-from, which is missing");
   if (o.skip > kSkipMax)
     return Error(ErrorKind::kInvalid, "--skip must be at most 2^62, found '" + std::to_string(o.skip) + "'");
   if (o.resume_from && !o.autoresume)
-    return Error(ErrorKind::kInvalid,
-                 "--resume-from goes back in the run and --autoresume false resumes nothing: leave one of "
-                 "them out");
+    return Error(
+        ErrorKind::kInvalid,
+        "--resume-from goes back in the run, but --autoresume false resumes nothing: leave one of them out");
   if (o.resume_from && o.overwrite)
     return Error(ErrorKind::kInvalid,
-                 "--resume-from goes back in the run and --overwrite begins it anew: leave one of them out");
+                 "--resume-from goes back in the run, but --overwrite begins it anew: leave one of them out");
   return {};
 }
 

@@ -1,6 +1,6 @@
 // The meaning of --resume-from and --skip for a run, given its checkpoints. Pure: every process of a world
-// has the same options and sees the same checkpoints. So each decides alike before it joins, and reports all
-// checkpoints but one as given up. Rank 0 of the attempt then records the decision.
+// has the same options and sees the same checkpoints. Each process therefore decides alike before it joins,
+// and reports all checkpoints but one as given up. Rank 0 of the attempt then records the decision.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace ratoon::session {
 
-// kInvalid: a sentence that names the flag and quotes its value.
+// kInvalid: the message names the flag and quotes its value.
 [[nodiscard]] Result<void> check_rollback(const Options& options);
 
 // The request that a process sends when it joins.
@@ -32,21 +32,21 @@ struct RollbackPlan {
   friend bool operator==(const RollbackPlan&, const RollbackPlan&) = default;
 };
 
-// kNotFound: no checkpoint of that step is there; the sentence names the steps that are.
+// kNotFound: there is no checkpoint of that step; the message names the steps that exist.
 [[nodiscard]] Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inventory& found);
 
-// The checkpoints that may be resumed from: if a rollback is to be made, its checkpoint alone. The other
+// The checkpoints that may be resumed from: if a rollback is requested, only its checkpoint. The other
 // checkpoints are reported as given up.
 [[nodiscard]] checkpoint::Inventory narrow(checkpoint::Inventory found, const RollbackPlan& plan);
 
-// Where an attempt begins that loaded a checkpoint from before a rollback.
+// The position at which an attempt begins that loaded a checkpoint from before a rollback.
 struct RollbackStart {
   checkpoint::Rollback rollback;
   std::uint64_t from = 0;  // slots of the stream: at the checkpoint, and where it goes on
   std::uint64_t to = 0;
   friend bool operator==(const RollbackStart&, const RollbackStart&) = default;
 };
-// The row for the history.
+// The row of a rollback for the history.
 [[nodiscard]] history::Row row_of(const RollbackStart& passed, WallTime at);
 
 // The rollbacks in force for an attempt that has loaded `plan.to`, with the new one, if there is one.

@@ -29,19 +29,17 @@ Result<void> check_options(const Options& o) {
   const bool is_plain =
       std::ranges::none_of(o.run_name, [](unsigned char c) { return c < 0x20 || c == 0x7f || c == '/'; });
   if (!is_plain || o.run_name.front() == '.') {
-    return Error(
-        ErrorKind::kInvalid,
-        "--run-name is '" + o.run_name +
-            "': the name of a folder is wanted, without '/' and control characters, and not beginning with "
-            "'.'; --save-folder says where that folder lies");
+    return Error(ErrorKind::kInvalid,
+                 "--run-name is '" + o.run_name +
+                     "': expected the name of a folder, without '/' and control characters, and not "
+                     "beginning with '.'; --save-folder names the folder above it");
   }
   if (auto valid = check_places(o); !valid) return valid;
   if (!o.autoresume && !o.member.coordinator_url.empty()) {
-    return Error(
-        ErrorKind::kInvalid,
-        "--autoresume cannot be false where a coordinator starts members again and again, as `ratoon "
-        "run` and the operator do: leave it out; `ratoon run --fresh`, or overwrite: true in the "
-        "job's checkpointPolicy, begins anew");
+    return Error(ErrorKind::kInvalid,
+                 "--autoresume cannot be false if a coordinator restarts members, as `ratoon run` and the "
+                 "operator do: leave it out; `ratoon run --fresh`, or overwrite: true in the job's "
+                 "checkpointPolicy, begins anew");
   }
   if (auto parts = read_load_parts(o); !parts) return parts.error();
   if (auto valid = check_rollback(o); !valid) return valid;

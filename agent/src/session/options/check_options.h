@@ -1,4 +1,4 @@
-// Whether options make sense together, wherever they come from: flags, variables, or the program itself.
+// Checks whether options fit together, wherever they come from: flags, variables, or the program itself.
 #pragma once
 
 #include <ratoon/options.h>
@@ -6,7 +6,7 @@
 
 namespace ratoon::session {
 
-// kInvalid: a sentence that names the flag and quotes its value.
+// kInvalid: the message names the flag and quotes its value.
 [[nodiscard]] Result<void> check_options(const Options& options);
 
 }  // namespace ratoon::session

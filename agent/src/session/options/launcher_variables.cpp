@@ -64,7 +64,7 @@ Result<GroupOptions> read_numbers(const Variables& variables, const Names& names
   return group;
 }
 
-// The tasks of one node in Slurm's list, as in "8(x2),4": equal neighbours are written together.
+// Reads the tasks of one node in Slurm's list, as in "8(x2),4": equal neighbours are written together.
 std::optional<std::uint32_t> find_tasks_of(std::string_view list, std::uint32_t node) {
   const auto read = [](std::string_view text, std::uint32_t& number) {
     return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
@@ -97,7 +97,7 @@ std::string join_variables(const Variables& variables, std::initializer_list<con
   return joined;
 }
 
-// A text that is no number counts as 0.
+// A text that is not a number counts as 0.
 std::uint64_t count_in(const Variables& variables, const char* name) {
   const auto count = read_number(variables, name, ~std::uint32_t{0});
   return count ? *count : 0;
@@ -152,12 +152,11 @@ Result<GroupOptions> read_launcher_variables(const Variables& variables) {
 
 Result<void> check_local_rank(const MemberOptions& member, const Variables& variables) {
   if (member.processes_per_node == 1 || variables(names::env::kLocalRank)) return {};
-  return Error(
-      ErrorKind::kInvalid,
-      "the job has processesPerNode " + std::to_string(member.processes_per_node) + ", and " +
-          names::env::kLocalRank +
-          " does not say which of them this is: let the pod's command be `ratoon launch -- TRAINER`, "
-          "which starts them all");
+  return Error(ErrorKind::kInvalid, "the job has processesPerNode " +
+                                        std::to_string(member.processes_per_node) + ", but " +
+                                        names::env::kLocalRank +
+                                        " does not give the number of this process: let the pod's command be "
+                                        "`ratoon launch -- TRAINER`, which starts all processes");
 }
 
 }  // namespace ratoon::session

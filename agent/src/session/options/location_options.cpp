@@ -33,8 +33,8 @@ Result<void> check_home(const Options& o) {
                         : "': web servers are only read; they are for --load-from"));
   }
   if (o.group.size > 1) {
-    return refusal("ranks of a launch meet in the run's folder, and '" + o.save_folder +
-                   "' is none: name a folder that all of them share, and the bucket as --stores");
+    return refusal("ranks of a launch meet in the run's folder, but '" + o.save_folder +
+                   "' is no folder: name a folder that all of them share, and the bucket as --stores");
   }
   return {};
 }
@@ -50,7 +50,8 @@ Result<void> check_stores(const Options& o) {
       return refusal("--stores must be folders or s3:// buckets, since web servers are only read, found '" +
                      text + "'");
     }
-    if (text == o.save_folder) return refusal("--stores names '" + text + "', where --save-folder saves");
+    if (text == o.save_folder)
+      return refusal("--stores names '" + text + "', which is also the place of --save-folder");
     if (!seen.insert(text).second) return refusal("--stores names '" + text + "' twice");
   }
   return {};
@@ -92,7 +93,7 @@ Result<void> check_latest(const Options& o) {
   return {};
 }
 
-// Compares paths as they are written. Links are resolved once the disk is asked (run_files.h).
+// Compares paths as they are written. Links are resolved later, with the disk (run_files.h).
 Result<void> check_final_weights(const Options& o) {
   const std::filesystem::path file = final_weights_file(o);
   if (file.empty()) return {};
@@ -112,7 +113,7 @@ Result<void> check_final_weights(const Options& o) {
   return {};
 }
 
-// Options write "20st", and this sentence says "20 steps".
+// Options write "20st", but this sentence says "20 steps".
 std::string describe_interval(const Every& every) {
   if (every.is_automatic()) return "at the interval that costs least";
   std::string text = every.text();
@@ -136,7 +137,7 @@ Result<void> check_places(const Options& o) {
   if (auto valid = check_kept(o); !valid) return valid;
   if (auto valid = check_latest(o); !valid) return valid;
   if (auto valid = check_final_weights(o); !valid) return valid;
-  // Each start of a rank would begin anew, and the first loss would discard what the other ranks have.
+  // Each start of a rank would begin anew, and the first loss would discard the work of the other ranks.
   if (o.overwrite && o.group.size > 1) {
     return refusal(
         "--overwrite begins anew at every start, and ranks of a launch are started again after each "

@@ -13,12 +13,12 @@
 
 namespace ratoon::session {
 
-// kInvalid: a sentence that names the flag and quotes its value.
+// kInvalid: the message names the flag and quotes its value.
 [[nodiscard]] Result<void> check_places(const Options& options);
 
 // Whether checkpoints are saved in a bucket, and there is no folder at all: --save-folder s3://bucket/runs.
 [[nodiscard]] bool is_home_in_store(const Options& options);
-// The run's folder, as the options name it. For a home that is a folder.
+// The run's folder, as the options name it. Use this only if the home of the run is a folder.
 [[nodiscard]] std::filesystem::path run_folder(const Options& options);
 // The run's own location, in full: "/data/runs/digits", "s3://bucket/runs/digits".
 [[nodiscard]] std::string home_of(const Options& options);

@@ -44,9 +44,9 @@ const OptionRow* find_row(std::string_view word, const std::vector<OptionRow>& r
 
 Error nearly(std::string_view word, const char* flag) {
   const std::string written(word.substr(0, word.find('=')));
-  return {ErrorKind::kInvalid, written + " is not known, and nearly " + flag + ": write " + flag +
+  return {ErrorKind::kInvalid, written + " is unknown and almost equals " + flag + ": write " + flag +
                                    ", or, if " + written +
-                                   " is a flag of the program's own, put it after a word '--'"};
+                                   " is a flag of the program, put it after a word '--'"};
 }
 
 }  // namespace

@@ -11,11 +11,12 @@ namespace env = names::env;
 using session::CountOrAll;
 using Rows = std::vector<session::OptionRow>;
 
-// Options for what is kept, where, and how a run begins.
+// Options for the places of checkpoints, for retention, and for the beginning of a run.
 Rows rows_of_what_is_kept(Options& o) {
   return {
-      {&o.save_folder, env::kSaveFolder, "--save-folder", "where runs are kept; required"},
-      {&o.run_name, env::kRunName, "--run-name", "the run's own folder in it; required"},
+      {&o.save_folder, env::kSaveFolder, "--save-folder", "the folder in which runs are kept; required"},
+      {&o.run_name, env::kRunName, "--run-name",
+       "the name of the run's own folder in the save folder; required"},
       {&o.save_every, env::kSaveEverySteps, "--save-every",
        "the interval between saves: 100st, 0.5ep, 10m, auto; a number alone counts steps"},
       {&o.max_duration, env::kMaxDuration, "--max-duration",
@@ -79,7 +80,7 @@ Rows rows_of_saving(Options& o) {
   };
 }
 
-// When a process leaves, and what it listens to.
+// When a process leaves, and to which signals it listens.
 Rows rows_of_leaving(Options& o) {
   return {
       {&o.notice.time_limit, env::kTimeLimit, "--time-limit",
@@ -99,7 +100,7 @@ Rows rows_of_leaving(Options& o) {
   };
 }
 
-// Set by the program that starts the process: no flags.
+// The program that starts the process sets these; they have no flags.
 Rows rows_of_place(Options& o) {
   return {
       {&o.notice.slurm_job_end_time, env::kSlurmJobEndTime, nullptr},

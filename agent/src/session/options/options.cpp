@@ -23,7 +23,8 @@ using session::CountOrAll;
 
 namespace {
 
-// The value after --flag or --flag=; the last one counts. A switch without one is on.
+// Returns the value after --flag or --flag=; if the flag is given several times, the last value counts. A
+// flag for true or false that has no value means true.
 Result<std::optional<std::string>> find_flag(int argc, const char* const* argv, std::string_view flag,
                                              bool is_switch) {
   std::optional<std::string> value;
@@ -55,7 +56,7 @@ bool asks_for_help(int argc, const char* const* argv) {
   return false;
 }
 
-// Options had no units once, and a number alone still means steps.
+// Options had no units in older versions, and a number without a unit still means steps.
 std::string with_unit(const std::string& text) {
   const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   return is_number ? text + "st" : text;

@@ -8,7 +8,8 @@
 namespace ratoon::session {
 namespace {
 
-// kIo and not kTimeout: a caller that joins would repeat a timeout, since a coordinator may come back.
+// A timeout becomes kIo here, because a caller that joins would repeat a kTimeout, which may come from a
+// coordinator that returns.
 template <class T>
 Result<T> timeout_as_io(Result<T> answered) {
   if (answered || answered.error().kind() != ErrorKind::kTimeout) return answered;
@@ -20,7 +21,7 @@ GroupRendezvous::Fault find_fault_of(const RendezvousFolder& folder, std::uint32
   const auto now = folder.find_call(rank);
   if (!now) return {.why = "", .unknown = now.error()};
   if (*now && (*now)->process.start == call) return {};
-  // Checked last: what the rank did before it ended is visible by then.
+  // This is checked last: everything that the rank did before it ended is visible by then.
   const auto is_done = folder.is_done(call);
   if (!is_done) return {.why = "", .unknown = is_done.error()};
   if (*is_done) return {};
@@ -28,7 +29,7 @@ GroupRendezvous::Fault find_fault_of(const RendezvousFolder& folder, std::uint32
           .unknown = {}};
 }
 
-// A rank that is known to be lost outweighs ranks of which nothing is known.
+// A rank that is known to be lost counts more than ranks whose state is unknown.
 GroupRendezvous::Fault find_lost_rank(const RendezvousFolder& folder, const std::vector<std::string>& calls) {
   GroupRendezvous::Fault found;
   for (std::uint32_t rank = 1; rank < calls.size(); ++rank) {
@@ -127,10 +128,10 @@ Result<bool> GroupRendezvous::end_before_call(const std::string& why, const std:
       if (rank == own) continue;
       const auto call = find_name_of_call(folder, rank);
       if (!call) return call.error();
-      // A rank that is in a world with a former rank 0 leaves it and calls again.
+      // A rank that is in a world with an earlier rank 0 leaves that world and calls again.
       const auto is_in_world = own == 0 && *call ? folder.is_answered(**call) : Result<bool>(false);
       if (!is_in_world) return is_in_world.error();
-      // A rank that was in the previous attempt with this rank 0 watches the former call of rank 0.
+      // A rank that was in the previous attempt with this rank 0 watches the earlier call of rank 0.
       const bool is_waited_for =
           *call ? *is_in_world && former.empty() : !has_ended(folder, rank, own_call, former);
       are_all_told = are_all_told && !is_waited_for;
@@ -147,7 +148,7 @@ Result<std::optional<std::string>> GroupRendezvous::find_end_before_call(
   return patiently([own_call, ranks](const RendezvousFolder& folder) -> Result<std::optional<std::string>> {
     for (const std::uint32_t rank : ranks) {
       const auto why = folder.find_end_before_call(own_call, rank);
-      // A reason that cannot be read now is read with the next look.
+      // A reason that cannot be read now is read with the next check.
       if (why && *why) return std::optional("rank " + std::to_string(rank) + " ended for good: " + **why);
     }
     return std::optional<std::string>();

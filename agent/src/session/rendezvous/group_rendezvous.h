@@ -1,6 +1,6 @@
-// GroupRendezvous: the calls of a rank of a launch to the folder where ranks meet, with a timeout for each:
-// the folder may hang with its disk, and its lock with it. A call that hangs is an error, kIo, and the rank
-// ends: it could not save, either.
+// GroupRendezvous: the calls of a rank of a launch to the folder where ranks meet. Each call has a timeout,
+// because the folder may hang with its disk, and its lock with it. A call that hangs returns kIo, and the
+// rank ends: it could not save, either.
 //
 // Thread contract: any thread.
 #pragma once
@@ -22,9 +22,10 @@ namespace ratoon::session {
 class GroupRendezvous {
  public:
   using Answer = RendezvousFolder::Answer;
-  // By rank; nullopt if there is no call, or if it has an answer.
+  // The calls by rank; nullopt if a rank has made no call, or if its call has an answer.
   using Calls = std::vector<std::optional<JoinRequest>>;
-  // `unknown`: why this machine could not check all ranks just now. It says nothing about those ranks.
+  // `unknown`: why this machine could not check all ranks just now. The reason says nothing about those
+  // ranks.
   struct FoundCalls {
     Calls calls;
     std::optional<Error> unknown;
@@ -38,7 +39,7 @@ class GroupRendezvous {
     std::optional<Error> unknown;
   };
 
-  // The files that rank 0 removes. It removes none if it does not hold the run's folder for itself.
+  // The files that rank 0 removes. Rank 0 removes nothing if it does not hold the run's folder for itself.
   enum class Sweep { kNothing, kFormerLaunches };
 
   // The run's folder must exist. kAlreadyExists, kConflict: another process has this rank, as described in
@@ -55,22 +56,23 @@ class GroupRendezvous {
   [[nodiscard]] Result<FoundCalls> find_calls() const;  // for rank 0, whose own is not among them
   [[nodiscard]] Result<void> answer(const std::string& call, const Answer& answer) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
-  // The process that made the call ends for good. find_refusal() of the call returns the reason.
+  // Reports that the process that made the call ends for good. find_refusal() of the call returns the reason.
   [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
-  // This rank ends for good before it has called. Writes the reason for rank 0; rank 0 writes it for each
-  // other rank as soon as that rank has called. True once all of them have it. If another process of the same
-  // launch has this rank, there is nothing to report. A rank that is known to have ended itself is not waited
-  // for, either: `own_call` is that of rank 0, and `former` has the calls of the previous attempt, by rank.
+  // Reports that this rank ends for good before it has called. Writes the reason for rank 0; rank 0 writes it
+  // for each other rank as soon as that rank has called. Returns true once all ranks that wait have it. If
+  // another process of the same launch has this rank, there is nothing to report. A rank that is known to
+  // have ended itself does not have to receive the reason, either: `own_call` is the call of rank 0, and
+  // `former` has the calls of the previous attempt, by rank.
   [[nodiscard]] Result<bool> end_before_call(const std::string& why, const std::string& own_call = {},
                                              const std::vector<std::string>& former = {}) const;
-  // For rank 0 and its own call: ranks that ended in this way, with the reason.
+  // For rank 0 and its own call: the ranks that ended in this way, with the reason.
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(
       const std::string& own_call, const std::vector<std::uint32_t>& ranks) const;
   [[nodiscard]] Result<FoundAnswer> find_answer(const std::string& call) const;
   [[nodiscard]] Result<void> forget(const std::vector<std::string>& calls) const;
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
-  // Why the attempt of these calls is over. Rank 0 passes the calls of all ranks, and reports the reason to
-  // them. The others pass the call of rank 0 alone.
+  // The reason why the attempt of these calls is over. Rank 0 passes the calls of all ranks, and reports the
+  // reason to them. The other ranks pass only the call of rank 0.
   [[nodiscard]] Result<Fault> find_fault(Attempt attempt, const std::vector<std::string>& calls) const;
 
  private:
@@ -78,7 +80,7 @@ class GroupRendezvous {
                   const GroupOptions& group)
       : calls_(std::move(calls)), doing_(std::move(doing)), rank_(group.rank), size_(group.size) {}
 
-  // Calls `ask(const RendezvousFolder&)` with a timeout. `ask` may use nothing but what it holds.
+  // Calls `ask(const RendezvousFolder&)` with a timeout. `ask` may use only objects that it owns.
   template <class Ask>
   auto patiently(Ask ask) const;
 

@@ -18,10 +18,10 @@ constexpr Duration kLookPauseMin = std::chrono::seconds(1);
 constexpr Duration kLookPauseMax = std::chrono::seconds(30);
 constexpr Duration kLookPatience = std::chrono::minutes(5);  // of all pauses together
 
-// Checkpoints that can be loaded, and after them those that cannot: they are reported so that they are not
-// picked.
+// Lists the checkpoints that can be loaded, and after them those that cannot: they are reported so that they
+// are not chosen.
 std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unreadable& unreadable) {
-  // A few of the newest are enough to find one that all ranks can read.
+  // Only a few of the newest are listed, which are enough to find one that all ranks can read.
   constexpr std::ptrdiff_t kReportedMax = 16;
   for (auto& entry : inventory.complete) {
     if (unreadable.contains({.attempt = entry.attempt, .step = entry.step})) entry.is_complete = false;
@@ -34,7 +34,7 @@ std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unread
   entries.insert(entries.end(), bad, bad + std::min(kReportedMax, inventory.complete.end() - bad));
   entries.insert(entries.end(), inventory.damaged.begin(),
                  inventory.damaged.begin() + std::min(kReportedMax, std::ssize(inventory.damaged)));
-  // A coordinator or another process may remember these as good.
+  // A coordinator or another process may have recorded these checkpoints as good.
   entries.insert(entries.end(), inventory.given_up.begin(),
                  inventory.given_up.begin() + std::min(kReportedMax, std::ssize(inventory.given_up)));
   return entries;
@@ -55,8 +55,8 @@ std::string folder_of(const CheckpointLocations& places) {
   fail(why.kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : exit_code_of(why), why.message());
 }
 
-// Locations that were there a moment ago and do not answer now do not end the process while there is no
-// world, either. They are listed again, with longer and longer pauses.
+// Locations that were available before and do not answer now do not end the process while there is no world,
+// either. They are listed again, with longer and longer pauses.
 checkpoint::Inventory look_again(const Link& link, const InventoryPolling& looking) {
   Duration pause = kLookPauseMin;
   Duration paused{0};
@@ -87,37 +87,35 @@ Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const 
     if (const auto& to = places.rollback().to) {
       fail(ExitCode::kCheckpointsBad,
            "the checkpoint of step " + std::to_string(to->step.value()) +
-               ", where --resume-from goes back to, cannot be read: see the lines "
-               "above; no checkpoint was set aside, name another step or leave the flag "
-               "out");
+               ", which --resume-from names, cannot be read: see the lines above; no checkpoint was set "
+               "aside, name another step or leave the flag out");
     }
     if (is_refused_by_disk(inventory, unreadable)) {
       fail(ExitCode::kStorage,
-           "no checkpoint of the run can be read, and some may be sound: the disk refuses; see the lines "
-           "above, "
-           "mend or mount it, start again");
+           "no checkpoint of the run can be read, but some may be intact: the disk refuses; see the lines "
+           "above, repair or mount it, start again");
     }
     fail(ExitCode::kCheckpointsBad, "the run has " + std::to_string(entries.size()) +
-                                        " checkpoints and none can be read; nothing is started over by "
+                                        " checkpoints and none can be read; no run is started over by "
                                         "itself: `ratoon checkpoint verify " +
-                                        folder_of(places) + "` says what each lacks");
+                                        folder_of(places) + "` shows the damage of each");
   }
   return link.join(entries, inventory.newest_attempt);
 }
 
-// The files of such an attempt would have invalid names: what it saved would not be found again.
+// The files of such an attempt would have invalid names: its checkpoints would not be found again.
 void check_that_it_counts(const Assignment& assignment, const CheckpointLocations& places) {
   if (assignment.attempt.value() <= checkpoint::kAttemptMax) return;
-  fail(ExitCode::kConfiguration,
-       "this would be attempt " + std::to_string(assignment.attempt.value()) +
-           " of the run, and attempts are counted up to " + std::to_string(checkpoint::kAttemptMax) +
-           ": something in " + folder_of(places) +
-           " bears the number of the last one; move away what no attempt of this run has made, or give the "
-           "run another name (--run-name)");
+  fail(ExitCode::kConfiguration, "this would be attempt " + std::to_string(assignment.attempt.value()) +
+                                     " of the run, and attempts are counted up to " +
+                                     std::to_string(checkpoint::kAttemptMax) + ": a file in " +
+                                     folder_of(places) +
+                                     " has the number of the last one; move away the files that no attempt "
+                                     "of this run has made, or give the run another name (--run-name)");
 }
 
 // A process that planned a rollback before it waited may join after another attempt has made that rollback.
-// The records of now decide.
+// The records that exist now decide.
 void look_for_rollback(CheckpointLocations& places) {
   if (!places.rollback().to) return;
   const auto found = places.look();
@@ -145,7 +143,8 @@ Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable&
   if (!first) fail_to_look(first.error());
   auto assignment = ask_for_world(link, places, unreadable, *first);
   // A coordinator that comes back knows only the checkpoints that are reported to it, so each call reports
-  // them anew. There is no limit: forming a world may take any time. The link pauses between two calls.
+  // them anew. There is no limit: forming a world may take any time. The link itself pauses between two
+  // calls.
   while (!assignment && assignment.error().is_retryable())
     assignment = ask_for_world(link, places, unreadable, look_again(link, looking));
   if (assignment) {

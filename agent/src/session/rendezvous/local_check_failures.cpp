@@ -17,8 +17,8 @@ std::optional<std::string> LocalCheckFailures::note(const std::optional<Error>& 
                    {{"why", unknown->message()}, {"patience_seconds", seconds(patience_)}});
   }
   if (now - *since_ < patience_) return std::nullopt;
-  return "this rank could not look for " + std::to_string(patience_ / std::chrono::seconds(1)) +
-         " s whether the others live: " + unknown->message();
+  return "this rank could not check for " + std::to_string(patience_ / std::chrono::seconds(1)) +
+         " s whether the other ranks are alive: " + unknown->message();
 }
 
 }  // namespace ratoon::session

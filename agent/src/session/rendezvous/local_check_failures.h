@@ -1,5 +1,6 @@
 // LocalCheckFailures: checks of other ranks that fail on this machine, for example because no descriptors are
-// left. They say nothing about the other ranks, and are repeated for as long as the patience.
+// left. Such failures say nothing about the other ranks, and the checks are repeated for as long as the
+// patience.
 //
 // Thread contract: one thread.
 #pragma once
@@ -17,8 +18,9 @@ class LocalCheckFailures {
  public:
   explicit LocalCheckFailures(Duration patience) : patience_(patience) {}
 
-  // Called for each check with the reason why it failed; nullopt: it worked. The first failure in a row is
-  // logged. Returns the reason to end once checks have failed for as long as the patience.
+  // Called for each check with the reason why it failed; nullopt: the check worked. Only the first of several
+  // consecutive failures is logged. Returns the reason to end once checks have failed for as long as the
+  // patience.
   [[nodiscard]] std::optional<std::string> note(const std::optional<Error>& unknown, const Clock& clock);
 
  private:

@@ -1,4 +1,4 @@
-// The address under which processes on other machines reach this one.
+// The address under which processes on other machines reach this process.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace ratoon::session {
 
-// The first address of an interface that is up, neither loopback nor link-local; IPv4 before IPv6. A machine
-// talks to its own management controller by link-local addresses (169.254/16, fe80::/10). Empty: there is
-// none.
+// The first address of an interface that is up and is neither loopback nor link-local; IPv4 before IPv6. A
+// machine talks to its own management controller by link-local addresses (169.254/16, fe80::/10). Empty if
+// there is no such address.
 [[nodiscard]] std::string find_own_address();
-// The same for these interfaces.
+// Does the same for the given interfaces.
 [[nodiscard]] std::string pick_own_address(const ifaddrs* interfaces);
 
 }  // namespace ratoon::session

@@ -33,7 +33,7 @@ std::string rank_name(std::uint32_t rank) {
 }
 
 // The name of a launch as the name of a folder. Two launches whose names differ only in other characters get
-// the same folder; the lock of rank 0 keeps them apart.
+// the same folder; the lock of rank 0 separates them.
 std::string folder_name(const GroupOptions& group) {
   constexpr std::size_t kBytesMax = 128;
   std::string name;
@@ -44,8 +44,8 @@ std::string folder_name(const GroupOptions& group) {
   return name + "-of-" + std::to_string(group.size);
 }
 
-// A rank's file has a lock for each of these facts, which ends with the process. The call of an earlier
-// process is still there when its successor takes the first lock.
+// A rank's file has a lock for each of these states, and the locks end with the process. The call of an
+// earlier process is still there when its successor takes the first lock.
 constexpr off_t kIsHeld = 0;
 constexpr off_t kHasCalled = 1;
 
@@ -79,7 +79,7 @@ Result<std::optional<std::string>> read_if_there(const fs::path& path) {
   return text.error();
 }
 
-// nullopt if there is no such file, or if it is no valid message.
+// nullopt if there is no such file, or if the file is not a valid message.
 template <class T>
 Result<std::optional<T>> read_message(const fs::path& path) {
   const auto text = read_if_there(path);
@@ -131,8 +131,8 @@ RendezvousFolder RendezvousFolder::beside_holder(const fs::path& run_folder, con
   return {root, root / folder_name(group), group, UnforkedFd()};
 }
 
-// Calls stay, with their answers: the processes that made them may live, and be in a world that a former rank
-// 0 formed.
+// Calls stay, with their answers: the processes that made them may live, and may be in a world that an
+// earlier rank 0 formed.
 void RendezvousFolder::sweep() const {
   std::error_code code;
   for (fs::directory_iterator at(root_, code), end; !code && at != end; at.increment(code)) {

@@ -3,7 +3,8 @@
 //
 // RendezvousFolder: the folder in which processes that a launcher numbered find each other, beside the
 // checkpoints that they share. Each rank holds a lock for as long as it lives. A message of a rank is a file
-// that replaces its previous one. So a reader sees neither half of a message nor one of an earlier launch.
+// that replaces its previous one. A reader therefore never sees half of a message, nor a message of an
+// earlier launch.
 //
 //   meeting/r0003.lock             held by the living rank 3
 //   meeting/<group>/r0003.json     its call: where it listens, which checkpoints it can read
@@ -15,8 +16,8 @@
 //   meeting/<group>/over.json      the oldest attempt that may still run, and why the earlier ones are over
 //   meeting/<group>/a<call>.done   that rank has completed
 //
-// An error of a look (no descriptors are left, the server no longer knows the file) says something about this
-// machine and nothing about another rank: it never counts as "not there".
+// An error of a check (no descriptors are left, the server no longer knows the file) says something about
+// this machine and nothing about another rank: it never means that the rank is missing.
 #pragma once
 
 #include <filesystem>
@@ -34,41 +35,42 @@ namespace ratoon::session {
 class RendezvousFolder {
  public:
   // `run_folder` must exist. kAlreadyExists: another process of this machine has this rank here. kConflict: a
-  // process of another machine has it, and may be gone.
+  // process of another machine has it, and that machine may have failed.
   [[nodiscard]] static Result<RendezvousFolder> open(const std::filesystem::path& run_folder,
                                                      const GroupOptions& group);
-  // For a rank that ends, and whose lock another process may hold: it writes only the reason of its end.
+  // For a rank that ends, and whose lock another process may hold: such a rank only writes the reason of its
+  // end.
   [[nodiscard]] static RendezvousFolder beside_holder(const std::filesystem::path& run_folder,
                                                       const GroupOptions& group);
 
-  // For rank 0, which holds the run's folder for itself: removes what earlier launches left.
+  // For rank 0, which holds the run's folder for itself: removes the files of earlier launches.
   void sweep() const;
 
   // `request.process.start` names the call.
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
-  // The call of a rank that lives; not that of a process that had the rank before.
+  // The call of a rank that lives; a call of an earlier process with that rank does not count.
   [[nodiscard]] Result<std::optional<JoinRequest>> find_call(std::uint32_t rank) const;
 
-  // An answer, and the call of the rank 0 that gave it.
+  // Holds an answer, and the call of the rank 0 that gave the answer.
   struct Answer {
     Assignment assignment;
     std::string first_call;
   };
   [[nodiscard]] Result<void> answer(const std::string& call, const Answer& answer) const;
-  // kInvalid: there is one, which only another user may read.
+  // kInvalid: the file exists, but only another user may read it.
   [[nodiscard]] Result<std::optional<Answer>> find_answer(const std::string& call) const;
   [[nodiscard]] Result<bool> is_answered(const std::string& call) const;
 
   [[nodiscard]] Result<void> refuse(const std::string& call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
 
-  // This rank ends for good before it has called: reports that to the rank 0 that made `first_call`.
+  // This rank ends for good before it has called, and reports that to the rank 0 that made `first_call`.
   [[nodiscard]] Result<void> end_before_call(const std::string& first_call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(const std::string& first_call,
                                                                         std::uint32_t rank) const;
 
   [[nodiscard]] Result<void> end_attempt(Attempt attempt, const std::string& why) const;
-  // Why the attempt has ended; nullopt: it has not.
+  // The reason why the attempt has ended; nullopt: it has not ended.
   [[nodiscard]] Result<std::optional<std::string>> find_end(Attempt attempt) const;
 
   // Removes the files of a call that no rank will ask about again.

@@ -1,5 +1,6 @@
-// Where the ranks of an attempt would meet if this process became rank 0. The socket is bound and listens
-// before its address is published. So no other process can take the port, and no connection is refused.
+// The address at which the ranks of an attempt would meet if this process became rank 0. The socket is bound
+// and listens before its address is published. No other process can therefore take the port, and no
+// connection is refused.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct RendezvousSocket {
   HostPort at;
 };
 
-// Binds to `pod_ip`; empty: to loopback, for processes of one machine.
+// Binds to `pod_ip`, or to loopback if it is empty, for processes of one machine.
 [[nodiscard]] Result<RendezvousSocket> open_meeting_socket(const std::string& pod_ip);
 
 }  // namespace ratoon::session

@@ -1,4 +1,5 @@
-// SpokenWait: a wait that is reported. A sentence is due after ten seconds, and every minute from then on.
+// SpokenWait: a wait that the process reports. A sentence is due after ten seconds, and every minute from
+// then on.
 //
 //   SpokenWait wait(clock);
 //   while (!is_there()) {

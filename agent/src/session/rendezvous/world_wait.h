@@ -24,8 +24,8 @@ class WorldWait {
   // True once the wait has lasted for `first_word`, and every minute from then on.
   [[nodiscard]] bool is_report_due(Timestamp now);
   [[nodiscard]] Duration waited(Timestamp now) const;
-  // Longer each time: each try reads the run's locations anew, and a thousand processes would do so five
-  // times a second.
+  // The pause is longer each time: each attempt reads the run's locations anew, and a thousand processes
+  // would do so five times a second.
   [[nodiscard]] Duration pause_after_failure();
   void note_answer() { failures_ = 0; }
   void end() { began_.reset(); }

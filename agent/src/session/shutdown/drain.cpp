@@ -13,8 +13,8 @@ using preemption::Notice;
 
 constexpr std::string_view kOrder = "order";
 constexpr std::string_view kCall = "call";
-// A notice that is repeated with every beat has a slightly different deadline each time. That is no new
-// notice.
+// A notice that is repeated with every beat has a slightly different deadline each time. Such a notice does
+// not count as new.
 constexpr Duration kNearer = std::chrono::seconds(1);
 constexpr Duration kCommitPatience = std::chrono::seconds(60);
 constexpr Duration kCommitMargin = std::chrono::seconds(10);
@@ -93,7 +93,7 @@ DrainStep Drain::next(Timestamp now) const {
 
 std::string Drain::why() const {
   const Notice* const first = notices_.first();
-  return first != nullptr ? first->why : "a notice that another rank had";
+  return first != nullptr ? first->why : "a notice that another rank received";
 }
 
 std::uint32_t Drain::requests(const OutsideRequests& wanted, Timestamp now) {
@@ -120,11 +120,12 @@ std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
         "due within --grace-seconds; call average_gradients() or agree() in every step, or save "
         "more often");
   }
-  // Ranks that agree on nothing do not try a save within the margin.
+  // Ranks that do not agree once a step do not try a save within the margin.
   const Notice* const first = notices_.first();
   const bool is_alone_in_margin = !agrees && first != nullptr && first->deadline - now <= first->margin;
   if (next(now) != DrainStep::kLeave && !is_alone_in_margin) return std::nullopt;
-  // A rank that stays behind would wait for this one without end: half of the margin is for leaving together.
+  // A rank that stays would wait for this rank without end, so half of the margin is reserved for leaving
+  // together.
   const bool may_leave_together = agrees && !setup_.can_be_replaced;
   if (may_leave_together && *notices_.left(now) > preemption::kMargin / 2) return std::nullopt;
   return leaving(ExitCode::kPreempted, "left because of " + why() + ": no other save can end in time");
@@ -137,7 +138,7 @@ std::string Drain::take_news(Timestamp now) {
   const std::string why = first != nullptr && first->is_sudden ? first->why : "";
   if (why == std::exchange(told_why_, why) || why.empty()) return "";
   const auto left = std::max(Duration(0), first->deadline - now - first->margin) / std::chrono::seconds(1);
-  return why + ": what fits is saved, and training goes on for " + std::to_string(left) + " s at most";
+  return why + ": saves that fit are made, and training goes on for " + std::to_string(left) + " s at most";
 }
 
 Duration Drain::time_to_commit(Timestamp now) {
@@ -189,12 +190,12 @@ Failure Drain::exit_for_drain(std::uint32_t agreed, Step step, bool is_committed
   if ((agreed & control::kStop) == 0) {
     return leaving(ExitCode::kPreempted, "left because of " + why() + " at step " +
                                              std::to_string(step.value()) +
-                                             ", without a save: none could end in time");
+                                             ", without a save: no save could end in time");
   }
   const std::string place =
       " at step " + std::to_string(step.value()) +
       (is_committed ? ", which is saved"
-                    : ", whose checkpoint was not committed in time: an older one is resumed from");
+                    : ", whose checkpoint was not committed in time: the run resumes from an older one");
   if ((agreed & control::kInterrupt) != 0)
     return leaving(ExitCode::kInterruptedByUser, "stopped by Ctrl-C" + place);
   return leaving(ExitCode::kPreempted, "left because of " + why() + place);

@@ -1,9 +1,9 @@
-// session/shutdown/: how a process ends: signals and notices, the drain, exit codes, and what is printed
-// then.
+// session/shutdown/: how a process ends: signals and notices, the drain, exit codes, and the messages at the
+// end.
 //
-// Drain: what this rank requests because it will be ended: saves, and leaving. It collects notices from
-// signals, orders, known ends and calls of the program. It calls plan_drain() after every step, and returns
-// bits of the control word, so that all ranks save and stop after the same step.
+// Drain: the requests of a rank that will be ended: to save, and to leave. A Drain collects notices from
+// signals, orders, known ends and calls of the program. A Drain calls plan_drain() after every step, and
+// returns bits of the control word, so that all ranks save and stop after the same step.
 //
 //   drain.begin_attempt();
 //   drain.hear(link.wanted(), now);                      // after every step, and while a world is waited for
@@ -54,15 +54,15 @@ class Drain {
 
   void notify(Timestamp now, Duration left, const std::string& why);
   void take_back_notice();
-  // Takes the operator's order on the end of this process, which may be withdrawn. Call it before each
-  // question below. Only requests() takes the order itself. An order that is not passed on would hold for
-  // ever, or never.
+  // Takes the operator's order on the end of this process. The operator may withdraw the order. Call it
+  // before each of the functions below. Only requests() takes the order itself. An order that is not passed
+  // on would stay valid forever, or never become valid.
   void hear(const OutsideRequests& wanted, Timestamp now);
 
-  // Why no world is to be joined any longer.
+  // The reason why no world is to be joined any longer.
   [[nodiscard]] std::optional<Failure> forbids_joining(Timestamp now);
   // The exit code of a process whose program left its loop before the run's end. If this process was asked to
-  // leave, the program may know of it, too. nullopt if it was not.
+  // leave, the program may know of it, too. nullopt if the process was not asked to leave.
   [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
   void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
   // Called when a step begins.
@@ -70,17 +70,18 @@ class Drain {
     if (setup_.retake_signals) setup_.retake_signals();
   }
   [[nodiscard]] std::uint32_t requests(const OutsideRequests& wanted, Timestamp now);
-  // Called after a step. `agrees`: whether the ranks of this attempt agree on anything; otherwise each leaves
-  // by itself.
+  // Called after a step. `agrees`: whether the ranks of this attempt agree once a step; otherwise each rank
+  // leaves by itself.
   [[nodiscard]] std::optional<Failure> must_exit(Timestamp now, bool agrees);
-  // If ranks agree on nothing, Ctrl-C waits for the next save that is due by counts, which is at the same
-  // step on all of them. The wait is not longer than the grace.
+  // If ranks do not agree once a step, Ctrl-C waits for the next save that is due by counts, which is at the
+  // same step on all of them. The wait is at most as long as the grace period.
   [[nodiscard]] bool leaves_with_next_save();
-  // A sentence for people about what will happen, once for each notice that was not known from the start.
+  // Returns a sentence for people about the consequences, once for each notice that was not known from the
+  // start.
   [[nodiscard]] std::string take_news(Timestamp now);
-  // How long the agreed last save may take to be durable, so that leaving still ends before the deadline.
+  // How long the agreed last save may take to become durable, so that leaving still ends before the deadline.
   [[nodiscard]] Duration time_to_commit(Timestamp now);
-  // The same if no end is near: enough for a save in progress, and at least a minute.
+  // The same time if no end is near: enough for a save in progress, and at least a minute.
   [[nodiscard]] Duration patience_with_commit();
   // The error with which the process ends after the agreed last save, or without one.
   [[nodiscard]] Failure exit_for_drain(std::uint32_t agreed, Step step, bool is_committed);
@@ -92,7 +93,7 @@ class Drain {
   void note_staged(bool is_staged) { speeds_.set_staged(is_staged); }
 
  private:
-  // All are called with mutex_ held.
+  // All functions below are called with mutex_ held.
   void hear_signals();
   void hear_order(const OutsideRequests& wanted, Timestamp now);
   void give(std::string_view source, const preemption::Notice& notice, Timestamp heard);

@@ -18,7 +18,8 @@
 namespace ratoon::session {
 namespace {
 
-// The name as a program writes it. The operator tells errors of a program from others by it.
+// The name as a program writes it. The operator distinguishes errors of a program from other errors by this
+// name.
 std::string name_of_type(const std::exception& error) {
   int problem = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
@@ -39,7 +40,7 @@ Explain& explain_errors() {
   return explain;
 }
 
-// The error of std::thread. The system may give a later start what it refuses now.
+// The error of std::thread. The system may allow a later start to do what it refuses now.
 bool is_refused_thread(const std::exception& error) {
   const auto* const refused = dynamic_cast<const std::system_error*>(&error);
   return refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again;
@@ -81,7 +82,7 @@ int report_exception(std::string_view whose) {
     if (is_success_code(failure.exit_code)) {
       say(std::string(whose) + " threw a ratoon::Failure with exit code " +
           std::to_string(failure.exit_code) +
-          ", which is that of a run that is complete; the process ends with 1: " + failure.what());
+          ", which means a complete run; the process ends with 1: " + failure.what());
       return 1;
     }
     say(failure.what());
@@ -92,7 +93,7 @@ int report_exception(std::string_view whose) {
   } catch (const std::exception& error) {
     return blame(whose, error);
   } catch (...) {
-    say(std::string(whose) + " threw an object that is no std::exception");
+    say(std::string(whose) + " threw an object that is not a std::exception");
     return 1;
   }
 }

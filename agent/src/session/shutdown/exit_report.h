@@ -12,23 +12,24 @@
 
 namespace ratoon::session {
 
-// Prints the help and returns true if only the help is wanted. Throws Failure if there are no valid options.
+// Prints the help and returns true if the user asked only for the help. Throws Failure if there are no valid
+// options.
 [[nodiscard]] bool is_help_request(const Result<Options>& options);
 
-// The meaning of a library's exception for the process: for example that an accelerator failed, which is no
-// error of the program.
+// Explains what a library's exception means for the process: for example that an accelerator failed, which is
+// no error of the program.
 struct ErrorMeaning {
   int exit_code = 1;
   std::string sentence{};
   bool must_skip_teardown = false;  // destructors would block, or fail
 };
 
-// Called for each exception that is neither a Failure nor of Ratoon, before it counts as an error of the
+// Called for each exception that is neither a Failure nor from Ratoon, before it counts as an error of the
 // program.
 void set_error_explainer(std::function<std::optional<ErrorMeaning>(const std::exception&)> explain);
 
-// Called where an exception is caught: prints why the process ends, and returns its exit code. An exception
-// that is neither a Failure nor of Ratoon was thrown by `whose`.
+// Called by the handler of an exception: prints why the process ends, and returns its exit code. Handles an
+// exception that is neither a Failure nor from Ratoon, and that `whose` threw.
 [[nodiscard]] int report_exception(std::string_view whose);
 
 }  // namespace ratoon::session

@@ -18,8 +18,8 @@ namespace ratoon::session {
 namespace {
 
 constexpr std::string_view kForked =
-    "ratoon: a process that the program forked goes on with the session of its parent, whose threads it does "
-    "not have: end such a process by _exit(), or let it become another program by exec(), before its next "
+    "ratoon: a process that the program forked continues the session of its parent, whose threads it does "
+    "not have: end such a process with _exit(), or let it start another program with exec(), before its next "
     "step and before the training function returns\n";
 
 struct Watched {
@@ -29,7 +29,7 @@ struct Watched {
   std::atomic<::pid_t> process{0};
 };
 
-// Never destroyed: it is used while the process ends.
+// The object is never destroyed, because it is used while the process ends.
 Watched& watched() {
   static auto* const it = std::make_unique<Watched>().release();
   return *it;
@@ -38,7 +38,7 @@ Watched& watched() {
 void look_at_exit(int status, void*) {
   constexpr unsigned kByteOfProcess = 0xff;
   if ((static_cast<unsigned>(status) & kByteOfProcess) != 0) return;
-  // In a forked child the mutex may be held for ever, by a thread that only the parent has.
+  // In a forked child the mutex may stay locked forever, by a thread that only the parent has.
   if (watched().process != ::getpid()) return;
   std::function<int()> find_code;
   bool is_own_thread = false;
@@ -49,14 +49,14 @@ void look_at_exit(int status, void*) {
     is_own_thread = watched().thread == std::this_thread::get_id();
   }
   if (is_own_thread) exit_now(find_code());
-  say("exit() was called with 0 by another thread than that of the training, which is not complete: end the "
-      "run by finish(), or the process with another code");
+  say("exit() was called with 0 by a thread other than the training thread, but the training is not "
+      "complete: end the run with finish(), or the process with another code");
   exit_now(static_cast<int>(ExitCode::kConfiguration));
 }
 
 }  // namespace
 
-// Locks of streams may be held by threads that only the parent has, so this writes without them.
+// Locks of streams may be held by threads that only the parent has, so this function writes without them.
 void leave_if_forked() {
   const ::pid_t watched_one = watched().process;
   if (watched_one == 0 || watched_one == ::getpid()) return;

@@ -22,7 +22,7 @@ std::optional<std::string_view> given(const std::string& text) {
 }
 
 // Slurm's --signal can send any signal, so there is a default under Slurm. Elsewhere no signal is a notice
-// unless it is named.
+// unless an option names it.
 Result<int> notice_signal(const NoticeOptions& options) {
   const bool is_batch_job = !options.slurm_job_id.empty();
   const std::string name = options.signal.empty() ? (is_batch_job ? "USR1" : "none") : options.signal;
@@ -122,7 +122,7 @@ void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
   try {
     wait();
   } catch (const Failure&) {
-    // A process whose wait was ended has the exit code of the reason.
+    // If a wait was ended for a reason, the exit code of the process is that of the reason.
     leave_if_starting_is_of_no_use(link);
     throw;
   }

@@ -18,29 +18,29 @@ namespace ratoon::session {
 
 [[nodiscard]] Result<void> check_notices(const NoticeOptions& options);
 
-// The signals of a training, and the Drain that they feed. They also end a wait for a world.
+// The signals of a training, and the Drain that they feed. Notices also end a wait for a world.
 class NoticeWatch {
  public:
   // Throws Failure with ExitCode::kConfiguration.
   NoticeWatch(const Options& options, const Clock& clock, Timestamp process_began);
 
   [[nodiscard]] const std::shared_ptr<Drain>& drain() const { return drain_; }
-  // Calls `wait`, and link.give_up() once waiting is no longer of use. Throws Failure if it was of no use
-  // from the start.
+  // Calls `wait`, and calls link.give_up() once waiting is no longer useful. Throws Failure if waiting was
+  // useless from the start.
   void while_waiting(Link& link, const std::function<void()>& wait);
   // Calls `tell`, and stops it about a second after this process was asked to leave.
   [[nodiscard]] Result<void> while_telling(
       const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const;
-  // For work that takes long before a world is asked for.
+  // Use this for work that takes long and happens before the process asks for a world.
   [[nodiscard]] bool is_starting_of_use(const Link& link) const;
   void leave_if_starting_is_of_no_use(const Link& link) const;
-  // The same before there is a link.
+  // Does the same before there is a link.
   [[nodiscard]] bool is_starting_of_use() const;
   void leave_if_starting_is_of_no_use() const;
 
  private:
   void wait_for_news(const std::stop_token& stop) const;
-  // Null: there is no link yet.
+  // Null if there is no link yet.
   [[nodiscard]] std::optional<Failure> forbids_joining(const Link* link) const;
 
   const Clock& clock_;

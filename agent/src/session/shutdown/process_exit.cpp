@@ -72,7 +72,7 @@ void leave_with_last_line(ExitCode code, std::function<void()> say) {
   const auto said = std::make_shared<std::promise<void>>();
   auto is_said = said->get_future();
   try {
-    // Never joined: the process ends without its destructor.
+    // The thread is never joined, because the process ends without its destructor.
     static std::thread saying([say = std::move(say), said] {
       say();
       said->set_value();

@@ -1,5 +1,6 @@
-// How train() ends if something must not be torn down. An abandoned collective still runs on a thread of its
-// backend. A return from main() would destroy the data that it works on, or wait for it.
+// How train() ends if some objects must not be torn down. An abandoned collective still runs on a thread of
+// its backend. A return from main() would destroy the data that the collective uses, or wait for the
+// collective.
 //
 //   skip_teardown_if([] { return release_finished() != 0; });  // once, before the first collective
 #pragma once
@@ -14,10 +15,10 @@ namespace ratoon::session {
 // throw.
 void skip_teardown_if(std::function<bool()> holds);
 
-// The last call of train(). Returns `code` if the process may end as it likes; otherwise acts as exit_now().
+// The last call of train(). Returns `code` if the process may end normally; otherwise acts as exit_now().
 [[nodiscard]] int leave(int code);
 
-// Flushes standard output and ends the process; nothing is torn down.
+// Flushes standard output and ends the process without tearing anything down.
 [[noreturn]] void exit_now(int code);
 
 // How a session in place ends the process. By default it calls exit_now(). A language that embeds Ratoon has

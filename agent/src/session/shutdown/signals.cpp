@@ -22,7 +22,7 @@
 namespace ratoon::session {
 namespace {
 
-// All that a handler uses. Real-time signals have larger numbers, and are not handled.
+// The data that a handler uses. Real-time signals have larger numbers, and are not handled.
 constexpr std::size_t kNumbersMax = 32;
 
 struct Heard {
@@ -41,7 +41,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
 // A handler of the program may call the handler that it found, which is on_signal().
 thread_local std::array<bool, kNumbersMax> is_being_handled{};
 
-// A handler may be about to call any of these actions, so none is ever freed.
+// A handler may be about to call any of these actions, so no action is ever freed.
 const struct sigaction* never_freed(const struct sigaction& action) {
   static std::list<struct sigaction> kept;
   const auto is_it = [&](const struct sigaction& one) {
@@ -131,7 +131,7 @@ void give_back_all() {
   }
 }
 
-// A forked child that does not exec is not handled: a signal ends it as it ends other processes.
+// A forked child that does not exec is not handled: a signal ends it like other processes.
 void give_back_in_children() {
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
     give_back_all();

@@ -1,15 +1,15 @@
-// Signals: the signals that this process received while train() runs. Handlers count and note the time, call
-// the handler that was there before, and are removed with the object. A second Ctrl-C ends the process at
-// once.
+// Signals: the signals that this process received while train() runs. Handlers count signals and record the
+// time, call the handler that was installed before, and are removed with the object. A second Ctrl-C ends the
+// process at once.
 //
 //   const Signals signals(SIGUSR1);             // nothing is touched before this
 //   signals.retake();                           // now and then, on that thread
 //   if (signals.heard(SIGTERM).count > 0) ...   // any thread
 //   signals.wait(stop, 1s);                     // until the next one
 //
-// Where a process has several objects at a time, all hear the same, and the last one removes the handlers. A
-// forked child that does not exec has the handlers of before. A signal that was ignored when the object was
-// made (nohup, a shell's background) stays ignored.
+// If a process has several objects at a time, all of them count each signal, and the last one removes the
+// handlers. A forked child that does not exec gets the earlier handlers back. A signal that was ignored when
+// the object was made (nohup, a shell's background) stays ignored.
 #pragma once
 
 #include <chrono>
@@ -29,19 +29,19 @@ struct HeardSignal {
 
 class Signals {
  public:
-  // Handles SIGTERM, SIGINT, SIGUSR1, and `also` if it is none of them; 0: none. Throws Failure if the
-  // process has no descriptor left.
+  // Handles SIGTERM, SIGINT, SIGUSR1, and `also` if it is none of these signals; 0: no further signal. Throws
+  // Failure if the process has no descriptor left.
   explicit Signals(int also = 0);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
   // A handler that the program has installed since then would hide its signal from this object. The handler
-  // of this object takes its place and calls it. A signal that the program now ignores, or has reset to the
-  // default, stays so.
+  // of this object is installed in its place and calls it. A signal that the program now ignores, or has
+  // reset to the default, is not handled.
   void retake();
   [[nodiscard]] HeardSignal heard(int number) const;
-  // Waits for a signal or the stop, up to that time. Called by one thread.
+  // Waits for a signal or the stop, up to that time. Only one thread may call this.
   void wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const;
 
  private:

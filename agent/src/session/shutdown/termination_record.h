@@ -9,8 +9,8 @@
 
 namespace ratoon::session {
 
-// Does nothing if no file is named. If a pod has several processes, the first one writes the record. Their
-// launcher exits with 0 only if all others have completed, too.
+// Does nothing if no file is named. If a pod has several processes, only the first one writes the record.
+// The launcher of these processes exits with 0 only if all others have completed, too.
 [[nodiscard]] Result<void> write_termination_record(const MemberOptions& member,
                                                     const CompletionRecord& record);
 

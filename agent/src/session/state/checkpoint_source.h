@@ -19,7 +19,7 @@ namespace ratoon::session {
 
 class CheckpointSource final : public StateSource {
  public:
-  // `world_size` 0: it is not known, and no rank counts as gone.
+  // `world_size` 0: the size is not known, and no rank counts as one that left.
   explicit CheckpointSource(checkpoint::CheckpointReader& reader, std::uint32_t world_size = 0)
       : reader_(reader), world_size_(world_size) {}
 

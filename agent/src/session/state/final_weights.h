@@ -1,6 +1,6 @@
 // The file that a run leaves at its end for other programs: its weights as one plain safetensors file, read
-// from its last checkpoint. So they are verified, and whole even if each rank had a part of them. The tracked
-// objects may be gone by then.
+// from its last checkpoint. The weights are therefore verified, and whole even if each rank had a part of
+// them. The tracked objects may be destroyed by then.
 #pragma once
 
 #include <filesystem>
@@ -22,15 +22,15 @@ namespace ratoon::session {
 // is one: a run in a bucket leaves no file.
 [[nodiscard]] std::filesystem::path final_weights_file(const Options& options);
 
-// Called before anything is trained. kInvalid: a run made that file or would make one of its name, also if
-// the path leads there through links. At the end the weights would replace it. If the disk does not answer
-// now, the error is reported at the end.
+// Called before any step is trained. kInvalid: a run made that file or would make one of its name, also if
+// the path leads there through links. At the end of the run the weights would replace that file. If the disk
+// does not answer now, the error is reported at the end.
 [[nodiscard]] Result<void> check_final_weights_file(const Options& options,
                                                     checkpoint::CallsWithTimeout& calls);
 
-// Written in order and closed: see replacing_file.h. Tensors have the names that they have in the checkpoint.
-// Tensors that only another rank had are left out. The metadata has the run, the attempt and the step.
-// Returns the number of tensors; if it is 0, no file is created.
+// The file is written in order and closed (replacing_file.h). Tensors have the names that they have in the
+// checkpoint. Tensors that only another rank had are left out. The metadata has the run, the attempt and the
+// step. Returns the number of tensors; if it is 0, no file is created.
 using CreateFile = std::function<Result<std::unique_ptr<checkpoint::WriteFile>>()>;
 [[nodiscard]] Result<std::size_t> write_final_weights(checkpoint::CheckpointReader& reader,
                                                       const std::function<bool(std::string_view)>& is_weight,

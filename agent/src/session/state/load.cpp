@@ -24,8 +24,8 @@ namespace {
 using checkpoint::CheckpointId;
 using checkpoint::ObjectStoreDisk;
 
-// A run that retires the checkpoint that is being read is still saving. The inventory is read again up to
-// this many times.
+// A checkpoint that the run retires during the read means that the run is still saving. The inventory is read
+// again up to this many times.
 constexpr int kLooksMax = 100;
 
 ExitCode code_of(const Error& error) {
@@ -67,7 +67,7 @@ class Attempted {
   [[nodiscard]] std::string shown(const CheckpointId& id) const {
     return disk_->shown(checkpoint::manifest_path(id));
   }
-  // Whether it was retired since it was listed.
+  // Whether the checkpoint was retired after it was listed.
   [[nodiscard]] bool is_retired(const CheckpointId& id) const {
     const auto sealed = checkpoint::read_manifest(*disk_, id);
     return !sealed && sealed.error().kind() == ErrorKind::kNotFound;
@@ -84,7 +84,7 @@ bool is_bad(const Error& error) {
          error.kind() == ErrorKind::kIo;
 }
 
-// The newest checkpoint that is left, of the requested step if one is requested.
+// The newest remaining checkpoint, or the newest of the requested step.
 Result<CheckpointId> choose(const ObjectStoreDisk& disk, const LoadFrom& from,
                             const std::set<CheckpointId>& passed_over) {
   const auto found = checkpoint::take_inventory(disk);
@@ -99,7 +99,7 @@ Result<CheckpointId> choose(const ObjectStoreDisk& disk, const LoadFrom& from,
     return !from.step || entry.step.value() == *from.step;
   };
   if (!passed_over.empty() || std::ranges::any_of(found->damaged, is_wanted))
-    return Error(ErrorKind::kCorrupted, "no checkpoint" + of_step + " in " + where + " is sound");
+    return Error(ErrorKind::kCorrupted, "no checkpoint" + of_step + " in " + where + " is intact");
   if (found->complete.empty())
     return Error(ErrorKind::kNotFound, "there is no checkpoint in " + where +
                                            ": name the folder of a run, <save folder>/<run name>, or a file");

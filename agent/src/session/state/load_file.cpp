@@ -122,7 +122,7 @@ LoadedFrom load_file(const std::string& path, const std::vector<LoadTarget>& tar
   }
   const auto tensors = checkpoint::read_safetensors(file->bytes());
   if (!tensors)
-    fail(ExitCode::kConfiguration, path + " is no whole safetensors file: " + tensors.error().message());
+    fail(ExitCode::kConfiguration, path + " is not a whole safetensors file: " + tensors.error().message());
   FileReader reader(*tensors, path);
   for (const LoadTarget& target : targets) {
     reader.begin(target.name);

@@ -8,7 +8,8 @@
 
 namespace ratoon::session {
 
-// See load_targets(). The file may be replaced meanwhile: either the old or the new one is read, whole.
+// See load_targets(). The file may be replaced during the read: either the old file or the new file is read,
+// and each is whole.
 [[nodiscard]] LoadedFrom load_file(const std::string& path, const std::vector<LoadTarget>& targets);
 
 }  // namespace ratoon::session

@@ -40,13 +40,12 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   const auto source = checkpoint::open_load_path(where, options.store_options, patiently);
   if (!source) fail_of(source.error(), where);
   const std::string shown = source->disk->shown(checkpoint::manifest_path(source->id));
-  // Each rank chooses the newest checkpoint itself, and the other run may save meanwhile.
+  // Each rank chooses the newest checkpoint itself, and the other run may save in the meantime.
   if (assignment.world_size > 1 && !checkpoint::parse_load_path(where).id) {
-    fail(ExitCode::kConfiguration,
-         "--load-from '" + where +
-             "' names a run, of which each rank could take another checkpoint: name "
-             "one manifest of it, now " +
-             shown);
+    fail(ExitCode::kConfiguration, "--load-from '" + where +
+                                       "' names a run, of which each rank could choose another checkpoint: "
+                                       "name one of its manifests, for example " +
+                                       shown);
   }
   std::vector<checkpoint::NamedPack> packs;
   for (const auto& record : source->manifest.packs)
@@ -54,7 +53,8 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   auto reader = checkpoint::CheckpointReader::open(source->disk, std::move(packs), assignment.rank,
                                                    {.bytes_at_once = checkpoint::kExtentBytesMax});
   if (!reader) fail_of(reader.error(), where);
-  // For a rank that the other run did not have: as if that run had gone on in this world.
+  // For a rank that the other run did not have, the state is chosen as if that run had continued in this
+  // world.
   const Step begins = parts == LoadParts::kAll ? source->id.step : Step(0);
   const auto new_seed = [&](std::string_view name) {
     return seed_of(options.seed.value_or(0), begins, assignment.rank, name);

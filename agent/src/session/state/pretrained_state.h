@@ -21,13 +21,15 @@ namespace ratoon::session {
 struct PretrainedState {
   LoadParts parts = LoadParts::kWeights;
   std::string from;
-  // How far the other run was, used if all of it was loaded. Its history and its end are not taken over.
+  // The position of the other run, which is used if all of its state was loaded. The history and the end of
+  // the other run are not taken over.
   Step step{0};
   std::optional<checkpoint::RunRecord> run{};
 };
 
-// Fills those parts of the tracked objects, and nothing else. Throws a Failure if that is not possible: a run
-// that was to begin with them does not begin without them. A folder is read with the timeout of `calls`.
+// Fills those parts of the tracked objects, and no other parts. Throws a Failure if that is not possible: a
+// run that was started with such a state must not begin without it. Reads a folder with the timeout of
+// `calls`.
 PretrainedState load_initial_state(const Options& options, const Assignment& assignment,
                                    const TrackedObjects& tracked,
                                    const std::shared_ptr<checkpoint::CallsWithTimeout>& calls);

@@ -8,8 +8,8 @@
 namespace ratoon::session {
 namespace {
 
-// Generators are seeded anew in each attempt, by their names and ranks, and code outside the program draws
-// from some of them.
+// Generators are not in the snapshot: they are seeded anew in each attempt, by their names and ranks, and
+// code outside the program draws from some of them.
 bool is_generator(const CollectedState& state, const std::string& name) {
   return state.seeded.contains(name) || name.find(kGeneratorPrefix) != std::string::npos;
 }
@@ -35,7 +35,7 @@ class StartSnapshot::Source final : public StateSource {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const auto& bytes = kept_.tensors.at(wanted[i].name).bytes;
       if (bytes.size() != into[i].size())
-        return Error(ErrorKind::kInvalid, "'" + wanted[i].name + "' is another part of its whole now");
+        return Error(ErrorKind::kInvalid, "'" + wanted[i].name + "' is now another part of its whole");
       std::ranges::copy(bytes, into[i].begin());
     }
     return {};
@@ -55,14 +55,13 @@ void StartSnapshot::begin(const TrackedObjects& tracked, const Assignment& assig
   if (changed.empty()) return;
   const bool is_same_rank = kept_->rank == assignment.rank && kept_->world_size == assignment.world_size;
   const std::string sentence =
-      "nothing is saved yet, and tensor '" + changed + "' is not as it was when the run began, since it " +
-      (is_same_rank
-           ? "outlives the training function: a fresh start is asked for, and none is needed where the "
-             "function makes what it tracks"
-           : "outlives the training function or follows from the rank, which is another now: a fresh start "
-             "is "
-             "asked for, and none is needed for what the function makes alike on all ranks, nor for a "
-             "generator that track() seeds");
+      "no checkpoint is saved yet, and tensor '" + changed +
+      "' is not as it was when the run began, since it " +
+      (is_same_rank ? "outlives the training function: this process must be started anew; that is not needed "
+                      "if the function itself creates the objects that it tracks"
+                    : "outlives the training function or depends on the rank, which has changed: this "
+                      "process must be started anew; that is not needed for objects that the function "
+                      "creates alike on all ranks, nor for a generator that track() seeds");
   if (!kept_->has_bytes) {
     fail(ExitCode::kStartAgain, sentence + "; more than " + std::to_string(bytes_max_) +
                                     " bytes are not kept to set it back: save earlier (--save-every)");

@@ -80,7 +80,7 @@ class Writer final : public StateWriter {
   std::unordered_set<std::string> names_;
 };
 
-// The tensors that all objects want together.
+// The tensors that all objects together request.
 struct WantedTensors {
   std::vector<checkpoint::TensorSpec> wanted;
   std::vector<std::span<std::byte>> into;
@@ -88,7 +88,8 @@ struct WantedTensors {
   std::vector<std::function<void()>> after_all;
 };
 
-// Two places may be the same memory, as tied weights are. They are never filled in the same round.
+// Two destinations may be the same memory, as tied weights are. Such destinations are never filled in the
+// same round.
 std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
                                      std::vector<std::span<std::byte>> into) {
   std::vector<std::size_t> order(into.size());
@@ -110,7 +111,7 @@ std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
   return rounds;
 }
 
-// Thrown out of an object's load(): the object cannot handle it.
+// Thrown by an object's load() if the object cannot handle the state.
 struct UnreadableState {
   Error error;
 };
@@ -121,7 +122,7 @@ std::string described(ElementType type, const TensorShape& shape) {
 
 class Reader final : public StateReader {
  public:
-  // `seed_of` null: for weights alone.
+  // `seed_of` is null if only weights are loaded.
   Reader(StateSource& source, const std::string& checkpoint, const TrackedObjects::SeedOf* seed_of,
          WantedTensors& all)
       : source_(source), checkpoint_(checkpoint), seed_of_(seed_of), all_(all) {}
@@ -162,8 +163,8 @@ class Reader final : public StateReader {
     if (checkpoint::layout_rank(form->type) != checkpoint::layout_rank(wanted.type) || form->shape != whole) {
       refuse("tensor " + in_quotes(name) + " is " + described(form->type, form->shape) + " in " +
              checkpoint_ + " and " + described(wanted.type, whole) +
-             " in the program: it is of another program; build what is tracked as the run began with it, or "
-             "begin a run of another name");
+             " in the program: it belongs to another program; build the tracked objects as the run began "
+             "with them, or begin a run of another name");
     }
     all_.wanted.push_back({.name = name, .type = wanted.type, .shape = wanted.shape, .box = wanted.box});
     all_.into.push_back(into);
@@ -200,7 +201,7 @@ class Reader final : public StateReader {
   }
 
  private:
-  // If an object refuses later, the error still has its name.
+  // If an object refuses later, the error still contains the object's name.
   std::function<void()> named(std::function<void()> act) {
     return [this, object = object_, act = std::move(act)] {
       object_ = object;
@@ -277,7 +278,7 @@ std::string TrackedObjects::base_of(const std::string& name) const {
   return name;
 }
 
-// A state that is not asked for would begin anew, while the others continue.
+// A state that no object requests would begin anew, while the other states continue.
 void TrackedObjects::refuse_untracked(const StateSource& source, const std::string& checkpoint) const {
   std::set<std::string, std::less<>> bases;
   for (const auto& [name, object] : objects_) bases.insert(base_of(name));
@@ -288,7 +289,7 @@ void TrackedObjects::refuse_untracked(const StateSource& source, const std::stri
       is_tracked = bases.contains(name.substr(0, dot));
     if (is_tracked) continue;
     refuse(checkpoint + " has a state named " + in_quotes(name) +
-           " that nothing tracks: track it, or begin a run of another name");
+           " that the program does not track: track it, or begin a run of another name");
   }
 }
 
@@ -341,11 +342,10 @@ void TrackedObjects::check_all_tracked(const CollectedState& state) {
     const auto next = written.upper_bound(begin);
     if (next != written.begin() && !std::less<>()(std::prev(next)->second, begin + changed.memory.bytes))
       continue;
-    refuse(
-        "tracked " + in_quotes(changed.object) + " changes " + changed.what +
-        ", which nothing tracks: it would begin anew at each start; track the module or the tensor too, or "
-        "leave it out of " +
-        in_quotes(changed.object));
+    refuse("tracked " + in_quotes(changed.object) + " changes " + changed.what +
+           ", which is not tracked: it would begin anew at each start; track the module or the tensor too, "
+           "or leave it out of " +
+           in_quotes(changed.object));
   }
 }
 
@@ -363,7 +363,7 @@ Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string
 Result<void> TrackedObjects::restore_weights(CheckpointReader& reader, const std::string& checkpoint) const {
   if (!has_weights()) {
     refuse("weights of " + checkpoint +
-           " are to begin with (--load-from), and nothing that is tracked has any: track the model");
+           " are requested (--load-from), but no tracked object has weights: track the model");
   }
   CheckpointSource source(reader);
   return restore(source, checkpoint, nullptr, LoadParts::kWeights);

@@ -4,8 +4,9 @@
 // TrackedObjects: the objects that a training function tracks, and how they are saved in a checkpoint and
 // restored.
 //
-// The name of a tensor is the object's name and its own, "net.fc1.weight". An object whose name lies in
-// another's, as 'net.fc1' does in 'net', has "tracked:" before its name, so that the two never collide.
+// The name of a tensor consists of the object's name and the tensor's own name, as in "net.fc1.weight". An
+// object whose name lies within another's, as 'net.fc1' does in 'net', has "tracked:" before its name, so
+// that the two never collide.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@
 
 namespace ratoon::session {
 
-// Views of the objects' memory, and of what was made for them. They are valid as long as this and the objects
-// live.
+// Views of the objects' memory, and of the bytes that were made for them. The views are valid as long as this
+// object and the tracked objects live.
 struct CollectedState {
   std::vector<TensorView> tensors{};
   std::vector<std::shared_ptr<const void>> owners{};
@@ -43,19 +44,19 @@ struct CollectedState {
   std::set<std::string> seeded{};              // tensors of generators that are seeded anew in each attempt
 };
 
-// Where the state of objects comes from: a checkpoint, or memory.
+// The source of the objects' state: a checkpoint, or memory.
 class StateSource {
  public:
   using Form = checkpoint::CheckpointReader::Form;
   virtual ~StateSource() = default;
   // The names of the tensors that this rank has.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  // Whether they are this rank's own; otherwise they are another rank's.
+  // Whether the tensors are this rank's own; otherwise they belong to another rank.
   [[nodiscard]] virtual bool is_own() const = 0;
   [[nodiscard]] virtual Result<std::optional<Form>> find(std::string_view name) = 0;
   [[nodiscard]] virtual Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
                                           std::span<const std::span<std::byte>> into) = 0;
-  // Texts of this name from ranks that are gone and whose state this rank takes over, in the order of their
+  // Texts of this name from ranks that left and whose state this rank takes over, in the order of their
   // ranks.
   [[nodiscard]] virtual Result<std::vector<std::string>> texts_of_gone(std::string_view /*name*/) {
     return std::vector<std::string>();
@@ -82,30 +83,33 @@ class TrackedObjects {
   // Throws a Failure if two tensors have the same name.
   [[nodiscard]] CollectedState collect() const;
 
-  // Throws a Failure if an object changes memory that no object has: it would be in no checkpoint.
+  // Throws a Failure if an object changes memory that no object contains: that memory would be in no
+  // checkpoint.
   static void check_all_tracked(const CollectedState& state);
 
-  // Asks all objects what they want, checks that all of it is there, reads it, and lets them finish. A
-  // checkpoint of another program is a Failure, thrown before anything is changed. An error that is returned
-  // is one of a disk or of damaged data. `checkpoint` is its name in sentences: "the checkpoint of step 20".
-  // On a rank that is new to the world, generators of random numbers are seeded instead, with the result of
-  // `seed_of` for their names. If only parts are loaded, the rest of the checkpoint is ignored. With the size
-  // of the world, objects that add up over ranks take over the states of ranks that are gone.
+  // Collects the requests of all objects, checks that all requested tensors exist, reads them, and lets the
+  // objects finish. A checkpoint of another program is a Failure, which is thrown before any object is
+  // changed. A returned error is an error of a disk or of damaged data. `checkpoint` is its name in messages:
+  // "the checkpoint of step 20". On a rank that is new to the world, random number generators are seeded
+  // instead, with the result of `seed_of` for their names. If only parts are loaded, the rest of the
+  // checkpoint is ignored. If the size of the world is given, objects that are summed over ranks take over
+  // the states of ranks that left.
   using SeedOf = std::function<std::uint64_t(std::string_view name)>;
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
                                      const SeedOf& seed_of, LoadParts parts = LoadParts::kAll,
                                      std::uint32_t world_size = 0) const;
-  // Restores all of it. A Failure is thrown before anything is changed.
+  // Restores all parts of the checkpoint. A Failure is thrown before any object is changed.
   [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
                                      const SeedOf& seed_of) const;
 
-  // Whether a tensor of a checkpoint belongs to an object of weights and is a weight. A generator of random
-  // numbers, whose name begins with kGeneratorPrefix, is none: it continues with its own run alone.
+  // Whether a tensor of a checkpoint belongs to an object of weights and is a weight. A random number
+  // generator, whose name begins with kGeneratorPrefix, is no weight: its state continues only in its own
+  // run.
   [[nodiscard]] bool is_weight(std::string_view tensor) const;
   [[nodiscard]] bool has_weights() const;
 
-  // The same for objects of weights alone; the rest of the checkpoint is ignored. Throws a Failure if no
-  // tracked object has weights.
+  // Restores only objects of weights; the rest of the checkpoint is ignored. Throws a Failure if no tracked
+  // object has weights.
   [[nodiscard]] Result<void> restore_weights(checkpoint::CheckpointReader& reader,
                                              const std::string& checkpoint) const;
 
@@ -115,7 +119,7 @@ class TrackedObjects {
     Load load;
     ObjectKind kind = ObjectKind::kState;
   };
-  // `seed_of` null: for weights alone.
+  // `seed_of` is null if only weights are loaded.
   [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
                                      const SeedOf* seed_of, LoadParts parts) const;
   // The prefix of the names of an object's tensors.

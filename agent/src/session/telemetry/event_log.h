@@ -1,5 +1,5 @@
-// Sentences of threads other than the training thread, which prints them when no line of the bar is in the
-// way.
+// EventLog: sentences of threads other than the training thread. The training thread prints them when the
+// progress bar is not on the line.
 //
 // Thread contract: any thread.
 #pragma once
@@ -18,7 +18,7 @@ class EventLog {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(sentence));
   }
-  // Each sentence is given once.
+  // take() returns each sentence once.
   void move_to(std::vector<std::string>& events) {
     const std::lock_guard lock(mutex_);
     events.insert(events.end(), std::make_move_iterator(events_.begin()),

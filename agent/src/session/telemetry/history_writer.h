@@ -1,9 +1,9 @@
 // HistoryWriter: writes the history of one attempt to the disk. The file is created with the first row. A
-// thread of its own writes the gathered rows each second, and the saver's thread syncs them before a commit.
-// An error is kept until take_event() returns it.
+// separate thread writes the gathered rows each second, and the saver's thread syncs them before a commit. An
+// error is kept until take_event() returns it.
 //
-// Thread contract: append() and take_event() from one thread, which never waits for a disk; the others from
-// any thread. `sampled` is called by the writer's own thread.
+// Thread contract: one thread calls append() and take_event(), and never waits for a disk; any thread calls
+// the other functions. `sampled` is called by the writer's own thread.
 #pragma once
 
 #include <condition_variable>
@@ -29,15 +29,15 @@ class HistoryWriter {
       : disk_(std::move(disk)), attempt_(attempt), after_(after), sampled_(std::move(sampled)) {}
 
   void append(const history::Row& row);
-  // Writes the gathered rows, and returns where the history ends now: for the manifest. Without a row of this
-  // attempt it is the position that the attempt continues.
+  // Writes the gathered rows, and returns the position of the history's end, for the manifest. If this
+  // attempt has no row yet, the result is the position that the attempt continues.
   [[nodiscard]] std::optional<history::HistoryPosition> place();
-  // Written rows are durable when this returns, or take_event() says why not.
+  // Written rows are durable when this returns, or take_event() gives the reason why not.
   void sync();
-  // `sampled` is not called again, and the gathered rows are in the file: the next attempt looks for them
-  // there.
+  // After this call `sampled` is not called again, and the gathered rows are in the file, where the next
+  // attempt searches for them.
   void end();
-  // A sentence, once; empty: there is no error.
+  // Returns an error as a sentence, once; empty: there is no error.
   [[nodiscard]] std::string take_event();
 
  private:

@@ -1,5 +1,5 @@
-// Ledger: where the wall time of a run went. Whole nanoseconds, each in exactly one part: the parts sum to
-// the whole, for every order of entries.
+// Ledger: how the wall time of a run was spent. The unit is whole nanoseconds, and each is in exactly one
+// part: the parts sum to the whole, for every order of entries.
 //
 //   Ledger ledger(began, left_behind.plus(Part::kRestarting, downtime));
 //   ledger.enter(part_of_step(step, newest_step_before), at);
@@ -16,7 +16,7 @@
 
 namespace ratoon::session {
 
-// New parts go at the end: their numbers are the order in which they are shown.
+// New parts are added at the end: their numbers are the order in which they are shown.
 enum class Part {
   kUseful,              // steps and the work around them, the first time
   kRecomputed,          // steps and validations that had been done before a loss
@@ -29,10 +29,10 @@ enum class Part {
 };
 inline constexpr std::size_t kParts = 8;
 
-// Names in metrics and the history: "useful", "save_stall".
+// Names of parts in metrics and the history: "useful", "save_stall".
 [[nodiscard]] std::string_view name_of(Part part);
 
-// The time of each part. A value; it is in the checkpoint and in the history.
+// The time of each part. A Ledger is a value; it is in the checkpoint and in the history.
 class Account {
  public:
   [[nodiscard]] Duration of(Part part) const { return parts_[static_cast<std::size_t>(part)]; }
@@ -49,18 +49,20 @@ class Account {
 
 class Ledger {
  public:
-  // Begins in kRestarting. `before` is the account of earlier attempts, with the time since the last of them.
+  // Begins in kRestarting. `before` is the account of earlier attempts, including the time since the last of
+  // them.
   explicit Ledger(Timestamp began, const Account& before = {});
 
-  // From `at` on, time counts for this part. A time before that of an earlier call counts as that one: booked
-  // time stays booked.
+  // From `at` on, time counts for this part. A time before that of an earlier call counts as the time of that
+  // call: booked time stays booked.
   void enter(Part part, Timestamp at);
-  // The time since `since`, or since enter() if that is later, belonged to this part all along, and still
-  // does: a hang is known only when it has lasted a while.
+  // The time since `since`, or since enter() if that is later, belongs to this part: a hang is known only
+  // after it has lasted a while.
   void reclassify(Part part, Timestamp since, Timestamp at);
 
   [[nodiscard]] Part part() const { return part_; }
-  // Includes the current part, up to `at`. Its total() is at - began, and the total before.
+  // The result includes the current part, up to `at`. The total() of the result is at - began, plus the total
+  // before.
   [[nodiscard]] Account account(Timestamp at) const;
 
  private:
@@ -70,9 +72,9 @@ class Ledger {
 };
 
 // A step counts once in the committed history: up to the newest step that was reached before a loss, steps
-// are made again. `step` is the number of steps in the weights when it begins.
+// are repeated. `step` is the number of steps in the weights when it begins.
 [[nodiscard]] Part part_of_step(std::uint64_t step, std::uint64_t newest_step_before);
-// The same for a validation after `step` steps; nullopt: there was none before.
+// Does the same for a validation after `step` steps; nullopt: there was none before.
 [[nodiscard]] Part part_of_validation(std::uint64_t step,
                                       std::optional<std::uint64_t> newest_validated_before);
 

@@ -6,13 +6,13 @@ namespace {
 // The squares of marks add up exactly in single precision over 65,536 ranks, the size of the largest world.
 constexpr std::uint64_t kMarkBits = 4;
 
-// FNV-1a: the same on every machine.
+// The hash is FNV-1a, which is the same on every machine.
 std::uint64_t digest_of(std::string_view text, std::uint64_t digest) {
   for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return (digest ^ 0xff) * 0x100000001b3;  // marks the end of a name
 }
 
-// All ranks have the same mark if the mean of the squares is the square of the mean.
+// All ranks have the same mark if the mean of the squares equals the square of the mean.
 bool is_same_everywhere(float sum, float sum_of_squares, float own, float ranks) {
   return sum == ranks * own && sum_of_squares == ranks * own * own;
 }

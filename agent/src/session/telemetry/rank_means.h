@@ -1,6 +1,6 @@
-// RankMeans: means over all ranks of the values that each reports, weighted by samples. The sums are reduced
-// together with the control word and the gradients, so they cost no collective of their own. A digest shows
-// whether all ranks have the same names. If they do not, each rank keeps its own values.
+// RankMeans: means over all ranks of the values that each rank reports, weighted by samples. The sums are
+// reduced together with the control word and the gradients, so they need no collective of their own. A digest
+// shows whether all ranks report the same names. If the names differ, each rank keeps its own values.
 //
 //   means.report("loss", 0.25, 32);                     // on every rank
 //   add_up_over_all_ranks(means.numbers());
@@ -36,10 +36,10 @@ class RankMeans {
   };
 
   void report(std::string_view name, double value, std::uint64_t samples);
-  // The values that this rank reported since take(), to be added to the other ranks' numbers.
+  // The values that this rank reported since take(), to be added to the numbers of the other ranks.
   [[nodiscard]] Numbers numbers() const;
-  // The means from the sums over `world_size` ranks. Forgets what was reported. A world of one has nothing to
-  // add up.
+  // The means from the sums over `world_size` ranks. Forgets the values that were reported. A world of one
+  // process has nothing to sum.
   [[nodiscard]] std::vector<Mean> take(std::span<const float, kNumbers> sums, std::uint32_t world_size);
   [[nodiscard]] std::vector<Mean> take_own();
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kNanosecondsOfSecond = 1'000'000'000;
 constexpr std::uint64_t kToldMax = (std::uint64_t{1} << 53U) - 1;  // the maximum of the contract
 
-// Counts as the bar does: epochs in their samples, time in whole seconds.
+// Counts as the bar does: epochs by their samples, time in whole seconds.
 std::uint64_t counted(std::uint64_t count, CountedIn unit) {
   return unit == CountedIn::kTime ? count / kNanosecondsOfSecond : count;
 }

@@ -1,7 +1,8 @@
-// session/telemetry/: what a run reports: lines on stderr, the bar, the history, and where its time went.
+// session/telemetry/: the reports of a run: lines on stderr, the bar, the history, and the account of its
+// time.
 //
-// Reporting: what rank 0 reports while a run is in progress: the bar, and the history on the disk. It never
-// ends a training: an error of a write is reported once, and the rows are left out.
+// Reporting: the reports of rank 0 while a run is in progress: the bar, and the history on the disk.
+// Reporting never ends a training: a write error is reported once, and the rows are left out.
 //
 // Thread contract: the training thread. history() is used by the saver's thread, too.
 #pragma once
@@ -34,8 +35,8 @@ class Reporting {
     Until until = Until::steps(0);
     RunPosition position{};
     std::optional<history::HistoryPosition> history_after{};
-    // Where the time of the run has gone until now: a row at the beginning and at the end of an attempt, with
-    // each save, and often enough in between that a kill loses little. Called from other threads, too.
+    // The account of the run's time until now: a row at the beginning and at the end of an attempt, with each
+    // save, and often enough in between that a kill loses little. Other threads call this, too.
     std::function<std::optional<RunLedger>()> ledger{};
   };
   // `disk` is the run's folder; without one there is no history.
@@ -44,23 +45,24 @@ class Reporting {
   Reporting(const Reporting&) = delete;
   Reporting& operator=(const Reporting&) = delete;
 
-  // Values of the current step. If a name is reported several times, the mean weighted by samples counts.
+  // Reports values of the current step. If a name is reported several times, the mean weighted by samples
+  // counts.
   void report(std::string_view name, double value, std::uint64_t samples);
-  // The mean of all ranks replaces what was reported so far in this step.
+  // The mean of all ranks replaces the values that were reported in this step.
   void replace(std::string_view name, double weighted_sum, double samples);
   void end_step(const RunPosition& position);
-  // A row of another kind.
+  // Adds a row of another kind.
   void note(const history::Row& row) {
     if (history_) history_->append(row);
   }
-  // The outlook as the bar shows it.
+  // The expected remaining time, as the bar shows it.
   [[nodiscard]] Outlook outlook(const RunPosition& position) const;
   void show_durable(const RunPosition& durable) { bar_.show_durable(shown(durable)); }
   // Removes the bar before a sentence is printed.
   void make_room() { bar_.clear(); }
 
-  // The end of the history that belongs to a checkpoint of now. The writer of commits gets it, so that it is
-  // durable before the manifest is.
+  // The end of the history that belongs to a checkpoint that is made now. The code that commits receives it,
+  // so that the history is durable before the manifest is.
   [[nodiscard]] std::optional<history::HistoryPosition> history_place();
   [[nodiscard]] const std::shared_ptr<HistoryWriter>& history() const { return history_; }
 
@@ -70,7 +72,7 @@ class Reporting {
     double samples = 0;
   };
   void append_ledger();
-  // A row of the ledger, if one is due. Called by the history's thread.
+  // Returns a row of the ledger, if one is due. Called by the history's thread.
   [[nodiscard]] HistoryWriter::Sampled sampled_ledger() const;
   [[nodiscard]] std::uint64_t shown(const RunPosition& position) const;
 

@@ -1,5 +1,5 @@
-// RunLedger: where the time of a whole run went, as a row of the history keeps it. The next attempt, in this
-// process or in another one, continues from it.
+// RunLedger: the account of the time of a whole run, in the form of a row of the history. The next attempt,
+// in this process or in another one, continues from that row.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ struct RunLedger {
   friend bool operator==(const RunLedger&, const RunLedger&) = default;
 };
 
-// Converts to a row of kind "ledger", and back. nullopt: the row is another, or of a version that counted
-// otherwise.
+// Converts to a row of kind "ledger", and back. nullopt: the row is of another kind, or of a version that
+// counted otherwise.
 [[nodiscard]] history::Row row_of(const RunLedger& ledger);
 [[nodiscard]] std::optional<RunLedger> ledger_of(const history::Row& row);
 
-// Each part by its name.
+// The time of each part by its name.
 [[nodiscard]] std::vector<std::pair<std::string_view, double>> seconds_of(const Account& account);
 
-// The pause from one row to the next. A kill loses no more than a hundredth of an attempt to the wrong part,
-// and a long run does not fill its disk.
+// The pause from one row to the next. With this pause a kill loses at most a hundredth of an attempt to the
+// wrong part, and a long run does not fill its disk.
 [[nodiscard]] Duration pause_between_rows(Duration since_attempt_began);
 
 }  // namespace ratoon::session

@@ -6,7 +6,7 @@
 namespace ratoon::session {
 
 // Prints "ratoon: <sentence>" on stderr. Parts of a sentence may come from disks and stores, so control
-// characters are made harmless for terminals. Lines after the first, as in messages of other libraries, are
+// characters are replaced to protect terminals. Lines after the first, as in messages of other libraries, are
 // indented.
 void say(std::string_view sentence);
 

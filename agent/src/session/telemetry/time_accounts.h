@@ -1,5 +1,5 @@
-// TimeAccounts: where the time of this process goes, over all of its attempts. On rank 0 it also has that of
-// the whole run: what earlier processes left in the history, the time while there was none, and the time
+// TimeAccounts: how the time of this process is spent, over all of its attempts. On rank 0 the accounts also
+// have the time of the whole run: the history of earlier processes, the time without a process, and the time
 // since.
 //
 //   TimeAccounts accounts(clock);                  // when the process begins
@@ -21,7 +21,7 @@
 
 namespace ratoon::session {
 
-// The last record of a run that a process wrote, and in which attempt.
+// The last record of a run that a process wrote, and the attempt of that record.
 struct LastRecord {
   Attempt attempt{0};
   RunLedger ledger;
@@ -32,20 +32,21 @@ class TimeAccounts {
   // `clock` must outlive this object.
   explicit TimeAccounts(const Clock& clock);
 
-  // From now on the run's time is counted here: rank 0 is this process. `last` is the newest record that any
-  // attempt left. If this process wrote it, the count just continues.
+  // From this call on the run's time is counted here, because rank 0 is this process. `last` is the newest
+  // record that any attempt left. If this process wrote the record, the count simply continues.
   void carry_over(const std::optional<LastRecord>& last, Attempt attempt);
 
   // The training thread's time counts for this phase from now on, with `step` steps in the weights.
   void enter(ProcessPhase phase, std::uint64_t step);
-  // Called while a world is missing members. That time ends with enter().
+  // Called while a world is missing members. That time ends with the next enter().
   void wait_for_members();
-  // The attempt ends because a rank hung: the time in which this process waited for it counts as lost.
+  // The attempt ends because a rank hung: the time for which this process waited for that rank counts as
+  // lost.
   void note_hang();
   void leave();
 
   [[nodiscard]] Account of_process() const;
-  // nullopt if this process was never rank 0.
+  // The run's account; nullopt if this process was never rank 0.
   [[nodiscard]] std::optional<RunLedger> of_run() const;
 
  private:

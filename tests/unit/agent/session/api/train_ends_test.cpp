@@ -109,8 +109,9 @@ TEST_F(TrainEndsTest, AnotherEndIsTheWishToGoOn) {
   options_.max_duration = Until::steps(40);
   EXPECT_EQ(count(0), 0);
   EXPECT_EQ(steps_, 15u);
-  EXPECT_THAT(said_, HasSubstr("goes on to 40st; it was to go to 100st and finished at step 25: the loss no "
-                               "longer falls"));
+  EXPECT_THAT(said_,
+              HasSubstr("continues to 40st; before, its end was 100st and finished at step 25: the loss no "
+                        "longer falls"));
   EXPECT_EQ(newest().run->early_end, std::nullopt) << "it came to its end";
   options_.max_duration = Until::steps(20);
   EXPECT_EQ(count(0), 0);
@@ -164,7 +165,7 @@ TEST_F(TrainNumericsTest, AreInEachCheckpointAndAResumeWithOthersSaysSo) {
   computing.threads = 4;
   options_.max_duration = Until::steps(40);
   EXPECT_EQ(count(0), 0);
-  const std::string sentence = "bits may differ from those of an unbroken run: threads 2, now 4\n";
+  const std::string sentence = "bits may differ from those of an uninterrupted run: threads 2, now 4\n";
   EXPECT_THAT(said_, HasSubstr(sentence));
   EXPECT_EQ(said_.find(sentence), said_.rfind(sentence)) << "once";
   EXPECT_EQ(newest().run->numerics->threads, 4u);

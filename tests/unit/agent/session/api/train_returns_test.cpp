@@ -132,9 +132,8 @@ TEST_F(TrainReturnsTest, FinishTakesEffectWhenTheStepEnds) {
               return false;
             }),
             82);
-  EXPECT_THAT(said_,
-              HasSubstr("returned at step 15 of 100: finish() and save() take effect when a step ends, "
-                        "so let the loop over steps() end by itself"));
+  EXPECT_THAT(said_, HasSubstr("returned at step 15 of 100: finish() and save() take effect when a step "
+                               "ends, so let the loop over steps() end by itself"));
   EXPECT_EQ(train_while([](Session& session, std::uint64_t step) {
               if (step == 15) session.finish("the loss no longer falls");
               return true;
@@ -152,8 +151,7 @@ TEST_F(TrainReturnsTest, AFailureIsNoEndOfTheRunWhateverItsExitCode) {
               1);
     EXPECT_THAT(said_, HasSubstr("the training function threw a ratoon::Failure with exit code " +
                                  std::to_string(code) +
-                                 ", which is that of a run that is complete; the "
-                                 "process ends with 1: mine"));
+                                 ", which means a complete run; the process ends with 1: mine"));
   }
   EXPECT_THAT(record(), IsEmpty());
 }

@@ -230,9 +230,8 @@ TEST_F(TrainRollbackTest, WhatCannotBeDoneIsSaidAndNothingIsGivenUp) {
   };
   go_back(20);
   EXPECT_EQ(train(50), 82);
-  EXPECT_THAT(said_,
-              HasSubstr("--resume-from 20: the run has no checkpoint of that step that can be read; it has "
-                        "none at all"));
+  EXPECT_THAT(said_, HasSubstr("--resume-from 20: the run has no checkpoint of that step that can be read; "
+                               "the run has none at all"));
   wish_nothing();
   ASSERT_EQ(train(50), 0);
   go_back(25);
@@ -240,9 +239,8 @@ TEST_F(TrainRollbackTest, WhatCannotBeDoneIsSaidAndNothingIsGivenUp) {
   EXPECT_THAT(said_, HasSubstr("there are steps 10 20 30 40 50\n"));
   go_back(20, 200);
   EXPECT_EQ(run(Until::samples(240), kNever, 1), 82);
-  EXPECT_THAT(said_,
-              HasSubstr("--skip 200 passes the end of the run (240sp) from sample 80 on, and nothing is left "
-                        "to train: skip less; no checkpoint was set aside"));
+  EXPECT_THAT(said_, HasSubstr("--skip 200 passes the end of the run (240sp) from sample 80 on, and no "
+                               "sample is left to train: skip fewer samples; no checkpoint was set aside"));
   still_at_50();
 }
 

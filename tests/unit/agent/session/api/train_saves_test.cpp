@@ -114,7 +114,8 @@ TEST_F(TrainSavesTest, AskedTwiceInAStepItIsOneSave) {
 TEST_F(TrainSavesTest, WhatIsAskedForBeforeTheLoopIsRefused) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(ratoon::train(options_, [](Session& session) { static_cast<void>(session.save()); }), 82);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("save() belongs into the loop over steps()"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("save() must be called in the loop over steps()"));
 }
 
 TEST_F(TrainSavesTest, AnAttemptThatEndsBeforeTheStepSaysSo) {

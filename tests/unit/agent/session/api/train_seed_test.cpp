@@ -154,7 +154,7 @@ TEST_F(TrainSeedTest, AResumeWithAnotherOneSaysSo) {
   EXPECT_THAT(said_, Not(HasSubstr("may differ")));
   options_.seed = 3;
   EXPECT_EQ(draw(8), 0);
-  EXPECT_THAT(said_, HasSubstr("bits may differ from those of an unbroken run: seed 0, now 3"));
+  EXPECT_THAT(said_, HasSubstr("bits may differ from those of an uninterrupted run: seed 0, now 3"));
 }
 
 TEST_F(TrainSeedTest, AnEngineOfAnotherKindIsRefused) {

@@ -71,7 +71,7 @@ TEST_F(TrainStrangeFolderTest, AfterTheLastAttemptThatCanBeCountedNoneBegins) {
   plant("packs/a1000000000/s0000000010/r0000.safetensors");
   EXPECT_EQ(train(), 82);
   EXPECT_THAT(said_, HasSubstr("this would be attempt 1000000001 of the run"));
-  EXPECT_THAT(said_, HasSubstr("something in " + run_.string() + " bears the number of the last one"));
+  EXPECT_THAT(said_, HasSubstr("a file in " + run_.string() + " has the number of the last one"));
   EXPECT_FALSE(fs::exists(run_ / "packs" / "a1000000001"));
 }
 
@@ -165,7 +165,7 @@ TEST_F(TrainStrangeFolderTest, AnOlderRunThatLostItsManifestsIsNotBegunAnew) {
   EXPECT_EQ(began_, 50u) << "the history says that attempt 2 went on";
   lose();
   EXPECT_EQ(train(), 83);
-  EXPECT_THAT(said_, HasSubstr("has packs of checkpoints that were committed, and there is no manifest in"));
+  EXPECT_THAT(said_, HasSubstr("has packs of checkpoints that were committed, but there is no manifest in"));
   EXPECT_EQ(began_, 100u) << "no step is made";
   fs::remove_all(run_ / "packs");
   EXPECT_EQ(train(), 0) << said_;

@@ -205,7 +205,7 @@ TEST_F(TrainTest, TheStateOfAnotherProgramIsNotTaken) {
   EXPECT_THAT(
       said_,
       HasSubstr("tracked 'sum': tensor 'sum' is U64 of shape [] in the checkpoint of step 20 and U8 of "
-                "shape [] in the program: it is of another program"));
+                "shape [] in the program: it belongs to another program"));
 }
 
 // mosaicml/streaming 437, litData 775: the state was in the checkpoint, and nothing took it.
@@ -271,7 +271,7 @@ TEST_F(TrainTest, WhenAllCheckpointsAreDamagedItNeverStartsFromZero) {
   for (const auto& file : files("manifests")) damage(file);
   EXPECT_EQ(count(30), 83);
   const std::string command = "`ratoon checkpoint verify " + (folder_ / "run`").string();
-  EXPECT_THAT(said_, HasSubstr("none can be read; nothing is started over by itself: " + command));
+  EXPECT_THAT(said_, HasSubstr("none can be read; no run is started over by itself: " + command));
 }
 
 TEST_F(TrainTest, ADamagedPackIsNotLoaded) {
@@ -359,7 +359,7 @@ TEST_F(TrainTest, AProgramWithoutWeightsCannotBeginWithThem) {
   options_.run_name = "other";
   options_.load_from = (folder_ / "run").string();
   EXPECT_EQ(count(10), 82);
-  EXPECT_THAT(said_, HasSubstr("(--load-from), and nothing that is tracked has any: track the model"));
+  EXPECT_THAT(said_, HasSubstr("(--load-from), but no tracked object has weights: track the model"));
   options_.load_from = (folder_ / "nowhere").string();
   EXPECT_EQ(count(10), 82);
   EXPECT_THAT(said_, HasSubstr("nowhere) cannot be loaded: "));

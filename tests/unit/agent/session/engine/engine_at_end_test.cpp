@@ -50,12 +50,12 @@ TEST_F(EngineAtEnd, EndsWhereAnotherRanksPartNeverComes) {
   const Failure why = failure_of(first);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kStorage));
-  EXPECT_THAT(why.what(), AllOf(HasSubstr("nothing of it has changed for 3900 s (--disk-timeout"),
-                                HasSubstr("there is nothing of rank 1 for the checkpoint of step 3 in"),
+  EXPECT_THAT(why.what(), AllOf(HasSubstr("none of its files has changed for 3900 s (--disk-timeout"),
+                                HasSubstr("no file of rank 1 for the checkpoint of step 3 exists in"),
                                 HasSubstr("whether this folder is the same one on their machines")));
   EXPECT_GE(first.link.clock.now() - began, 3900s);
   EXPECT_LE(first.link.clock.now() - began, 4100s);
-  EXPECT_THAT(said, HasSubstr("the end waits for the last checkpoint: there is nothing of rank 1"));
+  EXPECT_THAT(said, HasSubstr("the end waits for the last checkpoint: no file of rank 1"));
 }
 
 TEST_F(EngineAtEnd, EndsWhereNobodyCommits) {
@@ -63,7 +63,7 @@ TEST_F(EngineAtEnd, EndsWhereNobodyCommits) {
   train(second);
   const Failure why = failure_of(second);
   EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kStorage));
-  EXPECT_THAT(why.what(), HasSubstr("there is nothing of rank 0 for the checkpoint of step 3 in"));
+  EXPECT_THAT(why.what(), HasSubstr("no file of rank 0 for the checkpoint of step 3 exists in"));
 }
 
 // The program may find out behind its loop that the result is worth keeping.
@@ -176,8 +176,8 @@ TEST_F(EngineAtEnd, SavesThatAreNeverCommittedAreSaid) {
     return testing::internal::GetCapturedStderr();
   };
   EXPECT_THAT(said_in(79), Not(HasSubstr("are not committed")));
-  EXPECT_THAT(said_in(2), HasSubstr("8 saves are not committed, and a start would not find them: there is "
-                                    "nothing of rank 1 for the checkpoint of step 80 in"));
+  EXPECT_THAT(said_in(2), HasSubstr("8 saves are not committed, and a start would not find them: no file of "
+                                    "rank 1 for the checkpoint of step 80 in"));
   EXPECT_THAT(said_in(78), Not(HasSubstr("are not committed"))) << "up to step 159";
   EXPECT_THAT(said_in(2), HasSubstr("16 saves are not committed"));
 }

@@ -178,9 +178,8 @@ TEST_F(EngineTest, AHandOverWaitsForOthersButNotForEver) {
     first.step(session::control::kLeave);
     FAIL() << "it goes on";
   } catch (const Interrupted& why) {
-    EXPECT_THAT(
-        why.what(),
-        HasSubstr("its checkpoint was not committed, and nothing of it changed for 60 s: an older one"));
+    EXPECT_THAT(why.what(), HasSubstr("its checkpoint was not committed, and none of its files changed for "
+                                      "60 s: the run resumes from an older one"));
   }
   EXPECT_TRUE(first.committed().empty());
 }
@@ -254,7 +253,7 @@ TEST_F(EngineTest, AHandOverWaitsAsLongAsSavesTook) {
     first.step(session::control::kLeave);
     FAIL() << "it goes on";
   } catch (const Interrupted& why) {
-    EXPECT_THAT(why.what(), HasSubstr("nothing of it changed for " +
+    EXPECT_THAT(why.what(), HasSubstr("none of its files changed for " +
                                       std::to_string(static_cast<int>(2 * took + 10)) + " s"));
   }
 }

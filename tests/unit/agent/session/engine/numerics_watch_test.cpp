@@ -49,7 +49,7 @@ TEST(NumericsWatch, NamesEachThatMayChangeBits) {
       .library = "L 2", .device = "cuda", .cpu_capability = "AVX512", .threads = 4, .is_deterministic = true};
   EXPECT_EQ(
       said(numerics(), now, 17),
-      "bits may differ from those of an unbroken run: seed 17, now 7; library L 1, now L 2; device cpu, "
+      "bits may differ from those of an uninterrupted run: seed 17, now 7; library L 1, now L 2; device cpu, "
       "now cuda; CPU capability AVX2, now AVX512; threads 2, now 4; deterministic algorithms off, now on");
   EXPECT_EQ(said(numerics(), numerics()), "");
 }
@@ -94,7 +94,8 @@ TEST(NumericsWatch, SaysOnceThatBitsMayDiffer) {
   EXPECT_EQ(watch.resume(std::nullopt), "") << "of a checkpoint that does not say";
   auto before = numerics();
   before.threads = 8;
-  EXPECT_EQ(watch.resume(record(before)), "bits may differ from those of an unbroken run: threads 8, now 2");
+  EXPECT_EQ(watch.resume(record(before)),
+            "bits may differ from those of an uninterrupted run: threads 8, now 2");
   EXPECT_EQ(library.now.threads, 2u) << "they are the user's, unless they are pinned";
   EXPECT_EQ(watch.resume(record(before)), "") << "it was said";
 }

@@ -269,7 +269,7 @@ TEST_F(GroupEndsTest, ARankThatCannotLookForLongSaysThatAndNotThatAnotherIsDead)
     const NoDescriptors none;
     wait_for_change(**zero);
   }
-  EXPECT_THAT((*zero)->reason(), HasSubstr("could not look"));
+  EXPECT_THAT((*zero)->reason(), HasSubstr("could not check"));
   EXPECT_THAT((*zero)->reason(), HasSubstr("Too many open files"));
 }
 

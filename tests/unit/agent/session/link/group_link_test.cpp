@@ -298,7 +298,7 @@ TEST_F(GroupLinkTest, RanksThatDoNotComeAreNamed) {
   const auto refused = (*zero)->join({}, Attempt(0));
   ASSERT_FALSE(refused);
   EXPECT_EQ(exit_code_of(refused.error().kind()), ExitCode::kStorage) << "the next start may find them";
-  EXPECT_THAT(refused.error().message(), HasSubstr("no call of ranks 1, 3"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("ranks 1, 3 have not called"));
   EXPECT_THAT(refused.error().message(), HasSubstr("--save-folder"));
 }
 

@@ -44,7 +44,7 @@ TEST(AutoresumeOption, CannotBeTurnedOffWhereACoordinatorStartsMembers) {
   const auto refused = session::check_options(options);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(),
-              testing::AllOf(HasSubstr("--autoresume cannot be false where a coordinator starts members"),
+              testing::AllOf(HasSubstr("--autoresume cannot be false if a coordinator restarts members"),
                              HasSubstr("leave it out; `ratoon run --fresh`")));
 }
 

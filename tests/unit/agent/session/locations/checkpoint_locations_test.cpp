@@ -126,8 +126,8 @@ TEST_F(CheckpointLocationsTest, ManyBeginWithOneNamedCheckpointOfAnotherRun) {
     FAIL() << "it begins";
   } catch (const Failure& why) {
     EXPECT_EQ(why.exit_code, 82);
-    EXPECT_THAT(why.what(),
-                HasSubstr("name one manifest of it, now " + source + "/manifests/s0000000010.a0001.json"));
+    EXPECT_THAT(why.what(), HasSubstr("name one of its manifests, for example " + source +
+                                      "/manifests/s0000000010.a0001.json"));
   }
 }
 

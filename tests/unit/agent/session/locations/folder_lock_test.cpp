@@ -55,7 +55,7 @@ TEST_F(FolderLock, OfAStoreThatCannotBeTakenIsSaid) {
   EXPECT_EQ(locks->size(), 1u) << "its home's";
   EXPECT_THAT(said_, AllOf(HasSubstr("ratoon: warning: the folder " + (folder_ / "store/run").string()),
                            HasSubstr("cannot be locked: opening "), HasSubstr("Not a directory"),
-                           HasSubstr("keep other runs out of it")));
+                           HasSubstr("do not use that folder for other runs")));
 }
 
 TEST_F(FolderLock, IsSaidOnceForAllProcessesOfAMachine) {

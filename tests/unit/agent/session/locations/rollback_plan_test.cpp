@@ -77,13 +77,14 @@ TEST(RollbackPlan, SaysWhichStepsThereAre) {
   EXPECT_EQ(
       none.error().message(),
       "--resume-from 25: the run has no checkpoint of that step that can be read; there are steps 20 30 100");
-  EXPECT_EQ(plan_rollback(wish(25), {}).error().message(),
-            "--resume-from 25: the run has no checkpoint of that step that can be read; it has none at all");
+  EXPECT_EQ(
+      plan_rollback(wish(25), {}).error().message(),
+      "--resume-from 25: the run has no checkpoint of that step that can be read; the run has none at all");
   std::vector<CheckpointId> many;
   for (std::uint64_t step = 40; step > 0; --step) many.push_back(id(1, step * 10));
   EXPECT_THAT(
       plan_rollback(wish(25), with(many)).error().message(),
-      testing::EndsWith("there are, among others, steps 210 220 230 240 250 260 270 280 290 300 310 320 "
+      testing::EndsWith("the run has, among others, steps 210 220 230 240 250 260 270 280 290 300 310 320 "
                         "330 340 350 360 370 380 390 400"));
 }
 
@@ -92,18 +93,18 @@ TEST(RollbackPlan, FlagsThatMakeNoSenseAreSaid) {
   Options skip_alone;
   skip_alone.skip = 3;
   EXPECT_EQ(check_rollback(skip_alone).error().message(),
-            "--skip passes over what comes after the step of --resume-from, which is missing");
+            "--skip skips the samples after the step of --resume-from, which is missing");
   EXPECT_EQ(check_rollback(wish(10, (1ULL << 62) + 1)).error().message(),
             "--skip must be at most 2^62, found '4611686018427387905'");
   Options anew = wish(10);
   anew.overwrite = true;
   EXPECT_EQ(check_rollback(anew).error().message(),
-            "--resume-from goes back in the run and --overwrite begins it anew: leave one of them out");
+            "--resume-from goes back in the run, but --overwrite begins it anew: leave one of them out");
   Options nothing = wish(10);
   nothing.autoresume = false;
   EXPECT_EQ(
       check_rollback(nothing).error().message(),
-      "--resume-from goes back in the run and --autoresume false resumes nothing: leave one of them out");
+      "--resume-from goes back in the run, but --autoresume false resumes nothing: leave one of them out");
 }
 
 TEST(RollbackPlan, TheHistorySaysWhatIsPassedOver) {

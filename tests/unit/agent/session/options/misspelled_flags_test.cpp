@@ -29,7 +29,7 @@ TEST(NearFlags, AreRefused) {
     const auto refused = check({word, "5"});
     ASSERT_FALSE(refused) << word;
     EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid);
-    EXPECT_THAT(refused.error().message(), testing::HasSubstr("is not known, and nearly --")) << word;
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("is unknown and almost equals --")) << word;
   }
 }
 

@@ -238,7 +238,7 @@ TEST_F(OptionsTest, AStoreAsHomeIsRefusedWhereItCannotBe) {
        "store "
        "itself: keep 2 at least"},
       {{"--save-folder=s3://home/r", "--stores=s3://home/r"},
-       "--stores names 's3://home/r', where --save-folder saves"}};
+       "--stores names 's3://home/r', which is also the place of --save-folder"}};
   for (const auto& c : cases) {
     const auto options = read_more(c.words);
     ASSERT_FALSE(options) << c.sentence;
@@ -248,7 +248,7 @@ TEST_F(OptionsTest, AStoreAsHomeIsRefusedWhereItCannotBe) {
   launched.group.size = 2;
   EXPECT_THAT(
       session::check_places(launched).error().message(),
-      testing::StartsWith("ranks of a launch meet in the run's folder, and 's3://home/runs' is none"));
+      testing::StartsWith("ranks of a launch meet in the run's folder, but 's3://home/runs' is no folder"));
 }
 
 TEST_F(OptionsTest, AmountsHaveUnitsAndANumberAloneIsOfSteps) {
@@ -264,10 +264,10 @@ TEST_F(OptionsTest, AmountsHaveUnitsAndANumberAloneIsOfSteps) {
     const auto options = read_more({"--save-every", bad});
     ASSERT_FALSE(options) << bad;
     EXPECT_THAT(options.error().message(),
-                testing::StartsWith("--save-every: '" + std::string(bad) + "' is no amount of training"));
+                testing::StartsWith("--save-every: '" + std::string(bad) + "' is not an amount of training"));
   }
   EXPECT_THAT(read_more({"--max-duration", "90"}).error().message(),
-              testing::StartsWith("--max-duration: '90' is no amount of training"))
+              testing::StartsWith("--max-duration: '90' is not an amount of training"))
       << "elsewhere a number means epochs";
 }
 
@@ -279,10 +279,10 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
       {{"--save-folder="}, "no folder to save to: pass --save-folder FOLDER or set RATOON_SAVE_FOLDER"},
       {{"--run-name="}, "no name for the run: pass --run-name NAME or set RATOON_RUN_NAME"},
       {{"--run-name=a/b"},
-       "--run-name is 'a/b': the name of a folder is wanted, without '/' and control characters, and not "
+       "--run-name is 'a/b': expected the name of a folder, without '/' and control characters, and not "
        "beginning with '.'; --save-folder says where that folder lies"},
       {{"--run-name=.."},
-       "--run-name is '..': the name of a folder is wanted, without '/' and control characters, and not "
+       "--run-name is '..': expected the name of a folder, without '/' and control characters, and not "
        "beginning with '.'; --save-folder says where that folder lies"},
       {{"--keep-last", "1"},
        "--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '1'"},
@@ -376,9 +376,8 @@ TEST_F(OptionsTest, HelpNamesEveryFlagThatIsTakenWithTheProgramsDefaults) {
     EXPECT_NE(std::string(row.meaning), "") << row.flag;
   }
   EXPECT_EQ(std::count(asked->help.begin(), asked->help.end(), '\n'), static_cast<std::ptrdiff_t>(lines));
-  EXPECT_THAT(
-      asked->help,
-      testing::HasSubstr("--run-name, RATOON_RUN_NAME: the run's own folder in it; required [digits]\n"));
+  EXPECT_THAT(asked->help, testing::HasSubstr("--run-name, RATOON_RUN_NAME: the name of the run's own folder "
+                                              "in the save folder; required [digits]\n"));
   EXPECT_THAT(asked->help, testing::HasSubstr("--save-every, RATOON_SAVE_EVERY_STEPS: "));
   EXPECT_THAT(asked->help, testing::HasSubstr("[100st]\n"));
   EXPECT_EQ(read_more({"--", "--ratoon-help"})->help, "") << "that is the program's";

@@ -116,7 +116,7 @@ TEST_F(JoiningTest, AWebPageInPlaceOfAManifestIsNoDamage) {
   put_page("s0000000010.a0007.json");
   EXPECT_EQ(code_of(link_, places, looking([&] { return places.look(); })), 84)
       << "a later start may read it";
-  EXPECT_THAT(said_, HasSubstr("some may be sound"));
+  EXPECT_THAT(said_, HasSubstr("some may be intact"));
 }
 
 TEST_F(JoiningTest, PlacesThatAnsweredBeforeAreAwaitedForAWhile) {

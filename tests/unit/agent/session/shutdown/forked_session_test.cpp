@@ -14,7 +14,7 @@
 namespace ratoon::forked_session_test {
 namespace {
 
-constexpr const char* kSentence = "ratoon: a process that the program forked goes on with the session of its";
+constexpr const char* kSentence = "ratoon: a process that the program forked continues the session of its";
 const auto kIsRefused = testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration));
 
 // The process ends as the child did.

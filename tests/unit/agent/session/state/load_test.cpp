@@ -213,7 +213,8 @@ TEST_F(LoadTest, FromOneFileToo) {
   EXPECT_THAT(refusal([&] { load(file, "net", wide); }).second, HasSubstr("F32 of shape [2,3] in " + file));
   EXPECT_EQ(refusal([&] { load({.place = file, .step = 10}, "net", model_); }).first, 82);
   fs::resize_file(pack(10), fs::file_size(pack(10)) - 1);
-  EXPECT_THAT(refusal([&] { load(file, "net", model_); }).second, HasSubstr("is no whole safetensors file"));
+  EXPECT_THAT(refusal([&] { load(file, "net", model_); }).second,
+              HasSubstr("is not a whole safetensors file"));
 }
 
 TEST_F(LoadTest, WhatARunLeavesAtItsEnd) {

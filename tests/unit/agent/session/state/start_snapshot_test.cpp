@@ -104,8 +104,9 @@ TEST(StartSnapshot, AsksForAFreshStartWhereItCannot) {
       FAIL() << "the state of another rank was taken";
     } catch (const Failure& why) {
       EXPECT_EQ(why.exit_code, 81);
-      EXPECT_THAT(why.what(), HasSubstr("nothing is saved yet, and tensor 'net.weights' is not as it was"));
-      EXPECT_THAT(why.what(), HasSubstr("or follows from the rank, which is another now"));
+      EXPECT_THAT(why.what(),
+                  HasSubstr("no checkpoint is saved yet, and tensor 'net.weights' is not as it was"));
+      EXPECT_THAT(why.what(), HasSubstr("or depends on the rank, which has changed"));
     }
   }
 }
@@ -144,7 +145,7 @@ TEST(StartSnapshot, WithoutItsBytesItStillKnowsWhetherItIsAsItWas) {
     FAIL() << "what is trained already was taken";
   } catch (const Failure& why) {
     EXPECT_EQ(why.exit_code, 81);
-    EXPECT_THAT(why.what(), HasSubstr("nothing is saved yet, and tensor 'net."));
+    EXPECT_THAT(why.what(), HasSubstr("no checkpoint is saved yet, and tensor 'net."));
     EXPECT_THAT(why.what(), HasSubstr("more than 10 bytes are not kept"));
   }
 }
