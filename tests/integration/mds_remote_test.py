@@ -90,7 +90,7 @@ class Remote(S3Test):
         (hurt / "shard.00000.mds").write_bytes(shard[:-1] + b"?")
         said = self.refusal("s3://data/hurt")
         self.assertIn("s3://data/hurt/shard.00000.mds", said)
-        self.assertRegex(said, "its blake2b is [0-9a-f]+, and the index says [0-9a-f]+")
+        self.assertRegex(said, "its blake2b is [0-9a-f]+, but the index says [0-9a-f]+")
         (hurt / "shard.00000.mds").write_bytes(shard[:-1])
         self.assertRegex(self.refusal("s3://data/hurt"), f"shard.00000.mds.*{len(shard) - 1}.*{len(shard)}")
         (hurt / "shard.00000.mds").unlink()
@@ -161,7 +161,7 @@ class Remote(S3Test):
         largest = max(file.stat().st_size for file in (GOLDEN / "split").glob("*.mds"))
         for limit in (largest - 1, largest):
             said = self.refusal("--limit", limit, "s3://data/golden/split")
-            self.assertRegex(said, f"the cache {self.cache} may hold {limit} bytes, and the largest shard, "
+            self.assertRegex(said, f"the cache {self.cache} may hold {limit} bytes, but the largest shard, "
                                    rf"s3://data/golden/split/shard.0000\d.mds, has {largest}: set cache_bytes_max to")
         self.assertEqual(self.server.count_reads("golden/split/shard.00000.mds"), before)
 

@@ -57,7 +57,7 @@ class RealS3(S3Test):
         other = self.server.folder / "another"
         other.write_bytes(self.data[1:])
         self.assertEqual(self.run_probe("create", "s3://data/once", "k", other, fails=True),
-                         "error already_exists: s3://data/once/k exists, and was to be created")
+                         "error already_exists: s3://data/once/k exists, but this call was to create it")
         self.assertEqual(self.run_probe("put", "s3://data/once", "k", self.source), ["done"])
         for _ in range(2):
             self.assertEqual(self.run_probe("remove", "s3://data/once", "k"), ["done"])
@@ -99,7 +99,7 @@ class RealS3(S3Test):
         line = refused(environment(self.server.url, key=None))
         self.assertIn("there are no credentials: AWS_ACCESS_KEY_ID is not set; ", line)
         line = refused(environment(self.server.url, key=None), "--anonymous", "get", "s3://data/x", "big", self.target)
-        self.assertIn("not signed, as is_anonymous asks for", line)
+        self.assertIn("not signed, because is_anonymous is set", line)
         expired = environment(self.server.url, AWS_CREDENTIAL_EXPIRATION="2020-01-01T00:00:00Z")
         self.assertIn("the credentials from the environment expired at 2020-01-01T00:00:00", refused(expired))
 

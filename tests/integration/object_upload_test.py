@@ -101,7 +101,7 @@ class Uploads(S3Test):
         self.upload("create", PART)
         for file in (self.other, self.source):
             self.assertEqual(self.upload("create", PART, file=file, fails=True),
-                             f"error already_exists: s3://data/up/{self.key} exists, and was to be created")
+                             f"error already_exists: s3://data/up/{self.key} exists, but this call was to create it")
         self.assert_stored()
         self.upload(PART, file=self.other)
         self.assertEqual(self.stored.read_bytes(), self.other.read_bytes())

@@ -132,7 +132,7 @@ class Policies(unittest.TestCase):
         for member, text in run.logs().items():
             said = [line for line in text.splitlines() if "without /metrics" in line]
             self.assertEqual(len(said), 1, f"{member}: {text}")
-            self.assertIn("free the port, or set another one in RATOON_METRICS_PORT", said[0])
+            self.assertIn("free the port, or set another port in RATOON_METRICS_PORT", said[0])
             self.assertIn(str(port), said[0])
 
     @unittest.skipIf(os.getuid() != 0, "whoever runs the tests shows it with all of them")

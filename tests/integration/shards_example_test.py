@@ -64,7 +64,7 @@ class Use(Shards):
         shutil.copytree(self.data, hurt)
         shard = hurt / "shard.00001.mds"
         shard.write_bytes(shard.read_bytes()[:-1] + b"?")
-        self.assertRegex(self.refusal(84, hurt, "--pause-ms", 0), "shard.00001.mds.*xxh3_128 is [0-9a-f]+, and the index says")
+        self.assertRegex(self.refusal(84, hurt, "--pause-ms", 0), "shard.00001.mds.*xxh3_128 is [0-9a-f]+, but the index says")
 
     def test_a_run_that_is_done_stays_done(self):
         words = [self.data, "--epochs", 1, "--pause-ms", 0]

@@ -127,7 +127,7 @@ class Averaging(unittest.TestCase):
         self.assertEqual(len(told), 3, logs)
         for text in told:
             self.assertRegex(text, r"at step [1-9]\d*: the ranks have drifted apart, because")
-            self.assertIn("start one process alone, which goes on with rank 0's weights", text)
+            self.assertIn("start one process alone, which continues with rank 0's weights", text)
 
 
 if __name__ == "__main__":

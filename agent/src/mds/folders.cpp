@@ -30,8 +30,8 @@ class Sources {
       return std::unique_ptr<ShardSource>(std::make_unique<LocalSource>(local->parent_path(), load_));
     if (options_.cache_folder.empty()) {
       return Error(ErrorKind::kInvalid, (*store)->uri() +
-                                            " is no folder of this machine: MdsOptions::cache_folder must "
-                                            "name one where its shards are kept while they are read");
+                                            " is not a folder of this machine: MdsOptions::cache_folder must "
+                                            "name a folder in which its shards are kept while they are read");
     }
     if (cache_ == nullptr) {
       auto cache = objects::ObjectCache::open(
@@ -61,7 +61,7 @@ class Sources {
     folders.limits.held_bytes_max = bytes_max / 16;
     folders.ahead_max.cache_bytes = bytes_max / 4;
     folders.cache = cache_;
-    // Shards that are fetched ahead must leave room for those that are being read.
+    // Shards that are fetched ahead must leave room for the shards that are being read.
     folders.fetch_threads = std::min<std::uint64_t>(folders.fetch_threads, bytes_max / 4 / largest);
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) == 0)
@@ -75,9 +75,9 @@ class Sources {
                                       [&](const ShardInfo& one) { return one.raw.size_bytes == largest; });
     return {ErrorKind::kInvalid,
             "the cache " + options_.cache_folder.string() + " may hold " +
-                std::to_string(options_.cache_bytes_max) + " bytes, and the largest shard, " +
+                std::to_string(options_.cache_bytes_max) + " bytes, but the largest shard, " +
                 folders.sources[shard.source]->shown(shard) + ", has " + std::to_string(largest) +
-                ": set cache_bytes_max to twice that at least"};
+                ": set cache_bytes_max to at least twice that number"};
   }
 
   const MdsOptions& options_;

@@ -23,7 +23,7 @@ class UpcomingShards {
  public:
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-  // Adds the shards of one batch, in the order of need. They are needed after those of earlier calls.
+  // Adds the shards of one batch, in the order of need. These shards are needed after those of earlier calls.
   void expect(std::vector<std::size_t> shards);
   // Removes the oldest call with exactly these shards, if there is one.
   void expect_no_more(std::span<const std::size_t> shards);
@@ -40,7 +40,7 @@ class UpcomingShards {
 // Returns the same shards without repetitions, in the order of their first occurrence.
 [[nodiscard]] std::vector<std::size_t> distinct(std::span<const std::size_t> shards);
 
-// How many of the first shards fit into the room together. Shards that are opened ahead must not displace
+// How many of the first shards fit into the memory together. Shards that are opened ahead must not displace
 // shards that are needed earlier. The first shard always fits.
 [[nodiscard]] std::size_t fitting(std::span<const ShardCost> costs, const ShardCost& room);
 

@@ -35,7 +35,7 @@ void stored(const Result<void>& result) {
 
 // Sorts columns by code points, which is the order of their UTF-8 bytes.
 mds::Columns make_columns(std::vector<std::pair<std::string, std::string>> given) {
-  if (given.empty()) throw std::invalid_argument("MdsWriter: there are no columns");
+  if (given.empty()) throw std::invalid_argument("MdsWriter: it needs at least one column");
   std::sort(given.begin(), given.end());
   std::vector<std::string> names, encodings;
   for (auto& [name, encoding] : given) {
@@ -183,9 +183,9 @@ MdsWriter::MdsWriter(fs::path folder, std::vector<std::pair<std::string, std::st
   if (!fs::is_directory(parts_->folder, ignored))
     throw Failure(static_cast<int>(ExitCode::kStorage), parts_->folder.string() + " is no folder");
   if (fs::exists(parts_->folder / "index.json", ignored)) {
-    throw Failure(static_cast<int>(ExitCode::kStorage),
-                  (parts_->folder / "index.json").string() +
-                      " is there already: write to a folder of its own, or remove it");
+    throw Failure(
+        static_cast<int>(ExitCode::kStorage),
+        (parts_->folder / "index.json").string() + " exists already: write to another folder, or remove it");
   }
 }
 

@@ -45,7 +45,7 @@ std::unique_ptr<Endpoint> open_endpoint(const MemberOptions& member, const Meter
                       });
   if (server) return std::make_unique<HttpEndpoint>(std::move(*server));
   logger.warning(
-      "training goes on without /metrics: free the port, or set another one in RATOON_METRICS_PORT",
+      "training goes on without /metrics: free the port, or set another port in RATOON_METRICS_PORT",
       {{"port", port}, {"error", server.error().message()}});
   return nullptr;
 }

@@ -99,14 +99,15 @@ double of_nanoseconds(const std::atomic<Duration::rep>& count) {
 
 void add_progress(const Meters& meters, Page& page) {
   namespace metric = names::metric;
-  page.gauge(metric::kProgress, "How much of the run is done, from 0 to 1.", meters.progress);
-  page.gauge(metric::kSamples, "Samples that are in the weights.", static_cast<double>(meters.samples));
+  page.gauge(metric::kProgress, "Completed part of the run, from 0 to 1.", meters.progress);
+  page.gauge(metric::kSamples, "Samples whose training is in the weights.",
+             static_cast<double>(meters.samples));
   page.counter(metric::kReplayedSamples, "Samples of lost steps that this process repeated.",
                static_cast<double>(meters.replayed_samples));
   const auto all = meters.values.all();
   std::vector<std::pair<std::string_view, double>> values(all.begin(), all.end());
   page.by_label(metric::kValue,
-                "Newest value that the training reported; a mean over ranks where they agree.",
+                "Newest value that the training reported; a mean over ranks if they agree once a step.",
                 MetricType::Gauge, names::metric_label::kName, values);
 }
 
@@ -114,15 +115,15 @@ void add_time(const Meters& meters, Page& page) {
   namespace metric = names::metric;
   namespace label = names::metric_label;
   if (meters.ledger) {
-    page.by_label(metric::kLedgerSeconds, "Where the time of this process went.", MetricType::Counter,
+    page.by_label(metric::kLedgerSeconds, "Time of this process, by purpose.", MetricType::Counter,
                   label::kPart, meters.ledger());
   }
   if (meters.run_ledger) {
     page.by_label(metric::kRunLedgerSeconds,
-                  "Where the time of the run went, over all processes and the time between them.",
+                  "Time of the run, by purpose, over all processes and the time between them.",
                   MetricType::Gauge, label::kPart, meters.run_ledger());
   }
-  page.by_label(metric::kRejoins, "Attempts that this process left for another one.", MetricType::Counter,
+  page.by_label(metric::kRejoins, "Attempts that this process left to join a later one.", MetricType::Counter,
                 label::kCause,
                 {{"world_changed", static_cast<double>(meters.rejoins.world_changed)},
                  {"handed_over", static_cast<double>(meters.rejoins.handed_over)},
@@ -152,10 +153,11 @@ void add_ages(const Meters& meters, Timestamp now, Page& page) {
 std::string expose(const Meters& meters, const MemberOptions& member, Timestamp now) {
   namespace metric = names::metric;
   Page page(member);
-  page.gauge(metric::kAttempt, "Attempt that this process is in.", static_cast<double>(meters.attempt));
+  page.gauge(metric::kAttempt, "Attempt in which this process trains.", static_cast<double>(meters.attempt));
   page.gauge(metric::kWorldSize, "Processes that train together in this attempt.",
              static_cast<double>(meters.world_size));
-  page.gauge(metric::kStep, "Optimizer steps that are in the weights.", static_cast<double>(meters.step));
+  page.gauge(metric::kStep, "Optimizer steps whose results are in the weights.",
+             static_cast<double>(meters.step));
   page.gauge(metric::kDurableStep, "Step of the newest checkpoint known to be committed.",
              static_cast<double>(meters.durable_step));
   add_progress(meters, page);

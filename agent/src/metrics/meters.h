@@ -52,7 +52,7 @@ class StepTimes {
   Stopwatch sum_;
 };
 
-// The time of the last occurrence of an event. Before the first one there is no age.
+// The time of the last occurrence of an event. Before the first occurrence there is no age.
 class Since {
  public:
   void set(Timestamp at) { nanoseconds_.store(at.since_boot.count(), std::memory_order_relaxed); }
@@ -81,7 +81,8 @@ struct Rejoins {
   std::atomic<std::uint64_t> checkpoint_unreadable{0};
 };
 
-// Returns the current seconds by part. It is set before the first scrape, and called from any thread.
+// Returns the current seconds by part. The function is set before the first scrape, and called from any
+// thread.
 using ReadLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
 
 // The progress of the copies in one store.

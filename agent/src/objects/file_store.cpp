@@ -38,7 +38,7 @@ Result<OpenObject> open_object(const fs::path& path, std::string_view key, const
   if (!fd.is_open()) return system_error(errno, "opening " + uri);
   struct stat facts{};
   if (::fstat(fd.get(), &facts) != 0) return system_error(errno, "reading the size of " + uri);
-  if (!S_ISREG(facts.st_mode)) return Error(ErrorKind::kNotFound, uri + " is a folder or device, no file");
+  if (!S_ISREG(facts.st_mode)) return Error(ErrorKind::kNotFound, uri + " is a folder or device, not a file");
   return OpenObject{std::move(fd),
                     {.key = std::string(key), .size_bytes = static_cast<std::uint64_t>(facts.st_size)}};
 }
@@ -49,7 +49,7 @@ Result<ByteRange> range_within(const std::optional<ByteRange>& range, std::uint6
   if (range->begin >= range->end || range->begin >= size) {
     return Error(ErrorKind::kInvalid, "the bytes from " + std::to_string(range->begin) + " up to " +
                                           std::to_string(range->end) + " of " + uri +
-                                          " were requested, and it has " + std::to_string(size));
+                                          " were requested, but it has " + std::to_string(size));
   }
   return ByteRange{range->begin, std::min(range->end, size)};
 }
@@ -74,7 +74,7 @@ Result<void> copy(int fd, ByteRange range, ObjectSink& sink, const std::stop_tok
   return {};
 }
 
-// A writer that was killed leaves such a file behind. It was never an object.
+// A writer that was killed leaves such a file behind. Such a file was never an object.
 bool is_temporary(const std::string& name) {
   return !name_behind_temporary(name).empty();
 }

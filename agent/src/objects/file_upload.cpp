@@ -72,9 +72,9 @@ Duration since_epoch(const timespec& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// Reads the clock that stamps the files in this folder, since a file server has its own. It creates a file
-// there under a temporary name, which a later call removes if this process is killed. Returns nothing if no
-// file can be created; then none can be removed either.
+// Reads the clock that stamps the files in this folder, since a file server has its own. The function creates
+// a file in the folder under a temporary name, which a later call removes if this process is killed. Returns
+// nothing if no file can be created; in that case no file can be removed either.
 std::optional<Duration> time_in(const fs::path& folder) {
   const auto file = create_temporary_file(folder / "time", kTimeFileMode);
   if (!file) return std::nullopt;

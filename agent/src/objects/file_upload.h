@@ -12,8 +12,8 @@
 
 namespace ratoon::objects {
 
-// Creates the missing folders of a file and calls `write`, which creates the file. Repeats both if the folder
-// has vanished, because another process removed its last object.
+// Creates the missing folders of a file and calls `write`, which creates the file. Repeats both steps if the
+// folder was removed, because another process removed its last object.
 [[nodiscard]] Result<void> write_into_folder(const std::filesystem::path& path,
                                              const std::function<Result<void>()>& write);
 

@@ -40,7 +40,7 @@ class ObjectSink {
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
 };
 
-// Supplies an object's bytes by ranges, to several threads at once. A range may be requested more than once
+// Supplies ranges of an object's bytes, to several threads at once. A range may be requested more than once
 // and must have the same bytes each time.
 class ObjectSource {
  public:
@@ -110,7 +110,7 @@ class ObjectStore {
 
   // Removes the remains of uploads to keys that begin with `prefix` if they began (in a folder: were last
   // written) at least `older_than` ago. This also aborts uploads that are still running, so `older_than` must
-  // exceed the duration of any upload. Returns how many were removed.
+  // exceed the duration of any upload. Returns how many uploads were removed.
   [[nodiscard]] virtual Result<std::uint64_t> abort_stale_uploads(std::string_view prefix,
                                                                   Duration older_than,
                                                                   std::stop_token stop = {}) = 0;
@@ -119,7 +119,7 @@ class ObjectStore {
   [[nodiscard]] virtual Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                                 std::stop_token stop = {}) = 0;
 
-  // Succeeds if there is no such object.
+  // Deleting succeeds if there is no such object.
   [[nodiscard]] virtual Result<void> remove(std::string_view key, std::stop_token stop = {}) = 0;
 
   // The object's path if it is a file of this machine, so that no copy is needed. Other stores return

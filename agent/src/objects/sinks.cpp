@@ -10,7 +10,7 @@ namespace {
 // The store adds the object's name to this error.
 Error too_long(std::uint64_t bytes_max) {
   return {ErrorKind::kCorrupted,
-          "it is longer than the " + std::to_string(bytes_max) +
+          "the object is longer than the " + std::to_string(bytes_max) +
               " bytes that were expected; check the object, or the index that states its size"};
 }
 

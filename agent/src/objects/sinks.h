@@ -25,7 +25,7 @@ class MemorySink final : public ObjectSink {
   std::string bytes_;
 };
 
-// Neither closes nor syncs the file; its owner does. Bytes behind the written ones stay.
+// Neither closes nor syncs the file; its owner does. Bytes after the written bytes stay in the file.
 class FileSink final : public ObjectSink {
  public:
   // `shown` names the file in messages. More bytes than `bytes_max` are an error.

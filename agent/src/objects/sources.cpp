@@ -35,7 +35,7 @@ Result<void> check_source(std::optional<std::uint32_t> expected_crc32c, std::uin
   if (!expected_crc32c || *expected_crc32c == crc32c) return {};
   return Error(ErrorKind::kCorrupted, "the bytes for " + std::string(uri) + " have the CRC32C " +
                                           to_hex(crc32c) + ", expected is " + to_hex(*expected_crc32c) +
-                                          ": they changed since they were written; nothing was stored");
+                                          ": they changed after they were written; nothing was stored");
 }
 
 }  // namespace ratoon::objects

@@ -12,7 +12,7 @@ namespace ratoon::objects {
 
 class MemorySource final : public ObjectSource {
  public:
-  // Refers to the bytes: their owner must keep them.
+  // The source refers to the bytes, so their owner must keep them.
   explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
 
   [[nodiscard]] std::uint64_t size_bytes() const override { return bytes_.size(); }

@@ -69,8 +69,8 @@ Result<StoreUri> parse_http(std::string_view text) {
   return uri;
 }
 
-// Returns the characters that a text lacks to be a URI, or nothing. It begins like one, so it is rarely meant
-// as a folder.
+// Returns the characters that a text lacks to be a URI, or nothing. The text begins like a URI, so it is
+// rarely meant as a folder.
 std::string find_lacking(std::string_view text) {
   const std::size_t end = std::min(text.find_first_of(":/"), text.size());
   std::string scheme(text.substr(0, end));

@@ -34,7 +34,7 @@ DrainFacts SaveSpeeds::facts(Duration left, bool has_saved) const {
           .state_bytes = state_bytes_,
           .staged_bytes = is_staged_ ? state_bytes_ : 0,
           .copy_bytes_per_second = rate(state_bytes_, stalls_.longest()),
-          // Includes the commit: what was measured is the time until a save was known to be durable.
+          // The duration includes the commit, because it is measured until the save was known to be durable.
           .disk_bytes_per_second = rate(state_bytes_, writes_.longest()),
           .step = steps_.longest(),
           .commit = Duration(0),
@@ -60,13 +60,13 @@ DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
   };
   const auto next = std::find_if(plan.stages.begin(), plan.stages.end(), is_save);
   if (plan.leave <= Duration(0) && next == plan.stages.end()) {
-    // If this process leaves while its part is being written, the whole checkpoint is lost. Another step
+    // If this process leaves while its pack is being written, the whole checkpoint is lost. Another step
     // begins only if it ends in time.
     const Duration at_the_next = facts.left - facts.step;
     const bool may_stay = facts.staged_bytes > 0 && at_the_next > std::max(facts.margin, Duration(0)) / 2;
     return may_stay ? DrainStep::kTrainOn : DrainStep::kLeave;
   }
-  // The save begins later than the longest step takes: another step ends before it.
+  // If the save begins later than the longest step takes, another step ends before it.
   if (next == plan.stages.end() || next->begin > facts.step) return DrainStep::kTrainOn;
   const bool is_last =
       facts.has_saved || std::find_if(next + 1, plan.stages.end(), is_save) == plan.stages.end();

@@ -1,4 +1,4 @@
-// SaveSpeeds: how long the last saves and steps took, as input for plan_drain(). next_in_drain(): what to do
+// SaveSpeeds: how long the last saves and steps took, as input for plan_drain(). next_in_drain(): the action
 // after the step that just ended, according to the plan. Pure.
 //
 //   speeds.note_step(took);  speeds.note_save(stall);  speeds.note_commit(until_it_was_durable);
@@ -30,13 +30,14 @@ class SaveSpeeds {
   void set_state_bytes(std::uint64_t bytes) { state_bytes_ = bytes; }
   void note_step(Duration took) { steps_.note(took); }
   void note_save(Duration stall) { stalls_.note(stall); }
-  // Counts from the request for the save until the commit of all ranks.
+  // A duration counts from the request for the save until the commit of all ranks.
   void note_commit(Duration until_durable) { writes_.note(until_durable); }
   void set_staged(bool is_staged) { is_staged_ = is_staged; }
 
   [[nodiscard]] DrainFacts facts(Duration left, bool has_saved) const;
   [[nodiscard]] Duration longest_commit() const { return writes_.longest(); }
-  // The time from the request for a save until its commit. Assumes a slow disk while none was measured.
+  // The time from the request for a save until its commit. The function assumes a slow disk while no save was
+  // measured.
   [[nodiscard]] Duration until_durable() const;
 
  private:
@@ -54,7 +55,8 @@ enum class DrainStep {
   kLeave,         // the margin has begun
 };
 
-// `can_be_replaced`: a replacement may join before the deadline. Training then continues after the last save.
+// `can_be_replaced` means that a replacement may join before the deadline. In that case training continues
+// after the last save.
 [[nodiscard]] DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced);
 
 }  // namespace ratoon::preemption

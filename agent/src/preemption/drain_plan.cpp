@@ -49,7 +49,7 @@ DrainPlan plan_drain(const DrainFacts& facts) {
     return begin + takes;
   };
   const bool is_staged = facts.staged_bytes > 0;
-  // A full save is newer than the staged copy. If only one of them fits, it is the full save.
+  // A full save is newer than the staged copy. If only one of them fits, the plan chooses the full save.
   const bool fits_full = usable > Duration(0) && needs.full <= usable;
   const bool flushes = is_staged && needs.flush + (fits_full ? needs.full : Duration(0)) <= usable;
   Duration busy{0};
@@ -61,7 +61,7 @@ DrainPlan plan_drain(const DrainFacts& facts) {
     return plan;
   }
   if (!facts.has_saved) busy = add(DrainAct::kFullSave, busy, needs.full);
-  // Save once more, with the steps that are made meanwhile.
+  // Save once more, with the steps that are made until then.
   const Duration last = usable - needs.full;
   const bool brings_steps = facts.has_saved || last > busy;
   if (brings_steps) add(DrainAct::kFullSave, last, needs.full);

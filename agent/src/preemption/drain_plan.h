@@ -1,8 +1,9 @@
-// plan_drain(): what to save before a node goes away, and how long to train on. It plans from the remaining
-// time, sizes, and the measured speeds of copies and disks. Nothing is begun that cannot end.
+// plan_drain(): which saves to make before a node is removed, and how long to train on. The plan uses the
+// remaining time, sizes, and the measured speeds of copies and disks. No action is begun that cannot end in
+// time.
 //
-// It is called again after every step until the process leaves. So new measurements count, and a notice that
-// is withdrawn costs nothing: training has continued meanwhile.
+// The function is called again after every step until the process leaves. New measurements therefore count,
+// and a notice that is withdrawn costs nothing, because training has continued.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@
 
 namespace ratoon::preemption {
 
-// Kept free before a deadline: clocks differ, and leaving takes time.
+// This time is kept free before a deadline, because clocks differ, and leaving takes time.
 inline constexpr Duration kMargin = std::chrono::seconds(2);
-// The margin of a notice of this length. It is a quarter of a short notice, since a replacement may come
-// within a second.
+// The margin of a notice of this length. The margin is a quarter of a short notice, because a replacement may
+// come within a second.
 [[nodiscard]] Duration margin_of(Duration notice);
 
-// Values of the slowest rank, since a checkpoint is complete when all ranks have written. Measured over the
-// last saves.
+// The values are those of the slowest rank, because a checkpoint is complete when all ranks have written.
+// The rates are measured over the last saves.
 struct DrainFacts {
   Duration left{0};                  // until the process is ended
   Duration margin = kMargin;         // part of `left` that is kept free
@@ -29,23 +30,23 @@ struct DrainFacts {
   double disk_bytes_per_second = 0;  // to where a checkpoint outlives the node; 0: not measured
   Duration step{0};                  // the longest recent one; a save begins between two steps
   Duration commit{0};  // from the last byte of all ranks to the manifest, the longest recent one
-  // Whether a save was made since this notice. If false, the first save is made at once, before anything goes
-  // wrong. A deadline that was known from the start (a time limit) needs no such save: pass true.
+  // Whether a save was made since this notice. If false, the first save is made at once, while saving still
+  // works. A deadline that was known from the start (a time limit) needs no such save: pass true.
   bool has_saved = false;
 };
 
-// Used until a rate was measured. They are so slow that a plan made from them ends in time on nearly every
-// machine.
+// These rates are used until a rate was measured. The rates are so slow that a plan made from them ends in
+// time on nearly every machine.
 inline constexpr double kAssumedCopyBytesPerSecond = 1e9;
 inline constexpr double kAssumedDiskBytesPerSecond = 5e7;
-// A disk may be slower than it was.
+// A disk may be slower than measured.
 inline constexpr double kPessimism = 1.5;
 
 enum class DrainAct {
   kFlushStaged,
   kFullSave,
-  // A full save that ends in time at the measured speeds, but not with kPessimism applied. If it does not
-  // end, nothing is lost that was not lost already.
+  // A tried save is a full save that ends in time at the measured speeds, but not with kPessimism applied. If
+  // the tried save does not end, no further step is lost.
   kTrySave,
 };
 
@@ -65,8 +66,8 @@ struct DrainPlan {
 };
 
 // With enough time: write the staged copy, save everything at once, and save again as late as possible. With
-// less time: save the newest state that fits. That is a full save, or else the staged copy and a save that is
-// tried.
+// less time: save the newest state that fits. The newest state that fits is a full save, or else the staged
+// copy and a tried save.
 [[nodiscard]] DrainPlan plan_drain(const DrainFacts& facts);
 
 }  // namespace ratoon::preemption

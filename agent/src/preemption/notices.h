@@ -1,5 +1,5 @@
-// Notices: announcements that this process will be ended, by which source and when. Several may hold at once,
-// and any may be withdrawn. The earliest deadline decides.
+// Notices: announcements that this process will be ended, each with its source and its time. Several notices
+// may hold at once, and any may be withdrawn. The earliest deadline of all notices decides.
 #pragma once
 
 #include <map>
@@ -38,8 +38,8 @@ class Notices {
   std::map<std::string, Notice, std::less<>> notices_;
 };
 
-// The deadlines that a process can know when it begins. Texts are as the environment or the flag has them;
-// nullopt: not set.
+// The deadlines that a process can know when it begins. Texts are as in the environment or the flag; nullopt:
+// not set.
 struct KnownEnds {
   std::optional<std::string_view> slurm_job_end_time;  // SLURM_JOB_END_TIME: seconds since 1970
   std::optional<std::string_view> time_limit;          // --time-limit: "4h", from when the process began

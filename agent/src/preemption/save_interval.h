@@ -1,5 +1,5 @@
-// How often to save if the user does not say: often enough that a loss costs little, and rarely enough that
-// saving costs little.
+// The interval between saves if the user does not set one: short enough that a loss costs little, and long
+// enough that saving costs little.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct IntervalBounds {
   Duration max = std::chrono::minutes(30);
 };
 
-// The time from the beginning of a save to the beginning of the next one. It has the most useful time if
-// losses come at random (Young and Daly's formula, with the save itself and the recovery counted, arXiv
-// 2410.18124). It stays within the bounds, and is never so short that a save would begin before the previous
-// one is durable. A run with few observations assumes one loss in four hours; its own observations soon
-// outweigh that.
+// The time from the beginning of a save to the beginning of the next one. This interval gives the most useful
+// time if losses come at random (Young and Daly's formula, with the save itself and the recovery counted,
+// arXiv 2410.18124). The interval stays within the bounds, and is never so short that a save would begin
+// before the previous one is durable. A run with few observations assumes one loss in four hours; its own
+// observations soon count more than that.
 [[nodiscard]] Duration save_interval(const SaveCosts& costs, const IntervalBounds& bounds = {});
 
 }  // namespace ratoon::preemption

@@ -26,7 +26,7 @@ std::string print(const char* format, Arguments... arguments) {
   return text.data();
 }
 
-// "0:07", "12:34", "1:02:03", "3d 04:05".
+// The time as "0:07", "12:34", "1:02:03", "3d 04:05".
 std::string text_of(Duration time) {
   const auto whole = std::chrono::duration_cast<std::chrono::seconds>(std::max(time, Duration(0))).count();
   const auto s = static_cast<long long>(whole);
@@ -46,14 +46,14 @@ std::string text_of_place(const BarState& state) {
   return state.total == 0 ? position : position + "/" + std::to_string(state.total);
 }
 
-// The text has the same width at every position, so that nothing moves.
+// The text has the same width at every position, so that the columns do not move.
 std::string steady_text_of_place(const BarState& state) {
   const std::size_t digits = std::to_string(state.total).size();
   const std::size_t used = std::to_string(state.position).size();
   return std::string(digits - std::min(used, digits), ' ') + text_of_place(state);
 }
 
-// The part of `whole` that corresponds to the position; all of it only at the end.
+// The part of `whole` that corresponds to the position; the whole only at the end.
 std::uint64_t share_of(const BarState& state, std::uint64_t whole) {
   if (state.position >= state.total) return whole;
   return static_cast<std::uint64_t>(Wide{whole} * state.position / state.total);

@@ -24,7 +24,7 @@ at::Device device_named(const std::string& name) {
   try {
     return at::Device(name);
   } catch (const c10::Error&) {
-    refuse_device("\"" + name + "\" names no device: say cpu, cuda or cuda:0");
+    refuse_device("\"" + name + "\" is not the name of a device: expected cpu, cuda or cuda:0");
   }
 }
 

@@ -38,13 +38,14 @@ Result<std::string> digest(std::span<const NamedTensor> tensors) {
   const auto twin = std::ranges::adjacent_find(ordered, {}, &NamedTensor::name);
   if (twin != ordered.end()) {
     return Error(ErrorKind::kInvalid,
-                 "two tensors are named \"" + (*twin)->name + "\"; a digest needs one each");
+                 "two tensors are named \"" + (*twin)->name + "\"; a digest needs one name for each tensor");
   }
 
   DigestStream feed;
   feed.number(ordered.size());
   for (const auto* named : ordered) {
-    // One tensor at a time: for a model on a GPU, this needs host memory for its largest tensor only.
+    // Only one tensor at a time is copied: for a model on a GPU, host memory for its largest tensor is
+    // enough.
     const auto tensor = bytes_of_copy(named->name, named->tensor);
     if (!tensor) return tensor.error().with_context("digest");
     feed.text(tensor->name);

@@ -66,8 +66,7 @@ LossScaler::LossScaler(LossScalerOptions options)
     : options_(options), scale_(static_cast<float>(options.first)) {
   if (!(options.growth > 1) || !(options.backoff < 1) || options.growth_interval == 0)
     throw std::invalid_argument(
-        "LossScaler takes a growth over 1, a backoff under 1 and a growth_interval of at least 1; it was "
-        "given " +
+        "LossScaler takes a growth over 1, a backoff under 1 and a growth_interval of at least 1, found " +
         std::to_string(options.growth) + ", " + std::to_string(options.backoff) + " and " +
         std::to_string(options.growth_interval));
 }
@@ -80,8 +79,8 @@ void LossScaler::unscale(::torch::optim::Optimizer& optimizer) {
   Turn& turn = turns_[&optimizer];
   if (turn.stage == Stage::kUnscaled)
     refuse_call(
-        "unscale() was called twice for an optimizer: call it once a step, and update() at the end "
-        "of each step, of one that is left out, too");
+        "unscale() was called twice for an optimizer: call it once a step, and update() at the end of each "
+        "step, also of a step that is left out");
   if (turn.stage == Stage::kStepped)
     refuse_call("unscale() was called after step(): call it before, and update() at the end of each step");
   turn.is_finite = unscale_gradients(optimizer, scale_);
@@ -97,8 +96,8 @@ bool LossScaler::step(::torch::optim::Optimizer& optimizer) {
   if (turn.stage == Stage::kReady) unscale(optimizer);
   if (!turn.is_finite)
     refuse_call(
-        "step() was called for an optimizer none of whose parameters has a gradient: call "
-        "backward() before, or leave its step out");
+        "step() was called for an optimizer none of whose parameters has a gradient: call backward() before, "
+        "or do not call step()");
   if (*turn.is_finite) optimizer.step();
   turn.stage = Stage::kStepped;
   return *turn.is_finite;
@@ -110,8 +109,8 @@ void LossScaler::update() {
     if (turn.is_finite) is_finite = is_finite.value_or(true) && *turn.is_finite;
   if (!is_finite)
     refuse_call(
-        "update() was called in a step in which no gradient was unscaled: call step() or unscale() "
-        "before it, or leave it out with them");
+        "update() was called in a step in which no gradient was unscaled: call step() or unscale() before "
+        "it, or do not call update(), either");
   if (!*is_finite) {
     scale_ = static_cast<float>(scale_ * options_.backoff);
     good_steps_ = 0;

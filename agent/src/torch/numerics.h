@@ -5,7 +5,7 @@
 
 namespace ratoon {
 
-// Call it for a module that is saved or loaded; the last call counts.
+// Call this for a module that is saved or loaded; the last call counts.
 void note_device_of(const at::Tensor& weights);
 
 }  // namespace ratoon

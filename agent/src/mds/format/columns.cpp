@@ -21,7 +21,7 @@ Result<Columns> Columns::make(std::vector<std::string> names, const std::vector<
   std::vector<std::string> sorted = names;
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-    return refused(*twice, "there are two of that name");
+    return refused(*twice, "two columns have that name");
   Columns columns;
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto encoding = parse_encoding(encodings[i]);
@@ -29,7 +29,7 @@ Result<Columns> Columns::make(std::vector<std::string> names, const std::vector<
     const std::uint32_t size_bytes = sizes[i].value_or(0);
     if (encoding->size_bytes != 0 && size_bytes != 0 && size_bytes != encoding->size_bytes) {
       return refused(names[i], "'" + encodings[i] + "' takes " + std::to_string(encoding->size_bytes) +
-                                   " bytes, and its size is said to be " + std::to_string(size_bytes));
+                                   " bytes, but its size is given as " + std::to_string(size_bytes));
     }
     columns.described_.push_back(
         {.name = std::move(names[i]), .type = encoding->type, .shape = encoding->shape});

@@ -20,8 +20,8 @@ namespace ratoon::mds {
 
 class Columns {
  public:
-  // Takes the lists of an index, which must be equally long. `sizes`: nothing or 0 for a column of variable
-  // size.
+  // Takes the lists of an index, which must be equally long. `sizes` has nothing or The size of each column;
+  // 0 for a column of variable size.
   [[nodiscard]] static Result<Columns> make(std::vector<std::string> names,
                                             const std::vector<std::string>& encodings,
                                             const std::vector<std::optional<std::uint32_t>>& sizes);
@@ -36,7 +36,8 @@ class Columns {
   friend bool operator==(const Columns& a, const Columns& b);
 
   // Calls take(column, bytes) for each column in order until it returns false. Returns whether all calls
-  // returned true and the sizes in the sample add up to its length. Passes no byte outside of the sample.
+  // returned true and the sizes in the sample add up to its length. Never passes a byte outside of the
+  // sample.
   template <class Take>
   [[nodiscard]] bool walk(std::span<const std::byte> sample, Take take) const;
 

@@ -18,8 +18,8 @@ struct FileHash {
   friend bool operator==(const FileHash&, const FileHash&) = default;
 };
 
-// Returns the number of hexadecimal digits of the digest, or nothing for an unknown name. Hashes whose digest
-// length the caller chooses (shake_128, shake_256) are unknown to Streaming too.
+// Returns the number of hexadecimal digits of the digest, or nothing for an unknown name. Streaming does not
+// support hashes whose digest length the caller chooses (shake_128, shake_256), either.
 [[nodiscard]] std::optional<std::size_t> digest_digits(std::string_view algorithm);
 
 // Makes the error "the hash 'x' is unknown; there are: ...".

@@ -19,7 +19,7 @@ Error invalid(const std::string& what) {
 Result<void> check_version(std::optional<std::uint64_t> version) {
   if (version == kVersion) return {};
   return invalid("its version is " + (version ? std::to_string(*version) : "missing") +
-                 ", and only version 2 is read");
+                 ", but only version 2 is supported");
 }
 
 Result<void> check_file(FileInfo& file, const char* what, const std::vector<std::string>& hash_names) {
@@ -29,8 +29,8 @@ Result<void> check_file(FileInfo& file, const char* what, const std::vector<std:
   }
   // Offsets have 32 bits. Compressed files have the same limit.
   if (file.size_bytes > kIndexNumberMax)
-    return invalid(file.basename + " is said to have " + std::to_string(file.size_bytes) +
-                   " bytes, and no shard has 2^32 or more");
+    return invalid(file.basename + " is given " + std::to_string(file.size_bytes) +
+                   " bytes, but a shard has less than 2^32");
   std::sort(file.hashes.begin(), file.hashes.end(),
             [](const FileHash& a, const FileHash& b) { return a.algorithm < b.algorithm; });
   for (const FileHash& hash : file.hashes) {
@@ -39,13 +39,13 @@ Result<void> check_file(FileInfo& file, const char* what, const std::vector<std:
     const bool is_hex = hash.digest.find_first_not_of("0123456789abcdef") == std::string::npos;
     if (hash.digest.size() != *digits || !is_hex) {
       return invalid("the " + hash.algorithm + " of " + file.basename + " is '" + hash.digest +
-                     "', and must be " + std::to_string(*digits) + " lower-case hexadecimal digits");
+                     "', but must be " + std::to_string(*digits) + " lower-case hexadecimal digits");
     }
   }
   for (const std::string& name : hash_names) {
     const auto has_name = [&](const FileHash& hash) { return hash.algorithm == name; };
     if (std::none_of(file.hashes.begin(), file.hashes.end(), has_name))
-      return invalid("'hashes' promises " + name + ", and there is none of " + file.basename);
+      return invalid("'hashes' promises " + name + ", but there is no " + file.basename);
   }
   return {};
 }
@@ -64,7 +64,7 @@ Result<ShardInfo> check_shard(RawShard& said) {
     shard.compression = compression->kind;
   }
   if (said.zip.has_value() != (shard.compression != CompressionKind::kNone))
-    return invalid("'compression' and 'zip_data' must both be there, or neither");
+    return invalid("'compression' and 'zip_data' must both exist, or neither");
   if (said.zip) {
     if (const auto sound = check_file(*said.zip, "'zip_data'", said.hash_names); !sound) return sound.error();
     shard.zip = std::move(said.zip);
@@ -95,7 +95,7 @@ class IndexBuilder {
       sizes_ = said.sizes;
     } else if (said.names != names_ || said.encodings != encodings_ || said.sizes != sizes_) {
       return invalid(
-          "its columns are not those of shard 0, and all samples of a data set must have the same");
+          "its columns are not those of shard 0, but all samples of a data set must have the same columns");
     }
     auto shard = check_shard(said);
     if (!shard) return shard.error();
@@ -136,7 +136,7 @@ Result<Index> parse_index(std::string_view text) {
       {.take_shard = [&](RawShard& shard) { return builder.add(shard); }, .take_end = check_version});
   const bool is_read = nlohmann::json::sax_parse(text.begin(), text.end(), &events);
   if (events.problem()) return *events.problem();
-  if (!is_read) return invalid("it is no valid JSON");
+  if (!is_read) return invalid("the index is not valid JSON");
   return builder.take();
 }
 
@@ -145,8 +145,8 @@ Result<void> append(Index& index, Index more, std::uint32_t source) {
     index.columns = std::move(more.columns);
   } else if (!more.shards.empty() && more.columns != index.columns) {
     return invalid(
-        "its columns are not those of the folders before it, and all samples of a data set must have the "
-        "same");
+        "its columns are not those of the folders before it, but all samples of a data set must have the "
+        "same columns");
   }
   index.shards.reserve(index.shards.size() + more.shards.size());
   for (ShardInfo& shard : more.shards) {

@@ -87,7 +87,7 @@ bool IndexEvents::null() {
 bool IndexEvents::number_unsigned(json::number_unsigned_t value) {
   const Level at = open_levels_.back();
   if (at.is_open && at.at == At::kSizes) {
-    if (shard_.sizes.size() == kColumnsMax) return complain(at.at, "one size too many");
+    if (shard_.sizes.size() == kColumnsMax) return complain(at.at, "more sizes than columns");
     return shard_.sizes.emplace_back(value), true;
   }
   if (at.at == At::kVersion) return version_ = value, pop();
@@ -135,7 +135,7 @@ bool IndexEvents::end_object() {
     ++shards_;
   }
   if (at == At::kIndex) {
-    if (!has_shards_) return fail(Error(ErrorKind::kInvalid, "it has no list 'shards'"));
+    if (!has_shards_) return fail(Error(ErrorKind::kInvalid, "the index has no list 'shards'"));
     if (const auto taken = handlers_.take_end(version_); !taken) return fail(taken.error());
   }
   return pop();
@@ -187,8 +187,8 @@ bool IndexEvents::parse_error(std::size_t, const std::string&, const json::excep
   std::string text = error.what();
   if (const auto end = text.find("] "); end != std::string::npos) text = text.substr(end + 2);
   constexpr std::size_t kShown = 200;
-  return fail(Error(ErrorKind::kInvalid,
-                    "it is no valid JSON: " + text.substr(0, std::min(text.find("; last read:"), kShown))));
+  return fail(Error(ErrorKind::kInvalid, "the index is not valid JSON: " +
+                                             text.substr(0, std::min(text.find("; last read:"), kShown))));
 }
 
 }  // namespace ratoon::mds

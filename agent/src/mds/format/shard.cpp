@@ -15,15 +15,15 @@ Error corrupted_shard(const std::string& what) {
 
 Result<void> check_shard(std::span<const std::byte> file, std::uint32_t samples) {
   if (file.size() < 8)
-    return corrupted_shard("has " + std::to_string(file.size()) + " bytes, and no shard has less than 8");
+    return corrupted_shard("has " + std::to_string(file.size()) + " bytes, but a shard has at least 8");
   const std::uint32_t found = read_number(file.data());
   if (found != samples) {
-    return corrupted_shard("says that it has " + std::to_string(found) + " samples, and the index says " +
+    return corrupted_shard("says that it has " + std::to_string(found) + " samples, but the index says " +
                            std::to_string(samples));
   }
   const std::uint64_t table_end = 8 + std::uint64_t{4} * samples;
   if (table_end > file.size()) {
-    return corrupted_shard("has " + std::to_string(file.size()) + " bytes, and the offsets of its " +
+    return corrupted_shard("has " + std::to_string(file.size()) + " bytes, but the offsets of its " +
                            std::to_string(samples) + " samples alone take " + std::to_string(table_end));
   }
   const std::byte* const offsets = file.data() + 4;
@@ -41,7 +41,7 @@ Result<void> check_shard(std::span<const std::byte> file, std::uint32_t samples)
   }
   const std::uint32_t end = read_number(offsets + std::size_t{4} * samples);
   if (end != file.size()) {
-    return corrupted_shard("ends its samples at byte " + std::to_string(end) + ", and has " +
+    return corrupted_shard("ends its samples at byte " + std::to_string(end) + ", but has " +
                            std::to_string(file.size()) + " bytes");
   }
   return {};

@@ -14,7 +14,7 @@ namespace ratoon::mds {
 [[nodiscard]] Result<void> check_shard(std::span<const std::byte> file, std::uint32_t samples);
 
 // Returns the bytes of a sample in a shard that was checked. Returns nothing if the file has changed since
-// then: any process that may write the file changes the mapping.
+// the check: any process that may write the file changes the mapping.
 [[nodiscard]] inline std::span<const std::byte> sample_bytes(std::span<const std::byte> file,
                                                              std::uint32_t sample) {
   std::uint32_t offsets[2];

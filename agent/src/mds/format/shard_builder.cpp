@@ -24,10 +24,10 @@ Result<void> ShardBuilder::add(std::string_view sample) {
   const std::uint64_t size =
       2 * kWord + config_.size() + kWord * (ends_.size() + 1) + bytes_.size() + sample.size();
   if (size > kFileBytesMax) {
-    return Error(ErrorKind::kInvalid,
-                 "the shard would have " + std::to_string(size) +
-                     " bytes, and none can have 2^32 or more: lower size_limit_bytes, or make "
-                     "samples smaller");
+    return Error(
+        ErrorKind::kInvalid,
+        "the shard would have " + std::to_string(size) +
+            " bytes, but a shard has less than 2^32: lower size_limit_bytes, or make samples smaller");
   }
   bytes_ += sample;
   ends_.push_back(static_cast<std::uint32_t>(bytes_.size()));

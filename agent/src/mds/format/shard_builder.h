@@ -16,9 +16,9 @@ class ShardBuilder {
   ShardBuilder(std::string config, std::uint64_t size_limit_bytes)
       : config_(std::move(config)), size_limit_bytes_(size_limit_bytes) {}
 
-  // Whether the shard must be taken before a sample of that many bytes is added. This is true even for an
-  // empty shard if the sample is larger than a shard may be. Streaming then writes an empty shard, and so
-  // does Ratoon.
+  // Whether the shard must be taken before a sample of that many bytes is added. The result is true even for
+  // an empty shard if the sample is larger than a shard may be. In that case Streaming writes an empty shard,
+  // and so does Ratoon.
   [[nodiscard]] bool is_full_for(std::size_t sample_bytes) const;
   // Returns an error if the shard would exceed 32-bit offsets.
   [[nodiscard]] Result<void> add(std::string_view sample);

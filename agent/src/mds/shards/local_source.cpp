@@ -29,7 +29,7 @@ Result<ShardBytes> LocalSource::load(const FileInfo& info) const {
   const std::uint64_t size_bytes = file->identity.size_bytes;
   if (size_bytes != info.size_bytes) {
     return Error(ErrorKind::kCorrupted, file->shown + " has " + std::to_string(size_bytes) +
-                                            " bytes, and the index says " + std::to_string(info.size_bytes));
+                                            " bytes, but the index says " + std::to_string(info.size_bytes));
   }
   auto loaded = options_.maps_files ? map_file(file->fd.get(), size_bytes, file->shown)
                                     : read_file(file->fd.get(), size_bytes, file->shown);

@@ -1,5 +1,5 @@
-// LocalSource: shards in a folder of this machine, used in place. It uses the uncompressed file if there is
-// one, else it decompresses the other file in memory.
+// LocalSource: shards in a folder of this machine, used in place. The source uses the uncompressed file if
+// there is one, else it decompresses the other file in memory.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@ class LocalSource final : public ShardSource {
   [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
   // Hashing or decompressing a shard is slow; mapping it is not.
   [[nodiscard]] bool is_slow() const override { return is_slow_; }
-  // Assumes that only the compressed file exists if the index lists one.
+  // Assumes that only the compressed file exists if the index lists a compressed file.
   [[nodiscard]] ShardCost cost(const ShardInfo& shard) const override {
     return {.memory_bytes = shard.zip || !options_.maps_files ? shard.raw.size_bytes : 0};
   }

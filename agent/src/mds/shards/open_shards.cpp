@@ -36,13 +36,13 @@ Result<ShardBytes> OpenShards::find_or_open(std::size_t shard, std::uint64_t hel
     const std::shared_ptr<const Opening> opening = at->second;
     if (!opened_.wait(lock, stop, [&] { return opening->is_over; }))
       return Error(ErrorKind::kCancelled, "waiting for a shard was cancelled");
-    // If the other thread was stopped, this one continues.
+    // If the other thread was stopped, this thread continues.
     if (opening->error && opening->error->kind() != ErrorKind::kCancelled) return *opening->error;
   }
 }
 
-// Contains every call that may throw, so that waiting threads are always woken and a failure releases its
-// room.
+// This block contains every call that may throw, so that waiting threads are always woken and a failure
+// releases the reserved memory.
 Result<ShardBytes> OpenShards::open_one(std::size_t shard, bool needs_room,
                                         const std::function<Result<ShardBytes>()>& open) {
   try {
@@ -63,7 +63,8 @@ Result<ShardBytes> OpenShards::open_one(std::size_t shard, bool needs_room,
   }
 }
 
-// A waiting thread takes the error. Without an error it tries itself if the shard is not open.
+// A waiting thread returns the error of the thread for which it waited. If there is no error and the shard is
+// not open, the thread opens the shard itself.
 void OpenShards::end_opening(std::size_t shard, std::optional<Error> error) noexcept {
   {
     const std::lock_guard lock(mutex_);
@@ -78,7 +79,7 @@ void OpenShards::end_opening(std::size_t shard, std::optional<Error> error) noex
 
 void OpenShards::keep(std::size_t shard, const ShardBytes& bytes) {
   ring_.reserve(ring_.size() + 1);  // may throw, so it comes before changes that would have to be undone
-  // From here on the shard counts with its real size, not with the reserved one.
+  // From now on the shard counts with its real size, not with the reserved size.
   held_bytes_ -= std::exchange(openings_.at(shard)->reserved_bytes, 0);
   memory_bytes_ += bytes.memory_bytes;
   held_bytes_ += bytes.held_bytes;
@@ -91,7 +92,7 @@ void OpenShards::keep(std::size_t shard, const ShardBytes& bytes) {
   }
   slots_[shard].bytes = bytes;
   slots_[shard].word.fetch_or(kOpen, std::memory_order_release);
-  // Inserts the shard just behind the hand, which reaches it after all others.
+  // Inserts the shard just behind the clock's hand, which reaches it after all other shards.
   ring_.insert(ring_.begin() + static_cast<std::ptrdiff_t>(hand_), shard);
   ++hand_;
 }
@@ -101,7 +102,7 @@ bool OpenShards::is_over() const {
          held_bytes_ > limits_.held_bytes_max;
 }
 
-// Closes shards until one more is within the limits, or none can be closed.
+// Closes shards until one more shard fits into the limits, or no shard can be closed.
 void OpenShards::make_room() {
   if (!is_over() || ring_.empty()) return;
   auto uses =
@@ -110,7 +111,7 @@ void OpenShards::make_room() {
   make_room_of_latest(uses);
 }
 
-// The entries of `uses` belong to those of ring_.
+// The entries of `uses` belong to the entries of ring_.
 void OpenShards::make_room_of_unexpected(std::vector<std::uint64_t>& uses) {
   for (std::size_t tries = 2 * ring_.size(); tries > 0 && !ring_.empty() && is_over(); --tries) {
     hand_ = hand_ < ring_.size() ? hand_ : 0;

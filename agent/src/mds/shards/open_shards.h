@@ -1,7 +1,7 @@
 // OpenShards: the shards that are open in this process. find() takes no lock: a word per shard counts the
 // threads that are reading its slot, and such a shard is not closed. The number of open shards and their
 // memory are limited. Shards that are not expected are closed first, the least recently requested before
-// others (the clock algorithm); then the shards that are expected latest.
+// others (the clock algorithm). Expected shards follow, the latest expected first.
 //
 // Thread contract: any thread.
 #pragma once
@@ -32,11 +32,12 @@ class OpenShards {
   struct Limits {
     std::size_t count_max = 16384;  // of the 65,530 mappings that Linux allows a process
     // Limits for shards in memory, and for shards that keep their file in a cache. The shard that was opened
-    // last stays in any case.
+    // last always stays open.
     std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t held_bytes_max = std::numeric_limits<std::uint64_t>::max();
   };
-  // Returns when shards are needed next, as UpcomingShards::next_uses does. Called with a lock held.
+  // Returns when shards are needed next, as UpcomingShards::next_uses does. All functions are called with a
+  // lock held.
   using NextUses = std::function<std::vector<std::uint64_t>(std::span<const std::size_t> shards)>;
   OpenShards(std::size_t shards, Limits limits, NextUses next_uses = {})
       : limits_(limits), next_uses_(std::move(next_uses)), slots_(shards) {}
@@ -45,15 +46,16 @@ class OpenShards {
   // the shard is closed here.
   [[nodiscard]] std::optional<ShardBytes> find(std::size_t shard);
 
-  // Finds the shard or opens it with `open`. If several threads request it, one opens it and the others wait.
-  // They get its error too, so that an unresponsive server costs one timeout and not one per thread. A
-  // waiting thread returns kCancelled when `stop` is requested. The bytes of cache files that the shard will
-  // use, `held_bytes`, are reserved first: the cache may need to evict a file that is open here.
+  // Finds the shard or opens it with `open`. If several threads request it, one thread opens it and the
+  // others wait. The waiting threads get its error too, so that an unresponsive server costs one timeout and
+  // not one per thread. A waiting thread returns kCancelled when `stop` is requested. The bytes of cache
+  // files that the shard will use, `held_bytes`, are reserved first: the cache may need to evict a file that
+  // is open here.
   [[nodiscard]] Result<ShardBytes> find_or_open(std::size_t shard, std::uint64_t held_bytes,
                                                 const std::function<Result<ShardBytes>()>& open,
                                                 const std::stop_token& stop = {});
 
-  // Whether it is open or being opened.
+  // Whether the shard is open or being opened.
   [[nodiscard]] bool is_coming(std::size_t shard) const;
   [[nodiscard]] std::size_t count() const;
 
@@ -79,7 +81,7 @@ class OpenShards {
   [[nodiscard]] Result<ShardBytes> open_one(std::size_t shard, bool needs_room,
                                             const std::function<Result<ShardBytes>()>& open);
   void end_opening(std::size_t shard, std::optional<Error> error) noexcept;
-  // These are called with mutex_ held.
+  // The functions below are called with mutex_ held.
   void keep(std::size_t shard, const ShardBytes& bytes);
   void make_room();
   void make_room_of_unexpected(std::vector<std::uint64_t>& uses);

@@ -57,7 +57,7 @@ Result<void> RemoteSource::fetch_unpacked(const ShardInfo& shard, objects::FileS
   const auto bytes = std::as_bytes(std::span(compressed.bytes()));
   if (bytes.size() != shard.zip->size_bytes) {
     return Error(ErrorKind::kCorrupted, shown(shard) + " has " + std::to_string(bytes.size()) +
-                                            " bytes, and the index says " +
+                                            " bytes, but the index says " +
                                             std::to_string(shard.zip->size_bytes));
   }
   if (const auto sound = check_hashes(shard.zip->hashes, bytes); !sound)
@@ -118,8 +118,8 @@ Result<ShardBytes> RemoteSource::load(const ShardInfo& shard, const std::stop_to
 Result<ShardBytes> RemoteSource::open(const ShardInfo& shard, const std::stop_token& stop) {
   auto loaded = load(shard, stop);
   if (!loaded && loaded.error().kind() == ErrorKind::kCorrupted) {
-    // A file in the cache may have been damaged on this disk since it was fetched. Without hashes in the
-    // index only its offsets show that. Fetch it once more from the store.
+    // A file in the cache may have been damaged on this disk since it was fetched. If the index has no
+    // hashes, only the offsets of the file show such damage. Fetches the file once more from the store.
     if (const auto forgotten = cache_->forget(key_of(shard)); !forgotten) return forgotten.error();
     loaded = load(shard, stop);
   }

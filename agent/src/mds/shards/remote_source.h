@@ -14,7 +14,8 @@ namespace ratoon::mds {
 class RemoteSource final : public ShardSource {
  public:
   // `prefix` is the common prefix of the keys: empty, or ending with '/'. After hold_files() an open shard
-  // keeps its file in the cache, so that the cache's limit is respected. Without a limit this is not needed.
+  // keeps its file in the cache, so that the cache's limit is respected. If the cache has no limit, this is
+  // not needed.
   RemoteSource(std::shared_ptr<objects::ObjectStore> store, std::string prefix,
                std::shared_ptr<objects::ObjectCache> cache, LoadOptions options)
       : store_(std::move(store)), prefix_(std::move(prefix)), cache_(std::move(cache)), options_(options) {}

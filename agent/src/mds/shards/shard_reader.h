@@ -53,7 +53,7 @@ class ShardReader {
   const ShardCost ahead_max_;
   const std::size_t ahead_count_max_;
 
-  // Held while the future is changed. It is taken before any other lock.
+  // This mutex is held while the future is changed. The mutex is taken before any other lock.
   std::mutex changing_;
   bool is_more_expected_ = false;  // than fits ahead; guarded by changing_
   mutable std::mutex mutex_;       // taken last, and held briefly

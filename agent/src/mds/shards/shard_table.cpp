@@ -19,7 +19,7 @@ ShardTable::ShardTable(std::span<const std::uint64_t> sizes) : begins_{0} {
 
 ShardTable::SamplePosition ShardTable::find(std::uint64_t id) const {
   const std::uint64_t range = id >> range_bits_;
-  // The wanted shard is the last one that begins at or before the id.
+  // The wanted shard is the last shard that begins at or before the id.
   const auto from = begins_.begin() + first_shards_[range];
   const auto to = begins_.begin() + first_shards_[range + 1] + 1;
   const auto behind = std::upper_bound(from, to, id);

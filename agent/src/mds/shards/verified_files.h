@@ -19,7 +19,7 @@ namespace ratoon::mds {
 // Thread contract: any thread.
 class VerifiedFiles {
  public:
-  // The instance of this process.
+  // Returns the instance of this process.
   [[nodiscard]] static VerifiedFiles& of_this_process();
 
   // Does the same as check_hashes() unless the same file in the same state has passed the same check before.

@@ -29,7 +29,7 @@ Result<UniqueFd> open_beneath(int folder, const std::string& name, int flags, co
   UniqueFd fd(::openat(folder, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0644));
   if (fd.is_open() || errno == ENOENT) return fd;
   if (errno == ELOOP) {
-    return Error(ErrorKind::kInvalid, shown + " is a link, and a cache follows none: remove it");
+    return Error(ErrorKind::kInvalid, shown + " is a link, and the cache does not follow links: remove it");
   }
   return system_error(errno, "opening " + shown);
 }
@@ -59,7 +59,7 @@ Result<CacheFolder::Opened> CacheFolder::lock_opened(UniqueFd fd, const std::str
   if (!fd.is_open()) return Opened{};
   struct stat facts{};
   if (::fstat(fd.get(), &facts) != 0) return system_error(errno, "looking at " + shown(name));
-  if (!S_ISREG(facts.st_mode)) return Error(ErrorKind::kInvalid, shown(name) + " is no file: remove it");
+  if (!S_ISREG(facts.st_mode)) return Error(ErrorKind::kInvalid, shown(name) + " is not a file: remove it");
   if (::flock(fd.get(), operation | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK || errno == EINTR) return Opened{.found = Found::kBusy};
     return system_error(errno, "locking " + shown(name));
@@ -74,8 +74,8 @@ Result<CacheFolder::Opened> CacheFolder::open_object(const std::string& name) co
   if (!fd) return fd.error();
   auto opened = lock_opened(std::move(*fd), name, LOCK_SH);
   if (opened && opened->found == Found::kOpen) {
-    // File systems are often mounted without access times, so the time is set here. This fails for a file of
-    // another user, which then counts as last used when it was written.
+    // File systems are often mounted without access times, so the time is set here. Setting the time fails
+    // for a file of another user, which then counts as last used when it was written.
     const std::array<timespec, 2> times{{{0, UTIME_NOW}, {0, UTIME_OMIT}}};
     static_cast<void>(::futimens(opened->fd.get(), times.data()));
   }
@@ -94,7 +94,7 @@ Result<CacheFolder::Opened> CacheFolder::try_lock() const {
 }
 
 Result<CacheFolder::Contents> CacheFolder::look(const std::string& own_part) const {
-  // Uses its own descriptor, since reading a folder moves its position.
+  // Uses its own descriptor, because reading a folder moves the descriptor's position.
   UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return system_error(errno, "opening the cache " + path_.string());
   const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(fd.get()));
@@ -124,7 +124,8 @@ Result<CacheFolder::Contents> CacheFolder::look(const std::string& own_part) con
 }
 
 Result<bool> CacheFolder::try_evict(const std::string& name) const {
-  // NFS grants an exclusive lock only on a file that is open for writing. A file of another user stays.
+  // NFS grants an exclusive lock only on a file that is open for writing. A file of another user is not
+  // removed.
   auto fd = open_beneath(fd_.get(), name, O_RDWR, shown(name));
   if (!fd && fd.error().kind() == ErrorKind::kPermissionDenied) return false;
   if (!fd) return fd.error();

@@ -42,7 +42,7 @@ class CacheFolder {
   [[nodiscard]] Result<Opened> open_object(const std::string& name) const;
   // Opens for writing, with an exclusive lock. Creates the file if it is missing.
   [[nodiscard]] Result<Opened> open_part(const std::string& name) const;
-  // Takes the folder's only lock, under which room is made.
+  // Takes the folder's only lock, which must be held while files are evicted.
   [[nodiscard]] Result<Opened> try_lock() const;
 
   struct Contents {
@@ -52,7 +52,7 @@ class CacheFolder {
   // Lists the folder and removes parts without a writer, except the one named `own_part`.
   [[nodiscard]] Result<Contents> look(const std::string& own_part = {}) const;
 
-  // Returns whether this call removed the object. An object that is being read stays.
+  // Returns whether this call removed the object. An object that is being read is not removed.
   [[nodiscard]] Result<bool> try_evict(const std::string& name) const;
   // The time of the last use in nanoseconds since 1970; nothing if there is no such file.
   [[nodiscard]] std::optional<std::int64_t> last_use(const std::string& name) const;

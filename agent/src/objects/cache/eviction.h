@@ -17,12 +17,12 @@ struct CachedObject {
   std::optional<std::uint64_t> next_use{};  // its position in the known future; nothing: not expected again
 };
 
-// Indices in the order of eviction: first objects that are not expected again, the least recently used first;
-// then objects by their next use, the latest first (Belady's rule, which is optimal when the future is
-// known).
+// Returns indices in the order of eviction: first objects that are not expected again, the least recently
+// used first; then objects by their next use, the latest first (Belady's rule, which is optimal when the
+// future is known).
 [[nodiscard]] std::vector<std::size_t> eviction_order(std::span<const CachedObject> objects);
 
-// How many bytes must be evicted so that `needed` more fit. `needed` is not above `limit`.
+// How many bytes must be evicted so that `needed` more bytes fit. `needed` is not above `limit`.
 [[nodiscard]] std::uint64_t excess_bytes(std::uint64_t held, std::uint64_t needed, std::uint64_t limit);
 
 }  // namespace ratoon::objects

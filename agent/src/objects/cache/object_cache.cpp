@@ -95,7 +95,7 @@ Result<CachedFile> open_in_place(const std::filesystem::path& path) {
   if (!fd.is_open()) return system_error(errno, "opening " + path.string());
   struct stat facts{};
   if (::fstat(fd.get(), &facts) != 0) return system_error(errno, "looking at " + path.string());
-  if (!S_ISREG(facts.st_mode)) return Error(ErrorKind::kNotFound, path.string() + " is no file");
+  if (!S_ISREG(facts.st_mode)) return Error(ErrorKind::kNotFound, path.string() + " is not a file");
   return CachedFile(std::move(fd), static_cast<std::uint64_t>(facts.st_size), path.string());
 }
 
@@ -110,7 +110,7 @@ Result<std::unique_ptr<ObjectCache>> ObjectCache::open(CacheOptions options) {
 Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop_token& stop) {
   if (options_.bytes_max != 0 && request.size_bytes > options_.bytes_max) {
     return Error(ErrorKind::kInvalid, request.key.source + " has " + bytes(request.size_bytes) +
-                                          " and the cache " + folder_.path().string() + " may hold " +
+                                          ", but the cache " + folder_.path().string() + " may hold " +
                                           bytes(options_.bytes_max) +
                                           ": raise its limit to the size of a few objects");
   }
@@ -141,7 +141,8 @@ Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop
       waiting.saw_progress();
     }
     if (waiting.is_over()) {
-      // The holder may be stopped, or on a machine that is gone. A second download is harmless.
+      // The process that holds the lock may be stopped, or on a machine that has failed. A second download is
+      // harmless.
       part = part_name(name, draw_name());
       if (whole->found == Found::kBusy) {
         if (auto removed = folder_.remove(name); !removed) return removed.error();
@@ -161,7 +162,7 @@ Result<CacheFolder::Opened> ObjectCache::open_whole(const CacheRequest& request,
   return CacheFolder::Opened{};
 }
 
-// Called with the part's lock held. When it returns, the part is an object or removed.
+// Called with the part's lock held. When the call returns, the part has become an object or is removed.
 Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& name, const std::string& part,
                                 int fd, const std::stop_token& stop) {
   // The previous holder of the lock may have finished the download.
@@ -216,8 +217,8 @@ Result<void> ObjectCache::reserve(const CacheRequest& request, const std::string
   while (true) {
     auto lock = folder_.try_lock();
     if (!lock) return lock.error();
-    // If other processes keep the folder's lock too long, continue without it. The limit may be exceeded
-    // then.
+    // If other processes keep the folder's lock too long, continue without it. The cache may then exceed its
+    // limit.
     if (lock->found == Found::kOpen || waiting.is_over()) {
       const auto excess = make_room(request, part, lock->fd);
       if (!excess) return excess.error();
@@ -314,7 +315,7 @@ Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
   while (::fallocate(fd, 0, 0, size) != 0) {
     if (errno == EINTR) continue;
     if (errno == ENOSPC || errno == EDQUOT) return no_space(request);
-    // The file system has no fallocate(). The file's size alone tells other processes.
+    // The file system has no fallocate(). The size of the file is then enough to tell other processes.
     if (::ftruncate(fd, size) != 0) return system_error(errno, "making room for " + request.key.source);
     return {};
   }
@@ -325,7 +326,7 @@ Error ObjectCache::no_space(const CacheRequest& request) const {
   return {ErrorKind::kNoSpace,
           "caching " + request.key.source + " needs " + bytes(request.size_bytes) + " in " +
               folder_.path().string() + ", whose disk has " + bytes(folder_.free_bytes()) +
-              " free; make room there, set a lower limit for the cache or use another disk"};
+              " free; free space there, set a lower limit for the cache or use another disk"};
 }
 
 void ObjectCache::set_future(Future next) {

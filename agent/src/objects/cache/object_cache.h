@@ -8,7 +8,8 @@
 //   if (!shard) return shard.error();
 //   map(shard->fd(), shard->size_bytes());  // stays in the cache as long as `shard` lives
 //
-// Thread contract: any thread. If two request the same object, one fetches it and the other waits.
+// Thread contract: any thread. If two threads or processes request the same object, one fetches it and the
+// other waits.
 #pragma once
 
 #include <atomic>
@@ -40,7 +41,7 @@ struct CacheOptions {
   std::filesystem::path folder;
   std::uint64_t bytes_max = 0;  // of all files together; 0: no limit
   // How long to wait for other processes. After that this process fetches the object itself although another
-  // one holds its lock, and a cache that is full of open files is an error.
+  // process holds its lock, and a cache that is full of open files is an error.
   Duration patience{std::chrono::seconds(60)};
 };
 
@@ -86,7 +87,7 @@ class ObjectCache {
   [[nodiscard]] Result<CachedFile> get(const CacheRequest& request, const std::stop_token& stop = {});
 
   // Called when files must be evicted: returns the objects that this process will open next, the nearest
-  // first. They are evicted last, the farthest first. Other processes do not know this order.
+  // first. These objects are evicted last, the farthest first. Other processes do not know this order.
   using Future = std::function<std::vector<CacheKey>()>;
   void set_future(Future next);
 
@@ -110,7 +111,7 @@ class ObjectCache {
 
   [[nodiscard]] Result<CacheFolder::Opened> open_whole(const CacheRequest& request,
                                                        const std::string& name) const;
-  // Returns whether this call fetched it: another process may have done so just before.
+  // Returns whether this call fetched the object: another process may have done so just before.
   [[nodiscard]] Result<bool> fetch(const CacheRequest& request, const std::string& name,
                                    const std::string& part, int fd, const std::stop_token& stop);
   [[nodiscard]] Result<void> write_part(const CacheRequest& request, const std::string& part, int fd,
@@ -118,12 +119,12 @@ class ObjectCache {
   [[nodiscard]] Result<void> reserve(const CacheRequest& request, const std::string& part, int fd,
                                      const std::stop_token& stop);
   // Evicts files and returns how many bytes are still too many. `lock` is the folder's lock; it is not open
-  // if other processes kept it too long. The usage record is used first; the folder is scanned if the record
-  // says that it is full.
+  // if other processes kept the lock too long. The usage record is used first; the folder is scanned if the
+  // record says that the cache is full.
   [[nodiscard]] Result<std::uint64_t> make_room(const CacheRequest& request, const std::string& part,
                                                 const UniqueFd& lock);
   // These functions subtract evicted bytes from `held`.
-  // An object that is being read stays.
+  // An object that is being read is not evicted.
   [[nodiscard]] Result<void> evict_if_free(const CachedObject& object, std::uint64_t& held);
   [[nodiscard]] Result<void> evict_oldest(std::uint64_t& held, std::uint64_t allowed);
   [[nodiscard]] Result<void> scan_and_evict(const std::string& part, std::uint64_t& held,

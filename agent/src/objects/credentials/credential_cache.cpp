@@ -25,7 +25,7 @@ Result<Credentials> CredentialCache::current(const std::stop_token& stop) {
   std::unique_lock fetching(fetching_, std::try_to_lock);
   if (!fetching.owns_lock()) {
     {
-      // Another thread refreshes the credentials. Use the cached ones while they are valid.
+      // Another thread refreshes the credentials. Use the cached credentials while they are valid.
       const std::lock_guard lock(mutex_);
       if (held_ && freshness_of(*held_, fetched_at_, clock_->wall_now()) != Freshness::kExpired)
         return *held_;

@@ -1,5 +1,6 @@
-// CredentialCache: the credentials for the next request. One thread fetches new ones before the old ones
-// expire; the others meanwhile use the old ones. If fetching fails, the old ones are used until they expire.
+// CredentialCache: the credentials for the next request. One thread fetches new credentials before the old
+// ones expire; until then the other threads use the old ones. If fetching fails, the old credentials are used
+// until they expire.
 //
 // Thread contract: any thread.
 #pragma once

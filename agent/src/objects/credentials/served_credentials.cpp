@@ -17,7 +17,7 @@ std::string text_of(const nlohmann::json& object, const char* name) {
 
 Result<Credentials> decode_served_credentials(std::string_view text) {
   const auto object = nlohmann::json::parse(text, nullptr, false);
-  if (!object.is_object()) return Error(ErrorKind::kCorrupted, "the answer is no JSON object");
+  if (!object.is_object()) return Error(ErrorKind::kCorrupted, "the answer is not a JSON object");
   if (const std::string code = text_of(object, "Code"); !code.empty() && code != "Success") {
     return Error(ErrorKind::kPermissionDenied,
                  "the answer says " + code.substr(0, 100) + ": " + text_of(object, "Message").substr(0, 300));

@@ -15,7 +15,7 @@ namespace ratoon::objects {
 // instance metadata adds "Code": "Success". The caller sets Credentials::source.
 [[nodiscard]] Result<Credentials> decode_served_credentials(std::string_view json);
 
-// Whether a token may be sent there: over https, or to a host that is known to be on this machine.
+// Whether a token may be sent to this URL: over https, or to a host that is known to be on this machine.
 [[nodiscard]] bool is_trusted_container_url(std::string_view url);
 
 }  // namespace ratoon::objects

@@ -31,7 +31,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// `profile "my name"` is `profile my name`.
+// Removes the quotes: `profile "my name"` becomes `profile my name`.
 std::string section_name(std::string_view text) {
   std::string name;
   for (const char c : trim(text)) {
@@ -58,7 +58,7 @@ class Reader {
     if (text.empty() || text.front() == '#' || text.front() == ';') return {};
     if (text.front() == '[' && !is_indented) return begin_section(text);
     const std::size_t equals = text.find('=');
-    if (section_ == nullptr) return bad("stands before the first [section]");
+    if (section_ == nullptr) return bad("comes before the first [section]");
     if (equals == std::string_view::npos || equals == 0)
       return is_indented ? Result<void>() : bad("is neither [section] nor name = value");
     std::string name = lower(trim(text.substr(0, equals)));

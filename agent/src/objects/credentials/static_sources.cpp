@@ -15,7 +15,7 @@ class EnvironmentSource final : public CredentialSource {
     if (!id) return std::optional<Credentials>();
     if (!secret) {
       return Error(ErrorKind::kInvalid,
-                   "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: set both, or neither");
+                   "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not: set both, or neither");
     }
     auto token = environment_("AWS_SESSION_TOKEN");
     if (!token) token = environment_("AWS_SECURITY_TOKEN");
@@ -92,10 +92,11 @@ Result<std::optional<Credentials>> keys_of(const Profile& profile, const SharedC
   const auto refused = [&](const std::string& what) {
     return Error(ErrorKind::kInvalid, "the profile '" + profile.name + "' takes its credentials from " +
                                           what +
-                                          ", which Ratoon does not do: export them with `aws configure "
+                                          ", which Ratoon does not support: export them with `aws configure "
                                           "export-credentials`, or name another profile");
   };
-  // This is boto3's order: SSO comes before keys, and a program only after the keys of the credentials file.
+  // The order below is boto3's order: SSO comes before keys, and a program only after the keys of the
+  // credentials file.
   if (!profile.get("sso_session").empty() || !profile.get("sso_start_url").empty())
     return refused("a sign-in (sso)");
   auto keys = keys_in(profile.credentials, profile.name, shared.credentials_path);

@@ -14,8 +14,8 @@ namespace ratoon::objects {
 // Reads the files again each time, since keys may be rotated there.
 [[nodiscard]] std::unique_ptr<CredentialSource> profile_source(Environment environment, StoreOptions options);
 
-// Returns the keys of a profile, or nothing. It is an error if they are incomplete, or come from a program or
-// a browser sign-in, which Ratoon does not start.
+// Returns the keys of a profile, or nothing. Keys are an error if they are incomplete, or come from a program
+// or a browser sign-in, which Ratoon does not start.
 [[nodiscard]] Result<std::optional<Credentials>> keys_of(const Profile& profile, const SharedConfig& shared);
 
 }  // namespace ratoon::objects

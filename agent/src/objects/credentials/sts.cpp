@@ -25,7 +25,8 @@ struct Sts {
   HttpDependencies dependencies;
   StoreOptions options;
 
-  // Requests credentials for a role. `signer` null: the request contains its own proof and is not signed.
+  // Requests credentials for a role. If `signer` is null, the request contains its own proof and is not
+  // signed.
   Result<Credentials> ask(const SharedConfig& shared, const NameValues& fields, const Credentials* signer,
                           const std::string& source, const std::stop_token& stop) const;
 };
@@ -95,7 +96,7 @@ class WebIdentitySource final : public CredentialSource {
     if (role.empty()) {
       return Error(ErrorKind::kInvalid,
                    "there is a web identity token (" + file +
-                       ") and no role for it: set AWS_ROLE_ARN, or the profile's role_arn");
+                       "), but no role for it: set AWS_ROLE_ARN, or the profile's role_arn");
     }
     // The token's file is replaced before the token expires, so it is read for each request.
     auto token = read_file(file);

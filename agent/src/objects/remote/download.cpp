@@ -41,7 +41,7 @@ class Download final : public http::BodySink {
   [[nodiscard]] bool is_whole() const {
     return has_begun_ && wanted_bytes_ && delivered_bytes_ == *wanted_bytes_;
   }
-  // Discards the bytes that the sink got: the download starts over.
+  // Discards the bytes that the sink received, because the download starts over.
   void forget() {
     has_begun_ = false;
     delivered_bytes_ = 0;
@@ -70,7 +70,7 @@ class Download final : public http::BodySink {
   std::optional<std::uint64_t> wanted_bytes_{};  // total, if the server stated it
   std::optional<Error> sink_error_{};
 
-  // State of this attempt.
+  // The state of one attempt.
   int status_ = 0;
   http::ResponseHead head_{};
   std::string refusal_body_{};
@@ -107,7 +107,7 @@ std::optional<RemoteRefusal> Download::judge_end() {
     const bool was_replaced = is_resuming() && (status_ == 412 || status_ == 416);
     if (!was_replaced) return plan_.judge(head_, refusal_body_);
     forget();
-    return RemoteRefusal{.error = Error(ErrorKind::kConflict, "the object changed while it was read"),
+    return RemoteRefusal{.error = Error(ErrorKind::kConflict, "the object changed during the download"),
                          .may_pass = true};
   }
   if (!wanted_bytes_) {  // without a stated length, the end of the reply is the end of the object
@@ -136,7 +136,7 @@ Result<void> Download::on_head(const http::ResponseHead& head) {
   if (status_ == 200) {
     if (plan_.range) {
       return flawed(ErrorKind::kInvalid, false,
-                    "returns whole objects only, and a part was requested; use one that supports Range");
+                    "returns whole objects only, but a part was requested; use a server that supports Range");
     }
     return begin_anew(head.headers, parse_bytes(head.headers.get("Content-Length")));
   }
@@ -162,7 +162,7 @@ Result<void> Download::begin_anew(const http::Headers& headers, std::optional<st
 Result<void> Download::continue_with(const ContentRange& range, const http::Headers& headers) {
   if (!has_begun_) {
     if (auto begun = begin_anew(headers, range.total_bytes); !begun) return begun;
-    // Without a total, the length of this reply is the only one known.
+    // If the headers state no total, the length of this reply is the only known length.
     wanted_bytes_ = range.end - range.begin;
     if (range.total_bytes) {
       const std::uint64_t end =
@@ -216,7 +216,7 @@ Result<ObjectInfo> found_by_head(ObjectStore& store, std::string_view key, const
   MemorySink first_byte;
   auto got = store.get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
   if (got && got->size_bytes > 0) return got;
-  // Either the server does not support ranges, or the object is empty.
+  // If there is no such header, either the server does not support ranges, or the object is empty.
   const bool is_unknown = got || got.error().kind() == ErrorKind::kInvalid;
   if (!is_unknown) return got.error();
   return Error(ErrorKind::kUnavailable,

@@ -26,8 +26,8 @@ struct HttpDependencies {
   std::function<bool(Duration, const std::stop_token&)> pause;
 };
 
-// The real ones: the process's environment, the system's clock, randomness seeded by the kernel, a new
-// transport.
+// Returns the real dependencies: the process's environment, the system's clock, randomness seeded by the
+// kernel, a new transport.
 [[nodiscard]] Result<HttpDependencies> system_dependencies(const StoreOptions& options);
 
 }  // namespace ratoon::objects

@@ -1,4 +1,5 @@
-// The only call of open_store() that needs HTTP. A build without base/http has another implementation.
+// The only function that open_store() calls and that needs HTTP. A build without base/http has another
+// implementation.
 #pragma once
 
 #include <memory>

@@ -34,7 +34,7 @@ bool may_pass(int status, std::string_view code) {
   constexpr std::array<std::string_view, 10> kPassing = {
       "RequestTimeout", "SlowDown", "Throttling", "ThrottlingException", "InternalError", "OperationAborted",
       "ConditionalRequestConflict",
-      // The received bytes differ from the sent bytes.
+      // S3's code for received bytes that differ from the sent bytes.
       "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody"};
   return std::find(kPassing.begin(), kPassing.end(), code) != kPassing.end();
 }

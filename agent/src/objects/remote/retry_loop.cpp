@@ -27,7 +27,7 @@ Duration RetryLoop::left() const {
 }
 
 http::Limits RetryLoop::limits() const {
-  // Zero would mean no limit.
+  // A limit of zero would mean no limit.
   return {.total = std::max<Duration>(left(), std::chrono::milliseconds(1)),
           .silence = timeouts_.silence,
           .connect = timeouts_.connect};

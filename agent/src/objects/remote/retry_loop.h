@@ -1,4 +1,4 @@
-// RetryLoop: repeats one operation until it succeeds, fails for good, or runs out of time.
+// RetryLoop: repeats one operation until it succeeds, fails permanently, or runs out of time.
 //
 // Thread contract: one thread.
 #pragma once
@@ -21,7 +21,7 @@ struct RequestTimeouts {
 };
 [[nodiscard]] RequestTimeouts timeouts_of(const StoreOptions& options);
 
-// Why a request failed, and what may follow.
+// The reason why a request failed, and whether another attempt may follow.
 struct RemoteRefusal {
   Error error;
   bool may_pass = false;
@@ -40,9 +40,9 @@ class RetryLoop {
         stop_(std::move(stop)),
         began_(dependencies.clock->now()) {}
 
-  // The limits of the attempt that comes next.
+  // The limits of the next attempt.
   [[nodiscard]] http::Limits limits() const;
-  // Data arrived and is kept: the count of failures restarts, the time limit does not.
+  // Reports that data arrived and is kept: the count of failures restarts, the time limit does not.
   void saw_progress() { failures_ = 0; }
   // Waits until the next attempt is due. Returns an error if there is no further attempt.
   [[nodiscard]] Result<void> next(const RemoteRefusal& why);

@@ -27,9 +27,10 @@ Result<std::uint64_t> abort_open_uploads(S3Client& client, const std::string& pr
     const bool is_same = decoded->next_key == page.next_key && decoded->next_id == page.next_id;
     if (is_same && !decoded->next_key.empty())
       return Error(ErrorKind::kCorrupted,
-                   what + ": the list does not end, a page names itself as the next one");
+                   what + ": the list does not end, because a page names itself as the next page");
     page = *std::move(decoded);
-    // Uses the store's clock, since it sets the times of the uploads. It has a resolution of one second.
+    // Uses the store's clock, since it sets the times of the uploads. The store's clock has a resolution of
+    // one second.
     const WallTime now =
         parse_http_date(answer->headers.get("Date")).value_or(client.dependencies().clock->wall_now());
     const Duration age_min = older_than - std::chrono::seconds(1);

@@ -19,18 +19,18 @@ bool is_expired_code(std::string_view code) {
 }
 
 std::string signed_by(const std::optional<Credentials>& signer) {
-  if (!signer) return "not signed, as is_anonymous asks for";
+  if (!signer) return "not signed, because is_anonymous is set";
   return "signed by " + signer->access_key_id + " from " + signer->source;
 }
 
-// The next step for the reader of the error.
+// Returns the next step for the reader of the error.
 std::string advice(int status, std::string_view code, const std::optional<Credentials>& signer) {
   if (code == "SignatureDoesNotMatch") return "; check the secret key and the region; " + signed_by(signer);
   if (code == "InvalidAccessKeyId") return "; this store does not know that key; " + signed_by(signer);
   if (is_expired_code(code)) return "; these credentials have expired: renew them; " + signed_by(signer);
   if (status == 401 || status == 403)
     return "; check the permissions of these credentials; " + signed_by(signer);
-  if (code == "NoSuchBucket") return "; check the bucket's name, and the endpoint";
+  if (code == "NoSuchBucket") return "; check the bucket's name and the endpoint";
   if (status == 301 || status == 307 || status == 400) return "; check region and endpoint";
   return "";
 }
@@ -130,7 +130,7 @@ RemoteRefusal S3Client::judge(const S3Call& call, const Attempt& attempt, int st
     return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .retries_at_once = true};
 
   text += advice(status, refusal.code, attempt.signer);
-  // The bucket is missing, not an object: no object can be read or written there.
+  // The bucket is missing, not an object: no object can be read or written in it.
   const bool has_no_bucket = refusal.code == "NoSuchBucket";
   const ErrorKind kind = ended           ? ErrorKind::kPermissionDenied
                          : has_no_bucket ? ErrorKind::kInvalid

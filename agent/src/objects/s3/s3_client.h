@@ -1,5 +1,5 @@
-// S3Client: sends signed requests to one bucket and interprets its refusals. All operations on objects use
-// it.
+// S3Client: sends signed requests to one bucket and interprets its refusals. All operations on objects use an
+// S3Client.
 //
 // Thread contract: any thread.
 #pragma once
@@ -34,7 +34,7 @@ struct CallOptions {
   std::stop_token stop{};
   // Which replies count as success in addition to status 2xx.
   std::function<bool(const http::Response&)> accepts{};
-  // Returns an error if a reply with 2xx is wrong. Then the call is repeated.
+  // Returns an error if a reply with 2xx is wrong. The call is repeated after such an error.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
   // Returns the error that a lost reply must have meant. Called for each lost reply, before the call is
   // repeated.
@@ -55,7 +55,7 @@ class S3Client {
   [[nodiscard]] Result<http::Response> call(const S3Call& call, const std::string& what,
                                             const CallOptions& options);
 
-  // For streamed replies: the request of one attempt, and the meaning of its refusal.
+  // For streamed replies, request() makes the request of one attempt, and refusal() explains its refusal.
   struct Attempt {
     std::optional<Credentials> signer{};
     std::string region{};

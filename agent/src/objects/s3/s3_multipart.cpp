@@ -94,7 +94,7 @@ Result<std::optional<UploadedObject>> UploadRound::run() {
   const bool may_be_done =
       completions_ > 0 && (may_pass(done.error()) || done.error().kind() == ErrorKind::kCancelled);
   if (may_be_done) {
-    // The upload is closed now, either completed or aborted.
+    // The upload has ended, either completed or aborted.
     const auto found = writer_.look(source_, crc32c_, true, tidying());
     if (found && *found == S3Writer::Found::kOurs) return object();
   }
@@ -119,8 +119,8 @@ Result<void> UploadRound::begin() {
   return {};
 }
 
-// Stored parts cost money until they are removed. An interrupted part may arrive after the first abort, so S3
-// requires repeating the abort until it does not know the upload.
+// Aborting matters, because stored parts cost money until they are removed. An interrupted part may arrive
+// after the first abort, so S3 requires repeating the abort until it does not know the upload.
 Result<void> UploadRound::take_back() {
   constexpr int kAbortsMax = 3;
   for (int i = 0; i < kAbortsMax; ++i) {
@@ -174,7 +174,8 @@ Result<bool> UploadRound::complete(const std::vector<StoredPart>& parts) {
     const auto judged = judge_completed(*answer, parts);
     if (!judged) return judged.error();
     if (*judged != Completed::kAskAgain) return *judged == Completed::kDone;
-    const Error not_there(ErrorKind::kUnavailable, "the store reported success, but the object is not there");
+    const Error not_there(ErrorKind::kUnavailable,
+                          "the store reported success, but the object does not exist");
     const auto next = attempts.next({.error = not_there, .may_pass = true});
     if (!next && next.error().kind() == ErrorKind::kUnavailable) return false;  // it will never appear
     if (!next) return next.error();
@@ -202,8 +203,8 @@ Result<UploadRound::Completed> UploadRound::judge_completed(const http::Response
                                               checksum_text(crc32c_) + "'; remove it");
     }
   }
-  // There is no proof, or the upload does not exist. An earlier request may have completed it, the store may
-  // still be completing it, or it was aborted and the object is from another writer.
+  // There is no proof of success, or the upload does not exist. An earlier request may have completed the
+  // upload, the store may still be completing it, or it was aborted and the object is from another writer.
   const auto found = writer_.look(source_, crc32c_, says_done || completions_ > 1, options);
   if (!found) return found.error();
   if (*found == S3Writer::Found::kOurs) return Completed::kDone;

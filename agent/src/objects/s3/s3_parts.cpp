@@ -34,7 +34,7 @@ Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
     try {
       for (std::uint32_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      // No further threads can be started. The running ones send all parts.
+      // No further threads can be started. The running threads send all parts.
     }
     work();
   }
@@ -93,7 +93,7 @@ Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
 }
 
 // A store that does not know the upload may close the connection without reading the part, each time, so that
-// its reply is lost. A request without a body gets a reply.
+// its reply is lost. A request without a body gets a reply, so this function sends one.
 std::optional<Error> S3Parts::explain_lost() {
   RequestTimeouts once = writer_.client().timeouts();
   once.retry.attempts_max = 1;
@@ -104,7 +104,7 @@ std::optional<Error> S3Parts::explain_lost() {
                             {.stop = ended_.get_token(), .accepts = says_no_upload, .timeouts = &once});
   if (!answer || answer->status != 404) return std::nullopt;
   is_gone_ = true;
-  return Error(ErrorKind::kConflict, "the upload is not there any more");
+  return Error(ErrorKind::kConflict, "the upload no longer exists");
 }
 
 std::optional<Error> S3Parts::doubt(const http::Response& answer, const std::string& checksum) const {
@@ -113,7 +113,7 @@ std::optional<Error> S3Parts::doubt(const http::Response& answer, const std::str
   return doubt_stored(answer, checksum);
 }
 
-// Only the first error counts. The later ones follow from stopping the other threads.
+// Only the first error counts. Later errors follow from stopping the other threads.
 void S3Parts::fail(Error error) {
   {
     const std::lock_guard lock(mutex_);

@@ -45,8 +45,8 @@ Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
   const bool is_clear = answer || answer.error().kind() == ErrorKind::kNotFound || may_pass(answer.error()) ||
                         stop.stop_requested();
   if (!is_clear) {
-    // A refused HEAD has no body and so no reason. The smallest GET has one, and its reply names the bucket's
-    // region.
+    // A refused HEAD has no body and so no reason. The smallest GET has a body, and its reply names the
+    // bucket's region.
     MemorySink first_byte;
     const auto got = get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
     const bool is_only_empty = !got && got.error().kind() == ErrorKind::kInvalid;
@@ -102,9 +102,9 @@ Result<ObjectPage> S3Store::list(std::string_view prefix, std::string_view page,
   const auto answer = client_->call(call, what, {.stop = stop});
   // A prefix without objects gives an empty list, so kNotFound means that the bucket is missing.
   if (!answer && answer.error().kind() == ErrorKind::kNotFound)
-    return Error(
-        ErrorKind::kInvalid,
-        answer.error().message() + "; there is no bucket that could be listed: check endpoint and name");
+    return Error(ErrorKind::kInvalid,
+                 answer.error().message() +
+                     "; there is no bucket that could be listed: check the endpoint and the name");
   if (!answer) return answer.error();
   auto decoded = decode_list(answer->body);
   if (!decoded) return decoded.error().with_context(what);

@@ -76,7 +76,7 @@ NameValues S3Writer::headers() const {
 }
 
 Error S3Writer::already_exists() const {
-  return {ErrorKind::kAlreadyExists, uri_ + " exists, and was to be created"};
+  return {ErrorKind::kAlreadyExists, uri_ + " exists, but this call was to create it"};
 }
 
 Result<void> S3Writer::put(std::string_view bytes, std::uint32_t crc32c, const std::stop_token& stop) {
@@ -112,7 +112,7 @@ Result<void> S3Writer::resolve_taken(ObjectSource& source, std::uint32_t crc32c,
                                      const CallOptions& options) {
   const auto found = look(source, crc32c, requests > 1, options);
   if (!found) {
-    // A client that may write need not be allowed to read. The only reply was clear.
+    // A client that may write need not be allowed to read. If only one reply came, it was clear.
     if (requests == 1 && found.error().kind() == ErrorKind::kPermissionDenied) return already_exists();
     return found.error();
   }

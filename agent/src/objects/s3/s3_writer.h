@@ -27,13 +27,14 @@ class S3Writer {
   [[nodiscard]] Result<void> put(std::string_view bytes, std::uint32_t crc32c, const std::stop_token& stop);
 
   enum class Found { kNothing, kOurs, kOtherWriters };
-  // Checks which writer's object is stored under the name. kCorrupted: it is this writer's, but does not have
-  // the bytes that were sent. Some stores drop the mark. An object without a mark counts as this writer's if
-  // it has the source's bytes and `may_be_unmarked`, which means that an earlier request may have made it.
+  // Checks which writer's object is stored under the name. kCorrupted: the object is this writer's, but does
+  // not have the bytes that were sent. Some stores drop the mark. An object without a mark counts as this
+  // writer's if it has the source's bytes and `may_be_unmarked`, which means that an earlier request may have
+  // made it.
   [[nodiscard]] Result<Found> look(ObjectSource& source, std::uint32_t crc32c, bool may_be_unmarked,
                                    const CallOptions& options);
 
-  // Does the same after the store said that the name is taken. Succeeds if the object is this writer's.
+  // Checks the same after the store said that the name is taken. Succeeds if the object is this writer's.
   [[nodiscard]] Result<void> resolve_taken(ObjectSource& source, std::uint32_t crc32c, std::uint32_t requests,
                                            const CallOptions& options);
 
@@ -57,7 +58,7 @@ class S3Writer {
 };
 
 inline constexpr const char* kChecksumHeader = "x-amz-checksum-crc32c";
-// Returns an error if the reply states a checksum other than that of the bytes that were sent.
+// Returns an error if the reply states another checksum than that of the sent bytes.
 [[nodiscard]] std::optional<Error> doubt_stored(const http::Response& answer, std::string_view checksum);
 
 // Whether a reply to If-None-Match says that the object exists: 412, or 304 from an older MinIO.

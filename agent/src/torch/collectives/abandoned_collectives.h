@@ -1,6 +1,6 @@
 // Collectives that were abandoned. A thread of the group may still write into their buffers after the world
-// has changed: briefly if the group is ours, until its timeout if it is the program's. The memory that it may
-// use is kept alive here until it has ended.
+// has changed. That takes a moment if the group is Ratoon's, and until its timeout if it is the program's.
+// The memory that it may use is kept alive here until it has ended.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace ratoon {
 // limited and a new process starts without them.
 void retain(std::shared_ptr<void> work, std::function<bool()> is_over);
 
-// Releases the work that is over. Returns how many are not.
+// Releases the work that is over. Returns how many collectives still run.
 std::size_t release_finished();
 
 }  // namespace ratoon

@@ -76,8 +76,8 @@ std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, con
 }
 
 // Returns when no sum writes into gradients any longer. A sum that does not end occupies the accelerator and
-// memory that the next attempt needs. Then this process ends without destroying objects, and another process
-// goes on.
+// memory that the next attempt needs. In that case this process ends without destroying objects, and another
+// process continues.
 void wait_until_stopped(Collective& collective) {
   constexpr auto kPatience = std::chrono::seconds(30);
   constexpr auto kPause = std::chrono::microseconds(200);
@@ -93,7 +93,7 @@ void wait_until_stopped(Collective& collective) {
   }
 }
 
-// An accelerator with a permanent error is never over, so its objects are not destroyed.
+// Work on an accelerator with a permanent error never ends, so its objects are not destroyed.
 bool is_over(const std::shared_ptr<Collective>& collective) {
   try {
     return !collective || collective->is_over();
@@ -123,7 +123,7 @@ Averager::Averager(Session& session) : session_(session) {
   session_.before_saves_of_all([this] { compare_weights(); });
 }
 
-// If the world changed or an exception is passing, sums may be open that never end.
+// If the world changed or an exception is passing, there may be open sums that never end.
 Averager::~Averager() {
   if (!on_device_) return;
   try {
@@ -169,7 +169,7 @@ void Averager::prepare(const ::torch::nn::Module& module, const Averaging& how) 
   if (layout.sum_in_half_precision && how.samples) {
     refuse(
         "average_gradients() was given samples and sum_in_half_precision: a gradient times its samples is "
-        "too large a number for half precision; leave one of the two out");
+        "too large a number for half precision; leave out one of the two options");
   }
   buckets_ = buckets_for(trained_weights(module), layout);
 }
@@ -228,8 +228,8 @@ void Averager::begin(std::size_t piece) {
     ranks_->collective()->begin_sum(sums);
 }
 
-// A program may compute on several streams, and a piece contains gradients of all of them. So each stream
-// waits for the gradients that the previous stream has written.
+// A program may compute on several streams, and a piece contains gradients of all of them. Each stream
+// therefore waits for the gradients that the previous stream has written.
 void Averager::fill_one(std::size_t parameter) {
   if (on_device_) {
     const c10::Stream now = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
@@ -248,8 +248,8 @@ void Averager::average_during(const std::function<void()>& backward, BucketSched
     session_.check();
     if (!schedule.note(parameter)) {
       refuse("parameter " + std::to_string(parameter) +
-             " was given a gradient twice while gradients were averaged: call backward() once within "
-             "average_gradients(), and what comes before it outside");
+             " received a gradient twice while gradients were averaged: call backward() once within "
+             "average_gradients(), and other backward() calls outside");
     }
     fill_one(parameter);
     while (schedule.has_full()) begin(schedule.take());
@@ -265,7 +265,7 @@ void Averager::average_the_rest(BucketSchedule& schedule) {
   if (ranks_->collective()) finish_sums(session_, *ranks_->collective());
 }
 
-// A commit gate: operations that change weights are not queued behind sums that may still be aborted.
+// A commit gate: operations that change weights must not be queued after sums that may still be aborted.
 void Averager::wait_for_device(bool returns_early) {
   if (returns_early && !on_device_->error()) return;
   const auto waits = session_.in(Phase::kCollective);
@@ -293,8 +293,8 @@ void Averager::give_up() {
   abort(work->device);
   if (!work->device) return;
   wait_until_stopped(*work->device);
-  // NCCL may destroy the rest while the next attempt already uses the memory. Sums on the host may still be
-  // written.
+  // NCCL may destroy the remaining objects while the next attempt already uses the memory. Sums on the host
+  // may still be written.
   if (!work->host || work->host->has_stopped()) work->buckets.clear();
 }
 

@@ -1,4 +1,4 @@
-// Averager: the state of one attempt for averaging gradients; one per Session.
+// Averager: the state of one attempt for averaging gradients. Each Session has one.
 #pragma once
 
 #include <atomic>

@@ -11,7 +11,7 @@
 
 namespace ratoon {
 
-// May be used from any thread. A waiting thread blocks the others unless they use a clone(). Errors are
+// May be used from any thread. A waiting thread blocks other threads unless they use a clone(). Errors are
 // thrown as c10::Error.
 class BoardStore final : public c10d::Store {
  public:

@@ -21,7 +21,7 @@ class Collective {
  public:
   virtual ~Collective() = default;
 
-  // Sums in place, after the operations that this thread has queued for the piece. If it cannot begin,
+  // Sums in place, after the operations that this thread has queued for the piece. If the sum cannot begin,
   // error() returns the reason.
   virtual void begin_sum(const at::Tensor& piece) = 0;
   // Operations that this thread queues on its current stream after this call run after the sums that were
@@ -30,19 +30,19 @@ class Collective {
   // Waits until the sums that were begun are complete, on the device too, or one has failed. Calls `look`
   // each millisecond, which may throw.
   virtual void wait(const std::function<void()>& look) = 0;
-  // The error of the first sum that failed, because a rank was lost or the library refused; null: none has
+  // The error of the first sum that failed, because a rank was lost or the library refused; null: no sum has
   // failed so far.
   [[nodiscard]] virtual std::exception_ptr error() = 0;
 
-  // Call it when all sums are complete and no others follow: disconnects from the other ranks. Returns false
-  // if they do not answer in time; then call abort().
+  // Call this when all sums are complete and no others follow: it disconnects from the other ranks. Returns
+  // false if the other ranks do not answer in time; in that case call abort().
   [[nodiscard]] virtual bool close() { return true; }
-  // Starts to end running sums, and returns. Their results are not valid. No function that begins sums may be
-  // called afterwards.
+  // Starts to end running sums, and returns at once. The results of these sums are not valid. After this call
+  // no function that begins sums may be called.
   virtual void abort() = 0;
   // Whether no sum writes into the pieces any longer. Throws the accelerator's error.
   [[nodiscard]] virtual bool has_stopped() = 0;
-  // Whether no other work of it runs either: it can be destroyed without waiting.
+  // Whether no other work of the collective runs either: it can then be destroyed without waiting.
   [[nodiscard]] virtual bool is_over() { return has_stopped(); }
 };
 

@@ -1,5 +1,5 @@
 // The only file that includes Gloo. The headers may be of another version than the code inside LibTorch, so
-// nothing here may make the compiler emit a class of Gloo: tests/torch/no_gloo_classes_test.py checks this.
+// this file must not make the compiler emit a class of Gloo: tests/torch/no_gloo_classes_test.py checks this.
 #include "agent/src/torch/collectives/gloo.h"
 
 #include <ATen/ops/empty.h>
@@ -23,9 +23,9 @@ c10::intrusive_ptr<c10d::Backend> connect_with_gloo(const c10::intrusive_ptr<c10
   return group;
 }
 
-// Gloo has no call for this. A receive that reaches its timeout closes all connections of its group, and
-// operations that wait for them fail. Unlike a collective, it does not run on the group's threads, which may
-// all be waiting.
+// Gloo has no call that ends collectives. A receive that reaches its timeout closes all connections of its
+// group, and operations that wait for them fail. Unlike a collective, the receive does not run on the group's
+// threads, which may all be waiting.
 void end_collectives(c10d::Backend& group) {
   if (group.getSize() == 1) return;
   const int peer = group.getRank() == 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-// GroupCollective: sums over a process group of LibTorch: Gloo's, or the program's own.
+// GroupCollective: sums over a process group of LibTorch: Gloo's group, or the program's own.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ class GroupCollective final : public Collective {
   c10::intrusive_ptr<c10d::Backend> group_;
   End end_;
   std::vector<Sum> sums_;
-  // Shared with the group's threads, which may end a work after this object is destroyed.
+  // The state is shared with the group's threads, which may end a work after this object is destroyed.
   std::shared_ptr<Count> count_ = make_count();
   static std::shared_ptr<Count> make_count();
 };

@@ -21,7 +21,8 @@ T value_of(Result<T> result) {
 }
 
 // The listening socket belongs to the process, and so does its server: two servers would share the incoming
-// connections. A server keeps running when rank 0 moves to another process; no rank connects to it then.
+// connections. A server keeps running when rank 0 moves to another process; no rank connects to it after
+// that.
 void serve(const Rendezvous& rendezvous, std::uint64_t attempt, std::uint32_t world_size) {
   static std::mutex mutex;
   static std::map<std::uint16_t, std::unique_ptr<board::Server>> servers;  // by port
@@ -69,8 +70,8 @@ void GroupConnector::meet() {
   board::Client client(way);
   std::vector<std::string> keys;
   for (std::uint32_t rank = 0; rank < plan_.world_size; ++rank) keys.push_back(board::mark_key(rank));
-  // A rank may take any time to arrive here, rank 0 too: until rank 0 arrives, the board is not served. If a
-  // rank never arrives, the wait ends when the operator or coordinator changes the world.
+  // A rank may take any time to arrive here, and so may rank 0: until rank 0 arrives, the board is not
+  // served. If a rank never arrives, the wait ends when the operator or coordinator changes the world.
   value_of(client.ask(board::Op::kMark, {plan_.mark}, board::Client::kNoDeadline));
   marks_ = value_of(client.ask(board::Op::kGet, keys, board::Client::kNoDeadline));
   group_ = connect_with_gloo(c10::make_intrusive<BoardStore>(way, plan_.store_timeout),

@@ -36,7 +36,8 @@ const Clock& system_clock() {
   return clock;
 }
 
-// A rank's actions while it waits for others: it leaves an attempt that is over, and prints that it waits.
+// The actions of a rank while it waits for other ranks: it leaves an attempt that is over, and prints that it
+// waits.
 class WaitForRanks {
  public:
   WaitForRanks(const Session& session, std::string_view what) : session_(session), what_(what) {}
@@ -48,7 +49,7 @@ class WaitForRanks {
           "rank " + std::to_string(session_.rank()) + " of " + std::to_string(session_.world_size()) +
           " has waited " + *time + " for " + std::string(what_) + ", after step " +
           std::to_string(session_.steps_done()) +
-          ": check the output of the ranks that do not print this, and where in the program they are");
+          ": check the output of the ranks that do not print this, and their position in the program");
     }
   }
 
@@ -58,8 +59,8 @@ class WaitForRanks {
   session::SpokenWait wait_{system_clock()};
 };
 
-// A collective fails when a rank is lost. The coordinator then reports that the world changed. If it does
-// not, the failure has another cause.
+// A collective fails when a rank is lost. The coordinator then reports that the world changed. If the
+// coordinator reports no change, the failure has another cause.
 [[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
   constexpr auto kPatience = std::chrono::seconds(60);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -68,7 +69,7 @@ class WaitForRanks {
     wait.look();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  fail(ExitCode::kStartAgain, "a collective failed, and for 60 s no lost process was reported: " + why);
+  fail(ExitCode::kStartAgain, "a collective failed, but no lost process was reported for 60 s: " + why);
 }
 
 std::shared_ptr<Collective> connect(const Session& session, const std::string& mark,
@@ -104,9 +105,9 @@ void check_group_ranks(const Session& session, const c10d::Backend& group) {
     return;
   fail(ExitCode::kConfiguration,
        "use_group() was given rank " + std::to_string(group.getRank()) + " of " +
-           std::to_string(group.getSize()) + ", and this is rank " + std::to_string(session.rank()) + " of " +
+           std::to_string(group.getSize()) + ", but this is rank " + std::to_string(session.rank()) + " of " +
            std::to_string(session.world_size()) +
-           ": make the group in each attempt, of session.rank() and session.world_size()");
+           ": create the group in each attempt, with session.rank() and session.world_size()");
 }
 
 void finish_sums(const Session& session, Collective& collective) {
@@ -189,17 +190,15 @@ std::string RankGroup::describe_cause() const {
       "(--deterministic makes those equal). Let all ranks change weights by the same numbers; then ";
   if (equal_at_) {
     return cause +
-           "start again: this step was not saved, and the run goes on from its newest checkpoint, in which "
-           "the "
-           "weights are equal";
+           "start again: this step was not saved, and the run resumes from its newest checkpoint, in which "
+           "the weights are equal";
   }
   return cause +
-         "go on from a checkpoint in which the weights are equal (--resume-from), or start one process "
-         "alone, "
-         "which goes on with rank 0's weights, and more processes after its next save";
+         "resume from a checkpoint in which the weights are equal (--resume-from), or start one process "
+         "alone, which continues with rank 0's weights, and more processes after its next save";
 }
 
-// All ranks call this, because all have seen the same marks.
+// All ranks call this function, because all have seen the same marks.
 std::string RankGroup::name_difference(const WeightsFingerprint& own, std::size_t rank) const {
   const std::string mine(reinterpret_cast<const char*>(own.sums.data()),
                          own.sums.size() * sizeof own.sums[0]);

@@ -19,20 +19,20 @@ namespace ratoon {
 
 class RankGroup {
  public:
-  // Connects to the other ranks, which takes until the last one arrives. All ranks must have the same mark.
+  // Connects to the other ranks, which takes until the last rank arrives. All ranks must have the same mark.
   RankGroup(Session& session, const WeightsFingerprint& mark);
-  // The same over a group of the program whose ranks are connected.
+  // Creates a RankGroup over a group of the program whose ranks are connected.
   RankGroup(Session& session, const WeightsFingerprint& mark, const c10::intrusive_ptr<c10d::Backend>& group);
 
-  // Null in a world of one.
+  // Null in a world of one process.
   [[nodiscard]] const std::shared_ptr<Collective>& collective() const { return collective_; }
-  // Call it in a step in which all ranks save: fails if their weights differ.
+  // Call this in a step in which all ranks save: it fails if their weights differ.
   void compare_again(const WeightsFingerprint& mark);
   // Copies rank 0's bytes to all ranks.
   void broadcast_from_first(std::span<std::uint8_t> bytes) const;
 
  private:
-  // The data of each rank, by rank.
+  // Returns the data of each rank, by rank.
   [[nodiscard]] std::vector<std::string> exchange(const std::string& own) const;
   void compare(const std::vector<std::string>& marks, const WeightsFingerprint& own);
   [[nodiscard]] std::string describe_cause() const;
@@ -47,7 +47,7 @@ class RankGroup {
 void check_group_ranks(const Session& session, const c10d::Backend& group);
 
 // Waits until the sums are complete; throws Interrupted if the world changed. If a sum failed, a rank is
-// lost: then it waits for the coordinator to report that the world changed.
+// lost: in that case the function waits for the coordinator to report that the world changed.
 void finish_sums(const Session& session, Collective& collective);
 
 }  // namespace ratoon

@@ -49,7 +49,7 @@ ElementType element_type_of(at::ScalarType type) {
     if (scalar_type_of(candidate) == type) return candidate;
   }
   throw std::invalid_argument(std::string("a sample cannot hold a tensor of ") + at::toString(type) +
-                              ": convert it first, to Float for one");
+                              ": convert it first, for example to Float");
 }
 
 }  // namespace

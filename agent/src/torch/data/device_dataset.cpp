@@ -78,7 +78,7 @@ void read_rows(const Dataset& dataset, const std::vector<Held>& held, const std:
       if (field.bytes.size() != held[i].row_bytes || field.type != held[i].column->type)
         refuse("sample " + std::to_string(first + row) + " has " + std::to_string(field.bytes.size()) +
                " bytes of " + std::string(name_of(field.type)) + " in column '" + held[i].column->name +
-               "', and the data set says " + std::to_string(held[i].row_bytes) + " of " +
+               "', but the data set says " + std::to_string(held[i].row_bytes) + " of " +
                std::string(name_of(held[i].column->type)));
       if (!field.bytes.empty())
         std::memcpy(places[i] + row * held[i].row_bytes, field.bytes.data(), field.bytes.size());
@@ -129,7 +129,7 @@ DeviceNeed DeviceDataset::need_of(const Dataset& dataset, const DeviceDatasetOpt
   need.available = free - std::min(free, options.spare_bytes);
   need.sentence = "holding " + std::to_string(dataset.size()) + " samples of " + std::to_string(row_bytes) +
                   " bytes on " + options.device.str() + " takes " + std::to_string(need.bytes) +
-                  " bytes, and " + std::to_string(need.available) + " are available";
+                  " bytes, but " + std::to_string(need.available) + " are available";
   if (options.spare_bytes > 0)
     need.sentence += " besides the " + std::to_string(options.spare_bytes) + " spare ones";
   return need;
@@ -172,7 +172,7 @@ const at::Tensor& DeviceDataset::column(std::string_view name) const {
   if (const auto found = columns_.find(name); found != columns_.end()) return found->second;
   std::string names;
   for (const auto& [each, values] : columns_) names += (names.empty() ? "" : ", ") + each;
-  throw std::invalid_argument("no column '" + std::string(name) + "' is held; there are: " + names);
+  throw std::invalid_argument("column '" + std::string(name) + "' is not held; the columns are: " + names);
 }
 
 at::Tensor DeviceDataset::index(std::span<const std::uint64_t> samples) const {

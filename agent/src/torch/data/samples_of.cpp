@@ -41,8 +41,8 @@ std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots) {
       throw Failure(static_cast<int>(ExitCode::kConfiguration),
                     "slot " + std::to_string(slot.number) + " is sample " + std::to_string(slot.sample) +
                         " of source " + std::to_string(slot.source) +
-                        ", and index() without a reader supports one source only: pass the stream's reader, "
-                        "index(slots, stream.reader()), where the samples lie one source after the other");
+                        ", but index() without a reader supports one source only: pass the stream's reader, "
+                        "index(slots, stream.reader()), if the samples lie one source after the other");
     }
     samples.push_back(slot.sample);
   }

@@ -28,8 +28,8 @@ struct StreamSampler::LoopPosition {
     static_cast<void>(share_of({}, rank, world_size));  // throws if the rank does not exist
   }
 
-  // The position of a sampler without a program's stream: a stream that never moves, and a number, so that
-  // changing the position is cheap.
+  // The position of a sampler without a program's stream consists of a stream that never moves and a number,
+  // so that changing the position is cheap.
   struct Own {
     explicit Own(const StreamOptions& of) : options(of), stream(of) {}
     StreamOptions options;
@@ -68,7 +68,7 @@ void StreamSampler::LoopPosition::check_pass() {
   const std::uint64_t now = iteration();
   const bool is_in_pass = now >= pass->seen && now <= pass->fetched;
   if (!is_in_pass || !pass->reader.is_same_plan(stream->reader()))
-    throw std::logic_error("the stream was taken to batch " + std::to_string(now) +
+    throw std::logic_error("the stream was moved to batch " + std::to_string(now) +
                            ", or its plan was changed, while the loader was in the middle of an epoch: leave "
                            "the loop over the loader and begin it anew");
   pass->seen = now;
@@ -79,18 +79,18 @@ void StreamSampler::LoopPosition::check_pass() {
 void StreamSampler::LoopPosition::check_was_trained() const {
   if (!pass || was_set || !pass->is_exhausted || iteration() != pass->began) return;
   throw std::logic_error("the loader gave the " + std::to_string(pass->end - pass->began) +
-                         " batches of an epoch, and none was counted as trained: call advance() after each, "
-                         "or set_iteration() before the loader begins");
+                         " batches of an epoch, but none was counted as trained: call advance() after each "
+                         "batch, or set_iteration() before the loader begins");
 }
 
-// LibTorch's loader cannot return an empty batch. All ranks refuse together, before the epoch.
+// LibTorch's loader cannot return an empty batch. All ranks refuse together, before the epoch begins.
 void StreamSampler::LoopPosition::check_no_share_is_empty(const Pass& next) const {
   for (const std::uint64_t number : {next.began, next.end - 1}) {
     const SlotRange batch = next.reader.batch(number);
     if (batch.size() >= world_size) continue;
     throw std::invalid_argument("batch " + std::to_string(number) + " has " + std::to_string(batch.size()) +
                                 " samples for " + std::to_string(world_size) +
-                                " ranks, and LibTorch's loader takes no empty share: make the global batch "
+                                " ranks, but LibTorch's loader takes no empty share: make the global batch "
                                 "larger, or the stream with EpochEnd::kCarry or kDrop");
   }
 }
@@ -114,7 +114,7 @@ void StreamSampler::set_iteration(std::uint64_t batches) {
     place.stream->advance(batches - now);
   } else {
     throw std::invalid_argument("the stream has trained " + std::to_string(now) +
-                                " batches and does not go back to " + std::to_string(batches) +
+                                " batches and cannot go back to " + std::to_string(batches) +
                                 ": load an earlier state of it");
   }
   place.was_set = true;
@@ -126,8 +126,8 @@ void StreamSampler::advance(std::uint64_t batches) {
   const std::uint64_t fetched = place.pass ? place.pass->fetched - place.pass->seen : 0;
   if (batches > fetched)
     throw std::invalid_argument(
-        "advance(" + std::to_string(batches) + ") is for batches that were fetched and trained, and " +
-        std::to_string(fetched) + " were fetched that are not trained; it counts batches, not samples");
+        "advance(" + std::to_string(batches) + ") is for batches that were fetched and trained, but only " +
+        std::to_string(fetched) + " fetched batches are not trained; it counts batches, not samples");
   place.move_on(batches);
   place.pass->seen += batches;
 }
@@ -165,11 +165,11 @@ void StreamSampler::load_state(std::string_view state) {
     stream.load_state(state);
     if (stream.next_batch() != place.stream->reader().batch(stream.batches()))
       throw Failure(static_cast<int>(ExitCode::kConfiguration),
-                    "the state is of a run whose plan changed on the way: after " +
+                    "the state is of a run whose plan changed during the run: after " +
                         std::to_string(stream.batches()) + " batches it is at slot " +
                         std::to_string(stream.cursor()) +
                         ", where the sampler's options have another batch; load it into a Stream, and make "
-                        "the sampler of that");
+                        "the sampler of that stream");
     place.own->iteration = stream.batches();
   } else {
     place.stream->load_state(state);
@@ -205,10 +205,10 @@ std::optional<std::vector<std::size_t>> StreamSampler::next(std::size_t batch_si
   if (const std::uint64_t share = (global_batch + place.world_size - 1) / place.world_size;
       batch_size != share)
     throw std::invalid_argument("the loader's batch_size is " + std::to_string(batch_size) +
-                                ", and a rank's share of a global batch of " + std::to_string(global_batch) +
+                                ", but a rank's share of a global batch of " + std::to_string(global_batch) +
                                 " among " + std::to_string(place.world_size) + " is " +
                                 std::to_string(share) +
-                                ": give the loader that, or the stream another batch");
+                                ": give the loader that number, or the stream another batch");
   const SlotRange batch = pass.reader.batch(pass.fetched);
   ++pass.fetched;
   return samples_of(pass.reader, share_of(batch, place.rank, place.world_size));

@@ -28,7 +28,7 @@ std::optional<ElementType> stored_type_of(at::ScalarType type) {
 }
 
 std::string without_type(const std::string& name, at::ScalarType type) {
-  return "tensor \"" + name + "\" is of type " + c10::toString(type) + ", which no checkpoint holds";
+  return "tensor \"" + name + "\" is of type " + c10::toString(type) + ", which checkpoints do not support";
 }
 
 TensorShape shape_of(const at::Tensor& tensor) {

@@ -22,13 +22,13 @@ void put_tensor(StateWriter& out, const std::string& name, const at::Tensor& ten
 // The tensor's memory, from its first element to its last one.
 [[nodiscard]] StateWriter::Memory memory_of(const at::Tensor& tensor);
 
-// Requests a tensor of the same type and shape. It is filled in place if it is dense and on the CPU,
+// Requests a tensor of the same type and shape. The tensor is filled in place if it is dense and on the CPU,
 // otherwise through a copy.
 void want_tensor(StateReader& in, const std::string& name, const at::Tensor& tensor,
                  const std::optional<TensorBox>& box = {});
 
-// An empty CPU tensor with the type and shape in the checkpoint; an undefined tensor if the checkpoint has
-// none.
+// Returns an empty CPU tensor with the type and shape in the checkpoint; an undefined tensor if the
+// checkpoint has no such tensor.
 [[nodiscard]] at::Tensor like_stored(StateReader& in, const std::string& name);
 
 }  // namespace ratoon

@@ -49,14 +49,15 @@ void load_module(::torch::nn::Module& module, StateReader& in) {
   for (const auto& [name, tensor] : now) want_tensor(in, name, tensor);
   if (!in.is_for_weights_alone()) {
     for (const auto& [name, generator] : default_generators(devices_of(now))) {
-      // A kind of device that the run uses for the first time: its generator keeps the seed of --seed.
+      // On a kind of device that the run uses for the first time, the generator keeps the seed of --seed.
       if (!generator.device().is_cpu() && !in.find(name)) continue;
       load_generator(generator, in, name);
     }
   }
   for (const std::string& name : in.names()) {
     if (name.starts_with(kGeneratorPrefix) || now.contains(name)) continue;
-    in.refuse("the program has no tensor \"" + name + "\", which the checkpoint has: it is of another model");
+    in.refuse("the program has no tensor \"" + name +
+              "\", which the checkpoint has: the checkpoint is of another model");
   }
 }
 

@@ -61,8 +61,8 @@ struct Put {
   }
 };
 
-// The reverse of Put. It reads into an object that replaces the old one at the end. Names that are read are
-// removed from `left`; the remaining names belong to no field.
+// Take does the reverse of Put. Take reads into an object that replaces the old object at the end. Names that
+// are read are removed from `left`; the remaining names belong to no field.
 struct Take {
   StateReader& in;
   std::set<std::string>& left;
@@ -166,7 +166,7 @@ struct Kind {
     }
     if (!left.empty()) {
       in.refuse("the program has no place for \"" + *left.begin() +
-                "\", which the checkpoint has: it is of another model");
+                "\", which the checkpoint has: the checkpoint is of another model");
     }
   }
 
@@ -176,7 +176,7 @@ struct Kind {
     if (form && saved == size) return;
     in.refuse("group " + std::to_string(group) + " has " + std::to_string(saved) +
               " parameters in the checkpoint and " + std::to_string(size) +
-              " in the program: it is of another model");
+              " in the program: the checkpoint is of another model");
   }
 
   static void load_one(optim::Optimizer& optimizer, StateReader& in, std::set<std::string>& left,
@@ -206,8 +206,8 @@ void check_kind(StateReader& in, std::set<std::string>& left, const char* word) 
   const std::string saved = kind->substr(start.size());
   left.erase(kind);
   if (saved == word) return;
-  in.refuse("the checkpoint has the state of a " + saved + " and the program tracks a " + word +
-            " under this name: it is of another program");
+  in.refuse("the checkpoint has the state of a " + saved + ", but the program tracks a " + word +
+            " under this name: the checkpoint is of another program");
 }
 
 // Calls `then` with the Kind of the optimizer and its name. A derived class is refused, because it may have
@@ -224,10 +224,8 @@ void with_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {
     return then(Kind<optim::RMSpropOptions, optim::RMSpropParamState>(), "RMSprop");
   if (is(typeid(optim::LBFGS))) return then(Kind<optim::LBFGSOptions, optim::LBFGSParamState>(), "LBFGS");
   refuse(
-      "it is none of LibTorch's own optimizers (Adam, AdamW, SGD, Adagrad, RMSprop, LBFGS), and the state of "
-      "a class "
-      "that "
-      "is derived from one of them is not known: specialise ratoon::TrackAdapter for its type");
+      "the optimizer is not one of LibTorch's own (Adam, AdamW, SGD, Adagrad, RMSprop, LBFGS), and the state "
+      "of a derived class is not known: specialise ratoon::TrackAdapter for its type");
 }
 
 }  // namespace

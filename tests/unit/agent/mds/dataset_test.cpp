@@ -109,7 +109,7 @@ TEST(MdsDataset, DigestIsOfContent) {
 TEST(MdsDataset, TakesWhatLiesBesideItsCompressedFile) {
   const Hurt hurt("compressed/zstd");
   test::write_text(hurt / "shard.00001.mds", "not what the index says");
-  EXPECT_THAT(failure_of(hurt), HasSubstr("shard.00001.mds has 23 bytes, and the index says"));
+  EXPECT_THAT(failure_of(hurt), HasSubstr("shard.00001.mds has 23 bytes, but the index says"));
 }
 
 TEST(MdsDataset, WhatIsMissingIsNamed) {
@@ -133,7 +133,7 @@ TEST(MdsDataset, AnIndexThatCannotBeReadIsNamed) {
   test::write_text(hurt / "index.json", "{");
   int code = 0;
   EXPECT_THAT(failure_of(hurt, {}, &code),
-              HasSubstr(hurt.path().string() + "/index.json: it is no valid JSON"));
+              HasSubstr(hurt.path().string() + "/index.json: the index is not valid JSON"));
   EXPECT_EQ(code, 82);
   fs::remove(hurt / "index.json");
   fs::create_directory(hurt / "index.json");
@@ -147,7 +147,7 @@ TEST(MdsDataset, WhatIsCutOrTooLongIsRefused) {
     for (const auto& changed : {whole.substr(0, whole.size() - 1), whole + "x", std::string()}) {
       test::write_text(hurt / "shard.00000.mds", changed);
       EXPECT_THAT(failure_of(hurt), HasSubstr("has " + std::to_string(changed.size()) +
-                                              " bytes, and the index says " + std::to_string(whole.size())));
+                                              " bytes, but the index says " + std::to_string(whole.size())));
     }
   }
 }
@@ -157,7 +157,7 @@ TEST(MdsDataset, ALyingTableIsRefused) {
   hurt.change_index([](json& index) { index["shards"][0]["samples"] = 4; });
   int code = 0;
   EXPECT_THAT(failure_of(hurt, {}, &code),
-              HasSubstr("shard.00000.mds says that it has 3 samples, and the index says 4"));
+              HasSubstr("shard.00000.mds says that it has 3 samples, but the index says 4"));
   EXPECT_EQ(code, 84);
 }
 
@@ -185,7 +185,7 @@ TEST(MdsDataset, EveryHashIsChecked) {
         wrong.back() = wrong.back() == '0' ? '1' : '0';
         hurt.change_index([&](json& index) { index["shards"][0][part]["hashes"][name] = wrong; });
         EXPECT_THAT(failure_of(hurt), HasSubstr("its " + name + " is " + digest.get<std::string>() +
-                                                ", and the index says " + wrong));
+                                                ", but the index says " + wrong));
         hurt.change_index([&](json& index) { index["shards"][0][part]["hashes"][name] = digest; });
       }
       EXPECT_EQ(failure_of(hurt), "");

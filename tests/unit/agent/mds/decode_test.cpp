@@ -88,8 +88,7 @@ TEST(Sample, SizesMustMakeUpTheLengthExactly) {
     sample.begin(0);
     const auto decoded = decode_sample(columns, bytes_in(sound.substr(0, size)), sample);
     ASSERT_FALSE(decoded) << size;
-    EXPECT_THAT(decoded.error().message(),
-                HasSubstr("do not make up the " + std::to_string(size) + " bytes"));
+    EXPECT_THAT(decoded.error().message(), HasSubstr("do not match its " + std::to_string(size) + " bytes"));
   }
   EXPECT_FALSE(decode_sample(columns, bytes_in(sound + "!"), sample));
   std::string huge = sound;
@@ -102,8 +101,8 @@ TEST(Sample, ANumberOfAnotherLengthIsRefused) {
   Sample sample;
   ASSERT_TRUE(decode("uint32", packed(std::uint32_t{9}), sample));
   EXPECT_EQ(sample.field(0).as<std::uint32_t>(), 9u);
-  expect_refused("uint32", "123", "'uint32' takes 4 bytes, and there are 3");
-  expect_refused("uint32", "12345", "'uint32' takes 4 bytes, and there are 5");
+  expect_refused("uint32", "123", "'uint32' takes 4 bytes, but there are 3");
+  expect_refused("uint32", "12345", "'uint32' takes 4 bytes, but there are 5");
 }
 
 TEST(Array, SaysItsTypeAndShape) {
@@ -121,21 +120,21 @@ TEST(Array, SaysItsTypeAndShape) {
 }
 
 TEST(Array, IsRefusedWithWhatIsWrong) {
-  expect_refused("ndarray", "", "it has no byte for its type");
+  expect_refused("ndarray", "", "the array has no byte for its type");
   expect_refused("ndarray", u8({7, 4, 1, 0}), "there is no type 7");
-  expect_refused("ndarray", u8({8}), "it has no byte for its number of dimensions");
-  expect_refused("ndarray:uint8", "", "it has no byte for its number of dimensions");
-  expect_refused("ndarray:uint8", u8({0, 1}), "it has no dimension");
-  expect_refused("ndarray:uint8", u8({2 << 2, 1}), "its shape reaches over its end");
-  expect_refused("ndarray:uint8", u8({63 << 2 | 3, 1}), "its shape reaches over its end");
-  expect_refused("ndarray:uint8", u8({1 << 2, 0}), "does not make up its 0 bytes");
-  expect_refused("ndarray:uint8", u8({1 << 2, 2, 9}), "does not make up its 1 bytes");
-  expect_refused("ndarray:uint8", u8({1 << 2, 2, 9, 9, 9}), "does not make up its 3 bytes");
-  expect_refused("ndarray:uint64", u8({1 << 2, 1}) + "1234567", "does not make up its 7 bytes");
+  expect_refused("ndarray", u8({8}), "the array has no byte for its number of dimensions");
+  expect_refused("ndarray:uint8", "", "the array has no byte for its number of dimensions");
+  expect_refused("ndarray:uint8", u8({0, 1}), "the array has no dimension");
+  expect_refused("ndarray:uint8", u8({2 << 2, 1}), "the shape of the array reaches over its end");
+  expect_refused("ndarray:uint8", u8({63 << 2 | 3, 1}), "the shape of the array reaches over its end");
+  expect_refused("ndarray:uint8", u8({1 << 2, 0}), "does not match its 0 bytes");
+  expect_refused("ndarray:uint8", u8({1 << 2, 2, 9}), "does not match its 1 bytes");
+  expect_refused("ndarray:uint8", u8({1 << 2, 2, 9, 9, 9}), "does not match its 3 bytes");
+  expect_refused("ndarray:uint64", u8({1 << 2, 1}) + "1234567", "does not match its 7 bytes");
   // 2^32 times 2^32 times 1 wraps around to 0, 2^63 times 2 as well.
   expect_refused("ndarray:uint8", u8({2 << 2 | 3}) + packed(1ULL << 32, 1ULL << 32),
-                 "does not make up its 0 bytes");
-  expect_refused("ndarray:uint16", u8({1 << 2 | 3}) + packed(1ULL << 63), "does not make up its 0 bytes");
+                 "does not match its 0 bytes");
+  expect_refused("ndarray:uint16", u8({1 << 2 | 3}) + packed(1ULL << 63), "does not match its 0 bytes");
 }
 
 std::string pil(std::uint32_t width, std::uint32_t height, const std::string& mode, std::size_t pixels) {

@@ -53,7 +53,7 @@ TEST(Hash, EveryOneIsChecked) {
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().kind(), ErrorKind::kCorrupted);
     EXPECT_EQ(checked.error().message(), "its " + both[wrong].algorithm + " is " + both[wrong].digest +
-                                             ", and the index says " + changed[wrong].digest);
+                                             ", but the index says " + changed[wrong].digest);
   }
 }
 

@@ -172,7 +172,7 @@ TEST(Fetched, WhatTheStoreHasWrongIsRefused) {
     EXPECT_THAT(failure_of(far, far.options()), HasSubstr(file.filename().string()));
     test::write_text(file, whole + whole);
     EXPECT_THAT(failure_of(far, far.options()),
-                HasSubstr(far.uri() + "/" + file.filename().string() + ": it is longer than the " +
+                HasSubstr(far.uri() + "/" + file.filename().string() + ": the object is longer than the " +
                           std::to_string(whole.size()) + " bytes that were expected"));
     fs::remove(file);
     EXPECT_THAT(failure_of(far, far.options()), HasSubstr(file.filename().string()));
@@ -188,7 +188,7 @@ TEST(Fetched, WhatItUnpacksToIsCheckedToo) {
   json index = json::parse(test::read_text(far.scratch / "far/index.json"));
   index["shards"][0]["raw_data"]["hashes"]["xxh32"] = "00000000";
   test::write_text(far.scratch / "far/index.json", index.dump());
-  EXPECT_THAT(failure_of(far, far.options()), HasSubstr("and the index says 00000000"));
+  EXPECT_THAT(failure_of(far, far.options()), HasSubstr("but the index says 00000000"));
   EXPECT_EQ(far.cached(), 0u);
 }
 
@@ -199,7 +199,7 @@ TEST(Fetched, AndTheHashesOfTheCompressedFileWhereItHasNoOthers) {
   index["shards"][0]["raw_data"]["hashes"] = json::object();
   index["shards"][0]["zip_data"]["hashes"] = {{"xxh32", "00000000"}};
   test::write_text(far.scratch / "far/index.json", index.dump());
-  EXPECT_THAT(failure_of(far, far.options()), HasSubstr("and the index says 00000000"));
+  EXPECT_THAT(failure_of(far, far.options()), HasSubstr("but the index says 00000000"));
   EXPECT_EQ(far.cached(), 0u);
 }
 
@@ -211,7 +211,7 @@ TEST(Fetched, ACompressedFileOfAnotherSizeIsRefused) {
   test::write_text(far.scratch / "far/index.json", index.dump());
   EXPECT_THAT(
       failure_of(far, far.options()),
-      HasSubstr("has " + std::to_string(bytes) + " bytes, and the index says " + std::to_string(bytes + 1)));
+      HasSubstr("has " + std::to_string(bytes) + " bytes, but the index says " + std::to_string(bytes + 1)));
 }
 
 TEST(Fetched, WhatIsNeededNextIsEvictedLast) {
@@ -268,9 +268,9 @@ TEST(Fetched, ACacheSmallerThanAShardIsRefusedAtTheBeginning) {
   MdsOptions options = far.options();
   options.cache_bytes_max = 1000;
   EXPECT_THAT(failure_of(far, options),
-              testing::AllOf(HasSubstr("may hold 1000 bytes, and the largest shard, "),
+              testing::AllOf(HasSubstr("may hold 1000 bytes, but the largest shard, "),
                              HasSubstr("shard.00000.mds, has 501"),
-                             HasSubstr("set cache_bytes_max to twice that at least")));
+                             HasSubstr("set cache_bytes_max to at least twice that number")));
 }
 
 TEST(Fetched, AStoreElsewhereNeedsACache) {

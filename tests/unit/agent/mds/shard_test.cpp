@@ -46,12 +46,12 @@ TEST(Shard, IsRefusedWithWhatIsWrong) {
     std::uint32_t samples;
     const char* sentence;
   } cases[] = {
-      {"nothing", "", 0, "has 0 bytes, and no shard has less than 8"},
+      {"nothing", "", 0, "has 0 bytes, but a shard has at least 8"},
       {"a word", words({0}), 0, "has 4 bytes"},
-      {"more than the index says", words({2, 16, 16, 16}), 1, "2 samples, and the index says 1"},
-      {"less than the index says", words({0, 8}), 1, "0 samples, and the index says 1"},
+      {"more than the index says", words({2, 16, 16, 16}), 1, "2 samples, but the index says 1"},
+      {"less than the index says", words({0, 8}), 1, "0 samples, but the index says 1"},
       {"a table that is cut off", words({2, 16, 16}), 2,
-       "has 12 bytes, and the offsets of its 2 samples alone take 16"},
+       "has 12 bytes, but the offsets of its 2 samples alone take 16"},
       {"as many samples as can be said", words({0xffffffff, 8}), 0xffffffff, "alone take 17179869188"},
       {"a sample inside of the table", words({1, 11, 12}), 1,
        "byte 11, inside of its offsets, which end at 12"},

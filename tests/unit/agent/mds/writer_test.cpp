@@ -144,7 +144,7 @@ TEST(MdsWriter, ValuesThatAreNoneOfTheEncodingAreRefused) {
   expect_refused("int", ~0ULL, "18446744073709551615 is out of its range");
   expect_refused("int32", 1.5, "'int32' takes a whole number");
   expect_refused("int32", "1", "'int32' takes a whole number");
-  expect_refused("int32", bytes_field("123"), "'int32' takes 4 bytes, and these are 3");
+  expect_refused("int32", bytes_field("123"), "'int32' takes 4 bytes, but these are 3");
   expect_refused("float16", 65520, "65520.0 is out of its range");
   expect_refused("float32", 1e39, "1e+39 is out of its range");
   expect_refused("float64", "1", "'float64' takes a number");
@@ -186,8 +186,8 @@ TEST(MdsWriter, OptionsThatCannotBeAreRefused) {
     }
     return std::string();
   };
-  EXPECT_THAT(refusal({}, {}), HasSubstr("there are no columns"));
-  EXPECT_THAT(refusal({{"a", "int"}, {"a", "str"}}, {}), HasSubstr("column 'a': there are two of that name"));
+  EXPECT_THAT(refusal({}, {}), HasSubstr("it needs at least one column"));
+  EXPECT_THAT(refusal({{"a", "int"}, {"a", "str"}}, {}), HasSubstr("column 'a': two columns have that name"));
   EXPECT_THAT(refusal({{"a", "pkl"}}, {}), HasSubstr("'pkl' is refused"));
   EXPECT_THAT(refusal({{"\xff", "int"}}, {}), HasSubstr("not UTF-8"));
   EXPECT_THAT(refusal({{"a", "int"}}, {.compression = "lz4"}), HasSubstr("'lz4' is unknown"));

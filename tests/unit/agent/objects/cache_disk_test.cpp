@@ -127,7 +127,7 @@ TEST_F(ObjectCacheTest, ADownloadThatFindsNoRoomSaysWhatToDo) {
   const auto refused = open()->get(unlucky);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kNoSpace);
-  EXPECT_THAT(refused.error().message(), HasSubstr("make room there"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("free space there"));
   EXPECT_EQ(file_count(), 0u);
 }
 

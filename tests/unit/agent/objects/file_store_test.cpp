@@ -307,7 +307,7 @@ TEST_F(FileStoreTest, MemoryIsBounded) {
   MemorySink sink(9);
   const auto got = store_->get("a", sink);
   ASSERT_FALSE(got);
-  EXPECT_THAT(got.error().message(), HasSubstr("/new/store/a: it is longer than the 9 bytes"));
+  EXPECT_THAT(got.error().message(), HasSubstr("/new/store/a: the object is longer than the 9 bytes"));
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ TEST_F(HttpStoreTest, AServerThatIgnoresRangesGivesTheWholeAgain) {
   ASSERT_TRUE(get(*store));
   EXPECT_TRUE(sink_.bytes == object);
   EXPECT_EQ(sink_.begins, 2);
-  EXPECT_THAT(get(*store, ByteRange{2, 5}).error().message(), HasSubstr("use one that supports Range"));
+  EXPECT_THAT(get(*store, ByteRange{2, 5}).error().message(), HasSubstr("use a server that supports Range"));
 }
 
 TEST_F(HttpStoreTest, ALengthThatAlwaysLiesIsGivenUp) {
@@ -361,7 +361,7 @@ TEST_F(HttpStoreTest, TheSinksErrorIsFinal) {
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().kind(), ErrorKind::kCorrupted);
   EXPECT_EQ(got.error().message(), "reading " + server.url() +
-                                       "/data/a: it is longer than the 4 bytes that " +
+                                       "/data/a: the object is longer than the 4 bytes that " +
                                        "were expected; check the object, or the index that states its size");
   EXPECT_EQ(server.requests().size(), 1u);
 }

@@ -229,7 +229,7 @@ TEST_F(S3UploadTest, StatusesForANameThatIsTaken) {
       return is_complete(request) ? reply(status, "") : good(request);
     });
     EXPECT_EQ(upload(server).error(),
-              Error(ErrorKind::kAlreadyExists, "s3://bucket/data/k exists, and was to be created"));
+              Error(ErrorKind::kAlreadyExists, "s3://bucket/data/k exists, but this call was to create it"));
     EXPECT_EQ(aborts_, 2);
   }
 }

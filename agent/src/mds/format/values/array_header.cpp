@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::uint8_t, ElementType>, 11> kCodes{{
 }};
 
 Error corrupted_array(const std::string& what) {
-  return Error(ErrorKind::kCorrupted, "not a sound array: " + what);
+  return Error(ErrorKind::kCorrupted, "not a valid array: " + what);
 }
 
 std::uint64_t read_length(const std::byte* at, unsigned code) {
@@ -64,7 +64,7 @@ Result<Array> read_array(ElementType type, std::span<const std::byte> bytes) {
   Array array;
   array.type = type;
   if (type == ElementType::kBytes) {
-    if (bytes.empty()) return corrupted_array("it has no byte for its type");
+    if (bytes.empty()) return corrupted_array("the array has no byte for its type");
     for (const auto& [code, known] : kCodes) {
       if (std::byte{code} == bytes[0]) array.type = known;
     }
@@ -72,19 +72,19 @@ Result<Array> read_array(ElementType type, std::span<const std::byte> bytes) {
       return corrupted_array("there is no type " + std::to_string(std::to_integer<unsigned>(bytes[0])));
     bytes = bytes.subspan(1);
   }
-  if (bytes.empty()) return corrupted_array("it has no byte for its number of dimensions");
+  if (bytes.empty()) return corrupted_array("the array has no byte for its number of dimensions");
   const auto word = std::to_integer<unsigned>(bytes[0]);
   array.dimensions = static_cast<std::uint8_t>(word >> 2);
-  if (array.dimensions == 0) return corrupted_array("it has no dimension");
+  if (array.dimensions == 0) return corrupted_array("the array has no dimension");
   const std::size_t item_bytes = std::size_t{1} << (word & 3);
   const std::size_t shape_bytes = array.dimensions * item_bytes;
-  if (bytes.size() - 1 < shape_bytes) return corrupted_array("its shape reaches over its end");
+  if (bytes.size() - 1 < shape_bytes) return corrupted_array("the shape of the array reaches over its end");
   for (std::size_t i = 0; i < array.dimensions; ++i)
     array.lengths[i] = read_length(bytes.data() + 1 + i * item_bytes, word & 3);
   array.values = bytes.subspan(1 + shape_bytes);
   if (!fits(array))
-    return corrupted_array("its shape does not make up its " + std::to_string(array.values.size()) +
-                           " bytes of values");
+    return corrupted_array("the shape of the array does not match its " +
+                           std::to_string(array.values.size()) + " bytes of values");
   return array;
 }
 

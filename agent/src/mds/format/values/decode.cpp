@@ -40,7 +40,7 @@ Result<void> add_field(const Encoding& encoding, Bytes bytes, Sample& into) {
     case EncodingKind::kFixed:
       if (bytes.size() != encoding.size_bytes) {
         return corrupted_value("'" + encoding.name + "' takes " + std::to_string(encoding.size_bytes) +
-                               " bytes, and there are " + std::to_string(bytes.size()));
+                               " bytes, but there are " + std::to_string(bytes.size()));
       }
       into.add(Field{.type = encoding.type, .shape = *encoding.shape, .bytes = bytes});
       return {};
@@ -75,8 +75,8 @@ Result<void> decode_sample(const Columns& columns, Bytes bytes, Sample& into) {
   });
   if (problem) return *problem;
   if (!is_whole) {
-    return corrupted_value("the sizes of its columns do not make up the " + std::to_string(bytes.size()) +
-                           " bytes that it has");
+    return corrupted_value("the sizes of the sample's columns do not match its " +
+                           std::to_string(bytes.size()) + " bytes");
   }
   return {};
 }

@@ -161,7 +161,7 @@ Result<void> encode_value(const Encoding& encoding, const MdsValue& value, std::
   if (field != nullptr && field->type == ElementType::kBytes) {
     if (encoding.size_bytes != 0 && field->bytes.size() != encoding.size_bytes) {
       return refused("'" + encoding.name + "' takes " + std::to_string(encoding.size_bytes) +
-                     " bytes, and these are " + std::to_string(field->bytes.size()));
+                     " bytes, but these are " + std::to_string(field->bytes.size()));
     }
     return append(out, field->bytes), Result<void>();
   }

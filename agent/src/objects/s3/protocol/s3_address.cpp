@@ -38,10 +38,9 @@ Result<S3Address> address_of(const S3Location& place) {
   std::string scheme = "https://";
   if (endpoint.empty()) {
     if (!is_region(place.region)) {
-      return Error(ErrorKind::kInvalid,
-                   "the AWS region '" + place.region +
-                       "' is not valid; expected one such as eu-central-1 (option region, "
-                       "AWS_REGION, AWS_DEFAULT_REGION or the profile's)");
+      return Error(ErrorKind::kInvalid, "the AWS region '" + place.region +
+                                            "' is not valid; expected a name such as eu-central-1 (option "
+                                            "region, AWS_REGION, AWS_DEFAULT_REGION or the profile's)");
     }
     address.host = "s3." + place.region + '.' + domain_of(place.region);
   } else {
@@ -59,7 +58,7 @@ Result<S3Address> address_of(const S3Location& place) {
     if (address.host.empty()) return bad_endpoint(place.endpoint, "does not name a host");
     root = endpoint.substr(slash);
     if (!root.ends_with('/')) root += '/';
-    // The scheme's default port is not in the Host header, and so not in the signature.
+    // The scheme's default port is not in the Host header, and therefore not in the signature.
     const std::string_view usual = address.is_encrypted ? ":443" : ":80";
     if (address.host.ends_with(usual)) address.host.resize(address.host.size() - usual.size());
   }

@@ -30,7 +30,7 @@ struct SigningScope {
   WallTime time;
 };
 
-// The sorted query, "a=1&b=". The same text is signed and sent.
+// Returns the sorted query, "a=1&b=". The same text is signed and sent.
 [[nodiscard]] std::string canonical_query(const NameValues& query);
 
 // Formats a time as "20130524T000000Z".
@@ -42,7 +42,7 @@ struct SigningScope {
 [[nodiscard]] std::string signature(std::string_view secret_access_key, const SigningScope& scope,
                                     std::string_view string_to_sign);
 
-// Returns the Authorization header. It signs the given headers. The caller adds x-amz-date and
+// Returns the Authorization header. The header signs the given headers. The caller adds x-amz-date and
 // x-amz-security-token first, as sign() does.
 [[nodiscard]] std::string authorization(const RequestToSign& request, const SigningScope& scope,
                                         const Credentials& credentials);

@@ -1,5 +1,5 @@
-// BucketSchedule: which pieces of the gradients may be begun while backward() runs. All ranks begin them in
-// the order of the pieces, although gradients may arrive in another order or not at all. The last piece
+// BucketSchedule: which pieces of the gradients may be summed while backward() runs. All ranks begin the
+// pieces in their order, although gradients may arrive in another order or not at all. The last piece
 // contains the control word, which lists the gradients that exist, so it waits for the end of backward().
 #pragma once
 
@@ -17,7 +17,8 @@ class BucketSchedule {
     for (const std::size_t piece : pieces_) ++missing_[piece];
   }
 
-  // The parameter has its gradient. Returns false if the gradient changed after its piece was begun.
+  // Reports that the parameter has its gradient. Returns false if the gradient changed after its piece was
+  // begun.
   [[nodiscard]] bool note(std::size_t parameter) {
     if (pieces_[parameter] < next_) return false;
     if (!has_[parameter]) --missing_[pieces_[parameter]];

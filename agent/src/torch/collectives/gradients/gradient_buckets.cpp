@@ -51,7 +51,7 @@ GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t
   }
 }
 
-// Not a view for autograd, because Optimizer::zero_grad() cannot detach_() a gradient that is a view.
+// The gradient must not be a view for autograd, because Optimizer::zero_grad() cannot detach_() a view.
 at::Tensor GradientBuckets::view_of(std::size_t parameter, const at::Tensor& piece) const {
   const auto shape = parameters_[parameter].sizes();
   return at::empty({0}, piece.options())
@@ -188,8 +188,8 @@ std::uint32_t GradientBuckets::finish() {
     const std::int64_t numbers = pieces_[piece].numel() - (has_control ? control_numbers : 0);
     if (numbers == 0) continue;
     at::Tensor sums = pieces_[piece].narrow(0, 0, numbers);
-    // Divides by a tensor: some accelerators turn a division by a number into a product with its inverse,
-    // which rounds twice.
+    // The code divides by a tensor: some accelerators turn a division by a number into a product with its
+    // inverse, which rounds twice.
     if (samples_) sums.div_(divisors_[piece].fill_(samples));
     if (!means_[piece].is_same(pieces_[piece])) means_[piece].copy_(sums);
   }

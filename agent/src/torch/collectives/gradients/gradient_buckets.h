@@ -2,10 +2,10 @@
 // summed.
 //
 // GradientBuckets: gradients in a few flat pieces of our own memory, in the order in which backward()
-// computes them, on the device of the parameters. The memory is our own because an abandoned collective may
-// still write into it; let_go() then removes the gradients from it. After averaging, the pieces are the
-// parameters' gradients. Half precision is summed in single precision, in separate flat pieces. A step
-// creates no new tensors, and on an accelerator it only queues kernels.
+// computes them, on the device of the parameters. GradientBuckets owns the memory because an abandoned
+// collective may still write into it; let_go() then removes the gradients from it. After averaging, the
+// pieces are the parameters' gradients. Half precision is summed in single precision, in separate flat
+// pieces. A step creates no new tensors, and on an accelerator it only queues kernels.
 #pragma once
 
 #include <cstddef>
@@ -49,15 +49,15 @@ class GradientBuckets {
   void begin(std::uint32_t world_size, std::optional<std::uint64_t> samples = std::nullopt);
   // Writes this rank's share of the mean of one gradient into its piece, on the current stream.
   void fill_one(std::size_t parameter);
-  // The same for all gradients of a piece that are not written yet.
+  // Writes all gradients of a piece that are not written yet.
   void fill(std::size_t piece);
   // Writes this rank's requests and the list of its gradients into the last piece, after all gradients exist.
   void tell(std::uint32_t requests);
   // Further numbers to sum; the caller fills and reads them.
   [[nodiscard]] std::span<float> more();
-  // Call it after the sums of all pieces over all ranks: every gradient that any rank has becomes the mean of
-  // all. Returns the requests of all ranks combined. On an accelerator the sums may still run, if operations
-  // on the current stream are queued after them.
+  // Call this after the sums of all pieces over all ranks: every gradient that any rank has becomes the mean
+  // of all. Returns the requests of all ranks combined. On an accelerator the sums may still run, if
+  // operations on the current stream are queued after them.
   [[nodiscard]] std::uint32_t finish();
 
   // Removes the parameters' gradients that are in the pieces.

@@ -29,8 +29,8 @@ struct GradientWatch::Listener {
   }
 };
 
-// A hook of the accumulating node, not of the tensor: a tensor's hook sees the gradient before it is added to
-// the result of earlier backward() calls.
+// The hook is on the accumulating node, not on the tensor: a tensor's hook sees the gradient before it is
+// added to the result of earlier backward() calls.
 class GradientWatch::AfterAccumulation : public autograd::FunctionPostHook {
  public:
   AfterAccumulation(std::shared_ptr<Listener> listener, std::size_t parameter)

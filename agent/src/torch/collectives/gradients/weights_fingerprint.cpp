@@ -21,7 +21,7 @@ namespace {
 
 // How many numbers are summed at once: the sum needs 24 bytes of memory for each.
 constexpr std::int64_t kChunk = 4 << 20;
-// Odd, so that a change of one number changes the sum.
+// The factor is odd, so that a change of one number changes the sum.
 constexpr std::int64_t kFactor = 0x1e3779b97f4a7c15;
 
 at::ScalarType whole_numbers_of(std::int64_t element_bytes) {
@@ -79,7 +79,7 @@ std::uint64_t sum_of(const at::Tensor& tensor, std::uint64_t numbers) {
   return stream.digest64();
 }
 
-// Copies to the host once per device.
+// Copies the sums to the host once per device.
 void add_sums_on_devices(const std::vector<at::Tensor>& tensors, std::vector<std::uint64_t>& sums) {
   std::map<c10::DeviceIndex, std::vector<std::size_t>> of_devices;
   for (std::size_t i = 0; i < tensors.size(); ++i)

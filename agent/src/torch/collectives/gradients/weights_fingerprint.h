@@ -24,8 +24,8 @@ struct WeightsFingerprint {
 
 using NamedWeights = std::vector<std::pair<std::string, at::Tensor>>;
 
-// The parameters that require gradients. Others may differ between ranks: a rank may change a frozen
-// parameter, and each rank's batch norm has buffers from its own samples.
+// The parameters that require gradients. Other parameters may differ between ranks: a rank may change a
+// frozen parameter, and each rank's batch norm has buffers from its own samples.
 [[nodiscard]] NamedWeights trained_weights(const ::torch::nn::Module& module);
 
 // Throws Failure with exit code 82 for a parameter without values to compare.

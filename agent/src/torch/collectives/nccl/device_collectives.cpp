@@ -5,7 +5,7 @@
 namespace ratoon {
 namespace {
 
-// Filled before main() by the linked libraries.
+// The map is filled before main() by the linked libraries.
 std::map<c10::DeviceType, MakeDeviceCollective>& makers() {
   static std::map<c10::DeviceType, MakeDeviceCollective> all;
   return all;

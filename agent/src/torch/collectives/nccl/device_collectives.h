@@ -24,10 +24,10 @@ struct DeviceCollectivePlan {
 
 using MakeDeviceCollective = std::unique_ptr<Collective> (*)(const DeviceCollectivePlan&);
 
-// Returns true, for a static variable.
+// Returns true, so that a static variable can be initialized with it.
 bool register_device_collective(c10::DeviceType type, MakeDeviceCollective make);
 
-// Null: no such library is linked.
+// Null if no such library is linked.
 [[nodiscard]] MakeDeviceCollective find_device_collective(c10::DeviceType type);
 
 }  // namespace ratoon

@@ -30,22 +30,21 @@ NcclNumbers numbers_of(at::ScalarType type) {
     case at::kByte:
       return NcclNumbers::kUint8;
     default:
-      throw Failure(
-          static_cast<int>(ExitCode::kConfiguration),
-          std::string("gradients of type ") + c10::toString(type) +
-              " cannot be added up over NCCL: use another type, or over_host in average_gradients()");
+      throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                    std::string("gradients of type ") + c10::toString(type) +
+                        " cannot be summed over NCCL: use another type, or over_host in average_gradients()");
   }
 }
 
 [[noreturn]] void refuse(const NcclError& error) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration),
                 std::string(error.what()) +
-                    "; NCCL_DEBUG=WARN says more, and ranks that share a device need over_host in "
+                    "; set NCCL_DEBUG=WARN for details; ranks that share a device need over_host in "
                     "average_gradients()");
 }
 
-// Polls `is_done`: without pauses for the duration of a short sum, then with pauses that do not delay a long
-// sum noticeably. `look` is called each millisecond.
+// Polls `is_done`: first without pauses, for the duration of a short sum, then with pauses that do not delay
+// a long sum noticeably. `look` is called each millisecond.
 void poll(const std::function<bool()>& is_done, const std::function<void()>& look) {
   constexpr auto kEager = std::chrono::microseconds(200);
   constexpr auto kPause = std::chrono::microseconds(20);
@@ -64,8 +63,8 @@ void poll(const std::function<bool()>& is_done, const std::function<void()>& loo
 
 }  // namespace
 
-// Called once per attempt. An error of NCCL may depend on the network or on this start, so most errors
-// restart the process.
+// This function is called once per attempt. An error of NCCL may depend on the network or on this start, so
+// most errors restart the process.
 std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan) {
   const auto versions = nccl_versions();
   const auto fits = versions ? check_nccl(*versions) : versions.error();
@@ -80,7 +79,7 @@ std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& pla
     throw Failure(
         static_cast<int>(ExitCode::kStartAgain),
         std::string(error.what()) +
-            "; the process starts again: see that NCCL_SOCKET_IFNAME names a network that all ranks share");
+            "; the process starts again: check that NCCL_SOCKET_IFNAME names a network that all ranks share");
   }
 }
 
@@ -114,8 +113,8 @@ void NcclCollective::wait_until_ready(const std::function<void()>& look) {
   poll([&] { return communicator_.is_ready(); }, look);
 }
 
-// A lost rank makes the others' sums fail. A call that NCCL refuses before the first sum would be refused
-// again.
+// A lost rank makes the sums of the other ranks fail. A call that NCCL refuses before the first sum would be
+// refused again.
 void NcclCollective::note_error(const NcclError& error) {
   if (error.is_refusal() && !has_completed_) refuse(error);
   if (!error_) error_ = std::current_exception();

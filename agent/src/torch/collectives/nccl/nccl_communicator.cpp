@@ -1,5 +1,5 @@
-// The only file that calls NCCL's collectives. It is compiled once: programs link it with NCCL, and tests
-// without an accelerator link it with a fake.
+// The only file that calls NCCL's collectives. The file is compiled once: programs link it with NCCL, and
+// tests without an accelerator link it with a fake.
 #include "agent/src/torch/collectives/nccl/nccl_communicator.h"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ bool NcclCommunicator::is_ready() {
   check_open();
   ncclResult_t state = ncclSuccess;
   check(ncclCommGetAsyncError(comm_, &state), "asking a communicator for its state", comm_);
-  check(state, is_closing_ ? "closing" : "connecting or adding up over all ranks", comm_);
+  check(state, is_closing_ ? "closing" : "connecting or summing over all ranks", comm_);
   return state == ncclSuccess;
 }
 

@@ -38,22 +38,22 @@ class NcclCommunicator {
 
   // Begins to connect, on the current device of this thread.
   NcclCommunicator(const Id& id, std::uint32_t rank, std::uint32_t size);
-  // Aborts, unless it was closed.
+  // Aborts the communicator, unless it was closed.
   ~NcclCommunicator();
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
-  // Whether no operation is running that another call would have to wait for. Throws errors since the last
+  // Whether no operation is running for which another call would have to wait. Throws errors since the last
   // call, such as a lost peer.
   [[nodiscard]] bool is_ready();
   // Sums in place, on a CUDA stream; is_ready() must be true before the call, and is polled after it.
   void begin_sum(void* numbers, std::size_t count, NcclNumbers type, void* stream);
 
-  // Ends running operations, from any thread. May block as long as NCCL does. Nothing may be called
-  // afterwards.
+  // Ends running operations, from any thread. The call may block as long as NCCL does. No function may be
+  // called after it.
   void abort() noexcept;
-  // Call it when all sums are complete: begins to close the communicator, on all ranks. When is_ready() is
-  // true, it may be destroyed.
+  // Call this when all sums are complete: it begins to close the communicator, on all ranks. When is_ready()
+  // is true, the communicator may be destroyed.
   void begin_to_close();
 
  private:

@@ -28,11 +28,11 @@ Result<NcclVersions> nccl_versions() {
 Result<void> check_nccl(const NcclVersions& versions) {
   const auto& [compiled, loaded] = versions;
   if (loaded.major == compiled.major && loaded >= compiled) return {};
-  return Error(ErrorKind::kInvalid, "NCCL " + to_string(loaded) +
-                                        " was loaded, but this program was compiled against " +
-                                        to_string(compiled) + " and needs that or a later one of " +
-                                        std::to_string(compiled.major) +
-                                        ".x; put the folder of such a libnccl.so.2 first in LD_LIBRARY_PATH");
+  return Error(ErrorKind::kInvalid,
+               "NCCL " + to_string(loaded) + " was loaded, but this program was compiled against " +
+                   to_string(compiled) + " and needs that version or a later version of " +
+                   std::to_string(compiled.major) +
+                   ".x; put the folder of such a libnccl.so.2 first in LD_LIBRARY_PATH");
 }
 
 }  // namespace ratoon

@@ -1,6 +1,6 @@
 // SideStream: a stream of an accelerator in addition to the computing streams. Operations queued on it run
-// concurrently. Works for any accelerator that LibTorch supports, because it uses only LibTorch's generic
-// streams and events.
+// concurrently. The class works for any accelerator that LibTorch supports, because it uses only LibTorch's
+// generic streams and events.
 #pragma once
 
 #include <c10/core/Event.h>
@@ -13,14 +13,14 @@ class SideStream {
   explicit SideStream(c10::Device device);
 
   [[nodiscard]] c10::Device device() const { return stream_.device(); }
-  // The handle for the accelerator's own libraries, such as a cudaStream_t.
+  // Returns the handle for the accelerator's own libraries, such as a cudaStream_t.
   [[nodiscard]] void* handle() const { return stream_.native_handle(); }
   [[nodiscard]] const c10::Stream& stream() const { return stream_; }
 
-  // Operations queued here after this call run after everything that this thread's current stream has queued
-  // so far.
+  // Operations queued on this stream after this call run after all operations that this thread's current
+  // stream has queued so far.
   void follow_current();
-  // Marks the newest operation queued here, for the next two functions.
+  // Marks the newest operation on this stream, for the next two functions.
   void mark();
   void let_current_wait() const;  // the current stream waits for the marked operation
   // Throws the accelerator's error; after a permanent error each call throws.
