@@ -50,7 +50,7 @@ class OwnGroup(unittest.TestCase):
         self.assert_refused("other-weights", "rank 1 has other weights than rank 0 at step 0")
 
     def test_a_group_of_another_world_is_refused(self):
-        self.assert_refused("other-size", r"use_group\(\) was given rank 0 of 1, but this is rank [01] of 2: make the group")
+        self.assert_refused("other-size", r"use_group\(\) was given rank 0 of 1, but this is rank [01] of 2: create the group")
 
 
 if __name__ == "__main__":

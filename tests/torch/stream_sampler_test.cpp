@@ -311,7 +311,7 @@ TEST(StreamSampler, ABatchSizeThatIsNotTheShareIsRefused) {
 
 TEST(StreamSampler, AdvanceCountsBatchesThatWereFetched) {
   StreamSampler sampler(of(40, 10));
-  EXPECT_THAT(sentence_of([&] { sampler.advance(); }), HasSubstr("0 were fetched that are not trained"));
+  EXPECT_THAT(sentence_of([&] { sampler.advance(); }), HasSubstr("only 0 fetched batches are not trained"));
   static_cast<void>(sampler.next(10));
   EXPECT_THAT(
       sentence_of([&] { sampler.advance(10); }),
@@ -368,7 +368,7 @@ TEST(StreamSampler, OneOfAStreamGoesOnlyForward) {
   sampler.set_iteration(3);
   EXPECT_EQ(stream.batches(), 3u);
   EXPECT_THAT(sentence_of([&] { sampler.set_iteration(2); }),
-              AllOf(HasSubstr("has trained 3 batches"), HasSubstr("does not go back to 2")));
+              AllOf(HasSubstr("has trained 3 batches"), HasSubstr("cannot go back to 2")));
 }
 
 TEST(StreamSampler, NoShareIsEmpty) {

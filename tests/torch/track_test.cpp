@@ -347,7 +347,7 @@ TEST(TrackOptimizers, AParameterThatNothingTracksIsRefusedByItsNumber) {
     EXPECT_EQ(why.exit_code, 82);
     EXPECT_NE(
         std::string(why.what())
-            .find("tracked 'optimizer' changes parameter 2 (group 0, shape [2, 3]), which nothing tracks"),
+            .find("tracked 'optimizer' changes parameter 2 (group 0, shape [2, 3]), which is not tracked"),
         std::string::npos)
         << why.what();
   }

@@ -226,7 +226,7 @@ TEST(Manifest, OfPacksOfTwoJobsIsDamaged) {
   ASSERT_FALSE(decoded);
   EXPECT_EQ(decoded.error().kind(), ErrorKind::kCorrupted);
   EXPECT_THAT(decoded.error().message(),
-              HasSubstr("that of rank 0 was written by 6f1c and that of rank 1 by 77aa"));
+              HasSubstr("the pack of rank 0 was written by 6f1c and that of rank 1 by 77aa"));
 }
 
 }  // namespace

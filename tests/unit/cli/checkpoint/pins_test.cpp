@@ -91,7 +91,7 @@ TEST_P(PinsTest, WhatIsRetiredBetweenChoiceAndPinIsNotCalledPinned) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kConflict);
   EXPECT_EQ(code_of(refused.error()), 82);
-  EXPECT_THAT(refused.error().message(), HasSubstr("step 10 of attempt 1 is gone since it was chosen"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("step 10 of attempt 1 was removed after it was chosen"));
   EXPECT_THAT(pins(), IsEmpty());
 
   auto newest = retired_as_it_is_pinned(id(1, 30));

@@ -109,7 +109,8 @@ TEST_F(SurveyTest, AManifestOfPacksOfTwoJobsIsBadAndSaysWhoseTheyAre) {
   test::write_text(run_ / checkpoint::manifest_path(id(1, 10)), checkpoint::encode_manifest(mixed));
   const VerifyResult bad = verify_checkpoint(*disk_, survey().checkpoints.at(0), [](std::uint64_t) {});
   EXPECT_EQ(bad.verdict, VerifyOutcome::kBad);
-  EXPECT_THAT(bad.why, testing::HasSubstr("that of rank 0 was written by 6f1c and that of rank 1 by 77aa"));
+  EXPECT_THAT(bad.why,
+              testing::HasSubstr("the pack of rank 0 was written by 6f1c and that of rank 1 by 77aa"));
 }
 
 TEST_F(SurveyTest, AManifestWithoutAPackIsDamagedAndSaysWhichIsGone) {

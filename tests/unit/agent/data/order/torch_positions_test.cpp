@@ -210,7 +210,7 @@ TEST(TorchPositions, RefusesWhatDoesNotFitWithBothValues) {
   EXPECT_THAT(sentence_of([&] { seek_to_torchdata(sampler, R"({"yielded":1,"generator":[256]})"); }),
               HasSubstr("not a list of bytes"));
   EXPECT_THAT(sentence_of([&] { seek_to_torchdata(sampler, R"({"yielded":1,"generator":"zz"})"); }),
-              HasSubstr("and this has 0"));
+              HasSubstr("but this text has 0"));
   RandomSampler torch({.samples = 10}, TorchGenerator());
   EXPECT_THROW(seek_to_torchdata(torch, R"({"yielded":1})"), std::invalid_argument);
 }

@@ -144,7 +144,7 @@ TEST(TorchStream, RefusesAPlaceWhereNoBatchBegins) {
   const DistributedSamplerOptions python{.samples = 37, .world_size = 4};
   Stream stream(torch_stream(python, {.batch_size = 3}));
   EXPECT_THAT(sentence_of([&] { begin_at(stream, python, {.epoch = 2, .consumed = 16}); }),
-              AllOf(HasSubstr("16 samples of epoch 2"), HasSubstr("batches are of 12")));
+              AllOf(HasSubstr("16 samples of epoch 2"), HasSubstr("but a batch has 12")));
   EXPECT_EQ(stream.cursor(), 0U);
 }
 

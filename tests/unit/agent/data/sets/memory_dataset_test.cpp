@@ -111,8 +111,9 @@ TEST(MemoryDataset, RefusesArraysThatDoNotFit) {
     return [columns] { MemoryDataset set(columns); };
   };
   EXPECT_THAT(make({}), ThrowsMessage<std::invalid_argument>(HasSubstr("at least one column")));
-  EXPECT_THAT(make({MemoryColumn::view("x", five, {2})}),
-              ThrowsMessage<std::invalid_argument>(HasSubstr("'x' has 20 bytes, which is no whole number")));
+  EXPECT_THAT(
+      make({MemoryColumn::view("x", five, {2})}),
+      ThrowsMessage<std::invalid_argument>(HasSubstr("'x' has 20 bytes, which is not a whole number")));
   EXPECT_THAT(make({MemoryColumn::view("x", five), MemoryColumn::view("y", six)}),
               ThrowsMessage<std::invalid_argument>(HasSubstr("'y' has 6 samples, but column 'x' has 5")));
   EXPECT_THAT(make({MemoryColumn::view("x", five), MemoryColumn::view("x", five)}),

@@ -269,7 +269,7 @@ TEST_F(InPlaceTest, ExitWithZeroIsNoEndOfTheRunEither) {
       "ratoon: exit.. was called at step 17 of 60 without complete..: .*; the last save is that of step 10");
   EXPECT_TRUE(is_saved("s0000000010.a0001"));
   EXPECT_EXIT(exit_at_17([] { std::thread([] { std::exit(0); }).join(); }), is_refused,
-              "exit.. was called with 0 by another thread than that of the training");
+              "exit.. was called with 0 by a thread other than the training thread");
 }
 
 TEST_F(InPlaceTest, AChildThatWasForkedEndsAsItLikes) {

@@ -216,7 +216,8 @@ TEST_F(TrainTest, AStateThatNothingTracksIsNotLeftOutInSilence) {
               }
             }),
             82);
-  EXPECT_THAT(said_, HasSubstr("the checkpoint of step 20 has a state named 'sum' that nothing tracks"));
+  EXPECT_THAT(said_,
+              HasSubstr("the checkpoint of step 20 has a state named 'sum' that the program does not track"));
 }
 
 class Journal final : public Stateful {

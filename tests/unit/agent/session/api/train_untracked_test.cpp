@@ -63,7 +63,7 @@ TEST(TrainUntracked, AStatefulSaysWhichMemoryItsStateIsOf) {
     said = testing::internal::GetCapturedStderr();
     EXPECT_EQ(code, is_tracked ? 0 : 82) << said;
   }
-  EXPECT_THAT(said, HasSubstr("tracked 'optimizer' changes parameter 0, which nothing tracks"));
+  EXPECT_THAT(said, HasSubstr("tracked 'optimizer' changes parameter 0, which is not tracked"));
 }
 
 // As add_param_group() does where a program unfreezes what it began without.
@@ -83,7 +83,7 @@ TEST(TrainUntracked, WhatAnOptimizerIsGivenLaterIsRefusedAtTheNextSave) {
   });
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(code, 82) << said;
-  EXPECT_THAT(said, HasSubstr("tracked 'optimizer' changes parameter 1, which nothing tracks"));
+  EXPECT_THAT(said, HasSubstr("tracked 'optimizer' changes parameter 1, which is not tracked"));
   EXPECT_TRUE(std::filesystem::exists(folder / "run/manifests/s0000000010.a0001.json"));
   EXPECT_FALSE(std::filesystem::exists(folder / "run/manifests/s0000000020.a0001.json"));
 }

@@ -280,10 +280,10 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
       {{"--run-name="}, "no name for the run: pass --run-name NAME or set RATOON_RUN_NAME"},
       {{"--run-name=a/b"},
        "--run-name is 'a/b': expected the name of a folder, without '/' and control characters, and not "
-       "beginning with '.'; --save-folder says where that folder lies"},
+       "beginning with '.'; --save-folder names the folder above it"},
       {{"--run-name=.."},
        "--run-name is '..': expected the name of a folder, without '/' and control characters, and not "
-       "beginning with '.'; --save-folder says where that folder lies"},
+       "beginning with '.'; --save-folder names the folder above it"},
       {{"--keep-last", "1"},
        "--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '1'"},
       {{"--keep-last", "0"},
