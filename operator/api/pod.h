@@ -1,4 +1,5 @@
-// A member's pod, reduced to the facts that decisions need. In a local run it stands for one process group.
+// A member's pod, reduced to the facts that decisions need. In a local run the struct stands for one process
+// group.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace ratoon::api {
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
 
-// The world of a pod without the agent, as its processes receive it in their environment at their start.
+// The world of a pod without the agent, as its processes receive it in their environment when they start.
 struct GroupSeat {
   std::string master_address;  // of the pod with rank 0; empty: this pod has rank 0
   std::string master_uid;      // UID of the pod with rank 0

@@ -12,10 +12,11 @@
 
 namespace ratoon::api {
 
-// Lower-case letters, digits and '-', beginning with a letter: usable in the name of a pod or a folder.
+// A name of lower-case letters, digits and '-', beginning with a letter: usable in the name of a pod or a
+// folder.
 [[nodiscard]] bool is_dns_label(std::string_view name);
 
-// "roles[0]": the name of a list's item in a complaint.
+// "roles[0]": names an item of a list in an error message.
 [[nodiscard]] std::string item_name(std::string_view list, std::size_t index);
 
 [[nodiscard]] std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::uint32_t max,
@@ -26,7 +27,7 @@ void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t 
                 std::vector<std::string>& texts);
 
 // A quantity as Kubernetes writes it: "512Mi", "1.5G", "500m", "2e3", or a plain number. Nothing if the text
-// is no quantity, or is outside of 0 to 2^53.
+// is not a quantity, or is outside of 0 to 2^53.
 [[nodiscard]] std::optional<double> parse_quantity(std::string_view quantity);
 // Reads the field as a number of 1/`parts` of its unit, rounded up; 0 if the field is missing.
 [[nodiscard]] std::uint64_t read_quantity(Fields& f, const char* name, std::uint64_t parts = 1);

@@ -1,5 +1,5 @@
-// The variables that tell a trainer how to read samples, to save and to resume. They are the same on a
-// cluster and on one machine.
+// The variables that tell a trainer how to read samples, to save and to resume. The variables are the same on
+// a cluster and on one machine.
 #pragma once
 
 #include <map>

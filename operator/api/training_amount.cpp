@@ -15,7 +15,7 @@ struct Unit {
   bool may_be_part;        // accepts a fraction, such as 0.25
   bool is_time;
 };
-// Times stand from the largest to the smallest, which is the order of the terms in a text.
+// The units of time are ordered from the largest to the smallest, as the terms in a text.
 constexpr std::array<Unit, 8> kUnits = {{{"st", 12, false, false},
                                          {"ba", 12, false, false},
                                          {"sp", 12, false, false},
@@ -29,7 +29,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Removes the leading digits, or the leading characters that are no digits, and returns them.
+// Removes the leading digits, or the leading characters that are not digits, and returns them.
 std::string_view take(std::string_view& rest, bool digits) {
   const auto end = std::ranges::find_if(rest, [&](char c) { return is_digit(c) != digits; });
   const std::string_view taken = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));

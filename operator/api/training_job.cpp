@@ -23,8 +23,7 @@ constexpr std::size_t kJobNameBytesMax = 40;  // leaves room for "-<role>-<index
 constexpr std::size_t kRoleNameBytesMax = 12;
 constexpr std::size_t kAgentBytesMax = 16;
 constexpr std::size_t kAmountBytesMax = 64;
-constexpr std::string_view kAmounts =
-    "a number with the unit of what is counted, like 90ep, 5000st, 500ba, 1000sp, 12h or 1h30m";
+constexpr std::string_view kAmounts = "a number and its unit, like 90ep, 5000st, 500ba, 1000sp, 12h or 1h30m";
 constexpr std::uint32_t kElasticSecondsMax = 24 * 3600;
 constexpr std::uint32_t kDurationSecondsMax = 366 * 24 * 3600;
 constexpr std::uint32_t kDeadlineSecondsMax = 24 * 3600;
@@ -93,7 +92,7 @@ ElasticPolicy read_elastic(Fields f, const TrainingJobSpec& spec) {
   }
   const bool is_any_elastic =
       std::any_of(spec.roles.begin(), spec.roles.end(), [](const Role& role) { return !role.replicas; });
-  if (!is_any_elastic) f.complain("minReplicas", "of use only with a role that has no replicas of its own");
+  if (!is_any_elastic) f.complain("minReplicas", "used only with a role that has no replicas of its own");
   policy.shrink_after_seconds = read_count(f, "shrinkAfterSeconds", 0, kElasticSecondsMax, 30);
   policy.grow_cooldown_seconds = read_count(f, "growCooldownSeconds", 0, kElasticSecondsMax, 60);
   return policy;
@@ -107,22 +106,22 @@ void check_role_names(Fields& f, const TrainingJobSpec& spec) {
   const auto are_roles = [&](const std::vector<std::string>& names) {
     return std::all_of(names.begin(), names.end(), is_role);
   };
-  if (!are_roles(spec.success_policy.roles)) f.complain("successPolicy", "about roles that the job has");
+  if (!are_roles(spec.success_policy.roles)) f.complain("successPolicy", "about roles of the job");
   if (!are_roles(spec.failure_policy.roles)) f.complain("failurePolicy", "about roles that the job has");
   const auto& rules = spec.restart_policy.rules;
   if (!std::all_of(rules.begin(), rules.end(), [&](const auto& rule) { return are_roles(rule.roles); }))
-    f.complain("restartPolicy", "with rules about roles that the job has");
+    f.complain("restartPolicy", "with rules about roles of the job");
 }
 
 // Fields that only the agent can implement are refused for roles without it.
 void check_group(Fields& f, const TrainingJobSpec& spec) {
   const auto with_agent = std::ranges::count_if(spec.roles, &Role::has_agent);
   if (with_agent == std::ssize(spec.roles)) return;
-  if (with_agent != 0) f.complain("roles", "a list in which all roles have agent: None, or none has");
+  if (with_agent != 0) f.complain("roles", "a list in which all roles have agent: None, or no role");
   if (spec.elastic_policy)
-    f.complain("elasticPolicy", "left out where agent is None: such a program cannot change its size");
+    f.complain("elasticPolicy", "absent if agent is None: such a program cannot change its size");
   if (spec.progress_deadline_seconds > 0)
-    f.complain("progressDeadlineSeconds", "0 where agent is None: such a program reports no steps");
+    f.complain("progressDeadlineSeconds", "0 if agent is None: such a program reports no steps");
 }
 
 TrainingJobSpec read_spec(Fields f) {
@@ -200,8 +199,8 @@ Result<TrainingJob> decode_training_job(const json& document) {
 
 json encode_training_job(const TrainingJob& job) {
   json out = job.document ? *job.document : json::object();
-  // Unknown fields of the status, from a newer program, stay. Known fields are replaced; those below as a
-  // whole.
+  // Unknown fields of the status, which a newer program wrote, stay. Known fields are replaced; objects below
+  // them as a whole.
   json& target = out["status"];
   if (!target.is_object()) target = json::object();
   for (const char* whole : {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint",

@@ -26,7 +26,7 @@ struct ObjectMeta {
   std::string name_space = "default";
   std::string name;
   std::string uid;
-  // A write with an older version is refused; empty in a local run, which has one writer.
+  // A write with an older version is refused. The version is empty in a local run, which has one writer.
   std::string resource_version;
   std::uint64_t generation = 0;  // grows with each change of the spec; 0 in a local run
 };
@@ -80,7 +80,7 @@ enum class CleanPodPolicy { kNone, kRunning, kAll };
 struct DisruptionPolicy {
   std::uint32_t heartbeat_seconds = 1;
   std::uint32_t suspect_after_seconds = 3;
-  // Keys that announce a node's end, in addition to those that are built in.
+  // Taints that announce a node's end, in addition to the built-in ones.
   std::vector<std::string> notice_taints;
   std::uint32_t avoid_node_seconds = 300;  // how long members avoid a node on which a member was lost
 };
@@ -98,11 +98,12 @@ struct CheckpointPolicy {
   std::string load_parts;                // the parts of load_from, as --load-parts names them; empty: weights
   bool overwrites = false;               // the first world starts over even if the run has checkpoints
   std::uint64_t staging_memory_mib = 0;  // of a member; 0: staged checkpoints are in the process's own memory
-  // For a last save when the platform ends a pod; 0: the grace of the template.
+  // The time for a last save when the platform ends a pod; 0: the grace period of the template.
   std::uint32_t grace_seconds = 0;
 };
 
-// Settings that fix the samples of a run independently of the world's size. Absent: the program decides.
+// Settings that determine the samples of a run independently of the world's size. If a setting is absent, the
+// program decides.
 struct DataPolicy {
   std::optional<std::uint64_t> seed;
   std::optional<std::uint32_t> global_batch_size;  // samples in one step, of all processes together
@@ -157,8 +158,8 @@ struct MemberStatus {
   std::string uid;            // of its pod; empty until the pod was observed
   std::string node;           // of its pod; empty until the pod was placed
   bool is_completed = false;  // all its processes reported their completion
-  // The incarnation that is created while the present one still trains, because the node will go. 0: none.
-  // For a member that has completed: the newest incarnation that was created and given up.
+  // The incarnation that is created while the present one still trains, because its node will be removed. 0:
+  // none. For a member that has completed: the newest incarnation that was created and given up.
   std::uint32_t successor = 0;
   std::string successor_uid;             // of the successor's pod; empty until the pod was observed
   std::optional<WallTime> node_ends_at;  // if the notice has a time
@@ -215,7 +216,7 @@ struct Disruption {
 
 constexpr std::size_t kSuspectNodesMax = 64;  // limit of the status
 
-// A node on which a member was lost. Until this time no member is placed there.
+// A node on which a member was lost. No member is placed on the node until this time.
 struct SuspectNode {
   std::string name;
   std::string reason;
@@ -238,8 +239,8 @@ struct FailedNode {
 
 constexpr std::size_t kLastLinesBytesMax = 4096;
 
-// The failure that broke a world: that of the first member to fail. Failures that follow from it are not
-// recorded as causes.
+// The failure that broke a world: the failure of the first member that failed. Failures that follow from it
+// are not recorded as causes.
 struct MemberFailure {
   std::string member;
   std::string node;
@@ -273,8 +274,8 @@ inline constexpr std::string_view kClaimNotShared = "ClaimNotShared";    // a re
 inline constexpr std::string_view kTemplateRefused = "TemplateRefused";  // a reason of InvalidSpec
 }  // namespace condition
 
-// The uses of a job's time that the operator can tell apart. A save that training waits for counts as useful
-// here.
+// The uses of a job's time that the operator can tell apart. A save for which training waits counts as useful
+// time here.
 enum class LedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, kHung, kSuspended };
 constexpr std::size_t kLedgerParts = 6;
 
@@ -314,8 +315,8 @@ struct TrainingJobStatus {
   std::string final_weights{};  // the weights file that the training wrote at its end
   // The tier on which the commit was seen; empty: an older operator did not record it.
   std::string last_checkpoint_tier;
-  // For a job with `overwrite`: the attempt of its first world, 0 before there was one. Checkpoints of older
-  // attempts belong to another run.
+  // For a job with `overwrite`: the attempt of its first world, 0 before the first world was formed.
+  // Checkpoints of older attempts belong to another run.
   std::optional<Attempt> lineage_start;
   std::optional<Disruption> last_disruption;  // the last one after which all members were back
   std::optional<MemberFailure> last_failure;
@@ -339,7 +340,7 @@ struct TrainingJob {
 [[nodiscard]] std::string_view name_of(JobPhase phase);
 [[nodiscard]] bool is_phase_name(std::string_view text);
 
-// Errors name the field. The spec is checked; the status is only read.
+// Errors name the field that is wrong. The spec is checked; the status is only read.
 [[nodiscard]] Result<TrainingJob> decode_training_job(const nlohmann::json& document);
 [[nodiscard]] nlohmann::json encode_status(const TrainingJobStatus& status);
 // The decoded document with a new status.

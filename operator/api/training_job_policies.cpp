@@ -71,7 +71,7 @@ RestartRule read_rule(Fields f) {
   RestartRule rule;
   read_numbers(f, "exitCodes", kRuleItemsMax, kExitCodeMax, rule.exit_codes);
   if (std::any_of(rule.exit_codes.begin(), rule.exit_codes.end(), is_reserved))
-    f.complain("exitCodes", "other codes than 80 to 86, whose meaning is fixed");
+    f.complain("exitCodes", "codes other than 80 to 86, whose meaning is fixed");
   read_numbers(f, "signals", kRuleItemsMax, kSignalMax, rule.signals);
   read_texts(f, "reasons", kRuleItemsMax, kReasonLengthMax, rule.reasons);
   read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, rule.roles);
@@ -95,24 +95,24 @@ std::string read_load_parts(Fields& f) {
   return "";
 }
 
-// Nothing means that all checkpoints are kept.
+// A missing value means that all checkpoints are kept.
 std::optional<std::uint32_t> read_keep_last(Fields& f, bool has_stores) {
   const nlohmann::json* said = f.find("keepLast");
   if (said != nullptr && *said == "All") return std::nullopt;
   if (said != nullptr && !said->is_number_unsigned()) {
-    f.complain("keepLast", "All, 0 where there are stores, or a whole number from 2 to 1000");
+    f.complain("keepLast", "All, 0 if there are stores, or a whole number from 2 to 1000");
     return std::nullopt;
   }
   const std::uint64_t kept =
       said == nullptr ? CheckpointPolicy().keep_last.value() : said->get<std::uint64_t>();
   if (kept == 0 && !has_stores)
-    f.complain("keepLast", "0 only together with stores, which then keep the checkpoints");
+    f.complain("keepLast", "0 only if there are stores, which then keep the checkpoints");
   if (kept != 0 && (kept < kKeptMin || kept > kKeptMax))
     f.complain("keepLast", "All, 0 where there are stores, or a whole number from 2 to 1000");
   return static_cast<std::uint32_t>(kept);
 }
 
-// There is one endpoint for all places, because a process has one set of S3 variables.
+// All places share one endpoint, because a process has one set of S3 variables.
 void read_s3(Fields f, CheckpointPolicy& policy) {
   policy.s3_endpoint = f.optional_text("endpoint", kEndpointBytesMax);
   std::string_view rest = policy.s3_endpoint;

@@ -20,7 +20,7 @@ constexpr std::size_t kSentenceBytesMax =
 constexpr std::array<std::string_view, 6> kPhases = {"Pending",   "Running",   "Recovering",
                                                      "Suspended", "Succeeded", "Failed"};
 
-// In the order of LedgerPart.
+// The names are in the order of LedgerPart.
 constexpr std::array<std::string_view, kLedgerParts> kLedgerPartNames = {
     "useful", "recomputed", "waitingForCapacity", "restarting", "hung", "suspended"};
 
@@ -101,7 +101,7 @@ JobLedger read_ledger(Fields f) {
   return ledger;
 }
 
-// The bits are a hexadecimal number: not every JSON reader keeps a number of 64 bits exactly.
+// The bits are written as a hexadecimal number: not every JSON reader keeps a number of 64 bits exactly.
 std::uint64_t read_local_ranks(Fields& f) {
   const std::string text = f.optional_text("done", kProcessesPerNodeMax / 4);
   std::uint64_t bits = 0;
@@ -148,7 +148,7 @@ json encode_member(const MemberStatus& m) {
   return out;
 }
 
-// Milliseconds are exact enough for readers.
+// Milliseconds are exact enough for readers of a status.
 double rounded(double seconds) {
   return std::round(seconds * 1000) / 1000;
 }
@@ -248,7 +248,7 @@ TrainingJobStatus read_status(Fields f) {
   TrainingJobStatus status;
   for (const auto& item : f.list("conditions", kConditionsMax))
     status.conditions.push_back(read_condition(f.child(item, "conditions[]")));
-  // No operator could read the spec yet; the conditions say so.
+  // No operator has been able to read the spec yet; the conditions report that.
   if (f.find("phase") == nullptr) return status;
   const std::string phase = f.text("phase", 32);
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);

@@ -42,10 +42,10 @@ struct Departure {
   friend bool operator==(const Departure&, const Departure&) = default;
 };
 
-// Of a job; the definition of TrainingJob enforces it.
+// The greatest number of members of a job, which the definition of TrainingJob enforces.
 constexpr std::uint32_t kProcessesPerNodeMax = 64;
 
-// Of one pod: a bit for each local rank that the job's status records as completed.
+// The facts of one pod: a bit for each local rank that the job's status records as completed.
 struct RecordedCompletion {
   std::string member_uid;
   std::uint64_t local_ranks = 0;
@@ -56,7 +56,8 @@ struct RecordedCompletion {
 struct Announcement {
   Attempt attempt{0};
   std::vector<Seat> world;
-  // Each member, and its successor if it has one: only their messages count; local_rank and start are unused.
+  // Each member, and its successor if it has one: only messages of these count; local_rank and start are
+  // unused.
   std::vector<ProcessIdentity> current;
   std::vector<Departure> departures{};  // each is sent only to the processes of that member
   std::vector<RecordedCompletion> done{};
@@ -64,10 +65,10 @@ struct Announcement {
   bool hand_over = false;  // successors are ready: processes save together, leave this world and join again
   bool stop = false;
   bool is_hung = false;  // the last world was given up because of a hang
-  // Processes that wait and listed their checkpoints before this time have to list them again.
+  // Processes that wait and listed their checkpoints before this time must list them again.
   std::optional<Timestamp> lists_from{};
   std::string reason{};
-  // Larger local ranks are refused. After its end a job keeps the limit that applies to all jobs.
+  // Larger local ranks are refused. After its end a job has only the limit that applies to all jobs.
   std::uint32_t processes_per_node = kProcessesPerNodeMax;
 };
 

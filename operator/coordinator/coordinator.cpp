@@ -11,9 +11,10 @@ namespace ratoon::coordinator {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);
-// After a tick this late, the machine or this process has stalled, and beats of all members may lie unread.
+// After a tick that is this late, the machine or this process has stalled, and unread beats of all members
+// may be waiting.
 constexpr Duration kStall = std::chrono::seconds(1);
-// An agent has two or three connections, and opens new ones while it closes old ones.
+// An agent has two or three connections, and opens new connections while it closes old ones.
 constexpr std::size_t kConnectionsOfAProcess = 8;
 // How long the answer to a member that calls too often is delayed.
 constexpr Duration kAnswerDelay = std::chrono::seconds(1);
@@ -34,8 +35,8 @@ int status_of(const Refusal& refusal) {
   return refusal.kind == names::refusal::kUnauthorized ? 401 : 409;
 }
 
-// A world that was announced before keeps its secret, because some members have it already. If no secret can
-// be drawn, no assignment is sent, and the processes that wait cause another attempt.
+// A world that was announced before keeps its secret, because some members have received it already. If no
+// secret can be drawn, no assignment is sent, and the processes that wait cause another attempt.
 api::Announcement with_secret(api::Announcement announcement, const std::vector<api::Seat>& before,
                               const std::function<Result<std::string>()>& draw) {
   auto& world = announcement.world;
@@ -50,7 +51,8 @@ api::Announcement with_secret(api::Announcement announcement, const std::vector<
   return announcement;
 }
 
-// No Refusal: on status 503 agents of every version list their checkpoints again and repeat the request.
+// The answer is no Refusal: on status 503 agents of every version list their checkpoints again and repeat the
+// request.
 void ask_for_new_list(http::Responder& responder) {
   responder.send({.status = 503,
                   .body =
@@ -94,7 +96,8 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   if (!message) return refuse(responder, 422, names::refusal::kBadMessage, message.error().message());
   if (const auto known = options_.authenticate(bearer_token(request), message->process); !known) {
     if (known.error().kind() != ErrorKind::kPermissionDenied) {
-      // No Refusal: the caller has to try again. It is not silent: the operator cannot read its message.
+      // The answer is no Refusal: the caller must try again. Such a member is not silent: the operator cannot
+      // read its message.
       note_unproved(message->process);
       return responder.send({.status = 503, .body = known.error().message() + "\n"});
     }
@@ -209,7 +212,7 @@ bool Coordinator::answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) {
   return true;
 }
 
-// All polls are examined after a change that concerns some of them, and from time to time for callers that
+// All polls are examined after a change that concerns some of them, and regularly for callers that
 // disconnected.
 void Coordinator::answer_parked(JobEntry& entry, Timestamp now) {
   for (; !entry.delayed.empty() && entry.delayed.front().due <= now; entry.delayed.pop_front())
@@ -305,7 +308,7 @@ Timestamp Coordinator::listening_since(const JobKey& job) const {
     const std::lock_guard lock(mutex_);
     const auto found = jobs_.find(job);
     const Timestamp now = clock_.now();
-    // After a stall, this may be called before the timekeeper runs again.
+    // After a stall, this function may be called before the timekeeper runs again.
     if (found == jobs_.end() || has_stalled(now, clock_.wall_now())) return now;
     entry = found->second;
     listening = std::max(listening_since_, entry->opened);
@@ -325,7 +328,7 @@ Coordinator::Load Coordinator::load() const {
   return load;
 }
 
-// While a machine sleeps its steady clock stands still, so that afterwards the wall clock is ahead of it.
+// While a machine sleeps its steady clock stands still, so the wall clock is ahead of it afterwards.
 bool Coordinator::has_stalled(Timestamp now, WallTime wall_now) const {
   const Duration passed = now - ticked_;
   return passed > kStall || wall_now.since_epoch - wall_ticked_.since_epoch - passed > kStall;

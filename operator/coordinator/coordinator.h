@@ -35,8 +35,8 @@
 
 namespace ratoon::coordinator {
 
-// Checks that the bearer of this token is that process. kPermissionDenied: it is not. Any other error: the
-// check is not possible now.
+// Checks that the bearer of this token is that process. kPermissionDenied: it is another process. Any other
+// error means that the check is not possible now.
 using Authenticate = std::function<Result<void>(std::string_view token, const ProcessIdentity& process)>;
 
 struct CoordinatorOptions {
@@ -47,7 +47,7 @@ struct CoordinatorOptions {
   std::function<Result<std::string>()> draw = [] { return draw_secret(kSecretBytes); };
 };
 
-// The bearer token of the call; empty: none.
+// The bearer token of the call; empty: the call has no token.
 [[nodiscard]] std::string_view bearer_token(const http::ServerRequest& request);
 
 class Coordinator final : public JobRegistry {
@@ -57,7 +57,7 @@ class Coordinator final : public JobRegistry {
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  // The handler of an HttpServer.
+  // The handler for an HttpServer.
   void handle(const http::ServerRequest& request, http::Responder responder);
 
   // The first announcement of an attempt's world draws the secret of that world. Only this process has the
@@ -67,8 +67,8 @@ class Coordinator final : public JobRegistry {
   void close(const JobKey& job) override;
   void forget_processes(const JobKey& job) override;
 
-  // Call this when messages of unknown processes were left unread. One of them may come from a member that
-  // seems silent.
+  // Call this when messages of unknown processes were left unread. One of these messages may come from a
+  // member that seems silent.
   void note_unread();
 
   [[nodiscard]] std::vector<api::ProcessFacts> processes(const JobKey& job) const override;
@@ -112,13 +112,13 @@ class Coordinator final : public JobRegistry {
   void note_unproved(const ProcessIdentity& process);
   template <class Message>
   void serve(const http::ServerRequest& request, http::Responder responder);
-  // Each answers at once or parks the responder. The entry's mutex is held. Returns whether a decision may
-  // change.
+  // Each function answers at once or parks the responder. The entry's mutex is held during these calls.
+  // Returns whether the next decision may differ.
   bool answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder);
-  // Whether the member may send one more message. If not, its answer is delayed.
+  // Returns whether the member may send one more message. If not, its answer is delayed.
   [[nodiscard]] bool is_within_rate(JobEntry& entry, const ProcessIdentity& process,
                                     http::Responder& responder);
   void park(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,

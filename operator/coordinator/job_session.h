@@ -35,7 +35,7 @@ class JobSession {
   // Returns whether the call superseded another start of the process.
   bool record_join(const JoinRequest& request, Timestamp now);
   // Whether the process waits with a list of checkpoints that is too old for a world, and has to be asked for
-  // a new one. True once for each stale list.
+  // a new one. Returns true once for each stale list.
   [[nodiscard]] bool take_list_request(const ProcessIdentity& process);
   // Returns whether the beat reports a commit or another stage of the recovery.
   bool record_beat(const Beat& beat, Timestamp now);
@@ -47,7 +47,8 @@ class JobSession {
   // sign of life, and this returns true.
   bool record_unauthenticated(const ProcessIdentity& process, Timestamp now);
 
-  // An assignment in a world newer than the one that the process left. Returning it ends the wait.
+  // Returns an assignment in a world newer than the one that the process left. Returning the assignment ends
+  // the wait of the process.
   [[nodiscard]] std::optional<Assignment> take_seat(const ProcessIdentity& process);
   [[nodiscard]] Orders orders(const ProcessIdentity& process, WallTime now) const;
 
@@ -79,7 +80,7 @@ class JobSession {
   SupersededStarts starts_;
   api::Announcement announcement_;
   std::uint64_t revision_ = 0;
-  // Positions in the lists above.
+  // The positions of items in the lists above.
   std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> facts_at_;
   std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> seats_at_;
   std::unordered_map<MemberKey, std::vector<std::size_t>, ProcessKeyHash> current_at_;

@@ -1,5 +1,6 @@
-// A limit for the calls of each member of a job. A member that calls far more often than any agent has its
-// answers delayed. Since it has few connections, this bounds its cost to the other members. Not thread-safe.
+// Limits the calls of each member of a job. A member that calls far more often than any agent has its answers
+// delayed. Because such a member has few connections, the delay limits its cost to the other members. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ class MessageRateLimiter {
 
   // Whether this member, which has `processes` processes, may send this message.
   [[nodiscard]] bool take(const std::string& member_uid, std::size_t processes, Timestamp now);
-  // Frees the records of members that have been quiet for long enough.
+  // Frees the records of members that have sent no message for long enough.
   void forget_quiet(Timestamp now);
 
   [[nodiscard]] std::size_t size() const { return spent_.size(); }

@@ -32,7 +32,7 @@ class ParkedPolls {
   void park(ParkedPoll poll);
   // Passes each poll to `answer`, and drops the polls that were answered.
   void answer_all(const std::function<bool(ParkedPoll&)>& answer);
-  // Likewise, only with polls whose deadline has passed.
+  // Passes only the polls whose deadline has passed to `answer`, and drops those that were answered.
   void answer_due(Timestamp now, const std::function<bool(ParkedPoll&)>& answer);
 
   [[nodiscard]] std::size_t size() const { return polls_.size(); }

@@ -1,4 +1,4 @@
-// Keys of processes and members for maps, so that handling a message takes no walk over the job.
+// Keys of processes and members for maps, so that handling a message needs no search through the job.
 #pragma once
 
 #include <compare>
@@ -11,7 +11,7 @@
 
 namespace ratoon::coordinator {
 
-// A member of a job, for all its incarnations.
+// The key of a member of a job, for all its incarnations.
 struct MemberKey {
   std::string role;
   std::uint32_t index = 0;
@@ -19,7 +19,7 @@ struct MemberKey {
   friend bool operator==(const MemberKey&, const MemberKey&) = default;
 };
 
-// A process of one incarnation, for all its starts.
+// The key of a process of one incarnation, for all its starts.
 struct ProcessKey {
   MemberKey member;
   std::uint32_t incarnation = 0;

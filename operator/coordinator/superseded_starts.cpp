@@ -5,7 +5,7 @@
 namespace ratoon::coordinator {
 namespace {
 
-// Enough for a large job in which all processes were started anew.
+// The limit is enough for a large job in which all processes were started anew.
 constexpr std::size_t kOthersMax = 65536;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The starts of a job's processes that sent messages before another start of the same process. A start has no
-// field that tells which of two is newer: the one that joins last is. Messages of the others that are still
-// on their way are refused.
+// field that tells which of two is newer: the start that joins last counts as newer. Messages of the
+// superseded starts that are still on their way are refused.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace ratoon::coordinator {
 
 class SupersededStarts {
  public:
-  // Drops the oldest start if there are too many: late messages arrive within seconds.
+  // Drops the oldest start if there are too many, because late messages arrive within seconds.
   void add(const ProcessIdentity& process);
-  // The start joined: it is current, and all other starts of its process are superseded. Returns whether this
-  // superseded another start.
+  // Records that the start joined: it is current, and all other starts of its process are superseded. Returns
+  // whether another start was superseded.
   bool supersede_for(const ProcessIdentity& process);
   [[nodiscard]] bool is_superseded(const ProcessIdentity& process) const;
 

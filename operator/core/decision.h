@@ -1,6 +1,6 @@
 // The next steps for one job, in this order: the status is stored, then the actions are done, then the
-// announcement is sent. Each part may be repeated, and a crash may drop all parts after any point: the next
-// decision makes up for it.
+// announcement is sent. Each part may be repeated, and after a crash all parts from any point on may be
+// missing: the next decision corrects that.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace ratoon::core {
 
-// Create this pod unless it exists. The name holds the incarnation, so that a repeated creation finds the
+// Creates this pod unless it exists. The name holds the incarnation, so that a repeated creation finds the
 // first pod.
 struct CreatePod {
   api::Pod pod;
@@ -26,8 +26,8 @@ struct CreatePod {
   friend bool operator==(const CreatePod&, const CreatePod&) = default;
 };
 
-// Delete exactly this pod, by UID. Without a grace period: members save their work when they receive the
-// notice.
+// Deletes exactly this pod, by UID. The deletion has no grace period of its own: members save their work when
+// they receive the notice.
 struct DeletePod {
   std::string name;
   std::string uid;
@@ -37,7 +37,7 @@ struct DeletePod {
   friend bool operator==(const DeletePod&, const DeletePod&) = default;
 };
 
-// A Kubernetes event; in a local run, a line for the user.
+// A message: a Kubernetes event, or in a local run a line for the user.
 struct EmitEvent {
   bool is_warning = false;
   std::string reason;
@@ -46,7 +46,7 @@ struct EmitEvent {
   friend bool operator==(const EmitEvent&, const EmitEvent&) = default;
 };
 
-// Delete the job itself, by UID, and with it its pods.
+// Deletes the job itself, by UID, and with it its pods.
 struct DeleteJob {
   std::string uid;
 

@@ -1,5 +1,5 @@
 // The complete input of a decision about one job. A decision uses no clock, no client and no state besides
-// it.
+// its Observation.
 #pragma once
 
 #include <cstdint>
@@ -65,12 +65,12 @@ struct Observation {
   // Names of pods of other jobs, and of pods that are stuck in deletion.
   std::vector<std::string> held_names{};
   bool is_template_refused = false;  // `refusal` is about the template: no pod can be created
-  // Processes whose join request does not count: see without_joins_of().
+  // Processes whose join request does not count (without_joins_of()).
   std::vector<ProcessIdentity> quiet{};
   ObservationIndex index{};
 };
 
-// After a change of leader the assignments are unknown; the members' messages count.
+// After a change of leader the assignments are unknown, and the members' messages count instead.
 [[nodiscard]] inline bool is_world_forgotten(const Observation& seen) {
   return seen.job.status.is_formed && seen.world.empty();
 }

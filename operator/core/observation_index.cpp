@@ -10,10 +10,11 @@ namespace ratoon::core {
 namespace {
 
 using Positions = std::vector<std::uint32_t>;
-// The index stands first because it differs for nearly all members, so that names are rarely compared.
+// The index is the first sort key because it differs for nearly all members, so that names are rarely
+// compared.
 using MemberKey = std::tuple<std::uint32_t, std::uint32_t, std::string_view>;
 
-// For a member and a pod, and for the identity of a process.
+// The order for a member and a pod, and for the identity of a process.
 template <class Item>
 MemberKey member_key(const Item& item) {
   return {item.index, item.incarnation, item.role};

@@ -9,7 +9,7 @@
 
 namespace ratoon::core {
 
-// The same observation with an index. Without the index the lookups below read all items.
+// Returns the same observation with an index. Without the index the lookups below read all items.
 [[nodiscard]] Observation with_index(Observation seen);
 
 // Processes that name this incarnation as theirs, in any pod.

@@ -65,7 +65,7 @@ void follow(const Observation& seen, const RosterChange& change, Decision& decis
   append(decision.actions, reconcile_pods(seen, status.members, avoid_nodes, sick_nodes(seen, status)));
 }
 
-// Repeated steps are no progress. A save is progress even if the run later resumes from an earlier one.
+// Repeated steps are no progress. A save is progress even if the run later resumes from an earlier save.
 bool has_advanced(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
   const auto& saved = after.last_checkpoint;
   return after.step > std::max(before.step, before.ledger.newest_step) ||
@@ -129,7 +129,7 @@ Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp
                                stalls_at(seen, now, decision.status), next_judgement_time(seen)})
       wake_no_later_than(moment, seen.wall_now, now, decision);
     if (!decision.status.is_formed) return decision;
-    // A member that drains can be lost like one that trains.
+    // A member that drains can be lost like a member that trains.
     for (const auto& moment : {drain_deadline(seen, decision.status),
                                note_awaited(seen, now, decision.status), next_pod_end(seen)})
       wake_no_later_than(moment, seen.wall_now, now, decision);
@@ -158,7 +158,7 @@ Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp
   watch_recovery(seen, change, now, decision);
   decision.announcement.is_hung = !keeps_world && decision.recovery && decision.recovery->is_hung;
   decision.announcement.reason = describe_loss(seen, change, decision.status.message);
-  // The silence rules depend on the members, so that a change of one of these needs another decision.
+  // The silence rules depend on the members, so a change of the members needs another decision.
   const bool is_other = decision.status.members != seen.job.status.members ||
                         decision.status.attempt != seen.job.status.attempt ||
                         decision.status.suspect_nodes != seen.job.status.suspect_nodes;

@@ -1,4 +1,4 @@
-// When to decide again: every policy names a time, and the earliest one counts.
+// The time of the next decision: every policy names a time, and the earliest one counts.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ template <class Moment>
   return std::min(*a, *b);
 }
 
-// Lowers `wake_at` to this moment, or to now if it has passed. No moment changes nothing.
+// Lowers `wake_at` to this time, or to now if it has passed. An absent time changes nothing.
 void wake_no_later_than(std::optional<WallTime> moment, WallTime wall_now, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

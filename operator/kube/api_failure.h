@@ -25,7 +25,7 @@ struct ApiFailure {
 // `body` is a Status object or any other text; `retry_after` is the header of that name, or empty.
 [[nodiscard]] ApiFailure read_api_failure(int status, std::string_view body, std::string_view retry_after);
 
-// The same for a Status within a watch; its `code` stands for the HTTP status.
+// Does the same for a Status within a watch; its `code` stands for the HTTP status.
 [[nodiscard]] ApiFailure read_api_failure(const nlohmann::json& status);
 
 }  // namespace ratoon::kube

@@ -11,9 +11,9 @@
 
 namespace ratoon::kube {
 
-// The member, or null.
+// Returns the member, or null.
 [[nodiscard]] const nlohmann::json& child(const nlohmann::json& value, const char* name);
-// The list's items; empty if it is not a list.
+// Returns the list's items; empty if it is not a list.
 [[nodiscard]] const nlohmann::json& items_of(const nlohmann::json& value, const char* name);
 [[nodiscard]] std::string text_in(const nlohmann::json& value, const char* name);
 [[nodiscard]] std::optional<std::int64_t> whole_in(const nlohmann::json& value, const char* name);

@@ -1,4 +1,4 @@
-// Fields that a server does not store, since its definition of the kind is older than they are.
+// Fields that a server does not store, because its definition of the kind is older than they are.
 #pragma once
 
 #include <set>
@@ -11,8 +11,8 @@ namespace ratoon::kube {
 // Paths from the top; a path through a list stands for all of its items: "members[].node", "ledger".
 using FieldPaths = std::set<std::string>;
 
-// The fields of `sent` that are missing in `stored`, regardless of their values. Items of lists are compared
-// by position.
+// Returns the fields of `sent` that are missing in `stored`, regardless of their values. Items of lists are
+// compared by position.
 [[nodiscard]] FieldPaths find_pruned(const nlohmann::json& sent, const nlohmann::json& stored);
 
 // Removes these fields from the value.

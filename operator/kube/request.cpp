@@ -11,7 +11,7 @@ using nlohmann::json;
 constexpr const char* kJsonType = "application/json";
 constexpr const char* kMergePatchType = "application/merge-patch+json";
 
-// Escapes all but RFC 3986's unreserved characters, for path segments and for values in a query.
+// Escapes all characters but RFC 3986's unreserved ones, for path segments and for values in a query.
 std::string escape(std::string_view text) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string out;
@@ -52,7 +52,7 @@ Result<std::string> path_of(const Resource& resource, const std::string& name_sp
 Result<std::string> path_of(const ObjectReference& target) {
   if (target.resource.is_namespaced && target.name_space.empty())
     return Error(ErrorKind::kInvalid,
-                 "one of " + std::string(target.resource.plural) + " needs its namespace");
+                 "an object of kind " + std::string(target.resource.plural) + " needs its namespace");
   auto path = path_of(target.resource, target.name_space);
   if (!path) return path;
   const auto name = segment("name", target.name);
@@ -121,7 +121,7 @@ Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
   if (!path) return path.error();
   if (uid.empty())
     return Error(ErrorKind::kInvalid,
-                 "deleting " + target.name + " needs its UID: another one may have that name");
+                 "deleting " + target.name + " needs its UID: another object may have that name");
   json preconditions = {{"uid", uid}};
   if (!resource_version.empty()) preconditions["resourceVersion"] = resource_version;
   json options = {
@@ -141,8 +141,9 @@ Result<ApiRequest> patch_status(const ObjectReference& target, const std::string
   auto path = path_of(target);
   if (!path) return path.error();
   if (resource_version.empty())
-    return Error(ErrorKind::kInvalid, "a status of " + target.name +
-                                          " without a resourceVersion would overwrite what others wrote");
+    return Error(ErrorKind::kInvalid,
+                 "a status of " + target.name +
+                     " without a resourceVersion would overwrite the changes of other writers");
   const json body = {{"metadata", {{"resourceVersion", resource_version}}}, {"status", patch}};
   return write_call("PATCH", "patch", target, *path + "/status", body, kMergePatchType);
 }

@@ -48,7 +48,7 @@ struct Selection {
   std::string field_selector{};
 };
 
-// One object, or with an empty name the collection in which such objects are created.
+// The path of one object, or with an empty name the path of the collection in which such objects are created.
 struct ObjectReference {
   Resource resource;
   std::string name_space{};
@@ -67,13 +67,14 @@ struct ObjectReference {
 enum class UnknownFields { kLeftOut, kRefused };
 [[nodiscard]] Result<ApiRequest> create(const ObjectReference& place, const nlohmann::json& object,
                                         UnknownFields unknown = UnknownFields::kLeftOut);
-// Deletes the object only if it still has this UID and, if a version is given, was not written since. Without
-// `grace_seconds` the object's own grace period applies.
+// Deletes the object only if it still has this UID and, if a version is given, was not written after it.
+// Without `grace_seconds` the object's own grace period applies.
 [[nodiscard]] Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
                                         std::optional<std::uint32_t> grace_seconds,
                                         const std::string& resource_version = "");
 [[nodiscard]] Result<ApiRequest> merge_patch(const ObjectReference& target, const nlohmann::json& patch);
-// Patches the status. The server refuses it if the object was written since `resource_version` was read.
+// Patches the status. The server refuses the write if the object was written after `resource_version` was
+// read.
 [[nodiscard]] Result<ApiRequest> patch_status(const ObjectReference& target,
                                               const std::string& resource_version,
                                               const nlohmann::json& patch);

@@ -25,13 +25,13 @@ struct WatchEvent {
   std::string complaint{};
 };
 
-// The record of which client wrote which field of an object. It is as large as all the rest, and is not
-// needed here, so it is not read.
+// The record of which client wrote which field of an object. The record is as large as all the rest of the
+// object, and is not needed here, so it is not read.
 inline constexpr std::string_view kLeftOutList = "managedFields";
 
 class WatchDecoder {
  public:
-  // More than the server stores of one object: 1.5 MiB, each byte of which may be six in JSON.
+  // The limit is more than the server stores of one object: 1.5 MiB, each byte of which may be six in JSON.
   static constexpr std::size_t kLineBytesMax = 16 * 1024 * 1024;
 
   explicit WatchDecoder(std::size_t line_bytes_max = kLineBytesMax) : line_bytes_max_(line_bytes_max) {}

@@ -20,7 +20,8 @@ bool is_record_sound(const Observation& seen, const api::Pod& pod) {
   return may_be_last(*pod.last_checkpoint, known->attempt, known->step, known->digest);
 }
 
-// Of the last world and of completed processes, whose reports may have arrived after its end.
+// The processes of the last world and completed processes, whose reports may have arrived after the world's
+// end.
 Step newest_step(const Observation& seen, const api::TrainingJobStatus& status) {
   Step newest = status.step;
   for (const auto& process : seen.processes)
@@ -37,7 +38,8 @@ Step newest_step(const Observation& seen, const api::TrainingJobStatus& status) 
 bool is_completed(const Observation& seen, const api::MemberStatus& member) {
   if (member.is_completed) return true;
   const api::Pod* pod = find_pod(seen, member);
-  // The record is of one process. The launcher's exit code says whether the others have completed as well.
+  // The record is written by one process. The launcher's exit code shows whether the other processes have
+  // completed as well.
   const bool is_of_all = seen.job.spec.processes_per_node == 1 || (pod != nullptr && pod->exit_code == 0);
   const bool has_record = pod != nullptr && pod->is_completed && is_record_sound(seen, *pod);
   if (has_record && is_of_all && !member.uid.empty()) return true;

@@ -15,7 +15,7 @@ namespace ratoon::core {
 // A bit for each process that reported completion. A new start of a process clears its bit.
 [[nodiscard]] std::uint64_t completed_ranks_of(const Observation& seen, const api::MemberStatus& member);
 
-// Whether no step is left to make: one process has completed, or has reached the end of the run.
+// Whether no step remains: one process has completed, or has reached the end of the run.
 [[nodiscard]] bool has_made_last_step(const Observation& seen);
 
 // Records the step at which members completed, from the records of their pods: if their connections were cut,
@@ -24,7 +24,7 @@ void note_completed_step(const Observation& seen, api::TrainingJobStatus& status
 
 // A completion is valid only while the checkpoint of its step can be loaded. If the run resumes from an
 // earlier step, this revokes the completions of all members, which start as fresh incarnations, and returns a
-// message about it. Empty: there was nothing to revoke.
+// message about it. Empty if no completion was revoked.
 [[nodiscard]] std::string revoke_completions(const Observation& seen,
                                              const std::optional<ResumePoint>& resume,
                                              api::TrainingJobStatus& status);

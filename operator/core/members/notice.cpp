@@ -11,7 +11,7 @@ namespace ratoon::core {
 namespace {
 
 // Taints that cloud components put on nodes before they end them. A mark of a candidate for removal
-// (PreferNoSchedule) is no notice: most of these nodes stay.
+// (PreferNoSchedule) is not a notice: most of these nodes stay.
 constexpr std::array<std::string_view, 12> kNoticeTaints = {
     "karpenter.sh/disrupted",
     "ToBeDeletedByClusterAutoscaler",
@@ -27,13 +27,13 @@ constexpr std::array<std::string_view, 12> kNoticeTaints = {
     kReclaimTaint,
 };
 
-// When the member's pod will end, while it has time left.
+// The time at which the member's pod will end, if it is not over yet.
 std::optional<WallTime> find_pod_end(const Observation& seen, const api::MemberStatus& member) {
   const api::Pod* pod = find_pod(seen, member);
   return pod != nullptr && has_time_left(seen, *pod) ? pod->ends_at : std::nullopt;
 }
 
-// Why this incarnation will end, in a few words; empty: no sign of it.
+// The reason why this incarnation will end, in a few words; empty: no sign of an end.
 std::string find_member_notice(const Observation& seen, const api::MemberStatus& member) {
   if (find_pod_end(seen, member)) return "its pod is being deleted";
   const std::string notice = find_node_notice(seen, member.node);

@@ -26,7 +26,7 @@ struct Charges {
   const std::vector<api::MemberStatus>& silent;
   const std::vector<CondemnedMember>& condemned;
   bool is_one_disrupted = false;  // a member of the group was lost by an outside cause
-  // In a group: the pod with rank 0 is not the one whose address the others have.
+  // In a group: the pod with rank 0 is not the pod whose address the others have.
   bool is_rank0_pod_lost = false;
 };
 
@@ -35,12 +35,12 @@ bool is_first(const Observation& seen, const api::MemberStatus& member) {
   return !members.empty() && is_same(members.front(), member);
 }
 
-// Many programs exit with 0 after SIGTERM.
+// Many programs exit with 0 after SIGTERM, so their exit code 0 does not mean completion.
 bool left_with_its_node(const Observation& seen, const api::Pod& pod) {
   return pod.exit_code == 0 && !find_node_notice(seen, pod.node).empty();
 }
 
-// Nothing if it is too early to say.
+// Returns nothing if the end cannot be classified yet.
 std::optional<MemberEnd> find_end_of_pod(const Observation& seen, const api::MemberStatus& member,
                                          const Charges& charges, const api::Pod& pod) {
   const auto& policy = seen.job.spec.restart_policy;
@@ -53,7 +53,7 @@ std::optional<MemberEnd> find_end_of_pod(const Observation& seen, const api::Mem
   return classify_in_group(charges.is_one_disrupted, std::move(ending));
 }
 
-// The end of this incarnation, which has not completed; nothing while it goes on.
+// The end of this incarnation, which has not completed; nothing while it continues.
 std::optional<MemberEnd> find_member_end(const Observation& seen, const api::MemberStatus& member,
                                          const Charges& charges) {
   if (charges.is_rank0_pod_lost && is_first(seen, member))
@@ -91,8 +91,8 @@ bool is_process_of(const ProcessIdentity& process, const api::MemberStatus& memb
 }
 
 std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
-  // When a job with a world is suspended, its members save first. A change of size in the meantime applies to
-  // the next world.
+  // When a job with a world is suspended, its members save first. If the job's size changes during that time,
+  // the change applies to the next world.
   if (job.spec.is_suspended && job.status.is_formed) return job.status.members;
   std::vector<api::MemberStatus> members;
   for (const auto& role : job.spec.roles) {
@@ -193,8 +193,8 @@ std::string describe_named_cause(const Observation& seen, const api::MemberStatu
   return ending.cause == EndCause::kFatal ? "; see the member's log" : "";
 }
 
-// The cost of a loss depends on the member's place: a member that is to join the present world, or a
-// successor, cannot fail the job, which trains without it.
+// The cost of a loss depends on the role of the member in the world: a member that is to join the present
+// world, or a successor, cannot fail the job, which trains without it.
 enum class Part { kOfWorld, kBesideWorld };
 
 Part part_of_loss(const Observation& seen, bool is_outside) {
@@ -254,7 +254,7 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
   }
 }
 
-// A job that was made smaller and then larger has new members whose places may still have pods of former
+// A job that was made smaller and then larger has new members whose indices may still have pods of former
 // members, or show them in an outdated view: the ends of those pods are not ends of the new members.
 void begin_after_former_pods(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
@@ -272,8 +272,8 @@ void begin_after_former_pods(const Observation& seen, std::vector<api::MemberSta
   }
 }
 
-// An earlier job of this name used the same member names. A pod that is stuck on a lost node may keep its
-// name for ever.
+// An earlier job of this name used the same member names. A pod that cannot be deleted on a lost node may
+// keep its name forever.
 void pass_over_held_names(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto is_held = [&](const api::MemberStatus& member) {
     return std::ranges::find(seen.held_names, display_name(seen, member)) != seen.held_names.end();
@@ -330,7 +330,8 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
     }
     if (member.is_leaving()) follow_successor(seen, silent, member, change);
     if (auto ending = find_member_end(seen, member, charges)) {
-      // The first member lost to a shared cause counts, because a culprit may also have ended by itself.
+      // The first member that was lost to a shared cause counts, because a culprit may also have ended by
+      // itself.
       if (ending->is_shared && !counted_shared.insert(ending->cause).second)
         ending->cause = EndCause::kDisruption;
       const Part part = part_of_loss(seen, member.is_absent);

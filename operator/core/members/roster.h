@@ -1,5 +1,5 @@
-// This folder: a job's members, their pods and the nodes of these. Here: the roster, which says which members
-// a job has, which incarnation of each may join, and how members that ended are replaced.
+// operator/core/members/: a job's members, their pods and the nodes of these. The roster: which members a job
+// has, which incarnation of each may join, and how members that ended are replaced.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace ratoon::core {
 
-// All members of the spec with their incarnations. Members that the status does not know begin at 0; members
-// that the spec no longer has are left out.
+// All members of the spec with their incarnations. Members that the status does not contain begin at 0;
+// members that the spec no longer has are left out.
 [[nodiscard]] std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job);
-// The same, but a new member whose place has pods of former members begins after their incarnations.
+// Does the same, but a new member whose index has pods of former members begins after their incarnations.
 [[nodiscard]] std::vector<api::MemberStatus> next_members(const Observation& seen);
 
-// The name of this incarnation's pod.
+// Returns the name of this incarnation's pod.
 [[nodiscard]] std::string display_name(const Observation& seen, const api::MemberStatus& member);
 
 // Whether the process runs in the pod of exactly this incarnation. False until that pod was observed: an
@@ -28,13 +28,13 @@ namespace ratoon::core {
 [[nodiscard]] const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member);
 
 // Whether the pod is being deleted while its member trains in the present world: until its grace period ends
-// this is a notice, not a loss. A member that waits for a world has nothing to save.
+// this is a notice, not a loss. A member that waits for a world has no work to save.
 [[nodiscard]] bool has_time_left(const Observation& seen, const api::Pod& pod);
 
 // Copies the facts about this incarnation's pod to the status, if the pod exists.
 void note_pod(const Observation& seen, api::MemberStatus& member);
 
-// Whether exactly this incarnation is among them.
+// Whether exactly this incarnation is in the list.
 [[nodiscard]] bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted);
 
 // Whether the roster names this pod's incarnation. Such an incarnation may join; others are superseded.
@@ -43,8 +43,8 @@ void note_pod(const Observation& seen, api::MemberStatus& member);
 // The next incarnation of a leaving member, as a member of its own.
 [[nodiscard]] api::MemberStatus successor_of(const api::MemberStatus& member);
 
-// An incarnation with a number that no member or successor had yet. The facts about the former one are
-// dropped.
+// An incarnation with a number that no member or successor had yet. The facts about the former incarnation
+// are dropped.
 [[nodiscard]] api::MemberStatus make_fresh_incarnation(const api::MemberStatus& member);
 
 // The incarnation after this one: its successor if it has one.
@@ -82,7 +82,7 @@ struct RosterChange {
   std::string fatal;                 // not empty: why the job cannot go on
   std::string gives_up_world;        // not empty: why the world is given up although no member of it was lost
 
-  // Whether the members allow the present world to go on.
+  // Whether the state of the members allows the present world to continue.
   [[nodiscard]] bool keeps_world() const { return losses.empty() && gives_up_world.empty(); }
 };
 
@@ -91,7 +91,8 @@ struct RosterChange {
 [[nodiscard]] RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                                         const std::vector<CondemnedMember>& condemned = {});
 
-// All members stay, and the next world is formed of them. Counts as one hang.
+// Gives up the world: all members stay, and the next world is formed of them. Counts the end of the world as
+// one hang.
 void give_up_world(const Observation& seen, const std::string& why, RosterChange& change);
 
 // Creates missing pods, away from `avoid_nodes`, and deletes pods that the roster does not name.

@@ -16,7 +16,7 @@ std::uint64_t members_of(const api::TrainingJobSpec& spec) {
   return count;
 }
 
-// Whether the last decision reported the fault.
+// Whether the last decision reported the fault of the claim.
 bool is_told(const api::TrainingJobStatus& status) {
   return std::ranges::any_of(status.conditions, [](const api::Condition& c) {
     return c.type == api::condition::kInvalidSpec && c.reason == api::condition::kClaimNotShared && c.is_true;
@@ -41,8 +41,8 @@ std::string find_volume_claim_fault(const Observation& seen) {
   return "up to " + std::to_string(members_of(seen.job.spec)) + " members are to share the claim " +
          seen.job.spec.checkpoint_policy.volume_claim_name + ", whose access modes are " +
          (modes.empty() ? "none" : join(modes, ", ")) +
-         ": no pods are made until it is replaced by one with ReadWriteMany, or the job by one that names "
-         "another claim or has one member";
+         ": no pods are made until the claim is replaced by a claim with ReadWriteMany, or the job by a job "
+         "that names another claim or has one member";
 }
 
 void withhold_pods(const Observation& seen, Decision& decision) {

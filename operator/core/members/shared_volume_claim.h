@@ -1,5 +1,5 @@
 // A claim that only one node can mount does not work for a job of several members: its pods would wait for
-// each other for ever. The claim is checked before the first pod is created; a job that already trains is not
+// each other forever. The claim is checked before the first pod is created; a job that already trains is not
 // checked.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace ratoon::core {
 
-// Whether the next decision depends on the claim, so that it has to be read: the job may have several
-// members, names a claim, has no pod and has trained nothing yet.
+// Whether the next decision depends on the claim, so that it must be read: the job may have several members,
+// names a claim, has no pod and has trained nothing yet.
 [[nodiscard]] bool needs_volume_claim(const Observation& seen);
 
-// Why the claim cannot be shared, for people. Empty if it can be, or if it does not exist: then the scheduler
-// reports that.
+// The reason why the claim cannot be shared, for people. Empty if it can be shared, or if it does not exist:
+// then the scheduler reports that.
 [[nodiscard]] std::string find_volume_claim_fault(const Observation& seen);
 
 // Removes the creation of pods from the decision, and explains it in the status.

@@ -1,5 +1,5 @@
-// Nodes on which members failed repeatedly: a broken device looks like a broken program, but it stays on its
-// node.
+// Nodes on which members failed repeatedly. A broken device causes the same failures as a broken program, but
+// on one node only.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace ratoon::core {
 
-// If the status has a new last failure, counts it against the node. Failures that follow from it are not
-// counted. A pod that its kubelet did not start counts against its node. A member that reports an unusable
-// accelerator makes its node sick at once.
+// If the status has a new last failure, counts it against its node. Failures that follow from that failure
+// are not counted. A pod that its kubelet did not start counts against its node. A member that reports an
+// unusable accelerator makes its node sick at once.
 void note_failed_nodes(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
 
-// An event for each node whose accelerator a lost member reported as unusable.
+// Returns an event for each node whose accelerator a lost member reported as unusable.
 [[nodiscard]] std::vector<Action> report_unusable_devices(const Observation& seen,
                                                           const RosterChange& change);
 
 // Nodes on which two or more incarnations failed, each within an hour of the one before, for an hour after
-// the last failure. Members go there only if no other node has room: a program that fails everywhere must not
-// exclude all nodes.
+// the last failure. Members are placed on sick nodes only if no other node has room: a program that fails
+// everywhere must not exclude all nodes.
 [[nodiscard]] std::vector<std::string> sick_nodes(const Observation& seen,
                                                   const api::TrainingJobStatus& status);
 

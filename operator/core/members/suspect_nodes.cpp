@@ -8,8 +8,8 @@
 namespace ratoon::core {
 namespace {
 
-// Whether the node has sent a heartbeat since then. The margin covers a heartbeat from before its end that
-// arrives late, and a clock that is a little ahead.
+// Whether the node has sent a heartbeat after that time. The margin covers a late heartbeat that was sent
+// before the node's end, and a clock that is a little ahead.
 bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
   const Duration since = suspected_since(seen, suspect).since_epoch;
   const Duration margin = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
@@ -32,7 +32,7 @@ std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std
     return suspect.until <= seen.wall_now || is_alive_again(seen, suspect);
   });
   for (const auto& loss : losses) {
-    // A failed program or a deleted pod shows nothing about its node; silence does.
+    // A failed program or a deleted pod shows nothing about its node; only silence does.
     if (!loss.is_silent || loss.member.node.empty() || pause.count() == 0) continue;
     std::erase_if(suspects, [&](const auto& node) { return node.name == loss.member.node; });
     suspects.push_back({.name = loss.member.node,

@@ -1,4 +1,4 @@
-// Nodes on which a member was lost: no member is placed there for a while, since a dead node stays
+// Nodes on which a member was lost. No member is placed on them for a while, because a dead node stays
 // schedulable until the platform notices.
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace ratoon::core {
 
-// The suspects of the status, without those that have expired or are alive again, and with the nodes of these
+// The suspects in the status, without those that have expired or are alive again, and with the nodes of these
 // losses.
 [[nodiscard]] std::vector<api::SuspectNode> update_suspects(const Observation& seen,
                                                             const std::vector<Loss>& losses);
 
-// Since when the node is a suspect.
+// The time since when the node is a suspect.
 [[nodiscard]] WallTime suspected_since(const Observation& seen, const api::SuspectNode& suspect);
 
-// When the first of them expires.
+// The time at which the first suspect expires.
 [[nodiscard]] std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects);
 
 // Suspect nodes, and nodes that will end.
@@ -27,8 +27,8 @@ namespace ratoon::core {
                                                       const std::vector<api::SuspectNode>& suspects);
 
 // The affinity of a pod that waits for a node excludes the nodes that were to be avoided when it was created.
-// If one of them may be used again, the pod is replaced under its next incarnation. Nothing was lost, so
-// nothing is counted.
+// If one of these nodes may be used again, the pod is replaced under its next incarnation. No member was
+// lost, so no loss is counted.
 void recreate_unplaced(const Observation& seen, const std::vector<std::string>& avoid_nodes,
                        std::vector<api::MemberStatus>& members);
 

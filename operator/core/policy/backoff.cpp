@@ -21,9 +21,9 @@ bool is_any_to_wait(const std::vector<Loss>& losses) {
   return std::ranges::any_of(losses, is_to_wait);
 }
 
-// The pause of a member that the present world does without: the world's steps show nothing about it. A
-// successor's number shows how many successors of that member have failed; members do not wait for each
-// other's pauses.
+// The pause of a member without which the present world trains: the world's steps show nothing about that
+// member. A successor's number shows how many successors of that member have failed; members do not wait for
+// each other's pauses.
 Duration pause_outside(const api::RestartPolicy& policy, const api::MemberStatus& member) {
   if (!member.is_leaving())
     return policy.backoff_seconds == 0 ? Duration(0) : std::chrono::seconds(policy.backoff_max_seconds);

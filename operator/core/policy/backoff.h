@@ -9,7 +9,7 @@
 
 namespace ratoon::core {
 
-// The pause after this many crashes in a row without a step between them.
+// The pause after this number of crashes in a row without a step between them.
 [[nodiscard]] Duration pause_after(const api::RestartPolicy& policy, std::uint32_t crashes_in_a_row);
 
 // Counts the crash or the rejection, if there was one, and delays the next pods of its members.

@@ -1,6 +1,6 @@
-// This folder: the policies of a job's spec, one file each. Failure policy: which failures can fail the job.
-// A failed member of another role is created again after a pause, any number of times: an evaluator that
-// cannot start is no reason to stop the training.
+// operator/core/policy/: the policies of a job's spec, one file each. Failure policy: which failures can fail
+// the job. A failed member of another role is created again after a pause, any number of times: an evaluator
+// that cannot start is no reason to stop the training.
 #pragma once
 
 #include <string>

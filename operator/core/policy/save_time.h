@@ -7,13 +7,14 @@
 
 namespace ratoon::core {
 
-// The longest of the last saves of the known processes; nothing: none of them has saved yet.
+// The longest of the last saves of the known processes; nothing: no process has saved yet.
 [[nodiscard]] std::optional<Duration> longest_save(const Observation& seen);
 
-// How long to wait for a world that was asked to save: a save in progress ends first.
+// How long to wait for a world that was asked to save. A save in progress must end first.
 [[nodiscard]] Duration save_timeout(const Observation& seen);
 
-// Whether a save now leaves enough time for another one before `end`. Also true if no save was measured.
+// Whether a save that begins now leaves enough time for another save before `end`. The result is also true if
+// no save was measured.
 [[nodiscard]] bool has_time_for_two_saves(const Observation& seen, std::optional<WallTime> end);
 
 }  // namespace ratoon::core

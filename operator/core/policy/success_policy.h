@@ -7,8 +7,8 @@
 
 namespace ratoon::core {
 
-// Whether all deciding members have completed. Members that the last world was formed without need not
-// complete if another one has: the others did their work.
+// Whether all deciding members have completed. If a member has completed, members that were not in the last
+// world need not complete: the members of that world did their work.
 [[nodiscard]] bool has_succeeded(const Observation& seen, const std::vector<api::MemberStatus>& members);
 
 }  // namespace ratoon::core

@@ -26,7 +26,7 @@ bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status)
   });
 }
 
-// A pod of this incarnation, or of a later one, was created or may have been.
+// Whether a pod of this incarnation, or of a later one, was created or may have been.
 bool has_pod(const Observation& seen, const api::MemberStatus& member) {
   return !member.uid.empty() || find_pod(seen, member) != nullptr;
 }

@@ -1,4 +1,4 @@
-// Suspended jobs have no pods. A world first saves together, and the job later resumes from that checkpoint.
+// Suspended jobs have no pods. A world first saves together, and later the job resumes from that checkpoint.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@ namespace ratoon::core {
                                                      const api::TrainingJobStatus& status);
 
 // Moves each member that has not completed, and in a group each member, to an incarnation without a pod. Pods
-// of earlier incarnations are superseded. Nothing was lost, so nothing is counted.
+// of earlier incarnations are superseded. No member was lost, so no loss is counted.
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members);
 
-// While a world saves before it is given up: the decision that waits for it, until drain_deadline(). Nothing:
-// the wait is over, or no world exists.
+// While a world saves before it is given up: the decision that waits for the save, until drain_deadline().
+// Nothing: the wait is over, or no world exists.
 [[nodiscard]] std::optional<Decision> drain(const Observation& seen, const RosterChange& change,
                                             std::optional<Timestamp> next_check, const std::string& purpose,
                                             api::TrainingJobStatus status);

@@ -1,4 +1,4 @@
-// How long a job may take, without the time in which it was suspended.
+// The limit of a job's duration, without the time in which it was suspended.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace ratoon::core {
 
-// The job's time runs from now on, if it does not run already.
+// Starts the job's time, if it does not run already.
 void start_active_time(WallTime now, api::TrainingJobStatus& status);
-// The job's time stops now.
+// Stops the job's time.
 void stop_active_time(WallTime now, api::TrainingJobStatus& status);
 
-// When the job's time will be over; nothing: no limit, or its time does not run.
+// The time at which the job's time will be over; nothing: there is no limit, or the time does not run.
 [[nodiscard]] std::optional<WallTime> time_limit_end(const api::TrainingJobSpec& spec,
                                                      const api::TrainingJobStatus& status);
 
-// The time is over: the job saves, and fails.
+// Acts on the end of the time: the job saves, and fails.
 [[nodiscard]] Decision end_at_time_limit(const Observation& seen, const RosterChange& change,
                                          std::optional<Timestamp> next_check, api::TrainingJobStatus status);
 

@@ -1,5 +1,5 @@
-// How long a finished job is kept. Its final status is stored before it is deleted: if the job is applied
-// again, the new job must not have the old one's end.
+// How long a finished job is kept. The final status of a job is stored before the job is deleted: if the job
+// is applied again, the new job must not have the old job's end.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,12 @@
 
 namespace ratoon::core {
 
-// When a finished job is deleted; nothing: never.
+// The time at which a finished job is deleted; nothing: never.
 [[nodiscard]] std::optional<WallTime> expires_at(const api::TrainingJobSpec& spec,
                                                  const api::TrainingJobStatus& status);
 
-// Deletes the job if it is time, else sets the wake-up time. Only for a job whose stored status is final.
+// Deletes the job if that time has passed, else sets the wake-up time. Call this only for a job whose stored
+// status is final.
 void expire_job(const Observation& seen, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

@@ -14,10 +14,10 @@ namespace {
 // Kubelets report an end within a second or two.
 constexpr auto kSettle = std::chrono::seconds(3);
 constexpr auto kProof = std::chrono::seconds(60);
-// Time after the grace period, for a busy kubelet.
+// The margin after the grace period, for a busy kubelet.
 constexpr auto kPreviousGroupTimeout = std::chrono::seconds(30);
 
-// Whether the pod belongs to a current incarnation. Its UID may not be stored yet.
+// Whether the pod belongs to a current incarnation. The UID of that pod may not be stored yet.
 bool is_known(const Observation& seen, const api::Pod& pod) {
   return std::ranges::any_of(seen.job.status.members, [&](const auto& m) {
     return pod.index == m.index && pod.role == m.role && pod.incarnation == m.incarnation &&
@@ -118,7 +118,7 @@ std::optional<WallTime> find_judgement_time(const Observation& seen, bool is_one
                                             const api::Pod& pod) {
   if (!pod.ended_at || !is_known(seen, pod) || has_reached_end(seen, pod)) return std::nullopt;
   const WallTime at{pod.ended_at->since_epoch + kSettle};
-  // A node's clock that is far ahead must not delay the judgement for ever.
+  // A node's clock that is far ahead must not delay the judgement forever.
   if (at <= seen.wall_now || *pod.ended_at > WallTime{seen.wall_now.since_epoch + kSettle})
     return std::nullopt;
   if (is_one_disrupted || !is_failure(classify(pod, false, seen.job.spec.restart_policy)))

@@ -7,7 +7,7 @@
 
 namespace ratoon::core {
 
-// Without a world, `growth` has to be empty.
+// `growth` must be empty if there is no world.
 [[nodiscard]] api::Announcement announce(const Observation& seen, const api::TrainingJobStatus& status,
                                          bool keeps_world, const GrowthPlan& growth);
 

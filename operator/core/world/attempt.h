@@ -1,4 +1,4 @@
-// The attempt: the present world keeps its number, and the next one has a larger number.
+// The attempt number: the present world keeps its number, and the next world gets a larger number.
 #pragma once
 
 #include "operator/core/members/roster.h"

@@ -12,8 +12,8 @@
 namespace ratoon::core {
 namespace {
 
-// The extra wait for a member that has sent a message: it is on its way from the last world to the next one.
-// An earlier start of a few seconds is not worth its loss.
+// The extra wait for a member that has sent a message, because it is on its way from the last world to the
+// next one. Starting a few seconds earlier is not worth losing such a member.
 constexpr auto kJoinDelay = std::chrono::seconds(10);
 
 bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {

@@ -6,7 +6,7 @@
 
 namespace ratoon::core {
 
-// Sets the status to running, or to how many members run and what the others wait for.
+// Sets the status to running, or to the number of members that run and the reason why the others wait.
 void form_group(const Observation& seen, Decision& decision);
 
 }  // namespace ratoon::core

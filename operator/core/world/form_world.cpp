@@ -49,7 +49,7 @@ std::vector<InventoryEntry> committed_until_now(const Observation& seen,
 
 // The last durable checkpoint, if all members can reach its tier: the processes that saw it may be gone, and
 // those that wait may have listed checkpoints before its commit. A process that was in a newer world since
-// then listed them later: if its list lacks the checkpoint, the checkpoint is gone.
+// then listed the checkpoints later: if its list lacks the checkpoint, the checkpoint no longer exists.
 std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
                                   const std::vector<JoinRequest>& joiners) {
   if (!status.last_checkpoint) return {};
@@ -70,8 +70,8 @@ std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
 }
 
 // Whether all lists of checkpoints are older than the end of the last world, or so old that a process which
-// this operator cannot reach may have committed since. One new list suffices, since a checkpoint on a shared
-// tier counts for all. A member of that world made its list after it had left.
+// this operator cannot reach may have committed since. One new list is enough, because a checkpoint on a
+// shared tier counts for all. A member of that world made its list after it had left the world.
 bool are_lists_old(const Observation& seen, Timestamp now) {
   constexpr auto kHolds = std::chrono::seconds(2);
   const auto& status = seen.job.status;
@@ -113,8 +113,8 @@ std::string tier_of(const std::optional<ResumePoint>& resume, const std::vector<
   return tier;
 }
 
-// A durable checkpoint has to be found before the training starts: a missing volume must not make the run
-// start over.
+// A durable checkpoint must be found before the training starts: a missing volume must not make the run start
+// over.
 std::string find_missing_checkpoint(const std::optional<ResumePoint>& last,
                                     const std::optional<ResumePoint>& resume) {
   if (!last || resume) return "";
@@ -165,7 +165,7 @@ void note_wait(const Observation& seen, const Gang& gang, const NextWorldMembers
     status.message += "; the world forms with fewer members at " + format_rfc3339(*next_world.fewer_at);
 }
 
-// After a lost status, the attempt must not fall back to numbers whose checkpoints exist already.
+// If the status was lost, the attempt must not go back to numbers whose checkpoints exist already.
 Attempt newest_attempt(Attempt attempt, const std::vector<JoinRequest>& joiners) {
   for (const auto& joiner : joiners) {
     for (const auto& entry : joiner.inventory) {

@@ -1,4 +1,4 @@
-// This folder: the worlds of a job, and how the next one is formed. A world is formed as soon as all
+// operator/core/world/: the worlds of a job, and how the next one is formed. A world is formed as soon as all
 // processes that it needs wait for it.
 #pragma once
 
@@ -12,11 +12,12 @@ namespace ratoon::core {
 
 struct FormWorldResult {
   std::string fatal{};  // not empty: why the job cannot go on
-  // When the wait for the next missing member ends, without any new message.
+  // The time at which the wait for the next missing member ends if no new message comes.
   std::optional<WallTime> next_at{};
 };
 
-// Assigns the ranks of the next attempt if all needed processes wait. Else the status says what is missing.
+// Assigns the ranks of the next attempt if all needed processes wait. Otherwise the status says which
+// processes are missing.
 [[nodiscard]] FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

@@ -1,6 +1,6 @@
-// A new start under a run name that has checkpoints. A job that asks for it is bound to its own lineage from
-// its first decision on: nothing older than its first world is ever resumed, and nothing that its own worlds
-// saved is ever given up because of the request, for any number of restarts.
+// A fresh start: a new start under a run name that has checkpoints. A job with a fresh start is bound to its
+// own lineage from its first decision on. Nothing older than its first world is ever resumed, and its own
+// checkpoints are never given up because of the request, for any number of restarts.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace ratoon::core {
 
-// Takes effect only in the first decision about a job.
+// The request takes effect only in the first decision about a job.
 void note_fresh_start_request(const api::TrainingJob& job, api::TrainingJobStatus& status);
 
-// The first world is formed: the lineage begins with it.
+// Records that the first world is formed: the lineage begins with it.
 void begin_lineage(api::TrainingJobStatus& status);
 
 // Whether a checkpoint of that attempt may be this job's own.

@@ -1,6 +1,6 @@
-// Gang start: a world is formed when every process that has not completed waits to join. It ends as soon as
-// one of its processes is gone or waits again. A completed process is not needed: the last checkpoint was
-// committed before the process reported completion, so that the others resume at the end.
+// Gang start: a world is formed when every process that has not completed waits to join. The world ends as
+// soon as one of its processes is gone or waits again. A completed process is not needed: the last checkpoint
+// was committed before the process reported completion, so that the others resume at the end.
 #pragma once
 
 #include <optional>

@@ -11,13 +11,13 @@ namespace {
 
 using nlohmann::json;
 
-// The entry of a kubeconfig's list by its name: {name: N, cluster: {...}}.
+// Returns the entry of a kubeconfig's list by its name: {name: N, cluster: {...}}.
 Result<json> find_named(const json& document, const char* list, const char* kind, const std::string& name) {
   for (const auto& entry : items_of(document, list)) {
     if (text_in(entry, "name") == name && child(entry, kind).is_object()) return child(entry, kind);
   }
   return Error(ErrorKind::kInvalid, "the kubeconfig names the " + std::string(kind) + " '" + name +
-                                        "', but its list '" + list + "' has none of that name");
+                                        "', but its list '" + list + "' has no entry of that name");
 }
 
 // Inline data in base64 takes precedence over a file's path, as in kubectl.
@@ -41,12 +41,12 @@ std::optional<Error> find_unsupported(const json& cluster, const json& user) {
   if (!child(user, "auth-provider").is_null())
     return refuse("auth-provider",
                   "let the cluster's tool write the kubeconfig again, with an 'exec' plugin");
-  if (!text_in(user, "username").empty()) return refuse("username", "API servers no longer take passwords");
-  if (!text_in(user, "as").empty()) return refuse("as", "give the credentials of that user");
+  if (!text_in(user, "username").empty()) return refuse("username", "API servers no longer accept passwords");
+  if (!text_in(user, "as").empty()) return refuse("as", "give that user's credentials directly");
   if (flag_in(cluster, "insecure-skip-tls-verify"))
     return refuse("insecure-skip-tls-verify", "give the server's authority in certificate-authority-data");
   if (!text_in(cluster, "proxy-url").empty())
-    return refuse("proxy-url", "name a server that is reached directly");
+    return refuse("proxy-url", "name a server that can be reached directly");
   return std::nullopt;
 }
 
@@ -60,7 +60,7 @@ std::optional<Error> read_credentials(const json& cluster, const json& user,
   if (!key) return key.error();
   if (certificate->empty() != key->empty())
     return Error(ErrorKind::kInvalid,
-                 "the kubeconfig has one of client certificate and client key; it needs both");
+                 "the kubeconfig has only one of client certificate and client key; both are needed");
   access.ca_pem = std::move(*ca);
   if (text_in(cluster, "certificate-authority-data").empty())
     access.ca_file = text_in(cluster, "certificate-authority");
@@ -91,7 +91,7 @@ Result<ApiServerAccess> decode_kubeconfig(const json& document, const std::strin
                                           const ReadKubeconfigFile& read_file) {
   const std::string name = context_name.empty() ? text_in(document, "current-context") : context_name;
   if (name.empty())
-    return Error(ErrorKind::kInvalid, "the kubeconfig has no current-context: set one, or name a context");
+    return Error(ErrorKind::kInvalid, "the kubeconfig has no current-context: set one, or pass --context");
   const auto context = find_named(document, "contexts", "context", name);
   if (!context) return context.error();
   const auto cluster = find_named(document, "clusters", "cluster", text_in(*context, "cluster"));
@@ -116,9 +116,9 @@ Result<ApiServerAccess> decode_kubeconfig(const json& document, const std::strin
 Result<ApiServerAccess> in_cluster_access(const std::string& host, const std::string& port,
                                           const ReadKubeconfigFile& read_file) {
   if (host.empty() || port.empty())
-    return Error(
-        ErrorKind::kNotFound,
-        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod; give a kubeconfig");
+    return Error(ErrorKind::kNotFound,
+                 "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this process is not in a "
+                 "pod; give a kubeconfig");
   const std::string folder(kServiceAccountFolder);
   ApiServerAccess access;
   const bool is_ipv6 = host.find(':') != std::string::npos;

@@ -1,6 +1,6 @@
-// This folder: credentials for the API server. ApiServerAccess: the address of the API server, and our
-// credentials. It is made from a kubeconfig, or from the service account in a pod's file system. The caller
-// reads the files.
+// operator/kube/access/: credentials for the API server. ApiServerAccess: the address of the API server, and
+// our credentials. Access is read from a kubeconfig, or from the service account in a pod's file system. The
+// caller reads the files.
 #pragma once
 
 #include <functional>

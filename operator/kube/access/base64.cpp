@@ -6,7 +6,7 @@
 namespace ratoon::kube {
 namespace {
 
-// The character's six bits, or -1.
+// Returns the character's six bits, or -1.
 int bits_of(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;

@@ -22,7 +22,7 @@ constexpr auto kVersions = std::to_array<std::string_view>(
 constexpr std::size_t kPrintedBytesMax = std::size_t{1} << 20U;
 constexpr int kDepthMax = 32;
 
-// The request to the plugin. It always says that there is no terminal.
+// The request to the plugin. The request always says that there is no terminal.
 std::string request_of(const std::string& api_version, const json& exec, const json& cluster,
                        std::string_view ca_pem) {
   json spec = {{"interactive", false}};
@@ -63,7 +63,7 @@ std::optional<WallTime> parse_time(std::string_view text) {
 Error wrong_answer(const CredentialPlugin& plugin, const std::string& problem) {
   return Error(ErrorKind::kInvalid,
                "the credential plugin '" + plugin.command + "' answered with " + problem +
-                   ": run it by hand with the arguments of the kubeconfig and see what it prints");
+                   ": run it by hand with the arguments of the kubeconfig and check its output");
 }
 
 }  // namespace
@@ -82,14 +82,14 @@ Result<CredentialPlugin> decode_credential_plugin(const json& exec, const json& 
                      "'; it must be client.authentication.k8s.io/v1 or v1beta1: let its tool "
                      "write the kubeconfig again");
   if (text_in(exec, "interactiveMode") == "Always")
-    return Error(
-        ErrorKind::kInvalid,
-        "the credential plugin '" + plugin.command +
-            "' needs a terminal (interactiveMode: Always), and Ratoon gives it none: use one that does not "
-            "need it, or give the user a token or a client certificate");
+    return Error(ErrorKind::kInvalid,
+                 "the credential plugin '" + plugin.command +
+                     "' needs a terminal (interactiveMode: Always), but Ratoon gives it none: use a plugin "
+                     "that does not need it, or give the user a token or a client certificate");
   for (const auto& word : items_of(exec, "args")) {
     if (!word.is_string())
-      return Error(ErrorKind::kInvalid, "the kubeconfig's 'exec' has an argument that is no text: quote it");
+      return Error(ErrorKind::kInvalid,
+                   "the kubeconfig's 'exec' has an argument that is not a text: quote it");
     plugin.arguments.push_back(word.get<std::string>());
   }
   for (const auto& variable : items_of(exec, "env"))
@@ -104,7 +104,7 @@ Result<PluginCredential> decode_plugin_credential(const CredentialPlugin& plugin
   if (!document) return wrong_answer(plugin, "no JSON (" + document.error().message() + ")");
   if (text_in(*document, "kind") != kKind || text_in(*document, "apiVersion") != plugin.api_version)
     return wrong_answer(plugin, "'" + cut_text(text_in(*document, "kind"), 100) + "' of '" +
-                                    cut_text(text_in(*document, "apiVersion"), 100) + "' in the place of " +
+                                    cut_text(text_in(*document, "apiVersion"), 100) + "' instead of " +
                                     kKind + " of " + plugin.api_version);
   const json& status = child(*document, "status");
   PluginCredential credential{.token = text_in(status, "token"),
@@ -114,7 +114,7 @@ Result<PluginCredential> decode_plugin_credential(const CredentialPlugin& plugin
   if (credential.token.empty() && credential.certificate_pem.empty())
     return wrong_answer(plugin, "neither a token nor a client certificate");
   if (credential.certificate_pem.empty() != credential.private_key_pem.empty())
-    return wrong_answer(plugin, "one of client certificate and client key; both are needed");
+    return wrong_answer(plugin, "only one of client certificate and client key; both are needed");
   const bool has_line_end =
       std::ranges::any_of(credential.token, [](unsigned char c) { return c < 0x21 || c > 0x7e; });
   if (has_line_end) return wrong_answer(plugin, "a token with spaces or control characters in it");

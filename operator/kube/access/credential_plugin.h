@@ -1,6 +1,6 @@
 // CredentialPlugin: the program that a kubeconfig names to fetch credentials, as managed clouds do
-// (client-go's exec plugins, client.authentication.k8s.io). This file encodes its request and decodes its
-// answer; other code runs it.
+// (client-go's exec plugins, client.authentication.k8s.io). This file encodes the request and decodes the
+// answer; other code runs the plugin.
 #pragma once
 
 #include <map>
@@ -32,8 +32,8 @@ struct PluginCredential {
   std::optional<WallTime> ends;  // nothing: valid until the server refuses it
 };
 
-// `exec` is this field of the kubeconfig's user, `cluster` the cluster of its context, `ca_pem` the CA of
-// that cluster.
+// `exec` is the field of the kubeconfig's user, `cluster` the cluster of its context, `ca_pem` the CA of that
+// cluster.
 [[nodiscard]] Result<CredentialPlugin> decode_credential_plugin(const nlohmann::json& exec,
                                                                 const nlohmann::json& cluster,
                                                                 std::string_view ca_pem);

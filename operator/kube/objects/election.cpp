@@ -49,7 +49,7 @@ ElectionMove choose_election_move(const ElectionView& view, const Candidate& sel
   if (!view.lease) return unchanged >= times.lease ? ElectionMove::kCreate : ElectionMove::kWait;
   const std::string& holder = view.lease->holder;
   const bool is_predecessor = !self.seat.empty() && holder.starts_with(self.seat);
-  // Our own name without a confirmed claim: the answer was lost.
+  // Our own name without a confirmed claim means that the answer to our claim was lost.
   if (holder.empty() || holder == self.identity || is_predecessor) return ElectionMove::kTake;
   return unchanged >= lifetime(*view.lease, times) ? ElectionMove::kTake : ElectionMove::kWait;
 }

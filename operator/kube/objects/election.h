@@ -1,12 +1,13 @@
-// Election: chooses the one of several operators that writes. By this rule no two write at the same time:
+// Election: chooses one of several operators, and only that operator writes. By the following rule no two
+// operators write at the same time:
 //
 //   a leader writes only until `renew` after it sent its last renewal that succeeded;
 //   a candidate takes the lease only `lease` after it last saw the record change, and only that same record.
 //
-// A candidate sees a record after its leader has sent it. So at least `lease` - `renew` passes between the
-// end of one leadership and the beginning of the next, each measured on the operator's own monotonic clock.
-// No clocks are compared. A creation names no version: deleting a record that not every candidate has seen
-// yet breaks the rule.
+// A candidate sees a record after its leader has sent it. Therefore at least `lease` - `renew` passes between
+// the end of one leadership and the beginning of the next, each measured on the operator's own monotonic
+// clock. The rule compares no clocks. A creation names no version: deleting a record that not every candidate
+// has seen yet breaks the rule.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct ElectionTimes {
 struct Candidate {
   std::string identity;  // unique to this start of the program
   // A prefix of `identity` that names a place with one living process at a time, such as a pod's container:
-  // an earlier holder with this prefix is dead. Empty: there is no such place.
+  // an earlier holder with this prefix has ended. Empty if there is no such place.
   std::string seat{};
 };
 
@@ -38,7 +39,7 @@ struct ElectionView {
   std::optional<Lease> lease;        // empty: there is none
   std::optional<Timestamp> renewed;  // if we hold it: when the last successful claim was sent
   std::uint64_t newest = 0;          // highest version of the lease that was ever seen
-  // The server returned an older lease than before: its store was restored to an older state. Our other
+  // The server returned an older lease than before: its store was restored to an older state. Our cached
   // knowledge of the server is then wrong, and we would ignore its changes, whose versions look old.
   bool is_set_back = false;
 

@@ -1,4 +1,4 @@
-// The EndpointSlice of the Service that members call: it contains only the leader's address, so that a
+// The EndpointSlice of the Service that members call. It contains only the leader's address, so that a
 // standby gets no calls.
 #pragma once
 
@@ -12,11 +12,11 @@ namespace ratoon::kube {
 // The slice of this Service for the IP family of `address`; the chart creates one per family.
 [[nodiscard]] std::string slice_name(const std::string& service, const std::string& address);
 // The patch that makes the slice point only to `address`. The server refuses it if the slice was written
-// since. An empty object if it points there already.
+// after it was read. The patch is an empty object if the slice points there already.
 [[nodiscard]] nlohmann::json point_slice_to(const nlohmann::json& slice, const std::string& address,
                                             std::uint16_t port);
 
-// The whole slice as the chart creates it, for the case that there is none.
+// Returns the whole slice as the chart creates it, for the case that there is no slice.
 [[nodiscard]] nlohmann::json make_slice(const std::string& service, const std::string& address,
                                         std::uint16_t port);
 

@@ -24,8 +24,8 @@ struct EventText {
                                         const std::string& name, const std::string& reporter, WallTime time,
                                         std::uint32_t count = 1);
 
-// The patch of an existing event that is repeated. It is for a core event: events.k8s.io does not allow a
-// note to change.
+// Returns the patch of an existing event that is repeated. The patch is for a core event, because
+// events.k8s.io does not allow a note to change.
 [[nodiscard]] nlohmann::json repeat_event(const std::string& note, std::uint32_t count, WallTime time);
 
 }  // namespace ratoon::kube

@@ -1,6 +1,6 @@
-// This folder: the other objects that the operator reads and writes. A Lease of coordination.k8s.io names the
-// operator that leads. Its times are from its holder's clock and are only for people; candidates measure from
-// the moment at which they saw it change.
+// operator/kube/objects/: the other objects that the operator reads and writes. A Lease of
+// coordination.k8s.io names the operator that leads. The times in a Lease are from its holder's clock and are
+// only for people. Candidates measure from the moment at which they saw the Lease change.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,11 @@ struct Lease {
 
 [[nodiscard]] Lease read_lease(const nlohmann::json& object);
 
-// The whole object, for the case that there is none.
+// Returns the whole object, for the case that there is no Lease.
 [[nodiscard]] nlohmann::json make_lease(const std::string& name, const std::string& holder, Duration duration,
                                         WallTime now);
-// Patches of the lease that was read. The server refuses each if the lease was written since.
+// The functions below return patches of the lease that was read. The server refuses each patch if the lease
+// was written after it was read.
 [[nodiscard]] nlohmann::json take_lease(const Lease& read, const std::string& holder, Duration duration,
                                         WallTime now);
 [[nodiscard]] nlohmann::json renew_lease(const Lease& read, WallTime now);

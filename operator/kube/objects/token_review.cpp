@@ -35,7 +35,8 @@ Result<TokenIdentity> read_token_review(const json& reply) {
     const std::string error = cut_text(text_in(status, "error"), 300);
     return deny("the API server does not accept the token" + (error.empty() ? "" : ": " + error));
   }
-  // A server without support for audiences answers without ours: then the token may be for another service.
+  // A server without support for audiences answers without our audience: in that case the token may be for
+  // another service.
   const json& audiences = items_of(status, "audiences");
   if (std::find(audiences.begin(), audiences.end(), json(names::kTokenAudience)) == audiences.end())
     return deny("the token is not for audience '" + std::string(names::kTokenAudience) + "'");
@@ -43,13 +44,14 @@ Result<TokenIdentity> read_token_review(const json& reply) {
   const std::string name = text_in(user, "username");
   const std::size_t colon = name.find(':', kPrefix.size());
   if (!name.starts_with(kPrefix) || colon == std::string::npos)
-    return deny("the token is of '" + cut_text(name, 100) + "', which is no service account");
+    return deny("the token is of '" + cut_text(name, 100) + "', which is not a service account");
   TokenIdentity identity{.name_space = name.substr(kPrefix.size(), colon - kPrefix.size()),
                          .service_account = name.substr(colon + 1),
                          .pod_name = first_extra(user, "authentication.kubernetes.io/pod-name"),
                          .pod_uid = first_extra(user, "authentication.kubernetes.io/pod-uid")};
   if (identity.pod_name.empty() || identity.pod_uid.empty())
-    return deny("the token of " + name + " is bound to no pod: use the one that is mounted into the member");
+    return deny("the token of " + name +
+                " is bound to no pod: use the token that is mounted into the member");
   return identity;
 }
 

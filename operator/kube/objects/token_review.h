@@ -10,7 +10,7 @@
 
 namespace ratoon::kube {
 
-// The pod that a token was made for.
+// The pod for which a token was made.
 struct TokenIdentity {
   std::string name_space;
   std::string service_account;

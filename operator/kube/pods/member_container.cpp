@@ -36,7 +36,7 @@ json identity_variables(const api::TrainingJob& job, const api::Pod& member) {
       from_field(env::kPodIp, "status.podIP"),
       variable(env::kProcessesPerNode, std::to_string(job.spec.processes_per_node)),
   });
-  // If there are several processes, `ratoon launch` sets it for each.
+  // If there are several processes, `ratoon launch` sets the variable for each.
   if (job.spec.processes_per_node == 1) variables.push_back(variable(env::kLocalRank, "0"));
   return variables;
 }
@@ -82,8 +82,8 @@ json default_variables(const api::TrainingJob& job, const api::Pod& member, cons
   if (member.group_seat)
     variables = json::array({variable(env::kMasterPort, std::to_string(names::port::kMaster))});
   auto of_policies = api::trainer_environment(job);
-  // The pod's actual grace period, which may be longer than the policy's. If neither sets one, both default
-  // to 30.
+  // The pod's actual grace period, which may be longer than the policy's. If neither sets a period, both
+  // default to 30.
   if (const auto grace = whole_in(pod_spec, "terminationGracePeriodSeconds"))
     of_policies[env::kGraceSeconds] = std::to_string(*grace);
   for (const auto& [name, value] : of_policies) variables.push_back(variable(name.c_str(), value));
@@ -99,7 +99,7 @@ std::set<std::string> names_in(const json& variables) {
   return found;
 }
 
-// Ours come first, so that a user's value may refer to them as $(NAME).
+// Ratoon's variables come first, so that a user's value may refer to them as $(NAME).
 json merge_environment(const json& identity, const json& habits, const json& of_user) {
   const auto user_names = names_in(of_user);
   const auto identity_names = names_in(identity);
@@ -123,7 +123,7 @@ void add_port(json& ports, const std::string& name, std::uint32_t port) {
   ports.push_back({{"name", name}, {"containerPort", port}, {"protocol", "TCP"}});
 }
 
-// One port for each process; scrapers find them by these names.
+// Each process has one port; scrapers find the ports by these names.
 void add_metrics_ports(json& container, std::uint32_t first, std::uint32_t processes) {
   constexpr std::uint32_t kPortMax = 65535;
   json& ports = list_in(container, "ports");
@@ -153,8 +153,8 @@ void complete_trainer(json& pod_spec, const api::TrainingJob& job, const api::Po
                         default_variables(job, member, pod_spec, container), items_of(container, "env"));
   // A container is never restarted: its replacement is a new incarnation.
   for (const char* habit : {"restartPolicy", "restartPolicyRules"}) container.erase(habit);
-  // The termination file has the record of completion. Only if a trainer fails without one, the last lines of
-  // its log replace it.
+  // The termination file has the record of completion. The last lines of the log replace it only if a trainer
+  // fails without writing it.
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";
   json& mounts = list_in(container, "volumeMounts");
   if (!member.group_seat)

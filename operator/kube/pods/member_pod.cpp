@@ -22,8 +22,8 @@ void set_if_absent(json& object, const char* name, json value) {
   if (child(object, name).is_null()) object[name] = std::move(value);
 }
 
-// The user's labels or annotations, without those of Ratoon: they belong to another pod, and were copied with
-// its template.
+// Returns the user's labels or annotations, without those of Ratoon, which belong to another pod and were
+// copied with its template.
 json without_ours(const json& of_template) {
   const std::string prefix = std::string(names::kApiGroup) + "/";
   json kept = json::object();
@@ -99,7 +99,7 @@ Result<void> check(const api::TrainingJob& job, const json& spec) {
     return refuse("a job without UID was not read from the API server: read it again");
   if (api::is_group(job.spec) && job.spec.processes_per_node > 1) {
     return refuse("processesPerNode is " + std::to_string(job.spec.processes_per_node) +
-                  ", and a pod without the agent has one process: set it to 1 and raise numNodes");
+                  ", but a pod without the agent has one process: set it to 1 and raise numNodes");
   }
   const json& containers = items_of(spec, "containers");
   if (containers.empty() || !containers.front().is_object())
@@ -107,7 +107,8 @@ Result<void> check(const api::TrainingJob& job, const json& spec) {
   for (const auto& volume : items_of(spec, "volumes")) {
     const std::string name = text_in(volume, "name");
     if (name == kTokenVolume || name == kCheckpointVolume || name == kStagingVolume)
-      return refuse("the template has a volume '" + name + "', a name that the operator needs: rename it");
+      return refuse("the template has a volume '" + name +
+                    "', a name that the operator needs: rename the volume");
   }
   return {};
 }
@@ -123,7 +124,7 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
     return checked.error().with_context("role " + member.role);
   const std::uint16_t port = metrics_port_of(spec["containers"][0]);
   const std::string trainer = text_in(spec["containers"][0], "name");
-  // A value in the template is at least as long, else the job would have been refused.
+  // A value in the template is at least as long: otherwise the job would have been refused.
   const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
   if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
   complete_trainer(spec, job, member, settings);

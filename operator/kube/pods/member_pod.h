@@ -1,4 +1,4 @@
-// This folder: pods and nodes. Here: the pod of a member, made from its role's template: the user's fields
+// operator/kube/pods/: pods and nodes. The pod of a member, made from its role's template: the user's fields
 // stay, and the fields that a member needs are added.
 #pragma once
 

@@ -51,7 +51,8 @@ void avoid_nodes(json& pod_spec, const std::vector<std::string>& nodes) {
   if (terms.empty()) terms.push_back(json::object());
   const bool is_ours_alone = terms.size() == 1 && is_empty_term(terms.front());
   for (auto& term : terms) {
-    // An empty term matches no node; a requirement in it would make it match all the others.
+    // An empty term matches no node; with a requirement it would match all nodes that satisfy the
+    // requirement.
     if (!term.is_object() || (is_empty_term(term) && !is_ours_alone)) continue;
     for (const auto& name : names) list_below(term, "matchFields").push_back(not_on(name));
   }

@@ -1,5 +1,5 @@
-// Placement of a member's pod: not on a node where one was lost, preferably apart from its peers, and soon
-// away from a lost node.
+// Placement of a member's pod: not on a node where a member was lost, preferably apart from its peers, and
+// soon away from a lost node.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@
 
 namespace ratoon::kube {
 
-// Added to each alternative of the user's required node affinity, since any alternative without it would
-// allow the node.
+// The requirement is added to each alternative of the user's required node affinity, because any alternative
+// without it would allow the node.
 void avoid_nodes(nlohmann::json& pod_spec, const std::vector<std::string>& nodes);
 
-// Only as a preference.
+// Adds the nodes to avoid only as a preference.
 void prefer_other_nodes(nlohmann::json& pod_spec, const std::vector<std::string>& nodes);
 
-// By host, only as a preference, and only if the user sets neither pod affinity nor a spread of pods.
+// Spreads pods by host, only as a preference, and only if the user sets neither pod affinity nor a spread of
+// pods.
 void prefer_apart(nlohmann::json& pod_spec, const std::string& job_uid);
 
-// For the two taints of a lost node, unless the user has tolerations for them.
+// Adds tolerations for the two taints of a lost node, unless the user has tolerations for them.
 void leave_lost_nodes_after(nlohmann::json& pod_spec, std::uint32_t seconds);
 
 }  // namespace ratoon::kube

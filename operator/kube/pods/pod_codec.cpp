@@ -39,8 +39,8 @@ const json& end_of(const json& container_status) {
   return child(child(container_status, "state"), "terminated");
 }
 
-// The name in the annotation of the operator. Pods of an operator that did not write it have the trainer
-// first.
+// The name in the annotation of the operator. If the operator did not write the annotation, the trainer is
+// the first container.
 std::string trainer_of(const json& pod) {
   std::string told = label(child(child(pod, "metadata"), "annotations"), kTrainerAnnotation);
   if (!told.empty()) return told;
@@ -48,7 +48,7 @@ std::string trainer_of(const json& pod) {
   return containers.empty() ? "" : text_in(containers.front(), "name");
 }
 
-// Searched by name: the server does not guarantee the order of the specification.
+// The container is searched by name: the server does not guarantee the order of the specification.
 const json& status_of(const json& statuses, const std::string& name) {
   for (const auto& status : statuses)
     if (text_in(status, "name") == name) return status;
@@ -63,8 +63,8 @@ bool do_others_run(const json& status, const std::string& trainer) {
   });
 }
 
-// The init container that failed, so that the trainer never ran. One that is restarted, as a sidecar of the
-// trainer, does not count.
+// The init container that failed, so that the trainer never ran. An init container that is restarted, as a
+// sidecar of the trainer, does not count.
 const json& find_failed_init(const json& pod) {
   const json& status = child(pod, "status");
   if (text_in(status, "phase") != "Failed") return nothing();
@@ -139,8 +139,8 @@ std::vector<std::string> end_reasons(const json& status, const json& terminated)
   return reasons;
 }
 
-// The reason of the first container that its kubelet cannot start; waiting for its turn or its image is not a
-// fault.
+// The reason of the first container that its kubelet cannot start; a container that waits for its turn or its
+// image has no fault.
 std::string find_unstarted(const json& status) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     for (const auto& container : items_of(status, list)) {
@@ -176,14 +176,14 @@ std::optional<int> exit_code_of(const json& terminated) {
   return static_cast<int>(*code);
 }
 
-// Keeps the last lines of a failed trainer; those of others are not needed.
+// Keeps the last lines of a failed trainer; those of other containers are not needed.
 void note_last_words(const json& terminated, api::Pod& pod) {
   pod.ended_at = parse_rfc3339(text_in(terminated, "finishedAt"));
   if (pod.exit_code.value_or(0) == 0 || pod.is_completed) return;
   pod.last_lines = end_of_text(text_in(terminated, "message"), api::kLastLinesBytesMax);
 }
 
-// A program may leave any message; only the record counts. With one of our exit codes the agent reports that
+// A program may leave any message, so only a record counts. With one of our exit codes the agent reports that
 // the run is not at its end. Any other code may come from the program's cleanup after its record.
 void note_completion(const std::string& message, api::Pod& pod) {
   constexpr int kOwnCodesFrom = 80;
@@ -197,7 +197,7 @@ void note_completion(const std::string& message, api::Pod& pod) {
   pod.weights = std::move(record->weights);
 }
 
-// Notes the result of the program, or the reason why it did not run.
+// Stores the result of the program, or the reason why it did not run.
 void note_end(const json& document, api::Pod& pod) {
   const json& status = child(document, "status");
   const std::string trainer = trainer_of(document);
@@ -216,7 +216,7 @@ void note_end(const json& document, api::Pod& pod) {
   pod.end_reasons = end_reasons(status, terminated);
 }
 
-// The owner reference that counts: only pods of TrainingJobs are members, regardless of their labels.
+// Returns the owner reference that counts: only pods of TrainingJobs are members, regardless of their labels.
 const json& owning_job(const json& object) {
   for (const auto& owner : items_of(child(object, "metadata"), "ownerReferences"))
     if (flag_in(owner, "controller") && text_in(owner, "kind") == names::kKind &&
@@ -257,8 +257,8 @@ Result<MemberPod> decode_pod(const json& document) {
                          incarnation;
   if (!is_member) {
     return Error(ErrorKind::kInvalid, "pod " + out.name_space + "/" + pod.name +
-                                          " does not say whose member it is: its labels ratoon.dev/... and "
-                                          "its owner must stay as the operator wrote them");
+                                          " does not name its member: its labels ratoon.dev/... and its "
+                                          "owner must stay as the operator wrote them");
   }
   pod.index = *index;
   pod.incarnation = *incarnation;

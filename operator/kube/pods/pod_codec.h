@@ -23,7 +23,7 @@ struct MemberPod {
 // do not name a member, or without a TrainingJob as its owner, since any user may write labels.
 [[nodiscard]] Result<MemberPod> decode_pod(const nlohmann::json& pod);
 
-// The TrainingJob that owns this object as its controller; empty if there is none.
+// Returns the TrainingJob that owns this object as its controller; empty if there is none.
 [[nodiscard]] std::string owning_job_uid(const nlohmann::json& object);
 [[nodiscard]] std::string owning_job_name(const nlohmann::json& object);
 

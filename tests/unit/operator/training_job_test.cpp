@@ -139,8 +139,7 @@ TEST(DecodeTrainingJob, RefusesWithASentence) {
       {with("/spec/disruptionPolicy", {{"heartbeatSeconds", 5U}, {"suspectAfterSeconds", 5U}}),
        "spec.disruptionPolicy.suspectAfterSeconds must be more than heartbeatSeconds, found 5"},
       {with("/spec/checkpointPolicy/keepLast", 1U),
-       "spec.checkpointPolicy.keepLast must be All, 0 where there are stores, or a whole number from 2 to "
-       "1000, "
+       "spec.checkpointPolicy.keepLast must be All, 0 if there are stores, or a whole number from 2 to 1000, "
        "found 1"},
       {with("/spec/checkpointPolicy/runName", "../other"),
        "spec.checkpointPolicy.runName must be lower-case letters, digits and '-', beginning with a letter, "

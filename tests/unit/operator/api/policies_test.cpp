@@ -60,7 +60,7 @@ TEST(CheckpointPolicy, KeepsAllOrSomeOrNoneThatAStoreHolds) {
   EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", 1000U}})->spec.checkpoint_policy.keep_last, 1000U);
   EXPECT_TRUE(decode_with("checkpointPolicy", {{"keepLast", 0U}, {"stores", {"/mnt/runs"}}}));
   EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", 0U}}).error().message(),
-            "TrainingJob digits: spec.checkpointPolicy.keepLast must be 0 only together with stores, which "
+            "TrainingJob digits: spec.checkpointPolicy.keepLast must be 0 only if there are stores, which "
             "then keep the checkpoints, found 0");
   for (const json& bad :
        {json(1U), json(1001U), json("all"), json(2.5), json(true), json(std::uint64_t{1} << 32U)})
@@ -70,9 +70,8 @@ TEST(CheckpointPolicy, KeepsAllOrSomeOrNoneThatAStoreHolds) {
 TEST(MaxDuration, IsOfTheTraining) {
   EXPECT_EQ(decode_with("maxDuration", "90ep")->spec.max_duration, "90ep");
   EXPECT_EQ(decode_with("maxDuration", "90").error().message(),
-            "TrainingJob digits: spec.maxDuration must be a number with the unit of what is counted, like "
-            "90ep, 5000st, 500ba, 1000sp, "
-            "12h or 1h30m, found \"90\"");
+            "TrainingJob digits: spec.maxDuration must be a number and its unit, like 90ep, 5000st, 500ba, "
+            "1000sp, 12h or 1h30m, found \"90\"");
 }
 
 TEST(MaxDuration, ANumberWithoutItsUnitIsAnsweredWithUnits) {
@@ -221,9 +220,8 @@ TEST(RolesThatDecide, AreRolesThatTheJobHas) {
   const json rule = {{"exitCodes", {1U}}, {"roles", {"boss"}}, {"action", "Fail"}};
   const auto refused = decode_with("restartPolicy", {{"rules", {rule}}});
   ASSERT_FALSE(refused);
-  EXPECT_NE(
-      refused.error().message().find("spec.restartPolicy must be with rules about roles that the job has"),
-      std::string::npos);
+  EXPECT_NE(refused.error().message().find("spec.restartPolicy must be with rules about roles of the job"),
+            std::string::npos);
 }
 
 TEST(PoliciesOfTheEnd, AreRead) {

@@ -37,11 +37,11 @@ TEST(SharedVolumeClaim, OfOneNodeIsNoneForSeveralMembers) {
   ASSERT_NE(invalid(decision.status), nullptr);
   EXPECT_TRUE(invalid(decision.status)->is_true);
   EXPECT_EQ(invalid(decision.status)->reason, "ClaimNotShared");
-  EXPECT_EQ(
-      invalid(decision.status)->message,
-      "up to 3 members are to share the claim ckpt, whose access modes are ReadWriteOnce, ReadOnlyMany: no "
-      "pods are made until it is replaced by one with ReadWriteMany, or the job by one that names another "
-      "claim or has one member");
+  EXPECT_EQ(invalid(decision.status)->message,
+            "up to 3 members are to share the claim ckpt, whose access modes are ReadWriteOnce, "
+            "ReadOnlyMany: no pods are made until the claim is replaced by a claim with ReadWriteMany, or "
+            "the job by a job that names another "
+            "claim or has one member");
   EXPECT_EQ(decision.status.message, invalid(decision.status)->message);
   const auto news = only<EmitEvent>(decision);
   ASSERT_EQ(news.size(), 1U);

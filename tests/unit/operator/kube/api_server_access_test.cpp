@@ -55,7 +55,7 @@ TEST(Kubeconfig, RefusesWithASentence) {
   EXPECT_NE(refusal("/clusters/0/cluster/insecure-skip-tls-verify", true).find("insecure"),
             std::string::npos);
   EXPECT_NE(refusal("/clusters/0/cluster/server", "h:6443").find("found 'h:6443'"), std::string::npos);
-  EXPECT_NE(refusal("/users/0/user/client-key-data", "").find("it needs both"), std::string::npos);
+  EXPECT_NE(refusal("/users/0/user/client-key-data", "").find("both are needed"), std::string::npos);
   EXPECT_NE(refusal("/users/0/user/client-certificate", "lost.pem").find("no lost.pem"), std::string::npos);
   EXPECT_NE(refusal("/clusters/0/cluster/certificate-authority-data", "?").find("not base64"),
             std::string::npos);

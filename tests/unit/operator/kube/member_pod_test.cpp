@@ -316,7 +316,7 @@ TEST(MemberPod, RefusesWhatItCannotDo) {
   job["spec"]["processesPerNode"] = 8U;
   EXPECT_EQ(
       make(job).error().message(),
-      "role worker: processesPerNode is 8, and a pod without the agent has one process: set it to 1 and "
+      "role worker: processesPerNode is 8, but a pod without the agent has one process: set it to 1 and "
       "raise numNodes");
   job = document();
   pod_spec(job)["volumes"] = {{{"name", "ratoon-token"}}};
