@@ -1,5 +1,5 @@
-// ratoon-operator: watches TrainingJobs and runs them. One process holds the coordinator, the caches and the
-// controller. A successor can find all of its state in the cluster again.
+// ratoon-operator: watches TrainingJobs and runs them. One process runs the coordinator, the caches and the
+// controller. A successor can read all of this process's state from the cluster.
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -22,7 +22,7 @@ Metrics, /healthz and /readyz are on port 9402.
 Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used or the lease was lost,
 82 the command line is wrong.)";
 
-// Applies the file that --config names before the other arguments are parsed: flags take precedence.
+// Applies the file that --config names before the other arguments are parsed, because flags take precedence.
 ratoon::Result<void> apply_file(int argc, char** argv, ratoon::runtime::OperatorOptions& options) {
   std::string path;
   CLI::App app;
@@ -59,10 +59,11 @@ int main(int argc, char** argv) {
   app.footer(kExamples);
   app.add_option("--config", config_path,
                  "Read options from this file (docs/operate/install.md); flags take precedence");
-  auto* one = app.add_option("--namespace", options.name_space, "Serve the jobs of this namespace");
+  auto* one = app.add_option("--namespace", options.name_space, "Serve only the jobs of this namespace");
   app.add_flag("--all-namespaces", is_for_all, "Serve the jobs of all namespaces (the default)")
       ->excludes(one);
-  app.add_option("--kubeconfig", options.kubeconfig_path, "Use this file, not the pod's service account")
+  app.add_option("--kubeconfig", options.kubeconfig_path,
+                 "Use this kubeconfig, not the pod's service account")
       ->check(CLI::ExistingFile);
   app.add_option("--advertise-url", options.advertise_url,
                  "The address that members call (default: that of the Service named by "
@@ -81,10 +82,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, ratoon::runtime::kWorkersMax))
       ->capture_default_str();
   app.add_flag("--leader-elect,!--no-leader-elect", options.is_elected,
-               "Run jobs only while this operator holds the lease; others stand by");
+               "Run jobs only while this operator holds the lease; other operators stand by");
   app.add_option("--lease-name", options.lease_name, "The lease, in the operator's own namespace")
       ->capture_default_str();
-  app.add_flag("--text-log,!--json-log", options.is_text_log, "Log for people, not JSON lines");
+  app.add_flag("--text-log,!--json-log", options.is_text_log, "Write the log for people, not as JSON lines");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

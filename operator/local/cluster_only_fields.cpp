@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Fields of the first container, which is the trainer's.
+// The fields of the first container, which is the trainer's.
 constexpr std::array<std::string_view, 5> kHeldOfContainer = {"name", "command", "args", "env", "resources"};
 constexpr std::array<std::string_view, 2> kHeldLimits = {kMemory, kCpu};
 
@@ -25,8 +25,8 @@ const json& at(const json& object, const char* name) {
   return object.is_object() && found != object.end() ? *found : kNothing;
 }
 
-// Processes here end with codes, with signals, or at their memory limit; other reasons exist only on
-// clusters.
+// Processes of a local run end with codes, with signals, or at their memory limit; other reasons exist only
+// on clusters.
 void add_policies(const api::TrainingJobSpec& spec, std::vector<std::string>& sentences) {
   const auto& rules = spec.restart_policy.rules;
   const auto is_of_clusters = [](const std::string& reason) { return reason != "OOMKilled"; };
@@ -34,11 +34,11 @@ void add_policies(const api::TrainingJobSpec& spec, std::vector<std::string>& se
           rules, [&](const auto& rule) { return std::ranges::any_of(rule.reasons, is_of_clusters); }))
     sentences.emplace_back("restartPolicy.rules: OOMKilled is the only reason that occurs in a local run");
   if (spec.ttl_seconds_after_finished)
-    sentences.emplace_back("ttlSecondsAfterFinished: nothing is deleted here; the run's folder stays");
+    sentences.emplace_back("ttlSecondsAfterFinished: a local run deletes nothing; its folder stays");
   if (spec.clean_pod_policy == api::CleanPodPolicy::kNone)
-    sentences.emplace_back("cleanPodPolicy: None keeps nothing here; no process outlives its run");
+    sentences.emplace_back("cleanPodPolicy: None keeps no process here; no process outlives its run");
   if (!spec.disruption_policy.notice_taints.empty())
-    sentences.push_back("disruptionPolicy.noticeTaints: nodes here have one taint, " +
+    sentences.push_back("disruptionPolicy.noticeTaints: nodes of a local run have one taint, " +
                         std::string(core::kReclaimTaint));
   if (!spec.checkpoint_policy.volume_claim_name.empty())
     sentences.emplace_back("checkpointPolicy.volumeClaimName: a local run uses its own folder instead");

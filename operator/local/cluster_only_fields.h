@@ -1,4 +1,4 @@
-// The fields of a job that have no effect on one machine, so that the user is told once.
+// The fields of a job that have no effect on one machine. The user is told about them once.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ratoon::local {
 
-// One sentence for each such field; none if the job has no such fields.
+// Returns one sentence for each such field.
 [[nodiscard]] std::vector<std::string> describe_cluster_only_fields(const api::TrainingJob& job);
 
 }  // namespace ratoon::local

@@ -6,7 +6,8 @@
 namespace ratoon::local {
 namespace {
 
-// The two connections of a process to the coordinator, and those of the process that replaces it.
+// The count includes the two connections of a process to the coordinator, and those of the process that
+// replaces it.
 constexpr std::uint64_t kFilesPerProcess = 4;
 constexpr std::uint64_t kUnauthenticatedFiles = 24;
 constexpr std::uint64_t kFilesOfRunner = 40 + kUnauthenticatedFiles;
@@ -35,20 +36,20 @@ Result<void> check_capacity(const api::TrainingJob& job, const MachineCapacity& 
   if (files > capacity.open_files) {
     return Error(ErrorKind::kInvalid, job.meta.name + " has " + std::to_string(processes) +
                                           " processes, which takes " + std::to_string(files) +
-                                          " open files here, and a process may have " +
+                                          " open files here, but a process may have " +
                                           std::to_string(capacity.open_files) +
                                           ": ask for fewer members, or for more files with `ulimit -n`");
   }
   if (processes * kThreadsPerProcess > capacity.threads) {
     return Error(ErrorKind::kInvalid,
                  job.meta.name + " has " + std::to_string(processes) + " processes with " +
-                     std::to_string(kThreadsPerProcess) + " threads each, and this system may have " +
+                     std::to_string(kThreadsPerProcess) + " threads each, but this system may have " +
                      std::to_string(capacity.threads) + " (kernel.pid_max): ask for fewer members");
   }
   const std::uint64_t members = members_at_least(job.spec);
   if (capacity.nodes_max && members > *capacity.nodes_max) {
     return Error(ErrorKind::kInvalid, "the trace never has more than " + std::to_string(*capacity.nodes_max) +
-                                          " nodes at once, and the smallest world of " + job.meta.name +
+                                          " nodes at once, but the smallest world of " + job.meta.name +
                                           " takes " + std::to_string(members) +
                                           ": ask for fewer members, or set elasticPolicy.minReplicas");
   }

@@ -1,4 +1,4 @@
-// Whether a job fits on this machine. Checked before any file is created or process is started.
+// Whether a job fits on this machine. The check runs before any file is created or process is started.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct MachineCapacity {
 [[nodiscard]] Result<void> check_capacity(const api::TrainingJob& job, const MachineCapacity& capacity);
 
 // The limit of simultaneous connections to the coordinator that are not authenticated. Other users of the
-// machine can open them, and the files that they take must leave enough for the run.
+// machine can open such connections, and the files that they take must leave enough for the run.
 [[nodiscard]] std::size_t unauthenticated_connections_max(const api::TrainingJobSpec& spec);
 
 // The largest number of nodes that a trace has at once.

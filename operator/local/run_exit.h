@@ -5,8 +5,8 @@
 
 namespace ratoon::local {
 
-// 0: completed. 82, 83 and 84 of a trainer are passed on if they ended the job: a script can tell a wrong
-// option from a full disk without a log. 1: failed otherwise.
+// 0: completed. 82, 83 and 84 of a trainer are passed on if they ended the job, so that a script can
+// distinguish a wrong option from a full disk without a log. 1: failed otherwise.
 [[nodiscard]] int exit_code_of(const api::TrainingJobStatus& status);
 
 }  // namespace ratoon::local

@@ -8,8 +8,8 @@
 namespace ratoon::local {
 namespace {
 
-// The last attempt's number is never used again, since its checkpoints may be on the disk. No world outlives
-// its runner: its members would count as silent, and the time of its last step is long ago.
+// The last attempt's number is never used again, because its checkpoints may be on the disk. No world
+// outlives its runner: its members would count as silent, and the time of its last step is long ago.
 void begin_next_attempt(api::TrainingJobStatus& status) {
   status.attempt = status.attempt.next();
   status.is_formed = false;
@@ -55,7 +55,7 @@ api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::Tra
   status.message.clear();
   if (status.attempt.value() != 0) begin_next_attempt(status);
   for (auto& member : status.members) {
-    // A process of the last run may still be ending: its incarnation must be refused.
+    // A process of the last run may still be ending, so its incarnation must be refused.
     const std::uint32_t newest = std::max(member.incarnation, member.successor);
     if (member.is_completed && !api::is_group(spec)) continue;
     member = {.role = member.role, .index = member.index, .incarnation = newest + 1, .uid = ""};
@@ -81,7 +81,8 @@ Result<RunStart> begin_run(const RunFolder& folder, const api::TrainingJob& job,
                            WallTime now,
                            const std::function<Result<void>(const api::TrainingJobStatus&)>& store) {
   const auto stored = folder.read_status(job);
-  // An error even for a run that starts over: attempts must count on from those in stores.
+  // A read error is an error even for a run that starts over: its attempts must count on from those in
+  // stores.
   if (!stored) return stored.error();
   if (starts_over) {
     RunStart fresh{.status = fresh_status(stored->value_or(api::TrainingJobStatus()))};

@@ -16,15 +16,15 @@
 
 namespace ratoon::local {
 
-// The status with which a run continues after its runner is gone: no old member is alive.
+// The status with which a run continues after its runner has ended: no old member is alive.
 [[nodiscard]] api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec,
                                                     api::TrainingJobStatus status);
 
 // The status of a completed job that continues to a later end.
 [[nodiscard]] api::TrainingJobStatus reopen(api::TrainingJobStatus status);
 
-// The status with which a job starts over. Attempts count on, and checkpoints of older attempts, on any tier,
-// no longer belong to the job.
+// The status with which a job starts over. The number of attempts counts on, and checkpoints of older
+// attempts, on any tier, no longer belong to the job.
 [[nodiscard]] api::TrainingJobStatus fresh_status(const api::TrainingJobStatus& status);
 
 struct RunStart {
@@ -35,8 +35,8 @@ struct RunStart {
 };
 
 // `store` writes a fresh status before files of the old run are moved. Checkpoints that exist only in memory
-// are discarded unless their run continues. A completed run continues if the roles of its job have changed:
-// their arguments may name a later end.
+// are discarded unless their run continues. A completed run continues if the roles of its job have changed,
+// because their arguments may name a later end.
 [[nodiscard]] Result<RunStart> begin_run(
     const RunFolder& folder, const api::TrainingJob& job, bool starts_over, WallTime now,
     const std::function<Result<void>(const api::TrainingJobStatus&)>& store);

@@ -41,7 +41,8 @@ using std::chrono::seconds;
 
 constexpr Duration kSleepMax = seconds(1);
 constexpr Duration kDrainMax = seconds(10);
-// A signal to this process and one to its process group within this time are one request to stop.
+// If a signal to this process and one to its process group arrive within this time, they count as one request
+// to stop.
 constexpr Duration kOneStopRequest = milliseconds(100);
 constexpr std::uint32_t kGraceSeconds = 30;  // the default of a pod
 
@@ -73,7 +74,7 @@ class Runner {
         save_location_(save_location(
             job_, {.run = folder_.path(), .save = folder_.checkpoints_path(), .work = current_folder()})),
         news_(options.print, folder_.log_path("*").string(), clock),
-        // As many nodes as members and one spare node for a replacement; or the nodes of the trace.
+        // There are as many nodes as members and one spare node for a replacement; or the nodes of the trace.
         cluster_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),
                  [this](const api::Pod& pod) {
                    return launch_context_.plan(job_, pod, folder_,
@@ -90,8 +91,8 @@ class Runner {
     if (auto ready = prepare(); !ready) return ready.error();
     if (job_.status.phase == api::JobPhase::kSucceeded) {
       news_.say(job_.meta.name +
-                " has completed already; to go on, give the trainer other arguments, such as a later end; to "
-                "start over, pass " +
+                " has completed already; to continue, give the trainer other arguments, such as a later end; "
+                "to start over, pass " +
                 options_.how_to_start_over);
       return static_cast<int>(ExitCode::kDone);
     }
@@ -117,7 +118,7 @@ class Runner {
     if (auto begun = begin(); !begun) return begun;
     if (job_.status.phase != api::JobPhase::kSucceeded)
       news_.say("running " + job_.meta.name + " in " + options_.folder.string() +
-                "; Ctrl-C stops it, the same command goes on");
+                "; Ctrl-C stops it, the same command continues it");
     auto laid_out = launch_context_.prepare(folder_, job_.spec.checkpoint_policy);
     if (!laid_out) return laid_out.error();
     if (*laid_out) news_.say(**laid_out);
@@ -125,7 +126,8 @@ class Runner {
     for (const auto& sentence : cgroups.refusals()) news_.say(sentence);
     cluster_.set_cgroups(std::move(cgroups));
     for (const auto& sentence : describe_cluster_only_fields(job_)) news_.say(sentence);
-    if (job_.spec.is_suspended) news_.say("spec.suspend is true: nothing is started before `ratoon resume`");
+    if (job_.spec.is_suspended)
+      news_.say("spec.suspend is true: no member is started before `ratoon resume`");
     if (job_.status.phase != api::JobPhase::kSucceeded) events_.begin(job_, clock_.wall_now());
     auto server = http::HttpServer::start(
         {.port = 0, .unauthenticated_connections_max = unauthenticated_connections_max(job_.spec)},
@@ -189,21 +191,21 @@ class Runner {
   Result<void> act(const core::CreatePod& action) {
     auto started = start(action);
     if (started || !(started.error().is_retryable() || roles_run_.contains(action.pod.role))) return started;
-    // A role that has run can run again: the disk may be full for a while, or its file system away. The next
-    // decision, a second later, requests the pod again.
+    // A role that has run can run again: the disk may be full for a while, or its file system not mounted.
+    // The next decision, a second later, requests the pod again.
     if (refused_start_ != started.error().message()) news_.say(started.error().message());
     refused_start_ = started.error().message();
     return {};
   }
   Result<void> start(const core::CreatePod& action) {
-    // Pods that are ending may occupy all nodes. The end of one wakes the runner, and the pod is requested
-    // again.
+    // Pods that are ending may occupy all nodes. The end of such a pod wakes the runner, and the new pod is
+    // requested again.
     if (!cluster_.has_room_for(action.pod)) {
       without_node_.push_back(action.pod.name);
       return {};
     }
     if (action.pod.group_seat && action.pod.group_seat->first_rank == 0) {
-      // Each group has another port: processes of the last group may still use the old one.
+      // Each group has another port, because processes of the last group may still use the old port.
       auto port = find_free_port();
       if (!port) return port.error();
       group_port_ = *port;
@@ -219,7 +221,7 @@ class Runner {
     cluster_.remove(action.uid);
     return {};
   }
-  // The job's file belongs to the user and is never deleted; describe_cluster_only_fields() says so.
+  // The job's file belongs to the user and is never deleted; describe_cluster_only_fields() reports that.
   static Result<void> act(const core::DeleteJob&) { return {}; }
   Result<void> act(const core::EmitEvent& action) {
     if (news_.tell_event(action.message)) events_.tell(action.reason, action.message, clock_.wall_now());
@@ -254,7 +256,7 @@ class Runner {
     for (const Timestamp end = clock_.now() + kOneStopRequest; clock_.now() < end;)
       static_cast<void>(wakeup_.sleep(end - clock_.now()));
     news_.say("stopping: members save and leave, within " + std::to_string(grace) +
-              " s; Ctrl-C again stops at once");
+              " s; Ctrl-C again stops them at once");
     if (!drain(seconds(grace))) news_.say("members that had not left yet were killed");
     news_.tell_stop(job_.status);
     return static_cast<int>(ExitCode::kInterruptedByUser);
@@ -299,7 +301,7 @@ class Runner {
   RunJournal journal_;
   RunControls controls_;
   coordinator::Coordinator coordinator_;
-  // Declared after the coordinator, so that it stops before the coordinator is destroyed.
+  // The object is declared after the coordinator, so that it stops before the coordinator is destroyed.
   std::unique_ptr<http::HttpServer> server_;
   std::optional<Timestamp> wake_at_;
   std::vector<std::string> without_node_;  // of the last decision

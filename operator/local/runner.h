@@ -1,5 +1,5 @@
-// Runner: the operator's core on one machine. It hosts the coordinator on loopback, starts members as process
-// groups and ends with the run. The next run in the same folder continues from its checkpoints.
+// Runner: the operator's core on one machine. The runner hosts the coordinator on loopback, starts members as
+// process groups and ends with the run. The next run in the same folder continues from its checkpoints.
 #pragma once
 
 #include <filesystem>
@@ -22,10 +22,10 @@ struct RunOptions {
   std::function<void(const std::string& line)> print;
   LossPlan losses{};         // losses on purpose
   bool starts_over = false;  // sets aside the files of earlier runs of the job first
-  // The rest of "to start over, pass ..." in the message about a completed run.
+  // The end of "to start over, pass ..." in the message about a completed run.
   std::string how_to_start_over = "another --folder";
-  // Whether `show` displays the last durable step. If so, checkpoints get no lines of their own, which would
-  // scroll the losses away.
+  // Whether `show` displays the last durable step. If it does, checkpoints get no lines of their own, which
+  // would scroll the losses away.
   bool shows_checkpoints = false;
   // May be empty. Receives the content of status.json after each change and every second.
   std::function<void(const nlohmann::json& document)> show{};

@@ -1,4 +1,4 @@
-// RunnerWakeup: the only place where a runner sleeps. Children that end, signals of the user and
+// RunnerWakeup: the only object on which a runner sleeps. Children that end, signals of the user and
 // notifications of other threads end the sleep.
 #pragma once
 
@@ -22,7 +22,8 @@ class RunnerWakeup {
   void watch(int fd) { watched_ = fd; }
   // From any thread.
   void notify() const;
-  // Returns the number of stop requests during this sleep: SIGINT, SIGTERM, or SIGHUP (the terminal is gone).
+  // Returns the number of stop requests during this sleep: SIGINT, SIGTERM, or SIGHUP (the terminal was
+  // closed).
   [[nodiscard]] int sleep(Duration at_most) const;
 
  private:

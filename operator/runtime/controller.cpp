@@ -16,23 +16,24 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Duration kRetryPauseMin = milliseconds(100);
-// An unreachable server is tried again soon, since its return causes no event.
+// An unreachable server is called again soon, because its return causes no event.
 constexpr int kRetryDoublingsMax = 4;
 // A server that refuses a pod will do so for a while: until a quota has room, or a user corrects the job.
 constexpr int kRefusalDoublingsMax = 8;
-// Beats that change only the step cause no look; their progress is stored at this interval.
+// Beats that change only the step cause no decision; their progress is stored at this interval.
 constexpr Duration kLookAgainAtJobs = std::chrono::seconds(5);
 
 Duration pause_after(int times, int doublings_max) {
   return kRetryPauseMin * (1 << std::min(times, doublings_max));
 }
 
-// Whether another call of the same kind would wait as long: a webhook hangs, or the server is unreachable.
+// Whether another call of the same kind would wait equally long, because a webhook hangs or the server is
+// unreachable.
 bool is_trouble(const Error& error) {
   return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout;
 }
 
-// Not a missing answer, and not a conflict with another writer.
+// A missing answer or a conflict with another writer is no refusal.
 bool is_refusal(const Error& error) {
   return !error.is_retryable() || error.kind() == ErrorKind::kNoSpace;
 }
@@ -133,8 +134,8 @@ void Controller::reconcile_job(const JobKey& key) {
   queue_.add(key, next_look(decision, done, memory));
 }
 
-// A pod that is gone now may have used the quota that refused a pod. The server notices that a moment later,
-// so the pauses start again from the shortest.
+// A pod that no longer exists may have used the quota that refused a pod. The server updates the quota a
+// moment later, so the pauses start again from the shortest.
 void Controller::note_gone_pods(const JobView& view, JobMemory& memory) {
   if (!std::ranges::includes(uids_of_pods(view), std::exchange(memory.pods_seen, {}))) {
     memory.refusals_in_a_row = 0;
@@ -162,12 +163,13 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
     return next;
   }
   const Timestamp again = now + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax);
-  // A failure must not delay the next check for silence. But an action that is due at once has just failed.
+  // A failure must not delay the next check for silence. But an action that is due at once has just failed,
+  // so it waits.
   return decision.wake_at && *decision.wake_at > now ? std::min(again, *decision.wake_at) : again;
 }
 
-// A claim that cannot be shared is read again in growing pauses, since its replacement causes no event. If
-// the server does not let us read it, we assume that it can be shared.
+// A claim that cannot be shared is read again in growing pauses, because its replacement causes no event. If
+// the server does not let us read the claim, we assume that it can be shared.
 Result<void> Controller::read_volume_claim(const api::TrainingJob& job, JobMemory& memory) {
   if (memory.claim_generation != job.meta.generation) memory.claims_read = 0;
   if (memory.claims_read > 0 && clock_.now() < memory.claim_due) return {};
@@ -180,13 +182,13 @@ Result<void> Controller::read_volume_claim(const api::TrainingJob& job, JobMemor
   return {};
 }
 
-// A job that cannot be read, by an older operator or after an edit by hand, is left as it is: its members
+// A job that cannot be read, by an older operator or after an edit by hand, is not changed: its members
 // continue to train, and its owner gets the reason.
 bool Controller::report_unreadable(const JobKey& key) {
   for (const auto& broken : cluster_.unreadable_jobs()) {
     if (broken.meta.name_space != key.name_space || broken.meta.name != key.name) continue;
     const std::string name = text_of(key);
-    logger_.warning("a job cannot be read and is left alone", {{"job", name}, {"error", broken.complaint}});
+    logger_.warning("a job cannot be read and is not changed", {{"job", name}, {"error", broken.complaint}});
     api::TrainingJob job;
     job.meta = broken.meta;
     cluster_.emit_event(job, {.is_warning = true, .reason = "InvalidSpec", .message = broken.complaint});
@@ -255,7 +257,7 @@ Result<void> Controller::act(const JobView& seen, const api::TrainingJob& job, c
 }
 
 // If a pod cannot be created, the others are still created, except those of its role, which are the same.
-// After a call without an answer no further pod is created in this look.
+// After a call without an answer no further pod is created in this round.
 Result<void> Controller::create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                      JobMemory& memory) {
   const Timestamp now = clock_.now();
@@ -271,7 +273,7 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
     auto created = create_pod(job, *create, memory);
     if (created) continue;
     if (is_refusal(created.error())) {
-      // If several roles are refused, a refused template is reported: it does not pass by itself.
+      // If several roles are refused, a refused template is reported, because it does not resolve itself.
       if (!is_template_refused) refusal = created.error().message();
       is_template_refused |= created.error().kind() == ErrorKind::kInvalid;
       refused_roles.insert(create->pod.role);
@@ -316,10 +318,10 @@ Result<void> Controller::create_pod(const api::TrainingJob& job, const core::Cre
 }
 
 void Controller::tell_failure(const JobKey& key, const Error& error) const {
-  // Another writer was first. This is no failure: the next look sees that write.
+  // Another writer wrote first. This is no failure: the next decision sees that write.
   if (error.kind() == ErrorKind::kConflict) return;
   const std::string name = text_of(key);
-  logger_.warning("a decision could not be carried out, it is made again",
+  logger_.warning("a decision could not be carried out; the decision is repeated",
                   {{"job", name}, {"error", error.message()}});
 }
 

@@ -1,6 +1,6 @@
-// Controller: looks at one job after the other, lets the core decide, and carries out the decision in this
-// order: store the status, create and delete pods, announce the decision to agents. A failed step is repeated
-// at the next look, which the failure itself requests.
+// Controller: handles one job after the other. The core decides, and the controller carries out the decision
+// in this order: store the status, create and delete pods, announce the decision to agents. A failed step is
+// repeated in the next round, which the failure itself requests.
 //
 // Thread contract: several threads work in run(), on different jobs; changes arrive through the queue.
 #pragma once
@@ -24,35 +24,38 @@ namespace ratoon::runtime {
 
 class Controller {
  public:
-  // All arguments must outlive it.
+  // All arguments must outlive the controller.
   Controller(const Clock& clock, const Logger& logger, WorkQueue& queue, Cluster& cluster,
              coordinator::JobRegistry& registry, OperatorMetrics& metrics);
 
   // Works until `stop` is requested, on up to `threads` jobs at once.
   void run(const std::stop_token& stop, int threads);
-  // Looks at one job if one is due; returns false if none is. For callers that move the clock themselves.
+  // Handles one job if one is due; returns false if no job is due. This function is for callers that move the
+  // clock themselves.
   bool step();
 
  private:
-  // The memory of a job between two looks. Losing it loses only some seconds of the ledger.
+  // The memory of a job between two decisions. If it is lost, only some seconds of the ledger are lost.
   struct JobMemory {
     std::string uid;  // of the job that had this name at that time
     std::optional<core::RecoveryWatch> recovery;
     Timestamp status_stored;
-    // While a changed status waits to be stored: since when, until when, and its members.
+    // While a changed status waits to be stored: the beginning and the end of the wait, and the members in
+    // the status.
     std::optional<Timestamp> news_since{};
     std::optional<Timestamp> status_due{};
     std::vector<api::MemberStatus> roster{};
     int failures_in_a_row = 0;
     std::optional<Timestamp> disrupted{};  // since when a disruption waits for its resulting actions
-    // The server refuses pods, because of the template or a quota: the reason, and when to try again.
+    // The server refuses pods because of the template or a quota: the reason, and the time of the next
+    // attempt.
     std::string refusal{};
     bool is_template_refused = false;
     Timestamp pods_due;
     int refusals_in_a_row = 0;
     std::set<std::string> pods_seen{};      // their UIDs at the last look, if the job was refused a pod
     std::vector<std::string> held_names{};  // pod names that hanging pods of others hold
-    // The job's claim when it was last read, and when to read it again.
+    // The job's claim when it was last read, and the time of the next read.
     std::optional<core::VolumeClaim> claim{};
     std::uint64_t claim_generation = 0;  // of the job at that time
     Timestamp claim_due;
@@ -68,7 +71,7 @@ class Controller {
   bool report_unreadable(const JobKey& key);  // returns whether the job is unreadable
   [[nodiscard]] Result<void> carry_out(const JobView& seen, const core::Decision& decision,
                                        JobMemory& memory);
-  // Stores the status if it has a change that is due; see StatusDebounce.
+  // Stores the status if it has a change that is due (StatusDebounce).
   [[nodiscard]] Result<void> store_status(const api::TrainingJob& decided,
                                           const api::TrainingJobStatus& before, JobMemory& memory);
   [[nodiscard]] Result<void> act(const JobView& seen, const api::TrainingJob& job,
@@ -78,9 +81,9 @@ class Controller {
   [[nodiscard]] static bool is_held(const JobMemory& memory, const std::string& pod);
   [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action,
                                         JobMemory& memory);
-  // Counts the looks that are repeated, and the time from a notice to its resulting actions.
+  // Counts the repeated decisions, and the time from a notice to its resulting actions.
   void note_outcome(const core::Decision& decision, const Result<void>& done, JobMemory& memory);
-  // The time of the next look after the decision was carried out or failed.
+  // The time of the next decision after this one was carried out or failed.
   [[nodiscard]] Timestamp next_look(const core::Decision& decision, const Result<void>& done,
                                     JobMemory& memory) const;
   void tell_failure(const JobKey& key, const Error& error) const;

@@ -40,8 +40,8 @@ constexpr Duration kLook = std::chrono::milliseconds(20);
 constexpr Duration kQueueIdle = std::chrono::seconds(1);
 constexpr Duration kRecent = std::chrono::seconds(2);  // the greatest age of a list
 
-// Threads allocate from heaps of their own, and the memory for a scrape of a thousand jobs would stay with
-// the process. So there are few heaps, and large blocks are returned at once.
+// Each thread allocates from its own heap, and the memory for a scrape of a thousand jobs would stay with the
+// process. The number of heaps is therefore limited, and large blocks are returned at once.
 void limit_memory_arenas() {
   constexpr int kLargeBytes = 256 * 1024;
   ::mallopt(M_ARENA_MAX, 2);
@@ -94,7 +94,8 @@ class Operator {
       if (leadership_->is_lost()) return lost_lease();
       if (is_signalled(signals, kLook)) return {};
     }
-    // The lists of a standby may be old: it would take a member's pod that is missing in them for vanished.
+    // The lists of a standby may be old: it would mistake a member's pod that is missing in them for
+    // vanished.
     if (clock_.now() - synced > kRecent) cluster_->list_again();
     return lead(*url, signals);
   }
@@ -167,7 +168,7 @@ class Operator {
     return {};
   }
 
-  // From here on this operator runs the jobs, until a signal stops it or the lease is lost.
+  // From this point on this operator runs the jobs, until a signal stops it or the lease is lost.
   Result<void> lead(const std::string& url, const sigset_t& signals) {
     renew_certificate();
     if (auto open = open_member_server(); !open) return open;
@@ -182,7 +183,7 @@ class Operator {
         working = std::jthread(
             [&](const std::stop_token& stop) { controller.run(stop, options_.workers * kNamespacesAtOnce); });
       if (!is_signalled(signals, kLook)) continue;
-      logger_.info("stopping; members train on");
+      logger_.info("stopping; members continue to train");
       is_ready_ = false;
       cluster_->end_calls();
       return {};
@@ -212,7 +213,7 @@ class Operator {
             const std::string why = why_not_ready();
             responder.send({.status = why.empty() ? 200 : 503, .body = why.empty() ? "ok\n" : why + "\n"});
           } else {
-            responder.send({.status = 404, .body = "/metrics, /healthz and /readyz are here\n"});
+            responder.send({.status = 404, .body = "/metrics, /healthz and /readyz are on this port\n"});
           }
         });
     if (!server) return server.error().with_context("opening the port for metrics");
@@ -220,9 +221,9 @@ class Operator {
     return {};
   }
 
-  // A standby is ready too: it could take over now.
+  // A standby is ready too, because it could take over now.
   [[nodiscard]] std::string why_not_ready() const {
-    if (!is_ready_) return "this operator waits for its first lists, or ends";
+    if (!is_ready_) return "this operator waits for its first lists, or is ending";
     if (!cluster_->is_fresh()) return "the cached objects are too old";
     return leadership_->is_known() ? "" : "the lease could not be read for a while: the leader is unknown";
   }

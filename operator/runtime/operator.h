@@ -30,8 +30,8 @@ struct OperatorOptions {
   EnvironmentLookup environment;
 };
 
-// Serves until SIGTERM or SIGINT. It blocks both in the calling thread, which must be the first one. An error
-// explains why it cannot start, or that another operator leads now.
+// Serves until SIGTERM or SIGINT. The call blocks both signals in the calling thread, which must be the first
+// one. An error explains why it cannot start, or that another operator leads now.
 [[nodiscard]] Result<void> run_operator(const OperatorOptions& options);
 
 }  // namespace ratoon::runtime

@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr const char* kVersion = "operator.ratoon.dev/v1alpha1";
 constexpr const char* kKind = "OperatorConfig";
 
-// Takes a value. Returns the expected value if it is refused, else an empty string.
+// Takes a value. Returns the expected value if the value is refused, else an empty string.
 using Take = std::function<std::string(const json& value)>;
 using Known = std::map<std::string, Take>;
 
@@ -71,7 +71,7 @@ Result<void> take_all(const json& object, const Known& fields, const std::string
     if (field == fields.end()) {
       const auto name_of = [](const auto& item) { return item.first; };
       return Error(ErrorKind::kInvalid, prefix + cut_text(name, 60) +
-                                            " is not a field of it; the fields are " +
+                                            " is not a field of this file; the fields are " +
                                             join(fields, ", ", name_of));
     }
     if (const std::string expected = field->second(value); !expected.empty())
@@ -86,7 +86,7 @@ Result<void> take_all(const json& object, const Known& fields, const std::string
 Result<void> apply_operator_config(const json& document, OperatorOptions& options) {
   if (kube::text_in(document, "apiVersion") != kVersion || kube::text_in(document, "kind") != kKind)
     return Error(ErrorKind::kInvalid,
-                 std::string("it must begin with apiVersion: ") + kVersion + " and kind: " + kKind);
+                 std::string("the file must begin with apiVersion: ") + kVersion + " and kind: " + kKind);
   const Known tls = {{"folder", text(options.tls_folder)}, {"serverName", text(options.tls_server_name)}};
   const Known election = {{"enabled", flag(options.is_elected)}, {"leaseName", text(options.lease_name)}};
   Result<void> nested;

@@ -1,4 +1,4 @@
-// The operator's options in a file. An unknown field is an error, since it would have no effect.
+// The operator's options in a file. An unknown field is an error, because it would have no effect.
 //
 //   apiVersion: operator.ratoon.dev/v1alpha1
 //   kind: OperatorConfig
@@ -18,7 +18,7 @@ namespace ratoon::runtime {
 // Sets the options that the document contains and leaves the others.
 [[nodiscard]] Result<void> apply_operator_config(const nlohmann::json& document, OperatorOptions& options);
 
-// The same for a YAML file; the error names it.
+// Reads the options from a YAML file; the error names the file.
 [[nodiscard]] Result<void> read_operator_config(const std::string& path, OperatorOptions& options);
 
 }  // namespace ratoon::runtime

@@ -41,7 +41,7 @@ class Controls(unittest.TestCase):
         self.assertEqual([(e["kind"], e["target"]) for e in run.status()["on_purpose"]], [("kill", "counter-worker-1-i0")])
         code, said = ratoon("kill", "worker-9", "--run", run.folder)
         self.assertEqual(code, 82)
-        self.assertIn("there is no member 'worker-9' that runs; there are counter-worker-0-i0, counter-worker-1-i1", said)
+        self.assertIn("no member 'worker-9' is running; there are counter-worker-0-i0, counter-worker-1-i1", said)
 
     def test_a_silent_reclaim_takes_the_node_and_another_one_comes(self):
         run = self.begin()
@@ -114,7 +114,7 @@ class Controls(unittest.TestCase):
         code, said = ratoon("suspend", run.folder)
         self.assertEqual((code, said), (82, "ratoon: the run is suspended already\n"))
         code, said = ratoon("resume", run.folder)
-        self.assertEqual((code, said), (0, "the run goes on\n"))
+        self.assertEqual((code, said), (0, "the run continues\n"))
         wait_until(lambda: f"trains with 1 process from step {status['lastCheckpoint']['step']}\n" in run.output(), "a world")
         self.assertEqual(run.job_status()["restarts"]["disruption"], 0)
         code, said = ratoon("resume", run.folder)
@@ -125,7 +125,7 @@ class Controls(unittest.TestCase):
         self.addCleanup(run.close)
         run.start()
         wait_until(lambda: run.job_status().get("phase") == "Suspended", "the run to wait")
-        self.assertIn("spec.suspend is true: nothing is started before `ratoon resume`", run.output())
+        self.assertIn("spec.suspend is true: no member is started before `ratoon resume`", run.output())
         self.assertEqual(run.logs(), {})
         self.assertEqual(ratoon("resume", run.folder)[0], 0)
         code, output = run.finish()

@@ -75,7 +75,7 @@ class CtrlC(unittest.TestCase):
         self.assertEqual(code, 130, output)
         self.assertIn("within 1 s", output)
         self.assertIn("members that had not left yet were killed", output)
-        self.assertIn("the same command goes on from the beginning: nothing was saved yet", output)
+        self.assertIn("the same command goes on from the beginning: no checkpoint was saved yet", output)
 
     def test_ranks_that_agree_on_nothing_go_on_to_their_next_save(self):
         run = self.begin("--steps", 1_000_000, "--grace-seconds", 300, grace=300, agrees=False, save_every=400)
@@ -118,7 +118,7 @@ class CtrlC(unittest.TestCase):
         run = self.begin("--steps", 2, "--pause-ms", 600_000, grace=600)
         self.wait_for_step(run, 0)
         run.process.send_signal(signal.SIGINT)
-        wait_until(lambda: "Ctrl-C again stops at once" in run.output(), "the first one to be heard")
+        wait_until(lambda: "Ctrl-C again stops them at once" in run.output(), "the first one to be heard")
         run.process.send_signal(signal.SIGINT)
         code, output = run.finish()
         self.assertEqual(code, 130, output)

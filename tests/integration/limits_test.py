@@ -125,7 +125,7 @@ class Limits(unittest.TestCase):
         said = [line for line in output.splitlines() if "resources" in line]
         self.assertEqual(len(said), 1, output)
         self.assertRegex(said[0], "^resources.limits.memory is not enforced here: creating .*/ratoon-run-[0-9a-f]{32}: "
-                                  "Read-only file system; members take what the machine has$")
+                                  "Read-only file system; members are not limited$")
 
     def test_a_program_that_is_missing_is_refused_as_without_limits(self):
         run = self.begin(self.make_run(command=["no-such-trainer"], limits={"memory": "256Mi"}))

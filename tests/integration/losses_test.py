@@ -87,7 +87,7 @@ class Losses(unittest.TestCase):
         trace = run.root / "trace.csv"
         trace.write_text("0,add,red\n0,remove,green\n")
         for words, sentence in (
-                (("--trace", trace), f"ratoon: {trace}: line 2: node 'green' is not there"),
+                (("--trace", trace), f"ratoon: {trace}: line 2: node 'green' does not exist"),
                 (("--trace", run.root / "none"), f"ratoon: --trace: opening {run.root / 'none'}: No such file or directory"),
                 (("--reclaim-every", "20"), "ratoon: --reclaim-every: expected a time above 0 like 30s, 0.5s or 1m30s, "
                                             "found '20'"),

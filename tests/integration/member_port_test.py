@@ -114,7 +114,7 @@ class Door(unittest.TestCase):
 
         # What members would refuse is not shown to them.
         self.cluster.mount_certificate(self.authority.issue("elsewhere.svc"))
-        wait_until(lambda: "a renewed certificate is not taken" in operator.said(), "the reason", 180)
+        wait_until(lambda: "a renewed certificate is refused" in operator.said(), "the reason", 180)
         self.assertIn("hostname mismatch", operator.said())
         self.assertEqual(self.shown_to_a_newcomer(operator, self.authority.pem), fingerprint(renewed["tls.crt"]))
         self.assertIsNone(operator.process.poll())

@@ -94,7 +94,7 @@ class Policies(unittest.TestCase):
         run.start()
         code, output = run.finish()
         self.assertEqual(code, 0, output)
-        self.assertIn("has completed already; to go on, give the trainer other arguments, such as a later end", output)
+        self.assertIn("has completed already; to continue, give the trainer other arguments, such as a later end", output)
         run.start("--", "--steps", "70")
         code, output = run.finish()
         self.assertEqual(code, 0, output)
@@ -164,7 +164,7 @@ class Policies(unittest.TestCase):
         conditions = {c["type"]: c["status"] for c in status["conditions"]}
         self.assertEqual(conditions.get("Failed"), "True", conditions)
         self.assertNotIn("Succeeded", conditions)
-        self.assertEqual(output.count("ttlSecondsAfterFinished: nothing is deleted here"), 1, output)
+        self.assertEqual(output.count("ttlSecondsAfterFinished: a local run deletes nothing"), 1, output)
 
     def test_a_member_that_never_speaks_is_made_anew_and_then_the_job_fails(self):
         run = self.run_job(command=["sleep", "3600"], spec={

@@ -153,7 +153,7 @@ class Refusals(unittest.TestCase):
         before = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, before)
         resource.setrlimit(resource.RLIMIT_NOFILE, (400, before[1]))
-        self.assert_refused(run, 82, "counter has 100 processes, which takes 464 open files here, and a process may have 400")
+        self.assert_refused(run, 82, "counter has 100 processes, which takes 464 open files here, but a process may have 400")
         self.assertFalse(run.folder.exists())
 
     def test_a_trace_that_never_has_nodes_for_all(self):
@@ -163,7 +163,7 @@ class Refusals(unittest.TestCase):
         run.start("--trace", trace)
         code, output = run.finish()
         self.assertEqual(code, 82, output)
-        self.assertIn("never has more than 1 nodes at once, and the smallest world of counter takes 2", output)
+        self.assertIn("never has more than 1 nodes at once, but the smallest world of counter takes 2", output)
 
     def test_missing_file(self):
         run = self.run_job()

@@ -143,7 +143,7 @@ class Manners(unittest.TestCase):
         said = []
         for line in process.stdout:
             said.append(line)
-            if "it is tried again each second" in line:
+            if "the start is tried again each second" in line:
                 break
         else:
             self.fail("it ended: " + "".join(said))

@@ -70,7 +70,7 @@ Result<ControlSocket> ControlSocket::open(const fs::path& folder) {
   UniqueFd listener = open_socket(SOCK_NONBLOCK);
   UniqueFd waiting(::epoll_create1(EPOLL_CLOEXEC));
   const sockaddr_un address = address_in(at.get());
-  // fchmod() before bind() sets the mode of the new file.
+  // Calling fchmod() before bind() sets the mode of the new file.
   if (!listener.is_open() || !waiting.is_open() || ::fchmod(listener.get(), kSocketMode) != 0 ||
       ::bind(listener.get(), as_address(address), sizeof address) != 0 ||
       ::listen(listener.get(), kAskersMax) != 0 || !watch(waiting.get(), listener.get()))
@@ -100,7 +100,7 @@ std::vector<ControlSocket::PendingRequest> ControlSocket::take() {
     const ssize_t size = ::recv(asker.get(), text.data(), text.size(), 0);
     if (size < 0) return errno != EAGAIN && errno != EINTR;
     if (size == 0) return true;
-    // Each connection has one request: further data must not wake the runner.
+    // Each connection has one request, so further data must not wake the runner.
     ::epoll_ctl(waiting_.get(), EPOLL_CTL_DEL, asker.get(), nullptr);
     auto request = decode_control_request({text.data(), static_cast<std::size_t>(size)});
     PendingRequest asked{.request = request ? *request : ControlRequest(), .asker = std::move(asker)};
@@ -115,7 +115,7 @@ std::vector<ControlSocket::PendingRequest> ControlSocket::take() {
 
 void ControlSocket::answer(const PendingRequest& asked, const ControlReply& reply) {
   const std::string text = encode(reply);
-  // A send to a closed connection is ignored.
+  // A signal of a send to a closed connection is ignored.
   static_cast<void>(::send(asked.asker.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
@@ -139,7 +139,8 @@ Result<ControlReply> ask_runner(const fs::path& folder, const ControlRequest& re
     return Error(ErrorKind::kTimeout, "the run in " + folder.string() + " does not answer");
   std::array<char, kControlBytesMax> reply{};
   const ssize_t size = ::recv(socket.get(), reply.data(), reply.size(), 0);
-  if (size <= 0) return Error(ErrorKind::kUnavailable, "the run in " + folder.string() + " ended meanwhile");
+  if (size <= 0)
+    return Error(ErrorKind::kUnavailable, "the run in " + folder.string() + " ended during the request");
   return decode_control_reply({reply.data(), static_cast<std::size_t>(size)});
 }
 

@@ -15,20 +15,20 @@ namespace ratoon::local {
 
 class ControlSocket {
  public:
-  // `folder` is the run's, whose lock is held: an existing socket is that of a runner that was killed.
+  // `folder` is the run's, whose lock is held: an existing socket belongs to a runner that was killed.
   [[nodiscard]] static Result<ControlSocket> open(const std::filesystem::path& folder);
   ~ControlSocket();
   ControlSocket(ControlSocket&& other) noexcept = default;
   ControlSocket& operator=(ControlSocket&&) = delete;
 
-  // Readable while a request or a connection waits.
+  // The descriptor is readable while a request or a connection waits.
   [[nodiscard]] int fd() const { return waiting_.get(); }
 
   struct PendingRequest {
     ControlRequest request;
     UniqueFd asker;
   };
-  // The requests that can be read now. Answers malformed requests with an error.
+  // Returns the requests that can be read now. Answers malformed requests with an error.
   [[nodiscard]] std::vector<PendingRequest> take();
   static void answer(const PendingRequest& asked, const ControlReply& reply);
 

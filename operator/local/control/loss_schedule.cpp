@@ -44,7 +44,7 @@ Result<void> follow(const TraceEvent& event, const std::vector<TraceEvent>& befo
   const bool is_other = event.is_coming ? there.insert(event.node).second : there.erase(event.node) == 1;
   if (is_other) return {};
   return Error(ErrorKind::kInvalid,
-               "node '" + event.node + (event.is_coming ? "' is there already" : "' is not there"));
+               "node '" + event.node + (event.is_coming ? "' exists already" : "' does not exist"));
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::vector<LossSchedule::Due> LossSchedule::take(Timestamp now, const std::vect
   // A runner that stalled does not catch up on the losses that it missed.
   const auto ticks = static_cast<std::uint64_t>((now - began_) / *plan_.every);
   if (ticks > ticks_ && !occupied.empty()) {
-    // Independent of the tick: a busy machine skips some.
+    // The time does not depend on the tick, because a busy machine skips some ticks.
     CounterRandom random(plan_.seed, "reclaim", ++taken_);
     due.push_back({.node = occupied[random.below(occupied.size())]});
   }

@@ -1,4 +1,4 @@
-// LossSchedule: when a run loses which node, at regular times or by the trace of a real cluster. Pure.
+// LossSchedule: the times at which a run loses which node, regularly or by the trace of a real cluster. Pure.
 //
 //   0,add,node1            a trace: milliseconds since the start, what happened, the node's name
 //   2040000,remove,node1
@@ -45,7 +45,7 @@ class LossSchedule {
     bool is_coming = false;
     const char* asked_by = "every";  // or "trace"
   };
-  // Events that are due and were not returned yet. `occupied`: the nodes with members.
+  // Returns the events that are due and were not returned yet. `occupied` has the nodes with members.
   [[nodiscard]] std::vector<Due> take(Timestamp now, const std::vector<std::string>& occupied);
   [[nodiscard]] std::optional<Timestamp> next() const;
   [[nodiscard]] std::optional<double> notice_seconds() const { return plan_.notice_seconds; }

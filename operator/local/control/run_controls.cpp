@@ -57,12 +57,12 @@ void RunControls::follow_schedule() {
   std::vector<std::string> came;
   for (const auto& due : schedule_.take(clock_.now(), occupied)) {
     if (due.is_coming) {
-      // A node under notice ends first: the new node is another one of the same name.
+      // A node under notice ends first, because the new node is another node of the same name.
       if (cluster_.nodes().end_of(due.node)) static_cast<void>(end(due.node));
       cluster_.nodes().add(due.node);
       came.push_back(due.node);
     } else {
-      // An error means that the node is gone already, for example reclaimed by a command.
+      // An error means that the node is removed already, for example reclaimed by a command.
       static_cast<void>(reclaim(due.node, schedule_.notice_seconds(), due.asked_by));
     }
   }
@@ -80,23 +80,23 @@ Result<std::string> RunControls::serve(const ControlRequest& request) {
     case ControlRequest::Kind::kResume:
       return suspend(false);
   }
-  return Error(ErrorKind::kInvalid, "a request of no known kind");
+  return Error(ErrorKind::kInvalid, "the kind of the request is unknown");
 }
 
 Result<std::string> RunControls::suspend(bool is_to_be) {
   if (is_suspended_ == is_to_be)
     return Error(ErrorKind::kInvalid, is_to_be ? "the run is suspended already" : "the run is not suspended");
   is_suspended_ = is_to_be;
-  say_(is_to_be ? "suspended, as asked: members save and leave" : "resumed, as asked");
+  say_(is_to_be ? "suspended on request: members save and leave" : "resumed, as asked");
   return std::string(is_to_be ? "the run saves and ends its processes; `ratoon resume` continues it"
-                              : "the run goes on");
+                              : "the run continues");
 }
 
 Result<std::string> RunControls::kill(const std::string& member) {
   const auto killed = cluster_.kill_member(member);
   if (!killed) return killed.error();
   journal_.note_loss(clock_.wall_now(), "kill", *killed, {}, "command");
-  say_("kill -9 of " + *killed + ", as asked");
+  say_("kill -9 of " + *killed + ", on request");
   return *killed + " is killed";
 }
 

@@ -1,6 +1,6 @@
-// This folder: losses and other changes of a run on purpose. RunControls: carries them out. A loss takes the
-// same path for each way to request it: the node gets a notice or none, and at its end its processes are
-// killed. The further decisions are those of any other loss.
+// operator/local/control/: losses and other changes of a run on request. RunControls carries out these
+// changes. A loss takes the same path for each way to request it: the node gets a notice or none, and at its
+// end its processes are killed. The further decisions are the same as for any other loss.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ class RunControls {
  public:
   using Say = std::function<void(const std::string& line)>;
 
-  // All of the arguments outlive it.
+  // All arguments must outlive the RunControls.
   RunControls(LocalCluster& cluster, RunJournal& journal, const Clock& clock, Say say, bool is_suspended)
       : cluster_(cluster),
         journal_(journal),
@@ -30,24 +30,24 @@ class RunControls {
         say_(std::move(say)),
         is_suspended_(is_suspended) {}
 
-  // From now on nodes come and go by this plan.
+  // After this call nodes are added and removed by this plan.
   void follow(LossPlan plan) { schedule_ = LossSchedule(std::move(plan), clock_.now()); }
-  // From now on the run's owner can send requests. If the socket cannot be created, reports why.
+  // After this call the run's owner can send requests. If the socket cannot be created, prints the reason.
   void listen(const std::filesystem::path& folder);
-  // Readable while a request waits; -1: there is no socket.
+  // The descriptor is readable while a request waits; -1: there is no socket.
   [[nodiscard]] int fd() const { return socket_ ? socket_->fd() : -1; }
 
   // Serves the waiting requests and carries out planned losses.
   void act();
   [[nodiscard]] std::optional<Timestamp> next() const;
-  // Set by the job's spec, and then by the last request.
+  // The value is set by the job's spec, and then by the last request.
   [[nodiscard]] bool is_suspended() const { return is_suspended_; }
 
  private:
   void follow_schedule();
   [[nodiscard]] Result<std::string> serve(const ControlRequest& request);
   [[nodiscard]] Result<std::string> kill(const std::string& member);
-  // Without notice the node ends at once.
+  // If there is no notice the node ends at once.
   [[nodiscard]] Result<std::string> reclaim(const std::string& node, std::optional<double> notice_seconds,
                                             const std::string& asked_by);
   [[nodiscard]] Result<std::string> end(const std::string& node);

@@ -8,7 +8,7 @@
 
 namespace ratoon::local {
 
-// At most `bytes_max` bytes, from the start of a line; empty if the file cannot be read.
+// Returns at most `bytes_max` bytes, from the start of a line; empty if the file cannot be read.
 [[nodiscard]] std::string read_last_lines(const std::string& path, std::size_t bytes_max);
 
 // The last `lines_max` lines of a text.

@@ -18,10 +18,10 @@ class ProgressRate {
     std::uint64_t position = 0;
   };
   void note(const Point& point);
-  // For another world: earlier points do not apply to it.
+  // Call this for another world: earlier points do not apply to it.
   void restart() { points_.clear(); }
 
-  // Over the last half minute, or since the world began; nothing without progress.
+  // The rate over the last half minute, or since the world began; nothing without progress.
   [[nodiscard]] std::optional<double> steps_per_second() const;
   [[nodiscard]] std::optional<double> seconds_to(std::uint64_t position) const;
 

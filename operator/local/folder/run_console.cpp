@@ -22,7 +22,7 @@ void RunConsole::tell_checkpoint(const api::TrainingJobStatus& before,
            std::to_string(saved->attempt.value()) + ")");
 }
 
-// A wait for a world is reported only if it takes long. A suspended job is no such wait.
+// A wait for a world is reported only if it takes long. A suspended job does not count as waiting.
 void RunConsole::tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next,
                                 const std::vector<std::string>& without_node) {
   const bool is_waiting = !next.is_formed && next.phase != api::JobPhase::kSuspended;
@@ -61,7 +61,7 @@ void RunConsole::tell_stop(const api::TrainingJobStatus& status) const {
   const auto& saved = status.last_checkpoint;
   print_("stopped at step " + std::to_string(status.step.value()) + "; the same command goes on from " +
          (saved ? "step " + std::to_string(saved->step.value())
-                : std::string("the beginning: nothing was saved yet")));
+                : std::string("the beginning: no checkpoint was saved yet")));
 }
 
 }  // namespace ratoon::local

@@ -1,4 +1,4 @@
-// RunConsole: the output of a local run for its user, line by line, without repetitions.
+// RunConsole: prints the output of a local run for its user, line by line, without repetitions.
 #pragma once
 
 #include <functional>
@@ -22,17 +22,17 @@ class RunConsole {
   void say(const std::string& line) const { print_(line); }
   // Reports a checkpoint in `next` that is newer than that of `before`.
   void tell_checkpoint(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) const;
-  // `without_node`: members for which no node is free.
+  // `without_node` has the members for which no node is free.
   void tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next,
                       const std::vector<std::string>& without_node);
   // Returns whether the message is new: a loss that ends the job emits two events, for a cluster's list of
   // events, and one line here.
   bool tell_event(const std::string& message);
-  // The last output of the first member that failed: a program that cannot start shows the reason before its
-  // tenth start.
+  // Prints the last output of the first member that failed: a program that cannot start shows the reason
+  // before its tenth start.
   void tell_first_failure(const api::TrainingJobStatus& status);
-  // The last lines of the member that ended the job, unless they were printed already, and the path of all
-  // logs.
+  // Prints the last lines of the member that ended the job, unless they were printed already, and the path of
+  // all logs.
   void tell_failure(const api::TrainingJobStatus& status);
   void tell_stop(const api::TrainingJobStatus& status) const;
 

@@ -15,8 +15,8 @@ using nlohmann::json;
 
 constexpr int kFormat = 1;
 constexpr Duration kStepPause = std::chrono::milliseconds(500);
-// Bounds the number of step lines for a run of any length: each pause is a 200th of the run's duration so
-// far.
+// The pause limits the number of step lines for a run of any length: each pause is a 200th of the run's
+// duration so far.
 constexpr int kStepShare = 200;
 
 std::string line_of(const char* kind, WallTime now, json body = json::object()) {

@@ -24,7 +24,7 @@ class RunEvents {
 
   void begin(const api::TrainingJob& job, WallTime now);
   [[nodiscard]] bool has_begun() const { return began_.has_value(); }
-  // After each decision and each observation of the members.
+  // Call this after each decision and each observation of the members.
   void observe(const api::TrainingJobStatus& status, const std::vector<api::Pod>& pods, WallTime now);
   // Records a message to the user.
   void tell(const std::string& reason, const std::string& message, WallTime now);

@@ -34,7 +34,8 @@ constexpr const char* kStatus = "status.json";
 constexpr const char* kLogs = "logs";
 constexpr const char* kUid = "uid";
 
-// is_in_use() holds the lock for a moment, which must not look like another run: hence the retries.
+// is_in_use() holds the lock for a moment, which must not look like another run. The lock is therefore tried
+// several times.
 bool take_lock(int fd) {
   constexpr int kTries = 20;
   constexpr int kPauseMillis = 10;
@@ -51,7 +52,7 @@ Error broken(const std::string& path, const Error& why) {
               ": move it away, and the next `ratoon run` goes on from the newest checkpoint"};
 }
 
-// A rename must stay within a file system: of a link only the link would move, and a mount point cannot move.
+// A rename must stay within a file system: only the link itself would move, and a mount point cannot move.
 Result<void> check_movable(const fs::path& path) {
   struct stat above{};
   struct stat there{};
@@ -70,9 +71,10 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
   std::error_code code;
   fs::create_directories(folder / kLogs, code);
   if (code == std::errc::not_a_directory) {
-    return Error(ErrorKind::kInvalid, folder.string() +
-                                          " cannot be a run's folder: it, or what it is in, is a file; pass "
-                                          "another --folder");
+    return Error(
+        ErrorKind::kInvalid,
+        folder.string() +
+            " cannot be a run's folder: this path, or a part of it, is a file; pass another --folder");
   }
   if (code) return system_error(code.value(), "creating the run's folder " + folder.string());
   folder = fs::absolute(folder);
@@ -158,8 +160,8 @@ Result<void> RunFolder::write_token(const std::string& token) const {
 Result<std::string> RunFolder::job_uid() const {
   const fs::path path = folder_ / kUid;
   const auto text = read_file(path);
-  // A file that cannot be read for now is kept: another identity would make this run a stranger to its own
-  // checkpoints. Only a missing or damaged one is drawn.
+  // A file that cannot be read now is kept: with another identity this run could not use its own checkpoints.
+  // A new identity is drawn only if the file is missing or damaged.
   const bool is_known =
       text || text.error().kind() == ErrorKind::kNotFound || text.error().kind() == ErrorKind::kInvalid;
   if (!is_known)

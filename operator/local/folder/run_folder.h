@@ -1,5 +1,5 @@
-// This folder: the files and the console output of a local run. Here: the run's folder on the disk. No other
-// file knows its file names.
+// operator/local/folder/: the files and the console output of a local run. RunFolder: the run's folder on the
+// disk. No other file contains the names of its files.
 //
 //   <folder>/lock           held while a runner is alive: a second one is refused
 //   <folder>/status.json    the TrainingJob with its status, and the processes of its members; mode 0600
@@ -32,24 +32,24 @@ class RunFolder {
   // Creates the folder if it is missing, and takes the lock.
   [[nodiscard]] static Result<RunFolder> open(std::filesystem::path folder);
 
-  // Whether a runner holds the lock. Creates nothing; false for a missing folder.
+  // Whether a runner holds the lock. Creates nothing; the result is false for a missing folder.
   [[nodiscard]] static bool is_in_use(const std::filesystem::path& folder);
   // The content of status.json from any run; nothing if the file is missing.
   [[nodiscard]] static Result<std::optional<nlohmann::json>> read_document(
       const std::filesystem::path& folder);
 
-  // The last runner's status, or nothing. The spec may have changed since; the folder of another job is
+  // The last runner's status, or nothing. The spec may have changed since then; the folder of another job is
   // refused.
   [[nodiscard]] Result<std::optional<api::TrainingJobStatus>> read_status(const api::TrainingJob& job) const;
   // Moves the files of earlier runs to before/<time>/ and returns that path; nothing is deleted.
-  // `store_fresh_status` is called before the first move: from then on the fresh status applies, even if a
-  // move is interrupted.
+  // `store_fresh_status` is called before the first move: after that the fresh status applies, even if a move
+  // is interrupted.
   [[nodiscard]] Result<std::filesystem::path> set_aside(
       WallTime now, const std::function<Result<void>()>& store_fresh_status) const;
   [[nodiscard]] Result<void> write_status(const nlohmann::json& document) const;
   [[nodiscard]] Result<void> write_token(const std::string& token) const;
-  // The identity of this folder's job: drawn by the first run in it, and kept. A copy of the folder gets a
-  // new one.
+  // The identity of this folder's job: the first run in the folder draws it, and later runs keep it. A copy
+  // of the folder gets a new identity.
   [[nodiscard]] Result<std::string> job_uid() const;
   // Creates the folder of logs again if it was removed during the run. If that fails, the next start of a
   // member reports it.
@@ -72,8 +72,8 @@ class RunFolder {
   UniqueFd lock_;
 };
 
-// The name of a run's resources outside of its folder, for example in memory. It depends only on the folder's
-// path.
+// The name of a run's resources outside of its folder, for example in memory. The name depends only on the
+// folder's path.
 [[nodiscard]] std::string run_resource_name(const std::filesystem::path& run_folder);
 
 }  // namespace ratoon::local

@@ -24,13 +24,13 @@ class RunJournal {
   void restore(const nlohmann::json& document);
 
   void note_recovery(const api::Disruption& recovery);
-  // "reclaim" of a node or "kill" of a member; `asked_by`: "command", "every" or "trace".
+  // The row is "reclaim" of a node or "kill" of a member; `asked_by` is "command", "every" or "trace".
   void note_loss(WallTime time, const std::string& kind, const std::string& target,
                  std::optional<double> notice_seconds, const std::string& asked_by);
   void note_progress(const std::vector<api::ProcessFacts>& processes, const api::TrainingJobStatus& status,
                      Timestamp now);
 
-  // {"recoveries": [...], "on_purpose": [...], "progress": {...}}
+  // Returns {"recoveries": [...], "on_purpose": [...], "progress": {...}}
   [[nodiscard]] nlohmann::json describe() const;
 
  private:

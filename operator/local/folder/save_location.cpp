@@ -11,7 +11,8 @@
 namespace ratoon::local {
 namespace {
 
-// As the trainer parses it: the word after the flag or after its '='; the last occurrence before "--" counts.
+// Parses the command line as the trainer does: the word after the flag or after its '='; the last occurrence
+// before "--" counts.
 std::optional<std::string> flag_in(const std::vector<std::string>& words, const std::string& flag) {
   std::optional<std::string> value;
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {

@@ -15,9 +15,9 @@ struct SaveFolders {
   std::filesystem::path work;  // the base of relative paths
 };
 
-// Pure: "<save folder>/<run name>", or the URL of a bucket. A path within the run's folder is returned
-// relative to it, so that it stays valid when the folder is copied, moved or restored. Other paths are
-// absolute.
+// Pure: returns "<save folder>/<run name>", or the URL of a bucket. A path within the run's folder is
+// returned relative to it, so that it stays valid when the folder is copied, moved or restored. Other paths
+// are returned as absolute paths.
 [[nodiscard]] std::string save_location(const api::TrainingJob& job, const SaveFolders& folders);
 
 }  // namespace ratoon::local

@@ -26,8 +26,7 @@ Result<void> check_private(const fs::path& folder) {
   if (::lstat(folder.c_str(), &info) != 0) return system_error(errno, "looking at " + folder.string());
   constexpr mode_t kOfOthers = 077;
   if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & kOfOthers) != 0) {
-    return Error(ErrorKind::kPermissionDenied,
-                 folder.string() + " is not a folder of this user alone: remove it");
+    return Error(ErrorKind::kPermissionDenied, folder.string() + " is not private to this user: remove it");
   }
   return {};
 }
@@ -45,7 +44,7 @@ Result<StagingFolder> StagingFolder::open(const fs::path& memory_root, const fs:
 Result<void> StagingFolder::discard(const fs::path& memory_root, const fs::path& run_folder) {
   const fs::path in_memory = place_of(memory_root, run_folder);
   std::error_code code;
-  // A path that is not private to this user was never used for staging, and will not be.
+  // A path that is not private to this user was never used for staging, and is not used now.
   if (!fs::exists(fs::symlink_status(in_memory, code)) || !check_private(in_memory)) return {};
   fs::remove_all(in_memory, code);
   return code ? system_error(code.value(), "removing " + in_memory.string()) : Result<void>();

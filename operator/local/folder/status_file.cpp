@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// The ignored names have to be in both.
+// The ignored names must exist in both documents.
 bool equal_but_for(std::initializer_list<std::string_view> names, const json& before, const json& next) {
   if (!before.is_object() || !next.is_object()) return before == next;
   const auto is_left_out = [&](const std::string& name) {

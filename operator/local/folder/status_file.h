@@ -1,7 +1,7 @@
-// StatusFile: when status.json is written. A change is written to the disk before it is acted on. Figures
-// that only grow are written later, since each write waits for the disk. A disk that is full, fails or has
-// become read-only is only a warning: trainers tolerate it for longer than one write, and the run lives as
-// long as they do.
+// StatusFile: decides when status.json is written. A change is written to the disk before the runner acts on
+// it. Figures that only grow are written later, because each write waits for the disk. A disk that is full,
+// fails or has become read-only is only a warning: trainers tolerate it for longer than one write, and the
+// run lives as long as they do.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace ratoon::local {
 
-// Whether only the position, the rate or the newest checkpoint differ. The first checkpoint of all is another
-// kind of change.
+// Whether only the position, the rate or the newest checkpoint differ. The first checkpoint of the run does
+// not count as such a difference.
 [[nodiscard]] bool has_only_grown(const nlohmann::json& before, const nlohmann::json& next);
 
 class StatusFile {
@@ -29,7 +29,8 @@ class StatusFile {
       : write_(std::move(write)), say_(std::move(say)) {}
 
   // Returns an error only if the first write of all fails. Later errors are reported once, and the next call
-  // tries again. If figures have only grown, the write is left to a call at least kPause after the last one.
+  // tries again. If only figures have grown, the write is delayed until a call at least kPause after the last
+  // write.
   [[nodiscard]] Result<void> put(nlohmann::json document, Timestamp now);
   // Writes the whole document now.
   [[nodiscard]] Result<void> put_last(nlohmann::json document);

@@ -72,7 +72,7 @@ Result<bool> must_move_to_child(const UnifiedCgroup& own, std::string_view contr
                  own.folder + " is a cgroup without a " + std::string(controller) + " controller" + kNext);
   }
   if (own.has_others) {
-    return Error(ErrorKind::kUnavailable, own.folder + " is a cgroup that has other processes too" + kNext);
+    return Error(ErrorKind::kUnavailable, own.folder + " is a cgroup that also has other processes" + kNext);
   }
   return true;
 }

@@ -27,7 +27,7 @@ struct CgroupSetting {
   bool is_required = true;  // false: the kernel may lack the setting
 };
 
-// In the order of the writes.
+// The settings are in the order of the writes.
 [[nodiscard]] std::vector<CgroupSetting> cgroup_settings(const api::ResourceLimits& limits,
                                                          std::string_view controller, bool is_unified);
 
@@ -43,11 +43,12 @@ struct UnifiedCgroup {
 };
 
 // Whether this process has to move to a child cgroup first: a cgroup with processes cannot enable controllers
-// for its children. An error says why no child can have the controller.
+// for its children. The error explains why no child can have the controller.
 [[nodiscard]] Result<bool> must_move_to_child(const UnifiedCgroup& own, std::string_view controller);
 
 // A command that enters the cgroups with these cgroup.procs files and then becomes `command`, so that all its
-// children and memory count from the start. `variables` (NAME=VALUE) are its complete environment.
+// children and memory count from the start. `variables` (NAME=VALUE) are the complete environment of the
+// program.
 [[nodiscard]] std::vector<std::string> command_within(const std::vector<std::string>& procs_files,
                                                       const std::vector<std::string>& command,
                                                       const std::vector<std::string>& variables = {});

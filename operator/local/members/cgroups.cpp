@@ -56,13 +56,14 @@ std::vector<pid_t> processes_in(const fs::path& cgroup) {
     pid_t pid = 0;
     std::from_chars(line.data(), line.data() + line.size(), pid);
     if (pid > 1)
-      // 0 is a process outside of this PID namespace; kill(0) would signal this process's own group.
+      // The number 0 stands for a process outside of this PID namespace; kill(0) would signal this process's
+      // own group.
       pids.push_back(pid);
   }
   return pids;
 }
 
-// Whether the cgroup is removed. That needs the end of its processes, which are killed here.
+// Whether the cgroup is removed. The removal needs the end of the cgroup's processes, which are killed here.
 bool is_removed(const fs::path& cgroup) {
   for (const pid_t pid : processes_in(cgroup))
     if (pid != ::getpid()) ::kill(pid, SIGKILL);
@@ -100,7 +101,7 @@ Cgroups Cgroups::open(const fs::path& root, const fs::path& run_folder,
       opened.branches_.push_back(*std::move(branch));
     else
       opened.refusals_.push_back("resources.limits." + std::string(controller) + " is not enforced here: " +
-                                 branch.error().message() + "; members take what the machine has");
+                                 branch.error().message() + "; members are not limited");
   }
   return opened;
 }
@@ -167,7 +168,7 @@ Result<std::vector<std::string>> Cgroups::confine(const std::string& member,
     procs_files.push_back((folder / kProcs).string());
   }
   if (procs_files.empty()) return command;
-  // With one hierarchy for all controllers, its cgroup is entered once.
+  // With one hierarchy for all controllers, the member enters its cgroup once.
   procs_files.erase(std::unique(procs_files.begin(), procs_files.end()), procs_files.end());
   auto program = find_program(command.front());
   if (!program) return program.error();
@@ -183,7 +184,7 @@ bool Cgroups::was_out_of_memory(const std::string& member) const {
 }
 
 void Cgroups::remove(const std::string& member) {
-  // A cgroup that cannot be removed yet is removed with the run's.
+  // A cgroup that cannot be removed yet is removed together with the run's cgroup.
   for (const auto& branch : branches_) static_cast<void>(is_removed(branch.folder / member));
 }
 

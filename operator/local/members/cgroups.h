@@ -1,5 +1,5 @@
-// Cgroups: limits of members that the kernel enforces, without special privileges. They are below this
-// process's own cgroup, if it may create children there. Each limited member has a cgroup of its own.
+// Cgroups: limits of members that the kernel enforces, without special privileges. The cgroups are below this
+// process's own cgroup, if it may create children there. Each limited member has its own cgroup.
 //
 //   <own>/ratoon-run-<hash of the run's folder>/<member>
 #pragma once
@@ -18,9 +18,9 @@ class Cgroups {
  public:
   Cgroups() = default;  // enforces no limits
 
-  // For members with limits of those kinds. Cgroups of an earlier run in the same folder, whose runner was
-  // killed, are ended and removed first: the lock of the folder shows that they have no owner. `root`
-  // contains /proc and /sys.
+  // Prepares cgroups for members with limits of these kinds. Cgroups of an earlier run in the same folder,
+  // whose runner was killed, are ended and removed first: the lock of the folder shows that they have no
+  // owner. `root` contains /proc and /sys.
   [[nodiscard]] static Cgroups open(const std::filesystem::path& root,
                                     const std::filesystem::path& run_folder,
                                     const std::vector<std::string_view>& controllers);
@@ -32,17 +32,17 @@ class Cgroups {
     return *this;
   }
 
-  // A sentence for each kind of limit that is not enforced here.
+  // Returns a sentence for each kind of limit that is not enforced here.
   [[nodiscard]] const std::vector<std::string>& refusals() const { return refusals_; }
 
-  // The command that runs `command` within the member's limits, if they are enforced. `variables`
-  // (NAME=VALUE) are its complete environment.
+  // Returns the command that runs `command` within the member's limits, if they are enforced. `variables`
+  // (NAME=VALUE) are the complete environment of the command.
   [[nodiscard]] Result<std::vector<std::string>> confine(
       const std::string& member, const api::ResourceLimits& limits, std::vector<std::string> command,
       const std::vector<std::string>& variables = {}) const;
   // Whether the kernel killed a process of the member at its memory limit.
   [[nodiscard]] bool was_out_of_memory(const std::string& member) const;
-  // The member has ended. Processes that it left behind are killed.
+  // Records that the member has ended. Processes that the member left behind are killed.
   void remove(const std::string& member);
 
  private:
@@ -59,7 +59,7 @@ class Cgroups {
 
   std::vector<Branch> branches_;
   std::vector<std::string> refusals_;
-  // Version 2: the cgroup that this process left for a child, to enable controllers there.
+  // For version 2: the cgroup that this process left for a child, to enable controllers there.
   std::filesystem::path left_;
 };
 

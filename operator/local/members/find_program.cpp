@@ -41,18 +41,19 @@ bool is_shortage(int problem) {
 Error cannot_start(const std::string& name, int problem) {
   const Error error = system_error(problem, "starting '" + name + "'");
   if (problem == EACCES)
-    return Error(ErrorKind::kInvalid, error.message() + ": it is no program that you may run; see `command`");
+    return Error(ErrorKind::kInvalid,
+                 error.message() + ": this file is not a program that you may run; see `command`");
   if (is_shortage(problem))
     return Error(ErrorKind::kUnavailable,
                  error.message() +
-                     ": this machine is short of processes, memory or open files; it is tried "
-                     "again each second. End other programs, ask for fewer members, or raise the "
+                     ": this machine is short of processes, memory or open files; the start is tried again "
+                     "each second. End other programs, ask for fewer members, or raise the "
                      "limit (ulimit -u, ulimit -n, pids.max)");
   if (problem != ENOENT) return error;
   const bool has_folder = name.find('/') != std::string::npos;
   return Error(error.kind(),
-               error.message() + (has_folder ? "; a relative path counts from the folder you are in"
-                                             : "; no folder of PATH has it: give a path to it"));
+               error.message() + (has_folder ? "; a relative path counts from the current folder"
+                                             : "; no folder of PATH has this program: give a path to it"));
 }
 
 }  // namespace ratoon::local

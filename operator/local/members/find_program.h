@@ -1,4 +1,4 @@
-// Finds a program before it is started, so that a missing one is reported early.
+// Finds a program before it is started, so that a missing program is reported early.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace ratoon::local {
 // counts. The error is the same as that of a start.
 [[nodiscard]] Result<std::string> find_program(const std::string& name);
 
-// Explains an error number of a start, and where the program was searched. Retryable if the system lacks
-// resources.
+// Explains an error number of a start, and where the program was searched. The error is retryable if the
+// system lacks resources.
 [[nodiscard]] Error cannot_start(const std::string& name, int problem);
 
 }  // namespace ratoon::local

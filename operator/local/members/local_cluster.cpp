@@ -106,7 +106,7 @@ Result<std::string> LocalCluster::kill_member(const std::string& member) {
     if (newest == nullptr || newest->pod.incarnation < entry.pod.incarnation) newest = &entry;
   }
   if (newest == nullptr) {
-    return Error(ErrorKind::kNotFound, "there is no member '" + member + "' that runs; there " +
+    return Error(ErrorKind::kNotFound, "no member '" + member + "' is running; there " +
                                            (known.empty() ? "is none" : "are " + known));
   }
   newest->group.kill();
@@ -137,7 +137,7 @@ void LocalCluster::observe() {
                 [](const auto& item) { return item.second.pod.is_deleting && item.second.pod.has_ended(); });
 }
 
-// The first process of a container inherits orphaned processes, which nothing else reaps.
+// The first process of a container inherits orphaned processes, which no other process reaps.
 void LocalCluster::reap_adopted() const {
   const auto is_ours = [this](pid_t pid) {
     return std::ranges::any_of(entries_, [pid](const auto& item) {

@@ -1,5 +1,6 @@
-// This folder: a member's processes on one machine. LocalCluster: this computer as a cluster. Pods are
-// process groups, and nodes are names. Each node holds one pod, and a node that will end takes no new one.
+// operator/local/members/: a member's processes on one machine. LocalCluster: this computer as a cluster.
+// Pods are process groups, and nodes are names. Each node holds one pod, and a node that will end takes no
+// new pod.
 #pragma once
 
 #include <functional>
@@ -25,13 +26,13 @@ class LocalCluster {
 
   LocalCluster(NodePool nodes, Planner plan) : nodes_(std::move(nodes)), plan_(std::move(plan)) {}
 
-  // Call this before the first pod. Without it no limits are enforced.
+  // Call this before the first pod. If it is not called, no limits are enforced.
   void set_cgroups(Cgroups cgroups) { cgroups_ = std::move(cgroups); }
 
   [[nodiscard]] bool has_room_for(const api::Pod& pod) const { return !find_node(pod).empty(); }
   // Does nothing if a pod of that name exists.
   [[nodiscard]] Result<void> create(api::Pod pod);
-  // Kills the pod with that UID. The pod is gone once its processes have ended.
+  // Kills the pod with that UID. The pod no longer exists once its processes have ended.
   void remove(const std::string& uid);
   void remove_all();
   // Sends SIGINT to all processes, like Ctrl-C.
@@ -68,7 +69,7 @@ class LocalCluster {
   Planner plan_;
   Cgroups cgroups_;
   std::map<std::string, Entry> entries_;  // by name
-  // "role-index" to node: a replacement prefers another node.
+  // Maps "role-index" to a node, because a replacement prefers another node.
   std::map<std::string, std::string> last_node_of_;
 };
 

@@ -39,7 +39,7 @@ Result<std::optional<std::string>> MemberLaunchContext::prepare(const RunFolder&
 
 Result<void> MemberLaunchContext::authenticate(std::string_view shown) const {
   if (token_.is(shown)) return {};
-  return Error(ErrorKind::kPermissionDenied, "the token is not this run's");
+  return Error(ErrorKind::kPermissionDenied, "the token belongs to another run");
 }
 
 MemberLaunchPlan MemberLaunchContext::plan(const api::TrainingJob& job, const api::Pod& pod,

@@ -1,5 +1,5 @@
-// MemberLaunchContext: the resources of a local run for its members: their token, the lifeline by which they
-// detect the end of their runner, memory for staging, and the launch plan with all of these.
+// MemberLaunchContext: the resources of a local run for its members: their token, the lifeline (a pipe that
+// shows them the end of their runner), memory for staging, and the launch plan with all of these.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace {
 
 namespace env = names::env;
 
-// The variables that identify the member and its coordinator. The template cannot override them.
+// The variables that identify the member and its coordinator. The template cannot override these variables.
 api::VariableMap place_environment(const api::TrainingJob& job, const api::Pod& pod,
                                    const MemberLaunchInputs& inputs) {
   api::VariableMap place;

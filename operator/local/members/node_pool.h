@@ -1,5 +1,5 @@
-// NodePool: the simulated nodes of a local run. They are names that can be announced to end, and that end.
-// Pure: the caller ends the processes of a node.
+// NodePool: the simulated nodes of a local run. The nodes are only names; a notice can announce the end of a
+// node, and a node can end. Pure: the caller ends the processes of a node.
 #pragma once
 
 #include <optional>
@@ -18,16 +18,16 @@ namespace ratoon::local {
 
 class NodePool {
  public:
-  // node-1 to node-<size>. A node that will end is replaced by a new one, as in a cloud's node group, so that
-  // `size` nodes always stay.
+  // node-1 to node-<size>. A node that will end is replaced by a new node, as in a cloud's node group, so
+  // that there are always `size` nodes.
   explicit NodePool(std::size_t size);
-  // Only nodes that are added.
+  // In this mode only added nodes exist.
   NodePool() = default;
 
   [[nodiscard]] static Result<void> check_name(std::string_view name);
   // Does nothing if the node exists.
   void add(const std::string& name);
-  // The node will end at this time; of two announcements the earlier time counts.
+  // Announces that the node will end at this time; of two announcements the earlier time counts.
   [[nodiscard]] Result<void> announce_end(const std::string& name, Timestamp end, WallTime shown_end);
   [[nodiscard]] Result<void> remove(const std::string& name);
 

@@ -30,7 +30,8 @@ class SpawnPlan {
     posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
     if (plan.lifeline_fd >= 0)
       posix_spawn_file_actions_adddup2(&actions_, plan.lifeline_fd, kChildLifelineFd);
-    // Libraries open sockets without CLOEXEC; a member that inherited the runner's port would keep it open.
+    // Libraries open sockets without CLOEXEC, and a member that inherited the runner's port would keep it
+    // open.
     posix_spawn_file_actions_addclosefrom_np(&actions_,
                                              plan.lifeline_fd >= 0 ? kChildLifelineFd + 1 : kChildLifelineFd);
 
@@ -76,8 +77,8 @@ Result<UniqueFd> open_again(int fd) {
   return again;
 }
 
-// When the pipe's last writer is gone, the kernel kills the group. This works while one of its processes has
-// the file open.
+// When the pipe's last writer has ended, the kernel kills the group. This works while one process of the
+// group has the file open.
 void kill_at_end_of(int fd, pid_t group) {
   const bool is_set = ::fcntl(fd, F_SETOWN, -group) == 0 && ::fcntl(fd, F_SETSIG, SIGKILL) == 0 &&
                       ::fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
@@ -115,7 +116,7 @@ Result<ProcessGroup> ProcessGroup::launch(const MemberLaunchPlan& plan) {
 }
 
 void ProcessGroup::reap() {
-  // When the last process has ended, its children are killed before its number can be reused.
+  // When the last process has ended, its children are killed before the number of the group can be reused.
   const auto has_ended = [](pid_t pid) {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -138,8 +139,8 @@ void ProcessGroup::interrupt() {
 }
 
 void ProcessGroup::kill() const {
-  // The group exists while one of its processes does. Its number cannot be reused before this process has
-  // reaped it.
+  // The group exists while one of its processes does. The number of the group cannot be reused before this
+  // process has reaped it.
   if (group_ > 0 && !living_.empty()) ::kill(-group_, SIGKILL);
 }
 

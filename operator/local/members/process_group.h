@@ -21,26 +21,27 @@ struct MemberLaunchPlan {
       environments;      // one for each process, added to the runner's environment
   std::string log_path;  // both outputs are appended to it
   int lifeline_fd = -1;  // passed to each process as descriptor 3
-  // The kernel ends the processes with the runner: they do not know the lifeline.
+  // The kernel ends the processes with the runner: the processes themselves need not watch the lifeline.
   bool ends_with_lifeline = false;
   api::ResourceLimits limits{};  // for all processes together; the caller enforces them
 };
 
 class ProcessGroup {
  public:
-  // Starts all processes, or none: an error says why the program cannot be started.
+  // Starts all processes, or none. An error explains why the program cannot be started.
   [[nodiscard]] static Result<ProcessGroup> launch(const MemberLaunchPlan& plan);
 
-  // Records processes that have ended. Once one has failed, the others are killed: a member is either whole
-  // or lost. The end of the last process also kills its children.
+  // Records processes that have ended. Once one process has failed, the others are killed: a member is either
+  // whole or lost. The end of the last process also kills its children.
   void reap();
   void kill() const;
-  // Sends SIGINT, like Ctrl-C at a terminal. Each process leaves when it is ready; the end of one does not
-  // kill the others.
+  // Sends SIGINT, like Ctrl-C at a terminal. Each process leaves when it is ready; the end of one process
+  // does not kill the others.
   void interrupt();
 
   [[nodiscard]] bool has_ended() const { return living_.empty(); }
-  // Once ended: 0 if all exited with 0, else the code of the first that did not; 128 + n after signal n.
+  // The exit code after the end: 0 if all processes exited with 0, else the code of the first that did not;
+  // 128 + n after signal n.
   [[nodiscard]] int exit_code() const { return first_failure_.value_or(0); }
   [[nodiscard]] const std::vector<pid_t>& living() const { return living_; }
 

@@ -1,4 +1,4 @@
-// RunToken: the secret with which members of a local run authenticate. Each run has a new one, which is
+// RunToken: the secret with which members of a local run authenticate. Each run has a new token, which is
 // passed only in a file.
 #pragma once
 
@@ -15,7 +15,7 @@ class RunToken {
   [[nodiscard]] static Result<RunToken> draw();
 
   [[nodiscard]] const std::string& text() const { return text_; }
-  // Takes the same time for every wrong token of the right length.
+  // The comparison takes the same time for every wrong token of the right length.
   [[nodiscard]] bool is(std::string_view shown) const;
 
  private:

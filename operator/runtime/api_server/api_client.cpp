@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// Several times the largest object that the server stores (1.5 MiB). A parsed reply of this size still fits
-// into the memory that the chart gives the operator.
+// The limit is several times the largest object that the server stores (1.5 MiB). A parsed reply of this size
+// still fits into the memory that the chart gives the operator.
 constexpr std::size_t kReplyBytesMax = 16 * 1024 * 1024;
 constexpr int kDepthMax = 128;
 constexpr std::uint32_t kPauseSecondsMax = 5;
@@ -96,7 +96,7 @@ Result<json> ApiClient::call(const kube::ApiRequest& request, std::stop_token st
   return attempt(request, stop, timeout, refusal);
 }
 
-// Makes a second attempt if the server refuses our token and another one may be available; it does not wait
+// Makes a second attempt if the server refuses our token and another token may be available; it does not wait
 // in between.
 Result<json> ApiClient::attempt(const kube::ApiRequest& request, const std::stop_token& stop,
                                 Duration timeout, std::optional<kube::ApiFailure>& refusal) const {

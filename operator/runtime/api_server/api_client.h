@@ -1,5 +1,5 @@
-// This folder: calls to the API server, and its discovery. ApiClient makes calls to one API server: it has
-// its address and our credentials.
+// operator/runtime/api_server/: calls to the API server, and its discovery. ApiClient: makes calls to one API
+// server, whose address and credentials it has.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -39,13 +39,14 @@ class ApiClient {
   // Called by the thread that made the call.
   using OnCall = std::function<void(const ApiCall&)>;
 
-  // The clock and the fence must outlive it. While the fence is closed, no write is sent; without a fence all
-  // are. Without a transport it makes its own.
+  // The clock and the fence must outlive the client. While the fence is closed, no write is sent; without a
+  // fence all writes are sent. If no transport is given, the client makes one.
   ApiClient(kube::ApiServerAccess access, const Clock& clock, OnCall on_call = {},
             const Fence* fence = nullptr, std::unique_ptr<http::HttpTransport> transport = nullptr);
 
   // Returns the reply's object; any status but success is an error (operator/kube/api_failure.h). If the
-  // server is overloaded and sends a pause, the call is repeated once after it: such a refusal had no effect.
+  // server is overloaded and sends a pause, the call is repeated once after the pause: such a refusal had no
+  // effect.
   [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
                                             Duration timeout = std::chrono::seconds(30)) const;
   [[nodiscard]] Result<nlohmann::json> call(const Result<kube::ApiRequest>& request, std::stop_token stop,
@@ -55,16 +56,16 @@ class ApiClient {
   [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
                                             Duration timeout, std::optional<kube::ApiFailure>& refusal) const;
 
-  // The same without a repetition for an overloaded server, for callers that have no time to wait.
+  // Makes the call without a repetition for an overloaded server, for callers that have no time to wait.
   [[nodiscard]] Result<nlohmann::json> call_once(const Result<kube::ApiRequest>& request,
                                                  const std::stop_token& stop, Duration timeout) const;
 
-  // Passes the body on as it arrives. The sink gets the head first, for any status.
+  // Passes the reply's body to the sink as it arrives. The sink gets the head first, for any status.
   [[nodiscard]] Result<http::ResponseHead> stream(const kube::ApiRequest& request, const http::Limits& limits,
                                                   http::BodySink& sink, std::stop_token stop) const;
 
   [[nodiscard]] const std::string& server() const { return access_.server; }
-  // The namespace of calls that name none.
+  // The namespace of calls that do not name a namespace.
   [[nodiscard]] const std::string& name_space() const { return access_.name_space; }
 
  private:
@@ -72,7 +73,7 @@ class ApiClient {
                                                Duration timeout,
                                                std::optional<kube::ApiFailure>& refusal) const;
   [[nodiscard]] Result<http::Request> prepare(const kube::ApiRequest& request) const;
-  // Marks the refused token as doubtful. Returns whether another one may be available.
+  // Marks the refused token as doubtful. Returns whether another token may be available.
   [[nodiscard]] bool mark_token_refused(const http::Request& refused) const;
   void tell(const kube::ApiRequest& request, int status, Timestamp began) const;
   [[nodiscard]] bool may_send(const kube::ApiRequest& request, Timestamp now) const;

@@ -50,7 +50,8 @@ Result<kube::ApiServerAccess> find_api_server_access(const std::string& kubeconf
                                                      const EnvironmentLookup& environment) {
   if (!kubeconfig_path.empty()) return read_kubeconfig(kubeconfig_path);
   const auto host = environment("KUBERNETES_SERVICE_HOST");
-  if (!host) return Error(ErrorKind::kInvalid, "this is no pod of a cluster: pass --kubeconfig FILE");
+  if (!host)
+    return Error(ErrorKind::kInvalid, "this process is not in a pod of a cluster: pass --kubeconfig FILE");
   return read_service_account(*host, environment("KUBERNETES_SERVICE_PORT").value_or("443"));
 }
 

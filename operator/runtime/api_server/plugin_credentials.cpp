@@ -18,7 +18,7 @@ Result<kube::PluginCredential> fetch_credential(const kube::CredentialPlugin& pl
   if (failed.kind() != ErrorKind::kNotFound) return failed;
   return Error(
       ErrorKind::kNotFound,
-      failed.message() + (plugin.install_hint.empty() ? "; install it, and see that PATH has its folder"
+      failed.message() + (plugin.install_hint.empty() ? "; install it, and check that PATH has its folder"
                                                       : "; the kubeconfig says: " + plugin.install_hint));
 }
 

@@ -1,8 +1,8 @@
 // PluginCredentials: the token of a credential plugin, fetched again shortly before it expires and after a
-// refusal by the server. A certificate of a plugin is used while the program runs, since connections are made
-// with it.
+// refusal by the server. A certificate of a plugin is used as long as the program runs, because connections
+// are made with it.
 //
-// Thread contract: any thread; one of them runs the plugin, and the others wait for it.
+// Thread contract: any thread; one thread runs the plugin, and the others wait for it.
 #pragma once
 
 #include <mutex>
@@ -23,13 +23,14 @@ namespace ratoon::runtime {
 
 class PluginCredentials {
  public:
-  // `first` was fetched before. The clock must outlive this object.
+  // `first` is the credential that was fetched before. The clock must outlive this object.
   PluginCredentials(kube::CredentialPlugin plugin, kube::PluginCredential first, const Clock& clock,
                     RunProgram run);
 
   // Empty if the plugin gives only a certificate.
   [[nodiscard]] Result<std::string> token();
-  // The server refused that token: the next call fetches another one, unless this was done already.
+  // Reports that the server refused that token: the next call fetches another token, unless this was done
+  // already.
   void doubt(const std::string& token);
 
  private:

@@ -165,15 +165,16 @@ Result<void> Reflector::list_all(const std::stop_token& stop) {
     for (const auto& object : kube::items_of(*page, "items")) sink_.list_object(object);
     continue_token = kube::text_in(kube::child(*page, "metadata"), "continue");
     if (!continue_token.empty()) continue;
-    // The version of the list, not of its last item: only this one is a point in the stream of events.
+    // The version of the list is used, not that of its last item: only the list's version is a point in the
+    // stream of events.
     std::string version = version_of(*page);
     if (version.empty())
       return Error(ErrorKind::kInvalid, "a list of " + std::string(options_.selection.resource.plural) +
                                             " has no resourceVersion: " + client_.server() +
-                                            " is no API server");
+                                            " is not an API server");
     sink_.end_list(version);
     resource_version_ = std::move(version);
-    // The pause stays until a watch has an event: a list that no watch can follow is not progress.
+    // The pause is kept until a watch has an event: a list that no watch can follow is not progress.
     note_contact();
     is_synced_ = !is_asked_to_list_;
     return {};
@@ -206,8 +207,8 @@ Result<void> Reflector::watch_once(const std::stop_token& stop) {
   return failure.error;
 }
 
-// An event that came before: a stream that repeats itself must not restore deleted objects. A version that is
-// not a number is not compared.
+// An event that came before is ignored: a stream that repeats itself must not restore deleted objects. A
+// version that is not a number is not compared.
 bool Reflector::is_old(const std::string& version) const {
   const auto number = kube::parse_version(version);
   return number != 0 && number <= kube::parse_version(resource_version_);

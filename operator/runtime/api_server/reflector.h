@@ -1,6 +1,6 @@
 // Reflector keeps a copy of one kind of objects: it lists them, watches changes, and lists again when the
-// server no longer has the version from which to continue. It uses one thread: its own or, without start(),
-// its caller's.
+// server no longer has the version from which to continue. A reflector uses one thread: its own or, without
+// start(), its caller's.
 #pragma once
 
 #include <atomic>
@@ -25,12 +25,12 @@
 
 namespace ratoon::runtime {
 
-// The interface of the copy. Called only by the reflector's thread.
+// The interface of the copy that a reflector fills. Only the reflector's thread calls it.
 class KubeObjectSink {
  public:
   virtual ~KubeObjectSink() = default;
-  // A list comes in pieces. When it ends it replaces all: objects that it does not contain are gone. A list
-  // that begins again discards the one before.
+  // A list arrives in pieces. The end of the list replaces all objects: objects that the list does not
+  // contain no longer exist. A list that begins again discards the list before it.
   virtual void begin_list() = 0;
   virtual void list_object(const nlohmann::json& object) = 0;
   virtual void end_list(const std::string& resource_version) = 0;
@@ -42,27 +42,27 @@ class KubeObjectSink {
 struct ReflectorOptions {
   kube::Selection selection;
   std::uint32_t page_items = 500;
-  // Short, since a connection that died silently may go unnoticed for this time.
+  // The timeout is short, because a connection that died silently may go unnoticed for this time.
   std::uint32_t watch_seconds = 40;
   Duration silence_margin{std::chrono::seconds(5)};  // after this much longer, an endless watch is given up
   Duration pause_min{std::chrono::milliseconds(500)};
-  // Short, since a server that returns may report lost members. Only one or two operators make these three
-  // calls.
+  // The pause is short, because a server that returns may report lost members. Only one or two operators make
+  // these three calls, so their number is no burden.
   Duration pause_max{std::chrono::seconds(5)};
   std::function<double()> draw;  // from 0 to below 1, to spread the calls of many operators
 };
 
 class Reflector {
  public:
-  // All arguments must outlive it. Its destructor ends its thread.
+  // All arguments must outlive the reflector. The destructor ends the reflector's thread.
   Reflector(const ApiClient& client, KubeObjectSink& sink, const Clock& clock, ReflectorOptions options,
             Logger log);
 
-  // From now on a thread of its own calls step().
+  // After this call a separate thread calls step().
   void start();
   // Runs one list or one watch to its end; returns the pause before the next.
   [[nodiscard]] Duration step(const std::stop_token& stop);
-  // Callable from any thread: ends the current watch and lists again, for callers that need the current
+  // Any thread may call this: it ends the current watch and lists again, for callers that need the current
   // state. A connection that died silently would go unnoticed for a while. Until the list is complete,
   // is_synced() is false.
   void list_again();
@@ -71,7 +71,7 @@ class Reflector {
   [[nodiscard]] bool is_synced() const { return is_synced_; }  // one list was complete
   // Since when the copy may lack changes; nothing while it is up to date.
   [[nodiscard]] std::optional<Timestamp> behind_since() const;
-  // The last error that kept it from being up to date; nothing once the server has answered since.
+  // The last error that kept the copy from being up to date; nothing once the server has answered after it.
   [[nodiscard]] std::optional<Error> trouble() const;
 
  private:
@@ -93,7 +93,7 @@ class Reflector {
   const ReflectorOptions options_;
   const Logger log_;
 
-  // Used by the thread alone.
+  // Only the reflector's thread uses the following members.
   std::string resource_version_;  // empty: list first
   Duration pause_{0};             // the last pause; 0 after progress
   Duration asked_pause_{0};       // requested by the server when it refused the last watch

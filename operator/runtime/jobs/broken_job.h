@@ -1,5 +1,5 @@
-// The condition with which the status of an unreadable job says so. The rest of the status stays untouched:
-// an operator that can read the job again continues from it.
+// The condition with which the status of an unreadable job reports the reason. The rest of the status is not
+// changed: an operator that can read the job again continues from it.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace ratoon::runtime {
 
-// Returns the conditions with the complaint added; the others stay. Nothing if they have it already, or are
-// not a list with room for one more.
+// Returns the conditions with the complaint added; the other conditions stay. Returns nothing if the
+// conditions have the complaint already, or are not a list with room for one more.
 [[nodiscard]] std::optional<nlohmann::json> with_invalid_condition(const nlohmann::json& conditions,
                                                                    const std::string& complaint,
                                                                    std::uint64_t generation, WallTime now);

@@ -30,7 +30,7 @@ kube::ObjectReference pod_of(const api::TrainingJob& job, const std::string& nam
   return {.resource = kube::kPods, .name_space = job.meta.name_space, .name = name};
 }
 
-// Its grace period ended a while ago and it still exists: its kubelet is gone.
+// The pod's grace period ended a while ago and the pod still exists, so its kubelet has failed.
 bool hangs(const json& pod, WallTime now) {
   const auto grace_end = parse_rfc3339(kube::text_in(kube::child(pod, "metadata"), "deletionTimestamp"));
   return grace_end && grace_end->since_epoch + kHangsAfter < now.since_epoch;
@@ -40,7 +40,7 @@ json stored_status(const api::TrainingJob& job) {
   return job.document ? kube::child(*job.document, "status") : json();
 }
 
-// From 0 to below 1, different for each seed and reflector.
+// A number from 0 to below 1, different for each seed and reflector.
 std::function<double()> make_draw(std::uint64_t seed, std::uint64_t stream) {
   return [state = mix_into(splitmix64(seed), stream)]() mutable {
     state = splitmix64(state);
@@ -54,7 +54,8 @@ std::string members_only() {
 
 }  // namespace
 
-// In the order of construction. They are destroyed in reverse order, so that none uses a destroyed one.
+// The members are in the order of construction. They are destroyed in reverse order, so that none uses a
+// destroyed one.
 struct Cluster::Parts {
   Parts(kube::ApiServerAccess access, const Clock& own_clock, ClusterOptions options)
       : clock(own_clock),
@@ -129,7 +130,7 @@ Result<std::unique_ptr<Cluster>> Cluster::attach(kube::ApiServerAccess access, c
   if (access.server.empty())
     return Error(ErrorKind::kInvalid, "no API server is named: give a kubeconfig or run in a pod");
   if (options.settings.coordinator_url.empty())
-    return Error(ErrorKind::kInvalid, "members need the coordinator's URL, and none is given");
+    return Error(ErrorKind::kInvalid, "members need the coordinator's URL, but no URL is given");
   auto parts = std::make_unique<Parts>(std::move(access), clock, std::move(options));
   return std::make_unique<Cluster>(PrivateTag{}, std::move(parts));
 }
@@ -213,7 +214,7 @@ Result<std::optional<core::VolumeClaim>> Cluster::read_claim(const api::Training
       .resource = kube::kClaims, .name_space = job.meta.name_space, .name = name};
   const auto found = parts_->client.call(kube::get(target), parts_->stopping.get_token());
   if (!found && found.error().kind() == ErrorKind::kNotFound) return std::optional<core::VolumeClaim>();
-  if (!found) return found.error().with_context("looking at the claim " + name);
+  if (!found) return found.error().with_context("reading the claim " + name);
   core::VolumeClaim claim;
   const json& modes = kube::child(kube::child(*found, "spec"), "accessModes");
   if (modes.is_array())
@@ -241,8 +242,8 @@ Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const cor
   const auto pod = kube::make_member_pod(
       job, action.pod, {.avoided = action.avoid_nodes, .sick = action.sick_nodes}, parts_->pod_settings());
   if (!pod) return pod.error();
-  // The template is passed on as it is, and a mistake in it could for instance train without a GPU.
-  // Replacements are created like the pods before them: a running job is not held up by it.
+  // The template is passed on unchanged, and a mistake in it could for instance train without a GPU.
+  // Replacements are created like the pods before them, so a running job does not wait because of this check.
   const auto unknown =
       action.pod.incarnation == 0 ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
   const auto made =
@@ -255,17 +256,16 @@ Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const cor
 
 Result<CreateOutcome> Cluster::adopt_pod(const api::TrainingJob& job, const std::string& name) {
   const auto found = parts_->client.call(kube::get(pod_of(job, name)), parts_->stopping.get_token());
-  if (!found) return found.error().with_context("looking at pod " + name + ", which exists");
+  if (!found) return found.error().with_context("reading pod " + name + ", which exists");
   if (kube::owning_job_uid(*found) != job.meta.uid) {
-    // A pod of another job may exist as long as that job; one of an earlier job of this name is deleted after
-    // it.
+    // A pod of another job may exist as long as that job; a pod of an earlier job of this name is deleted
+    // after that job.
     const std::string owner = kube::owning_job_name(*found);
     const bool is_others = !owner.empty() && owner != job.meta.name;
     if (is_others || hangs(*found, parts_->clock.wall_now())) return CreateOutcome::kNameIsHeld;
-    return Error(ErrorKind::kAlreadyExists,
-                 "a pod " + name +
-                     " exists that is not of this job: delete it, or wait until the "
-                     "job before this one is gone");
+    return Error(ErrorKind::kAlreadyExists, "a pod " + name +
+                                                " exists that does not belong to this job: delete it, or "
+                                                "wait until the job before this one is removed");
   }
   parts_->cache.put_own_pod(*found);
   return CreateOutcome::kMade;
@@ -287,12 +287,12 @@ Result<void> Cluster::delete_pod(const JobView& seen, const core::DeletePod& act
   return reply.error().with_context("deleting pod " + action.name);
 }
 
-// A delayed watch would show the same pod to the next decisions, while the server refuses each. So the pod's
-// current state is read from the server itself.
+// A delayed watch would show the same pod to the next decisions, and the server would refuse each of them.
+// The pod's current state is therefore read from the server itself.
 Result<void> Cluster::look_again(const api::TrainingJob& job, const core::DeletePod& action) {
   const auto found = parts_->client.call(kube::get(pod_of(job, action.name)), parts_->stopping.get_token());
   if (!found && found.error().kind() == ErrorKind::kNotFound) return {};
-  if (!found) return found.error().with_context("looking at pod " + action.name + ", which has changed");
+  if (!found) return found.error().with_context("reading pod " + action.name + ", which has changed");
   if (kube::text_in(kube::child(*found, "metadata"), "uid") != action.uid) return {};
   parts_->cache.put_own_pod(*found);
   return Error(ErrorKind::kConflict, "pod " + action.name + " has changed since its deletion was decided");
@@ -301,7 +301,7 @@ Result<void> Cluster::look_again(const api::TrainingJob& job, const core::Delete
 Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::DeleteJob& action) {
   const kube::ObjectReference target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
-  // A user may just have given the job more time: the version makes the server refuse the deletion after any
+  // A user may just have given the job more time: with the version, the server refuses the deletion after any
   // change that we have not seen.
   const auto request = kube::remove(target, action.uid, kGraceSeconds, job.meta.resource_version);
   const auto reply = parts_->client.call(request, parts_->stopping.get_token());

@@ -1,5 +1,5 @@
 // Cluster: the interface of the operator's loop to Kubernetes. Reads use a copy that reflectors keep; writes
-// go to the API server and into the copy, so that the next view shows them.
+// go to the API server and into the copy, so that the next read shows them.
 //
 //   auto cluster = Cluster::connect(access, clock, {.on_news = ..., .settings = {.coordinator_url = url}});
 //   auto view = (*cluster)->view(key);
@@ -31,8 +31,8 @@ using kube::PodSettings;
 
 struct ClusterOptions {
   std::string name_space;  // the namespace that is served; empty: all
-  // Called for each job that a change concerns, by a thread of the cluster. It must return quickly, and may
-  // be called before connect() returns.
+  // Called for each job that a change concerns, by a thread of the cluster. The function must return quickly,
+  // and may be called before connect() returns.
   JobCache::OnChange on_news;
   PodSettings settings;
   std::string reporter;          // name of this program's instance, for events
@@ -49,10 +49,10 @@ enum class CreateOutcome { kMade, kNameIsHeld };
 
 class Cluster {
  public:
-  // Starts to copy, and does not wait for the copy. The clock must outlive the cluster.
+  // Starts to copy objects, and does not wait for the copy. The clock must outlive the cluster.
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> connect(kube::ApiServerAccess access,
                                                                 const Clock& clock, ClusterOptions options);
-  // The same without threads: calls of step() copy objects and write events.
+  // Connects without threads: calls of step() copy objects and write events.
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> attach(kube::ApiServerAccess access,
                                                                const Clock& clock, ClusterOptions options);
   // Ends all threads and calls.
@@ -63,7 +63,7 @@ class Cluster {
   // Runs one list or one watch of each kind that is due, then writes the waiting events.
   void step(const std::stop_token& stop);
 
-  // Nothing if the job is gone, is being deleted or cannot be read (unreadable_jobs() has the reason).
+  // Nothing if the job does not exist, is being deleted or cannot be read (unreadable_jobs() has the reason).
   [[nodiscard]] std::optional<JobView> view(const JobKey& key) const;
   [[nodiscard]] std::vector<JobKey> jobs() const;
   [[nodiscard]] std::vector<UnreadableJob> unreadable_jobs() const;
@@ -71,30 +71,33 @@ class Cluster {
   // Lists everything again; is_synced() is false until that is done.
   void list_again();
   [[nodiscard]] bool is_fresh() const;  // is_synced(), and no copy has been behind for over 15 seconds
-  // For how long the copy of each kind may have lacked changes; 0 while it is up to date.
+  // For how long the copy of each kind may have lacked changes; 0 while the copy is up to date.
   [[nodiscard]] std::map<std::string_view, double> seconds_behind() const;
 
-  // The claim that the job names, read from the server itself; nothing if there is none.
+  // The claim that the job names, read from the server itself; nothing if the claim does not exist.
   [[nodiscard]] Result<std::optional<core::VolumeClaim>> read_claim(const api::TrainingJob& job);
-  // Writes the complaint to a condition, and changes nothing else. Sends nothing if it is there already.
+  // Writes the complaint to a condition, and changes nothing else. Sends nothing if the condition exists
+  // already.
   [[nodiscard]] Result<void> write_complaint(const UnreadableJob& job);
-  // The job's status as the server would store it: without fields that its definition does not know.
+  // Returns the job's status as the server would store it: without fields that its definition does not
+  // contain.
   [[nodiscard]] api::TrainingJobStatus as_stored(const api::TrainingJob& job) const;
-  // kConflict: the job was written since `job` was read; look again. Sends nothing if nothing has changed.
+  // kConflict: the job was written after `job` was read; read and decide again. Sends nothing if the status
+  // has not changed.
   [[nodiscard]] Result<void> write_status(const api::TrainingJob& job);
-  // Succeeds if it already exists and belongs to this job. kInvalid: the template is refused; kNoSpace: a
-  // quota is used up.
+  // Succeeds if the pod already exists and belongs to this job. kInvalid: the template is refused; kNoSpace:
+  // a quota is used up.
   [[nodiscard]] Result<CreateOutcome> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
-  // Deletes the pod only in the version of the view `seen`. Succeeds if it is gone, or another pod has its
-  // name. kConflict: it has changed since; the next view has the new version.
+  // Deletes the pod only in the version of the view `seen`. Succeeds if the pod no longer exists, or another
+  // pod has its name. kConflict: the pod has changed since; the next view has the new version.
   [[nodiscard]] Result<void> delete_pod(const JobView& seen, const core::DeletePod& action);
-  // Succeeds if it is gone. kConflict: it was written since it was read, or another job has its name; look
-  // again. Its pods are deleted after it.
+  // Succeeds if the job no longer exists. kConflict: it was written after it was read, or another job has its
+  // name; read and decide again. The pods of the job are deleted after it.
   [[nodiscard]] Result<void> delete_job(const api::TrainingJob& job, const core::DeleteJob& action);
-  // Returns at once. Uses only the meta of the job.
+  // Returns at once. Uses only the metadata of the job.
   void emit_event(const api::TrainingJob& job, const core::EmitEvent& action);
 
-  // Pods that are created from now on trust this CA for the coordinator's certificate.
+  // Pods that are created after this call trust this CA for the coordinator's certificate.
   void trust(std::string coordinator_ca);
 
  private:

@@ -1,11 +1,13 @@
-// EventFilter decides which event reports a message, so that each is reported in normal operation and no job
-// can flood the API server:
-// - the same sentence again within ten minutes of the last time is the same event, with a count;
-// - of one reason ten different sentences get events of their own; all further ones go into one event with
-//   the newest of them as its note, until there was none for ten minutes;
-// - a job may write 25 times, and once more for every five minutes that pass. Beyond that each reason writes
-//   once in five minutes: messages in between are in its count, and a storm of one reason hides no other.
-// It has no clock. It forgets a job that has been quiet.
+// EventFilter: decides which event reports a message, so that each message is reported in normal operation
+// and no job can flood the API server:
+// - If a message is repeated within ten minutes, it counts as the same event, whose count grows.
+// - Ten different messages of one reason get an event each. All further ones share one event, whose note is
+// the
+//   newest of them, until the reason had no message for ten minutes.
+// - A job may write 25 events, and one more for every five minutes that pass. Beyond that each reason writes
+//   once in five minutes: its count includes the messages in between, and many messages of one reason do not
+//   hide another reason.
+// The filter has no clock. It forgets a job that has had no messages for a while.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +39,8 @@ class EventFilter {
   static constexpr Duration kPause = std::chrono::minutes(5);
   static constexpr Duration kRemembered = std::chrono::minutes(10);
 
-  // The event to write for this message. Nothing: the message is only counted, and reported with the next one
-  // of its reason. `name` is for a new event.
+  // Returns the event to write for this message. Nothing: the message is only counted, and reported with the
+  // next message of its reason. `name` is for a new event.
   [[nodiscard]] std::optional<EventWrite> take(const std::string& job_uid, const kube::EventText& text,
                                                const std::string& name, Timestamp now);
   [[nodiscard]] std::size_t jobs() const { return jobs_.size(); }

@@ -64,7 +64,7 @@ Result<void> EventWriter::write(const News& news, const std::stop_token& stop) {
         kube::merge_patch(known, kube::repeat_event(order->note, order->count, news.time)), stop);
     if (patched) return {};
     if (patched.error().kind() != ErrorKind::kNotFound) return patched.error();
-    // It has expired, or was never written: its name is free.
+    // The event has expired, or was never written, so its name is free.
   }
   kube::EventText text = news.text;
   text.message = order->note;

@@ -1,6 +1,6 @@
-// EventWriter reports on a job to people with events in the API server, from a thread of its own, so that no
+// EventWriter: reports on a job to people with events in the API server, on a separate thread, so that no
 // caller waits. EventFilter decides which messages get an event of their own. Failures are only logged.
-// Without start() the calls of step() write them.
+// If start() is not called, calls of step() write the events.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,7 @@ class EventWriter {
   EventWriter(const ApiClient& client, const Clock& clock, std::string reporter, Logger log);
   ~EventWriter();  // unwritten events are lost
 
-  // From now on a thread of its own writes the events.
+  // After this call a separate thread writes the events.
   void start();
   // Writes the waiting events.
   void step(const std::stop_token& stop);

@@ -1,8 +1,8 @@
-// This folder: copies of jobs and pods, and writes to them. JobCache: a small, indexed copy of jobs, their
-// pods and the nodes. It reports which jobs a change concerns, and only for changes that matter.
+// operator/runtime/jobs/: copies of jobs and pods, and writes to them. JobCache: a small, indexed copy of
+// jobs, their pods and the nodes. It reports which jobs a change concerns, and only for changes that matter.
 //
-// Our own writes are stored here at once. The server's versions order them with changes that were under way
-// before: an older version never replaces a newer one.
+// Our own writes are stored here at once. The versions of the server order our writes with changes that were
+// on their way before: an older version never replaces a newer one.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -50,8 +50,8 @@ class JobCache {
 
   explicit JobCache(OnChange on_news) : on_news_(std::move(on_news)) {}
 
-  // Changes from the server. For a change of a watch, reach is called first. A list has no such order: until
-  // it is complete, it says nothing about objects that are not in it yet.
+  // The functions below take changes from the server. For a change of a watch, reach is called first. A list
+  // has no such order: until the list is complete, it says nothing about objects that are not in it yet.
   void put_job(const nlohmann::json& object);
   void remove_job(const nlohmann::json& object);
   void put_pod(const nlohmann::json& object);
@@ -62,11 +62,11 @@ class JobCache {
   void replace_jobs(const std::set<JobKey>& listed, std::uint64_t version);
   void replace_pods(const std::set<JobKey>& listed, std::uint64_t version);
   void replace_nodes(const std::set<std::string>& listed);
-  // The server has sent all changes up to this version.
+  // Records that the server has sent all changes up to this version.
   void reach_jobs(std::uint64_t version);
   void reach_pods(std::uint64_t version);
 
-  // The server's answer to a write of ours.
+  // Takes the server's answer to one of our writes.
   void put_own_job(const nlohmann::json& object);
   void put_own_pod(const nlohmann::json& object);
 
@@ -99,7 +99,7 @@ class JobCache {
   mutable std::mutex mutex_;
   std::map<JobKey, JobEntry> jobs_;
   std::map<PodKey, kube::MemberPod> pods_;
-  // By the job's namespace and UID: an owner in another namespace does not count.
+  // The key is the job's namespace and UID: an owner in another namespace does not count.
   std::map<std::pair<std::string, std::string>, std::set<PodKey>> pods_of_job_;
   std::map<std::string, std::set<PodKey>> pods_on_node_;   // by the node's name
   std::map<std::string, std::set<PodKey>> pods_off_node_;  // pods that avoid the node

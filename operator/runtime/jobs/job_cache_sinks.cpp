@@ -8,7 +8,8 @@ namespace {
 
 using nlohmann::json;
 
-// Items of a list lack apiVersion and kind, which the list has once; the codec of jobs needs them in each.
+// Items of a list lack apiVersion and kind, which are at the top of the list; the codec of jobs needs them in
+// each item.
 json with_kind(const json& object) {
   json whole = object;
   whole["apiVersion"] = names::kApiVersion;

@@ -1,5 +1,6 @@
-// Fields of a status that the server drops, since its definition of TrainingJobs is older than this operator.
-// They are not sent again for a while: else every look would find a change to write.
+// Fields of a status that the server drops, because its definition of TrainingJobs is older than this
+// operator. Such fields are not sent again for a while: otherwise every decision would find a change to
+// write.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -19,10 +20,10 @@ class PrunedFields {
   PrunedFields(const Clock& clock, const Logger& logger) : clock_(clock), logger_(logger) {}
 
   [[nodiscard]] bool has_any() const;
-  // `stored` is the status that is to be replaced. If it has such a field, the definition is up to date by
-  // now.
+  // `stored` is the status that is to be replaced. If that status has such a field, the definition has been
+  // updated.
   void leave_out_of(nlohmann::json& status, const nlohmann::json& stored);
-  // Notes the fields that were not stored, and logs them once.
+  // Records the fields that were not stored, and logs them once.
   void learn(const nlohmann::json& sent, const nlohmann::json& stored);
 
  private:

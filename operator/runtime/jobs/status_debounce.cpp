@@ -8,14 +8,14 @@
 namespace ratoon::runtime {
 namespace {
 
-// Each stored step is a write to the API server, and a thousand jobs share one.
+// Each stored step is a write to the API server, which a thousand jobs share.
 constexpr Duration kProgressPause = std::chrono::seconds(5);
 // If a job saves many times per second, only the last commit is stored; any other change includes it too.
 constexpr Duration kCommitPause = std::chrono::seconds(1);
 // Until all pods of a group run, their identities and nodes are only for people to read.
 constexpr Duration kRosterPause = std::chrono::seconds(5);
 
-// Whether the two differ only in progress.
+// Whether the two statuses differ only in progress.
 bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
   a.step = b.step;
   a.stepped_at = b.stepped_at;
@@ -23,7 +23,7 @@ bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus
   return a == b;
 }
 
-// A checkpoint that is taken back is stored at once.
+// A revoked checkpoint is stored at once.
 bool differ_in_commit_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
   if (!a.last_checkpoint || !b.last_checkpoint || is_newer(*a.last_checkpoint, *b.last_checkpoint))
     return false;
@@ -32,9 +32,9 @@ bool differ_in_commit_alone(api::TrainingJobStatus a, const api::TrainingJobStat
   return differ_in_step_alone(std::move(a), b);
 }
 
-// Whether the world still waits for its pods, and only their details differ.
+// Whether the world still waits for its pods, and only the details of the pods differ.
 bool differ_in_roster_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
-  // That pods have nodes is in a condition of its own, which a new job lacks.
+  // A separate condition, which a new job lacks, says that the pods have nodes.
   const bool is_placed = a.conditions.empty() && b.conditions.size() == 1 &&
                          b.conditions.front().type == "Scheduled" && b.conditions.front().is_true;
   if (is_placed) a.conditions = b.conditions;
@@ -58,7 +58,7 @@ StatusDebounce status_debounce_for(const api::TrainingJobSpec& spec, const api::
   if (before == after) return {.has_news = false};
   if (differ_in_step_alone(before, after)) return {.after_the_last_write = kProgressPause};
   if (differ_in_commit_alone(before, after)) return {.after_the_last_write = kCommitPause};
-  // A member with the agent may not call before its pod is noted.
+  // A member with the agent may not call before its pod is in the stored status.
   if (api::is_group(spec) && differ_in_roster_alone(before, after)) return {.from_now = kRosterPause};
   return {};
 }

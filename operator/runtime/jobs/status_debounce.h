@@ -1,4 +1,4 @@
-// How long the write of a status may wait, so that one write has several changes. Pure.
+// Decides how long the write of a status may wait, so that one write covers several changes. Pure.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ struct StatusDebounce {
   Duration from_now{0};              // counted from the first unwritten change
 };
 
-// `news_since`: since when a change is not stored yet.
+// `news_since` is the time since when a change is not stored yet.
 [[nodiscard]] Timestamp due(const StatusDebounce& debounce, Timestamp last_write, Timestamp news_since);
 
 // `before` is the stored status. Changes for which users or programs wait are stored at once.
@@ -22,8 +22,9 @@ struct StatusDebounce {
                                                  const api::TrainingJobStatus& before,
                                                  const api::TrainingJobStatus& after);
 
-// Passes the UIDs and nodes of pods from one decision to the next, also if they were not stored meanwhile,
-// for members that are still the same. Without it a vanished pod would look like one that was never created.
+// Passes the UIDs and nodes of pods from one decision to the next, also if they were not stored in between,
+// for members that are still the same. Without this a vanished pod would look like one that was never
+// created.
 void recall(const std::vector<api::MemberStatus>& seen, std::vector<api::MemberStatus>& stored);
 
 }  // namespace ratoon::runtime

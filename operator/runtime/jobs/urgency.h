@@ -3,7 +3,7 @@
 
 namespace ratoon::runtime {
 
-// In the order in which jobs are handled.
+// Values are in the order in which jobs are handled.
 enum class Urgency {
   kDisruption,  // a node gets notice or a member's pod ends: every second is lost training time
   kRoutine,

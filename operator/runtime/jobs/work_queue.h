@@ -1,7 +1,8 @@
-// WorkQueue: which jobs are to be looked at, and when. A key is in it once, at its earliest moment. A thread
-// that takes a key has it alone until done(); a request in between returns the key to the queue afterwards.
+// WorkQueue: the jobs that need a decision, and the time of each. A key is in the queue once, with its
+// earliest time. A thread that takes a key has it alone until done(); a request in between returns the key to
+// the queue afterwards.
 //
-// Thread contract: every method may be called from any thread, and any number of threads take.
+// Thread contract: every method may be called from any thread, and any number of threads take keys.
 #pragma once
 
 #include <condition_variable>
@@ -24,27 +25,27 @@ namespace ratoon::runtime {
 
 class WorkQueue {
  public:
-  // `idle`: a waiting thread looks at the clock at least this often. `each_max`: at most this many jobs of
-  // one namespace are out at once; while calls for them hang, threads are left for other namespaces.
+  // `idle`: a waiting thread checks the clock at least this often. `each_max`: at most this number of jobs of
+  // one namespace are taken at once; while calls for them hang, threads are left for other namespaces.
   explicit WorkQueue(const Clock& clock, Duration idle = std::chrono::seconds(1),
                      std::size_t each_max = std::numeric_limits<std::size_t>::max())
       : clock_(clock), idle_(idle), each_max_(each_max) {}
 
-  // Of this moment and one that is noted already, the earlier counts.
+  // If the key has a time already, the earlier one counts.
   void add(const JobKey& key, Timestamp at);
-  // A disruption is taken before all other due jobs.
+  // A job with a disruption is taken before all other due jobs.
   void add_now(const JobKey& key, Urgency urgency = Urgency::kRoutine);
   // Blocks until a job is due and takes it; nothing once `stop` is requested.
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
-  // The same without waiting; nothing if none is due.
+  // Does the same without waiting; nothing if no job is due.
   [[nodiscard]] std::optional<JobKey> take_due();
-  // Since when a disruption was requested when this key was taken; nothing: there was none. For the thread
-  // that has the key.
+  // The time since when a disruption was requested when this key was taken; nothing: there was none. Only the
+  // thread that took the key may call this.
   [[nodiscard]] std::optional<Timestamp> disrupted_since(const JobKey& key) const;
-  // Called once by the thread that took the key, also after a failure.
+  // The thread that took the key calls this once, also after a failure.
   void done(const JobKey& key);
 
-  // Jobs that are due and not taken yet.
+  // The jobs that are due and not taken yet.
   struct Backlog {
     std::size_t jobs = 0;
     double longest_seconds = 0;
@@ -64,7 +65,7 @@ class WorkQueue {
   void ask(const JobKey& key, Timestamp at, Urgency urgency);
   void enqueue(const JobKey& key, const Entry& entry);  // mutex_ is held
   [[nodiscard]] bool is_first_due() const;              // mutex_ is held
-  // mutex_ is held. Nothing: none is due, or all due ones belong to namespaces at their limit.
+  // mutex_ is held. Nothing if no job is due, or if all due jobs belong to namespaces at their limit.
   [[nodiscard]] std::optional<JobKey> take_first();
   void note_returned(const std::string& name_space);  // mutex_ is held
 

@@ -141,7 +141,7 @@ Elector::~Elector() {
   const auto request = election_.give_back();
   if (!request) return;
   if (const auto done = client_.call_once(*request, {}, kClaimTimeout); !done)
-    log_.warning("the lease is not given back; it ends by itself", {{"error", done.error().message()}});
+    log_.warning("the lease is not given back; it expires by itself", {{"error", done.error().message()}});
 }
 
 void Elector::run(const std::stop_token& stop) {

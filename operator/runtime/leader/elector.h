@@ -1,12 +1,13 @@
 // Elector: lets this process take part in the election of the leading operator, by a Lease, and keeps it the
-// leader once elected. The rule is in operator/kube/objects/election.h; the fence is open while we lead.
+// leader once elected. The rule of the election is in operator/kube/objects/election.h; the fence is open
+// while we lead.
 //
 //   Fence fence;
 //   Elector elector(client, clock, log, fence, {.name_space = "ratoon-system", .self = {.identity =
 //   "pod-a/1"}}); while (!elector.is_leading()) ...
 //
-// Election: the same without a thread or a connection. It returns the next call or pause, and takes the
-// answer.
+// Election: the same as Elector without a thread or a connection. An Election returns the next call or pause,
+// and takes the answer.
 //
 // Thread contract: one thread at a time calls next(), note() and give_back(); any thread may call the other
 // methods.
@@ -52,12 +53,12 @@ class Election {
   [[nodiscard]] Step next();
   // The answer to the call that next() returned.
   void note(const Result<nlohmann::json>& answer);
-  // The call that gives the lease back, if we hold it. All writers must have stopped before.
+  // The call that gives the lease back, if we hold it. All writers must have stopped before this call.
   [[nodiscard]] std::optional<Result<kube::ApiRequest>> give_back() const;
 
   [[nodiscard]] bool is_leading() const { return fence_.is_open(clock_.now()); }
-  // It led once and no longer does, or the server's store was restored to an older state. This is final: the
-  // process must end.
+  // Whether this operator led once and no longer does, or the server's store was restored to an older state.
+  // This state is final: the process must end.
   [[nodiscard]] bool is_lost() const { return is_over_ || (was_leading_ && !is_leading()); }
   // Whether the leader is known: we lead, or the lease was read recently.
   [[nodiscard]] bool is_known() const;
@@ -88,7 +89,7 @@ class Election {
 
 class Elector {
  public:
-  // All arguments must outlive it; the client must not be fenced.
+  // All arguments must outlive the elector; the client must not be fenced.
   Elector(const ApiClient& client, const Clock& clock, const Logger& log, Fence& fence,
           ElectorOptions options);
   // Gives the lease back if we hold it. All writers must have stopped before.

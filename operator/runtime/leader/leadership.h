@@ -1,5 +1,5 @@
-// This folder: the election of one leader among several operators. Leadership: whether this operator runs the
-// jobs. While it does, members are directed to it.
+// operator/runtime/leader/: the election of one leader among several operators. Leadership: whether this
+// operator runs the jobs. While this operator leads, members are directed to it.
 //
 // Thread contract: begin() and publish_endpoint() are called by one thread, the rest by any.
 #pragma once
@@ -30,7 +30,7 @@ struct LeadershipOptions {
 
 class Leadership {
  public:
-  // The clock must outlive it. It takes part in the election from begin() on.
+  // The clock must outlive it. The operator takes part in the election after begin().
   Leadership(const kube::ApiServerAccess& access, const Clock& clock, Logger log, ApiClient::OnCall on_call,
              LeadershipOptions options);
 

@@ -12,7 +12,7 @@ std::size_t bytes_of(const http::ServerRequest& request) {
   return bytes;
 }
 
-// The peer without its port: all ports of an address share one line.
+// The address of the peer without its port: all ports of an address share one queue.
 std::string address_of(const http::ServerRequest& request) {
   return request.peer.substr(0, request.peer.rfind(':'));
 }
@@ -26,7 +26,7 @@ constexpr std::size_t kShare = 8;
 void ask_to_call_again(http::Responder& responder) {
   responder.send({.status = 503,
                   .headers = {{"Retry-After", "1"}},
-                  .body = "too many processes that are not known yet call at once: call again\n"});
+                  .body = "The answer is no refusal: the member continues and calls again."});
 }
 
 }  // namespace

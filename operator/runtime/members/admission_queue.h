@@ -1,8 +1,8 @@
-// This folder: access of members to the operator. AdmissionQueue separates messages with unknown tokens from
-// those with known ones. The thread that read a message answers it at once if its token is known. Messages
-// with unknown tokens wait in a queue with threads of its own, since the API server must review each token.
-// Addresses take turns in that queue, so that a caller that sends thousands of bad tokens delays only unknown
-// tokens from its own address.
+// operator/runtime/members/: access of members to the operator. AdmissionQueue: separates messages with
+// unknown tokens from those with known tokens. The thread that read a message answers it at once if its token
+// is known. Messages with unknown tokens wait in a queue with its own threads, because the API server must
+// review each token. Addresses take turns in that queue, so a caller that sends thousands of bad tokens
+// delays only unknown tokens from its own address.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@
 namespace ratoon::runtime {
 
 // The greatest number of unauthenticated connections: over TLS they take 126 MiB at most, half of the memory
-// that the chart gives the operator. Members beyond it call again.
+// that the chart gives the operator. Members beyond this limit call again.
 inline constexpr std::size_t kUnauthenticatedConnectionsMax = 1024;
 
 struct AdmissionQueueOptions {
@@ -31,7 +31,7 @@ struct AdmissionQueueOptions {
   int threads = 4;  // number of tokens reviewed at once
   std::size_t bytes_max = std::size_t{8} << 20;
   Duration wait_max{std::chrono::seconds(5)};  // after this wait the member is asked to call again
-  // Called when an address has waited so long for its turn that silence of its members means nothing.
+  // Called when an address has waited so long for its turn that the silence of its members proves nothing.
   std::function<void()> on_late = [] {};
 };
 
@@ -39,7 +39,7 @@ class AdmissionQueue {
  public:
   // The clock must outlive it.
   AdmissionQueue(const Clock& clock, AdmissionQueueOptions options);
-  // Waits for answers under way; waiting messages get none.
+  // Waits for answers that are being made; waiting messages get no answer.
   ~AdmissionQueue();
   AdmissionQueue(const AdmissionQueue&) = delete;
   AdmissionQueue& operator=(const AdmissionQueue&) = delete;

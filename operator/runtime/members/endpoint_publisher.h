@@ -25,7 +25,7 @@ class EndpointPublisher {
   EndpointPublisher(const ApiClient& client, EndpointPublisherOptions options)
       : client_(client), options_(std::move(options)) {}
 
-  // Writes only if the slice points elsewhere. Creates a slice that was deleted.
+  // Writes only if the slice points to another address. Creates the slice again if it was deleted.
   [[nodiscard]] Result<void> publish(const std::stop_token& stop) const;
 
  private:

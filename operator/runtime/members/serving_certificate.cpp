@@ -47,7 +47,7 @@ bool ServingCertificate::has_changed() {
     return true;
   }
   if (std::exchange(problem_, checked.error().message()) != problem_)
-    log_.error("a renewed certificate is not taken; the one before stays", {{"error", problem_}});
+    log_.error("a renewed certificate is refused; the previous one stays in use", {{"error", problem_}});
   return false;
 }
 
@@ -71,9 +71,9 @@ Result<void> ServingCertificate::check(const ServingIdentity& identity) const {
   const auto checked =
       http::check_certificate(identity.shown, identity.ca_pem, options_.name, clock_.wall_now());
   if (checked) return {};
-  return Error(ErrorKind::kInvalid, "the certificate in " + options_.folder +
-                                        " is of no use to members: " + checked.error().message() +
-                                        "; expected are tls.crt for '" + options_.name +
+  return Error(ErrorKind::kInvalid, "members cannot use the certificate in " + options_.folder + ": " +
+                                        checked.error().message() + "; expected are tls.crt for '" +
+                                        options_.name +
                                         "', its key tls.key, and ca.crt, the authority that signed it");
 }
 
@@ -86,7 +86,7 @@ void ServingCertificate::keep(ServingIdentity identity) {
     tell_end_at_ = {ends_->since_epoch - std::min(kTellEndBefore, left / kTellEndPart)};
   }
   log_.info(
-      "members are shown this certificate",
+      "members get this certificate",
       {{"folder", options_.folder}, {"name", options_.name}, {"ends", ends_ ? format_rfc3339(*ends_) : ""}});
 }
 
@@ -94,11 +94,10 @@ void ServingCertificate::tell_end() {
   const WallTime now = clock_.wall_now();
   if (!ends_ || now < tell_end_at_) return;
   tell_end_at_ = {now.since_epoch + kTellEndEvery};
-  log_.warning(
-      now < *ends_
-          ? "the certificate that members are shown ends soon: renew the files"
-          : "the certificate that members are shown has ended, and members refuse it: renew the files",
-      {{"folder", options_.folder}, {"ends", format_rfc3339(*ends_)}});
+  log_.warning(now < *ends_
+                   ? "the certificate for members expires soon: renew the files"
+                   : "the certificate for members has expired, and members refuse it: renew the files",
+               {{"folder", options_.folder}, {"ends", format_rfc3339(*ends_)}});
 }
 
 }  // namespace ratoon::runtime

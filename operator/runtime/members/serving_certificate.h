@@ -1,6 +1,6 @@
 // ServingCertificate: the certificate for members, from files that are renewed: tls.crt, tls.key and ca.crt
 // in one folder, as cert-manager and the chart fill a Secret. A certificate that cannot be used (it is half
-// written, expired or for another name) is never taken: the one that was read before stays.
+// written, expired or for another name) is never taken: the certificate that was read before stays.
 //
 //   ServingCertificate certificate(clock, logger, {.folder = "/etc/ratoon/tls", .name =
 //   "coordinator.trees.svc"}); if (auto taken = certificate.take(); !taken) return taken;
@@ -25,7 +25,7 @@ struct ServingIdentity {
   http::TlsServerOptions shown;
   std::string ca_pem;  // members trust only certificates that this CA signed
 
-  // Whether it was made from the same files.
+  // Whether both identities were made from the same files.
   [[nodiscard]] bool is_same_as(const ServingIdentity& other) const;
 };
 
@@ -44,10 +44,10 @@ class ServingCertificate {
   [[nodiscard]] Result<void> take();
   // The identity of the last take() or has_changed() that succeeded.
   [[nodiscard]] const ServingIdentity& identity() const { return identity_; }
-  // When its certificate expires; nothing before the first.
+  // The time at which its certificate expires; nothing before the first certificate.
   [[nodiscard]] std::optional<WallTime> ends() const { return ends_; }
-  // Reads the files again, every few seconds at most. Logs once why a new certificate is not taken, and once
-  // a day that the current one is about to expire: it should have been renewed long before.
+  // Reads the files again, every few seconds at most. Logs once why a new certificate is refused, and once a
+  // day that the current one is about to expire: it should have been renewed long before.
   [[nodiscard]] bool has_changed();
 
  private:

@@ -14,7 +14,7 @@ constexpr Duration kQuiet = std::chrono::seconds(10);
 // again with its next message.
 constexpr std::size_t kLineMax = 4096;
 constexpr Duration kReviewTimeout = std::chrono::seconds(2);
-// Between two searches for expired answers: each walks over all of them, while beats wait.
+// The pause between two searches for expired answers: each search visits all answers, while beats wait.
 constexpr Duration kPurgeEvery = std::chrono::minutes(1);
 constexpr std::size_t kAnswersMax = std::size_t{1} << 17;
 constexpr std::size_t kTokenBytesMax = 16 * 1024;
@@ -23,7 +23,7 @@ bool may_be_token(std::string_view text) {
   return !text.empty() && text.size() <= kTokenBytesMax;
 }
 
-// A hash in which an adversary cannot make two tokens collide; the tokens themselves are not kept.
+// The hash is one in which an adversary cannot make two tokens collide; the tokens themselves are not kept.
 std::string sha256(std::string_view text) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
@@ -73,7 +73,7 @@ void TokenReviewer::keep_fresh(const std::stop_token& stop) {
   }
 }
 
-// Does not wait for an overloaded server: the bearer calls again.
+// Does not wait for an overloaded server, because the bearer calls again.
 Result<kube::TokenIdentity> TokenReviewer::ask(const std::string& key, std::string_view token,
                                                const std::stop_token& stop) {
   const Timestamp asked = clock_.now();

@@ -1,8 +1,8 @@
-// TokenReviewer finds the pod of a member's token. Answers are kept for an hour by the token's SHA-256. One
-// that is older than a minute is requested again by threads of its own (keep_fresh), and is valid meanwhile:
-// beats of members wait neither for a slow server nor for each other's reviews. Refusals are not kept, since
-// a refused token may be good once the server has caught up, but the earlier answer is forgotten. The same
-// holds for a token that is not a member's: unknown tokens use no memory here.
+// TokenReviewer finds the pod of a member's token. Answers are kept for an hour by the token's SHA-256. An
+// answer that is older than a minute is requested again by separate threads (keep_fresh), and is valid in the
+// meantime. Beats of members therefore wait neither for a slow server nor for each other's reviews. Refusals
+// are not kept, since a refused token may be good once the server has caught up, but the earlier answer is
+// forgotten. A token that is not a member's is not kept either, so unknown tokens use no memory here.
 #pragma once
 
 #include <atomic>
@@ -32,16 +32,16 @@ class TokenReviewer {
   // Safe to call from several threads. Asks the server only about unknown tokens.
   [[nodiscard]] Result<kube::TokenIdentity> review(std::string_view token, const std::stop_token& stop);
 
-  // Asks again about known tokens with old answers, until `stop` is requested. As many threads as should ask
-  // at once call it.
+  // Asks again about known tokens with old answers, until `stop` is requested. As many threads call it as
+  // should ask at once.
   void keep_fresh(const std::stop_token& stop);
-  // The same for the token that has waited longest; returns false if none waits.
+  // Does the same for the token that has waited longest; returns false if no token waits.
   bool refresh_next(const std::stop_token& stop);
 
-  // For a bearer that is not the member that it claims to be.
+  // Call this for a bearer that is not the member that it claims to be.
   void forget(std::string_view token);
 
-  // Whether it was accepted within the hour and not refused since: its review does not block.
+  // Whether the token was accepted within the hour and not refused since: its review does not block.
   [[nodiscard]] bool knows(std::string_view token);
   [[nodiscard]] std::size_t known() const;  // number of kept answers
 

@@ -1,6 +1,6 @@
 // The port of /metrics, /healthz and /readyz, which every pod of the cluster can reach without
 // authentication. Even if one address opens many connections, the probes of the node's kubelet and a scraper
-// keep theirs; and a slow reader of a page is cut in time.
+// keep their connections; and a slow reader of a page is cut off in time.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t api::Restarts::*>
     {{"application", &api::Restarts::application},
      {"hung", &api::Restarts::hung},
      {"disruption", &api::Restarts::disruption}}};
-// In the order of LedgerPart.
+// The names are in the order of LedgerPart.
 constexpr std::array<std::string_view, api::kLedgerParts> kLedgerNames = {
     "useful", "recomputed", "waiting_for_capacity", "restarting", "hung", "suspended"};
 constexpr std::array<std::string_view, kRecoveryParts> kParts = {
@@ -106,15 +106,16 @@ void JobMetrics::note(const api::TrainingJobStatus& before, const api::TrainingJ
 std::span<const MetricFamily> JobMetrics::families() {
   using enum MetricType;
   static const std::array all = {
-      family(names::metric::kJobPhase, "1 for the phase that the job is in", Gauge),
-      family(names::metric::kJobAttempt, "Number of the newest world of the job", Gauge),
+      family(names::metric::kJobPhase, "1 for the present phase of the job", Gauge),
+      family(names::metric::kJobAttempt, "Attempt number of the newest world of the job", Gauge),
       family(names::metric::kJobStep, "Steps that the job has completed", Gauge),
-      family(names::metric::kJobDurableStep, "Steps that are in a committed checkpoint", Gauge),
+      family(names::metric::kJobDurableStep, "Steps whose results are in a committed checkpoint", Gauge),
       family(names::metric::kJobWorldSize, "Processes that train together; 0 while a world forms", Gauge),
       family(names::metric::kRestarts, "Members that were replaced, by cause", Counter),
       family(names::metric::kJobLedgerSeconds, "Seconds since the job began, by purpose", Counter),
       family(names::metric::kRecoverySeconds,
-             "Seconds from a member's last sign of life to the first step of all, by phase", Histogram)};
+             "Seconds from a member's last sign of life until all members have made a step, by phase",
+             Histogram)};
   return all;
 }
 
@@ -147,9 +148,9 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
   }
 }
 
-// Includes the current part, so that the curve does not wait for the status. That may be too much: the
-// seconds before a loss was noticed are later counted for another part. Then the counter stays constant until
-// the part has caught up.
+// The value includes the current part, so that the curve does not wait for the status. The value may be too
+// large: the seconds before a loss was noticed are later counted for another part. In that case the counter
+// stays constant until the part has caught up.
 void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientMetric>& series) {
   for (std::size_t i = 0; i < kLedgerNames.size(); ++i) {
     double total = ledger_.seconds[i];
@@ -161,7 +162,7 @@ void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientM
   }
 }
 
-// All series exist from the beginning, at zero: else the first recovery would not be an increase.
+// All series exist from the beginning, at zero: otherwise the first recovery would not be an increase.
 void JobMetrics::add_recoveries(const JobKey& key, std::vector<ClientMetric>& series) const {
   static const PhaseHistogram kNone;
   for (std::size_t i = 0; i < kParts.size(); ++i) {

@@ -1,5 +1,5 @@
-// The numbers that Prometheus reads of one job. They are stored compactly, since a thousand jobs have twenty
-// thousand series, and become series only during a scrape.
+// The numbers that Prometheus reads of one job. The numbers are stored compactly, because a thousand jobs
+// have twenty thousand series, and become series only during a scrape.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ class JobMetrics {
   // Takes the result of a decision: `before` is the stored status.
   void note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
 
-  // The families of each job's series, without series. They are the same for all jobs.
+  // The families of each job's series, without series. The families are the same for all jobs.
   [[nodiscard]] static std::span<const prometheus::MetricFamily> families();
   // Adds this job's current series to the family with that index in families().
   void add_to(std::size_t family, const JobKey& key, WallTime now,

@@ -1,4 +1,4 @@
-// A family of metrics by our name for it.
+// A family of metrics, found by our name for it.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ void MetricsPage::show(http::Responder responder) {
     return responder.send(
         {.status = 503,
          .headers = {{"Retry-After", "5"}},
-         .body = std::to_string(kReadersMax) + " others read the metrics now: ask again\n"});
+         .body = std::to_string(kReadersMax) + " other readers are reading the metrics now: ask again\n"});
   }
   const auto reply = responder.stream(200, {{"Content-Type", "text/plain; version=0.0.4"}});
   bool is_read = true;

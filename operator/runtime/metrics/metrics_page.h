@@ -1,6 +1,6 @@
 // MetricsPage answers GET /metrics, for a few readers at once: the text is written as fast as its reader
 // takes it, and each slow reader blocks a thread of a server that must answer /healthz as well. The server's
-// reply_deadline ends those that never finish.
+// reply_deadline cuts off readers that never finish.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace ratoon::runtime {
 
 class MetricsPage {
  public:
-  // Returns false if the reader is gone.
+  // Returns false if the reader has disconnected.
   using Sink = std::function<bool(std::string_view)>;
   static constexpr int kReadersMax = 4;
 

@@ -1,6 +1,6 @@
-// This folder: the pages for Prometheus and probes. OperatorMetrics: the metrics of jobs: each job's phase,
-// progress and losses, and the phases of its recoveries. They are kept here and not in members, so that
-// curves survive the members.
+// operator/runtime/metrics/: the pages for Prometheus and probes. OperatorMetrics: the metrics of jobs: each
+// job's phase, progress and losses, and the phases of its recoveries. The metrics are kept here and not in
+// members, so that curves survive the members.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once
@@ -31,7 +31,8 @@ class OperatorMetrics {
 
   // Takes the next piece of a text; returns false if it wants no further piece.
   using Sink = std::function<bool(std::string_view)>;
-  // In Prometheus' text format, piece by piece: the text of a thousand jobs would be twenty megabytes.
+  // The text is in Prometheus' format and is returned piece by piece: the text of a thousand jobs would be
+  // twenty megabytes.
   void write(WallTime now, const Sink& sink);
 
  private:

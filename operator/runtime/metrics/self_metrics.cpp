@@ -57,7 +57,7 @@ struct SelfMetrics::Families {
                         "Members' polls that wait for an answer")
                       .Add({});
   Gauge& leading = build(registry, prometheus::BuildGauge(), names::metric::kLeading,
-                         "1 for the operator that runs the jobs, 0 for one that stands by")
+                         "1 for the operator that runs the jobs, 0 for an operator that stands by")
                        .Add({});
   Family<Gauge>& certificate_end =
       build(registry, prometheus::BuildGauge(), names::metric::kCoordinatorCertificateExpiry,

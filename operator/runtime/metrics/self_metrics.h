@@ -1,5 +1,5 @@
 // SelfMetrics: the metrics of the operator itself: its calls to the API server, the age of its copies, the
-// jobs that wait for a look, and the resources of the process. OperatorMetrics has the jobs.
+// jobs that wait for a decision, and the resources of the process. OperatorMetrics has the metrics of jobs.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once
@@ -36,7 +36,7 @@ class SelfMetrics {
 
   void note_call(const ApiCall& call);
 
-  // In Prometheus' text format.
+  // The text is in Prometheus' format.
   [[nodiscard]] std::string text(const OperatorVitals& vitals) const;
 
  private:

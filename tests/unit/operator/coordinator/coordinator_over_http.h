@@ -108,7 +108,7 @@ class CoordinatorOverHttp : public testing::Test {
       {.authenticate = [](std::string_view token, const ProcessIdentity&) -> Result<void> {
          if (token == "secret") return {};
          if (token == "unproved") return Error(ErrorKind::kUnavailable, "the API server is overloaded");
-         return Error(ErrorKind::kPermissionDenied, "the token is not this run's");
+         return Error(ErrorKind::kPermissionDenied, "the token belongs to another run");
        },
        .on_news =
            [this](const JobKey&) {

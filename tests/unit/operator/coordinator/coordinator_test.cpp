@@ -222,7 +222,7 @@ TEST_F(CoordinatorTest, RefusalsNameTheirReason) {
     std::string sentence;
   } cases[] = {
       {"wrong token", post(names::route::kBeat, sound, "guess"), 401, "unauthorized",
-       "the token is not this run's"},
+       "the token belongs to another run"},
       {"a local rank that no job has", join(test::join_request(process(0, 0, 64))).get(), 401, "unauthorized",
        "local ranks of digits-worker-0-i0 are below 64 (processesPerNode), and a process with local rank 64 "
        "called: start as many processes as the job says, or raise processesPerNode"},

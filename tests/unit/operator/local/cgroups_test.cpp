@@ -54,8 +54,9 @@ TEST(CgroupRules, OneWithProcessesGivesNothingToThoseWithinIt) {
   EXPECT_TRUE(must_move_to_child(own, kCpu).value());
   own.has_others = true;
   EXPECT_FALSE(must_move_to_child(own, kMemory).value()) << "the outermost one gives and has processes";
-  EXPECT_THAT(must_move_to_child(own, kCpu).error().message(),
-              StartsWith("/sys/fs/cgroup/scope is a cgroup that has other processes too: put `systemd-run "));
+  EXPECT_THAT(
+      must_move_to_child(own, kCpu).error().message(),
+      StartsWith("/sys/fs/cgroup/scope is a cgroup that also has other processes: put `systemd-run "));
   own = {.folder = "/sys/fs/cgroup/scope", .offered = "cpuset memory_extra\n", .given = ""};
   EXPECT_THAT(must_move_to_child(own, kMemory).error().message(),
               StartsWith("/sys/fs/cgroup/scope is a cgroup without a memory controller: put `systemd-run "));
@@ -164,7 +165,7 @@ TEST_F(CgroupsTest, WithOthersInItNothingIsTouchedAndItIsSaid) {
   ASSERT_EQ(cgroups.refusals().size(), 2U);
   EXPECT_THAT(cgroups.refusals()[0],
               testing::AllOf(StartsWith("resources.limits.memory is not enforced here: "),
-                             HasSubstr("has other processes too"), HasSubstr("members take what")));
+                             HasSubstr("also has other processes"), HasSubstr("members are not limited")));
   EXPECT_EQ(run_in(own), "");
   EXPECT_FALSE(fs::exists(root() / own / "ratoon-runner"));
   EXPECT_THAT(cgroups.confine("m-0", {.memory_bytes = kMib}, {"train", "-x"}).value(),
@@ -172,10 +173,9 @@ TEST_F(CgroupsTest, WithOthersInItNothingIsTouchedAndItIsSaid) {
 }
 
 TEST_F(CgroupsTest, AMachineWithoutAnySaysSo) {
-  EXPECT_THAT(
-      Cgroups::open(root(), "run", {kMemory}).refusals(),
-      ElementsAre("resources.limits.memory is not enforced here: this machine has no cgroups; members "
-                  "take what the machine has"));
+  EXPECT_THAT(Cgroups::open(root(), "run", {kMemory}).refusals(),
+              ElementsAre("resources.limits.memory is not enforced here: this machine has no cgroups; "
+                          "members are not limited"));
 }
 
 TEST_F(CgroupsTest, NothingIsMadeForAJobWithoutLimits) {

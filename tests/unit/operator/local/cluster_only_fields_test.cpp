@@ -45,11 +45,12 @@ TEST_F(ClusterOnlyFields, EachPolicyThatIsNeverMetIsSaidOnce) {
               ElementsAre("restartPolicy.rules: OOMKilled is the only reason that occurs in a local run"));
   EXPECT_THAT(said({{"restartPolicy", {{"rules", {rules[1]}}}}}), IsEmpty());
   EXPECT_THAT(said({{"ttlSecondsAfterFinished", 0U}}),
-              ElementsAre("ttlSecondsAfterFinished: nothing is deleted here; the run's folder stays"));
+              ElementsAre("ttlSecondsAfterFinished: a local run deletes nothing; its folder stays"));
   EXPECT_THAT(said({{"cleanPodPolicy", "None"}}),
-              ElementsAre("cleanPodPolicy: None keeps nothing here; no process outlives its run"));
-  EXPECT_THAT(said({{"disruptionPolicy", {{"noticeTaints", {"example.com/going"}}}}}),
-              ElementsAre("disruptionPolicy.noticeTaints: nodes here have one taint, ratoon.dev/reclaim"));
+              ElementsAre("cleanPodPolicy: None keeps no process here; no process outlives its run"));
+  EXPECT_THAT(
+      said({{"disruptionPolicy", {{"noticeTaints", {"example.com/going"}}}}}),
+      ElementsAre("disruptionPolicy.noticeTaints: nodes of a local run have one taint, ratoon.dev/reclaim"));
   EXPECT_THAT(said({{"checkpointPolicy", {{"volumeClaimName", "claim"}}}}),
               ElementsAre("checkpointPolicy.volumeClaimName: a local run uses its own folder instead"));
 }

@@ -44,11 +44,11 @@ TEST_F(FindProgram, ANameWithAFolderIsThatFile) {
 }
 
 TEST_F(FindProgram, SaysWhyThereIsNone) {
-  EXPECT_EQ(find_program("train").error().message(),
-            "starting 'train': No such file or directory; no folder of PATH has it: give a path to it");
   EXPECT_EQ(
-      find_program("./train").error().message(),
-      "starting './train': No such file or directory; a relative path counts from the folder you are in");
+      find_program("train").error().message(),
+      "starting 'train': No such file or directory; no folder of PATH has this program: give a path to it");
+  EXPECT_EQ(find_program("./train").error().message(),
+            "starting './train': No such file or directory; a relative path counts from the current folder");
   make(first_ / "train", 0644);
   EXPECT_EQ(find_program("train").error().kind(), ErrorKind::kInvalid);
   EXPECT_EQ(find_program(first_.path().string()).error().kind(), ErrorKind::kInvalid);

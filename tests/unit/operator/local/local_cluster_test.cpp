@@ -146,7 +146,7 @@ TEST_F(LocalClusterTest, KillsAMemberByAnyOfItsNames) {
     cluster_.observe();
   }
   EXPECT_EQ(cluster_.kill_member("worker-7").error().message(),
-            "there is no member 'worker-7' that runs; there are digits-worker-1-i0");
+            "no member 'worker-7' is running; there are digits-worker-1-i0");
 }
 
 TEST_F(LocalClusterTest, OfAMemberAndItsSuccessorTheNewerOneIsKilled) {
@@ -197,10 +197,9 @@ TEST_F(LocalClusterTest, AProgramThatIsMissingIsAnErrorWithThePodsName) {
   });
   const auto created = machine.create(test::pod(0));
   ASSERT_FALSE(created);
-  EXPECT_EQ(
-      created.error().message(),
-      "digits-worker-0-i0: starting 'no-such-program': No such file or directory; no folder of PATH has "
-      "it: give a path to it");
+  EXPECT_EQ(created.error().message(),
+            "digits-worker-0-i0: starting 'no-such-program': No such file or directory; no folder of PATH "
+            "has this program: give a path to it");
   EXPECT_TRUE(machine.pods().empty());
 }
 

@@ -36,8 +36,8 @@ TEST(Trace, WhatIsNoneIsRefusedWithItsLine) {
   EXPECT_THAT(complaint_of("0,add"), testing::StartsWith("line 1: a node's name "));
   EXPECT_THAT(complaint_of("0,add,"), testing::StartsWith("line 1: a node's name "));
   EXPECT_EQ(complaint_of("5,add,a\n4,add,b"), "line 2: its time is before that of the event above it");
-  EXPECT_EQ(complaint_of("0,add,a\n1,add,a"), "line 2: node 'a' is there already");
-  EXPECT_EQ(complaint_of("0,add,a\n1,remove,b"), "line 2: node 'b' is not there");
+  EXPECT_EQ(complaint_of("0,add,a\n1,add,a"), "line 2: node 'a' exists already");
+  EXPECT_EQ(complaint_of("0,add,a\n1,remove,b"), "line 2: node 'b' does not exist");
 }
 
 TEST(LossSchedule, ATraceIsTakenInItsOrderAndAtItsSpeed) {

@@ -22,11 +22,11 @@ TEST(MachineCapacity, ProcessesNeedOpenFiles) {
   EXPECT_TRUE(check_capacity(job_of(4, 2), {.open_files = 96}));
   EXPECT_EQ(
       complaint(check_capacity(job_of(4, 2), {.open_files = 95})),
-      "digits has 8 processes, which takes 96 open files here, and a process may have 95: ask for fewer "
+      "digits has 8 processes, which takes 96 open files here, but a process may have 95: ask for fewer "
       "members, or for more files with `ulimit -n`");
   EXPECT_TRUE(check_capacity(job_of(4, 2), {.open_files = 96, .threads = 80}));
   EXPECT_THAT(complaint(check_capacity(job_of(4, 2), {.open_files = 96, .threads = 79})),
-              testing::HasSubstr("8 processes with 10 threads each, and this system may have 79"));
+              testing::HasSubstr("8 processes with 10 threads each, but this system may have 79"));
   EXPECT_FALSE(check_capacity(job_of(4096, 64), {.open_files = 1'000'000})) << "no number runs over";
 }
 
@@ -59,7 +59,7 @@ TEST(MachineCapacity, ATraceHasToHaveNodesForTheSmallestWorld) {
   api::TrainingJob job = job_of(3);
   EXPECT_EQ(
       complaint(check_capacity(job, {.open_files = 1000, .nodes_max = 2})),
-      "the trace never has more than 2 nodes at once, and the smallest world of digits takes 3: ask for "
+      "the trace never has more than 2 nodes at once, but the smallest world of digits takes 3: ask for "
       "fewer members, or set elasticPolicy.minReplicas");
   job.spec.elastic_policy = api::ElasticPolicy{.members_min = 2};
   EXPECT_TRUE(check_capacity(job, {.open_files = 1000, .nodes_max = 2}));

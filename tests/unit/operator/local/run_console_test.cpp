@@ -132,8 +132,9 @@ TEST_F(RunConsoleTest, WhoStopsItIsToldWhereItGoesOn) {
   news_.tell_stop(status_);
   EXPECT_THAT(
       told(),
-      ElementsAre("stopped at step 45; the same command goes on from the beginning: nothing was saved yet",
-                  "stopped at step 45; the same command goes on from step 40"));
+      ElementsAre(
+          "stopped at step 45; the same command goes on from the beginning: no checkpoint was saved yet",
+          "stopped at step 45; the same command goes on from step 40"));
 }
 
 TEST(RunTokenTest, IsItselfAndNothingElse) {

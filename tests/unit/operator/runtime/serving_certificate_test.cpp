@@ -122,11 +122,11 @@ TEST_F(ServingCertificateTest, WhatIsHalfWrittenIsNeverTaken) {
   test::write_text(folder_ / "tls.crt", renewed.certificate_pem);
   EXPECT_FALSE(has_changed());
   EXPECT_FALSE(has_changed());
-  EXPECT_EQ(said("a renewed certificate is not taken"), 1) << "once for one fault";
+  EXPECT_EQ(said("a renewed certificate is refused"), 1) << "once for one fault";
   EXPECT_EQ(certificate_.identity().shown.certificate_pem, before.certificate_pem);
   std::filesystem::remove(folder_ / "tls.key");
   EXPECT_FALSE(has_changed());
-  EXPECT_EQ(said("a renewed certificate is not taken"), 2);
+  EXPECT_EQ(said("a renewed certificate is refused"), 2);
   test::write_text(folder_ / "tls.key", renewed.key_pem);
   EXPECT_TRUE(has_changed());
   EXPECT_EQ(certificate_.identity().shown.private_key_pem, renewed.key_pem);
@@ -138,14 +138,14 @@ TEST_F(ServingCertificateTest, ThatItIsAboutToEndIsSaidOnceADay) {
   ASSERT_TRUE(certificate_.ends());
   clock_.advance(45min);
   EXPECT_FALSE(has_changed());
-  EXPECT_EQ(said("ends soon"), 0) << "who renews has until then";
+  EXPECT_EQ(said("expires soon"), 0) << "who renews has until then";
   clock_.advance(10min);
   EXPECT_FALSE(has_changed());
   EXPECT_FALSE(has_changed());
-  EXPECT_EQ(said("ends soon: renew the files"), 1);
+  EXPECT_EQ(said("expires soon: renew the files"), 1);
   clock_.advance(25h);
   EXPECT_FALSE(has_changed());
-  EXPECT_EQ(said("has ended, and members refuse it"), 1);
+  EXPECT_EQ(said("has expired, and members refuse it"), 1);
 }
 
 TEST_F(ServingCertificateTest, FilesAreNotReadWithEveryQuestion) {
