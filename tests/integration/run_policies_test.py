@@ -174,7 +174,7 @@ class Policies(unittest.TestCase):
         code, output = run.finish()
         self.assertEqual(code, 1, output)
         for member in ("counter-worker-0-i0", "counter-worker-0-i1"):
-            self.assertIn(f"{member}: did not speak within 1 s of its start, and no process of its job did", output)
+            self.assertIn(f"{member}: sent no message within 1 s of its start, and no process of its job did", output)
         self.assertIn("2 losses in a row, and no new step or checkpoint between them", output)
 
     def test_a_job_whose_time_is_over_saves_and_fails(self):

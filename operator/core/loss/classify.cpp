@@ -37,7 +37,7 @@ std::optional<MemberEnd> find_meaning(int code, const std::string& text) {
       return MemberEnd{EndCause::kFatal, text + ": checkpoints exist and none is good"};
     case ExitCode::kStorage:
       // All members that use the same disk or store end at the same time, and no start succeeds until the
-      // storage is back.
+      // storage works again.
       return MemberEnd{
           .cause = EndCause::kDisruption, .sentence = text + " (storage failed)", .is_of_storage = true};
     case ExitCode::kDeviceUnusable:
@@ -56,7 +56,7 @@ MemberEnd classify_exit_code(int code, bool is_ours) {
   const std::string text = "exit code " + std::to_string(code);
   if (const auto meaning = is_ours ? find_meaning(code, text) : std::nullopt) return *meaning;
   const int signal = code - kSignalBase;
-  // Programs do not send these signals to themselves: the cause is outside.
+  // Programs do not send these signals to themselves, so the cause is outside.
   if (signal == kSigKill || signal == kSigTerm || signal == kSigInt) {
     return {EndCause::kDisruption, "ended by signal " + std::to_string(signal)};
   }
@@ -101,7 +101,7 @@ MemberEnd classify_program(const api::Pod& pod) {
   // The next start would need as much memory again, and no outside cause exists.
   if (has_reason(pod, kOutOfMemory))
     return {EndCause::kApplication, "ended by signal 9: its memory limit was reached (OOMKilled)"};
-  // No program ran: the runtime's message is in place of last lines.
+  // No program ran, so the runtime's message takes the place of the last lines.
   if (has_reason(pod, kStartError)) return classify_unstarted(pod);
   if (has_reason(pod, kUnknown) && pod.exit_code == kUnknownCode)
     return {.cause = EndCause::kDisruption,

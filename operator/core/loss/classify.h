@@ -1,5 +1,5 @@
-// The cause of a member's end. The checks are in this order: completion record, deletion, the job's own
-// rules, disruption, exit code, unknown.
+// Classifies the cause of a member's end. The checks are in this order: completion record, deletion, the
+// job's own rules, disruption, exit code, unknown.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ enum class EndCause {
   kCompleted,    // all its processes reported their completion
   kDisruption,   // an outside cause; not counted
   kApplication,  // the program failed; counts against maxRestarts
-  // It was alive without progress; counts against maxRestarts, and its next pod is created without a pause.
+  // The member was alive without progress; the end counts against maxRestarts, and its next pod is created
+  // without a pause.
   kHung,
   kFatal,  // the same start would fail again; the job fails
 };

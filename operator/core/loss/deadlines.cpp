@@ -26,9 +26,9 @@ WallTime hears_all_from(const Observation& seen, Timestamp now) {
   return on_the_wall(seen, seen.listening_since + limit_of_silence(seen), now);
 }
 
-// When a member counts as late that is awaited since `awaited_since`. If it started before this operator
-// listened, it may have called the last operator and not have found this one yet: it gets as much time as a
-// mass silence may last.
+// The time at which a member counts as late that is awaited since `awaited_since`. If the member started
+// before this operator listened, it may have called the last operator and not have found this one yet. It
+// therefore gets as much time as a mass silence may last.
 WallTime late_at(const Observation& seen, WallTime awaited_since, Timestamp now) {
   const WallTime late = after(awaited_since, seen.job.spec.start_deadline_seconds);
   if (awaited_since > on_the_wall(seen, seen.listening_since, now)) return late;
@@ -54,16 +54,16 @@ bool is_awaited(const Observation& seen, const api::TrainingJobStatus& status,
          !is_completed(seen, member) && !has_spoken(seen, member);
 }
 
-// When a message of any process of the job last arrived.
+// The time at which a message of any process of the job last arrived.
 std::optional<WallTime> newest_word(const Observation& seen, Timestamp now) {
   if (seen.processes.empty()) return std::nullopt;
   const auto& newest = *std::ranges::max_element(seen.processes, {}, &api::ProcessFacts::last_heard);
   return WallTime{seen.wall_now.since_epoch - std::max(Duration(0), now - newest.last_heard)};
 }
 
-// When this operator last received a step of the present world, or the first message of one of its processes.
-// Nothing if some process has sent no message since this operator began to listen, or is silent now: the
-// world may have made steps that could not be reported.
+// The time at which this operator last received a step of the present world, or the first message of one of
+// its processes. Nothing if some process has sent no message since this operator began to listen, or is
+// silent now: the world may have made steps that could not be reported.
 std::optional<Timestamp> newest_move(const Observation& seen, Timestamp now,
                                      const api::TrainingJobStatus& status) {
   const Timestamp silent_before = now - limit_of_silence(seen);
@@ -117,20 +117,20 @@ std::vector<CondemnedMember> find_late_members(const Observation& seen, Timestam
   for (const auto& member : seen.job.status.members) {
     if (!member.awaited_since || late_at(seen, *member.awaited_since, now) > seen.wall_now) continue;
     if (!is_awaited(seen, seen.job.status, member)) continue;
-    const std::string sentence = "did not speak within " + std::to_string(deadline) + " s of its start";
+    const std::string sentence = "sent no message within " + std::to_string(deadline) + " s of its start";
     if (!newest || *newest < *member.awaited_since)
+      late.push_back({member,
+                      {.cause = EndCause::kDisruption,
+                       .sentence = sentence + ", and no process of its job did: see its log, and check "
+                                              "whether its pod can reach the operator's port for members",
+                       .is_unheard = true}});
+    else if (!has_listened)
       late.push_back(
           {member,
            {.cause = EndCause::kDisruption,
-            .sentence = sentence + ", and no process of its job did: see its log, and whether its pod can "
-                                   "reach the operator's port for members",
+            .sentence =
+                sentence + ", as far as this operator knows, which has listened for only a part of this time",
             .is_unheard = true}});
-    else if (!has_listened)
-      late.push_back({member,
-                      {.cause = EndCause::kDisruption,
-                       .sentence = sentence + ", as far as an operator knows that has listened for a part "
-                                              "of this time",
-                       .is_unheard = true}});
     else
       late.push_back({member, {EndCause::kApplication, sentence, /*is_shared=*/true}});
   }

@@ -130,7 +130,7 @@ bool is_letter_or_digit(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-// Finds "/mnt/data/train.bin", but not "and/or" or "for /: 'str'".
+// Finds paths such as "/mnt/data/train.bin", but not "and/or" or "for /: 'str'".
 bool names_path(std::string_view text) {
   for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
     const bool begins = at == 0 || std::string_view(" '\"(=:[").find(text[at - 1]) != std::string_view::npos;

@@ -1,5 +1,5 @@
 // Phrases of an exception that show that its cause may be outside of the program: memory, files, connections,
-// servers, devices. All of these may work again at the next start.
+// servers, devices. The resource may work again at the next start.
 #pragma once
 
 #include <string_view>

@@ -79,8 +79,8 @@ std::vector<const Stander*> to_blame(const World& world) {
 
 // Whether all processes are in a collective and none of them may stay there longer. Ranks step together: if
 // the newest beat of a process is of an older step, the process has moved on and its later beats are missing.
-// Processes may wait for one that stopped after its newest beat: silence.h judges it. So each beat counts
-// only if it was sent when all processes were overdue.
+// Processes may wait for a process that stopped after its newest beat, and silence.h judges such a process.
+// Each beat therefore counts only if it was sent when all processes were overdue.
 bool is_stuck(const World& world, Step reached) {
   if (!world.is_all_heard || world.standers.empty()) return false;
   Timestamp oldest_beat = world.standers.front().heard;

@@ -1,10 +1,10 @@
 // Hangs: processes that are alive and send beats, and stay in one phase longer than the limit in their beats.
 //
-// A process that waits in a collective is a victim. The culprits are processes that exceed the limit of a
+// A process that waits in a collective is a victim. The culprits are the processes that exceed the limit of a
 // phase outside of a collective. If there are none, the culprits are processes in the collective of an
 // earlier step. If there are none of these either, the world is given up and all of its members stay. Each
 // hang doubles the next limit: if the program was only busy with long work that it did not announce, the
-// training eventually gets past it.
+// training eventually completes that work.
 #pragma once
 
 #include <optional>

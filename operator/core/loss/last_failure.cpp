@@ -63,8 +63,8 @@ std::string find_python_exception(std::string_view text) {
   return "";
 }
 
-// Whether the failure is of another member that fails the same way while it starts. The recorded member will
-// fail again as well.
+// Whether the failure is of another member that fails in the same way while it starts. The recorded member
+// will fail again as well.
 bool fails_like_first(const api::MemberFailure& failure, const api::MemberFailure& first) {
   const auto place_of = [](const std::string& name) { return name.substr(0, name.rfind("-i")); };
   if (place_of(failure.member) == place_of(first.member)) return false;

@@ -1,5 +1,6 @@
 // The failure that broke the world, for people: the first member to fail, with its exit code and last output.
-// Members that fail because of it, and members that leave because the world is gone, are not recorded.
+// Members that fail because of that failure, and members that leave because the world has ended, are not
+// recorded.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace ratoon::core {
 
-// Records the first failure of a world's members. Of members that fail the same way before they are in a
+// Records the first failure of a world's members. Of members that fail in the same way before they are in a
 // world only the first is recorded; a different failure replaces it.
 void note_failure(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
 

@@ -18,8 +18,8 @@
 namespace ratoon::core {
 namespace {
 
-// Losses that pods do not show. A hang explains missing steps, so that no stalled member is reported beside
-// it. Steps of the world do not excuse a late member that should join it.
+// Losses that pods do not show. A hang explains missing steps, so no stalled member is reported beside it.
+// Steps of the world do not excuse a late member that should join the world.
 std::vector<CondemnedMember> find_condemned(const Observation& seen, const Hang& hang, bool has_stepped,
                                             Timestamp now) {
   auto condemned = hang.culprits;
@@ -29,8 +29,7 @@ std::vector<CondemnedMember> find_condemned(const Observation& seen, const Hang&
   return condemned;
 }
 
-// A limit that the job did not set does not end it because of an outage of any length: its members are
-// replaced after pauses.
+// If the job set no limit, an outage of any length does not end it: its members are replaced after pauses.
 bool is_blameless(const api::RestartPolicy& policy, const Loss& loss) {
   const bool is_outage = loss.is_of_storage || loss.is_unheard;
   return loss.cause == EndCause::kDisruption &&
@@ -38,8 +37,8 @@ bool is_blameless(const api::RestartPolicy& policy, const Loss& loss) {
 }
 
 // Counts members of the last world whose launcher has since restarted processes in the same pod: each of them
-// ends the world as a lost member does. A world that saves before a suspension stays, and there these members
-// would be counted again at each decision.
+// ends the world as a lost member does. A world that saves before a suspension stays, and in such a world
+// these members would be counted again at each decision.
 std::size_t count_restarted_in_place(const Observation& seen, const RosterChange& change) {
   if (seen.world.empty() || seen.job.spec.is_suspended || seen.job.status.suspending_since) return 0;
   std::map<std::pair<std::string_view, std::uint32_t>, std::string_view> starts;
@@ -59,13 +58,14 @@ std::size_t count_restarted_in_place(const Observation& seen, const RosterChange
 
 std::string describe_last(const Observation& seen, const RosterChange& change) {
   const auto& losses = change.losses.empty() ? change.outside_losses : change.losses;
-  if (losses.empty()) return "; the last was a process that its launcher started anew in its pod";
+  if (losses.empty()) return "; the last was a process that its launcher restarted in its pod";
   return "; the last was " + display_name(seen, losses.back().member) + ": " + losses.back().reason;
 }
 
-// Counts losses in a row without progress: of a program that cannot start, with any exit code, and losses
-// more frequent than saves, so that the same steps repeat for ever. Spot machines may be lost several times
-// before the first save. Ends that the platform caused itself do not count.
+// Counts consecutive losses without progress. They occur with a program that cannot start, with any exit
+// code, and with losses that are more frequent than saves, so that the same steps repeat forever. Spot
+// machines may be lost several times before the first save. Ends that the platform caused itself do not
+// count.
 void count_losses_without_progress(const Observation& seen, bool has_advanced, RosterChange& change) {
   const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
   const auto& before = seen.job.status.restarts;

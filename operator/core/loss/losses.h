@@ -1,5 +1,5 @@
-// This folder: which members are lost, and why they ended. Here: all members that are lost in one
-// observation, and the cost of these losses.
+// operator/core/loss/: which members are lost, and why they ended. The losses of one observation: all members
+// that are lost in it, and the cost of these losses.
 #pragma once
 
 #include "operator/core/loss/hang.h"
@@ -9,7 +9,7 @@
 
 namespace ratoon::core {
 
-// Since the last decision.
+// The losses since the last decision.
 struct ProgressMade {
   bool has_stepped = false;
   bool has_advanced = false;  // a step was completed for the first time, or a checkpoint was saved
@@ -18,7 +18,8 @@ struct ProgressMade {
 [[nodiscard]] RosterChange change_roster(const Observation& seen, const SilentMembers& silence,
                                          const Hang& hang, const ProgressMade& progress, Timestamp now);
 
-// One sentence for members that leave their world because of the loss; `otherwise` if no member was lost.
+// Returns one sentence for members that leave their world because of the loss; `otherwise` if no member was
+// lost.
 [[nodiscard]] std::string describe_loss(const Observation& seen, const RosterChange& change,
                                         const std::string& otherwise);
 

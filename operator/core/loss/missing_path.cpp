@@ -22,10 +22,10 @@ constexpr auto kBesidePath = std::to_array<std::string_view>(
      "could not open",    "failed to open",     "unable to open",    "cannot read",
      "could not read",    "failed to read",     "unable to read",    "file failed"});
 
-// A socket, or a library that the image expects from the node.
+// The path is a socket, or a library that the image expects from the node.
 constexpr auto kNoFile = std::to_array<std::string_view>({"connect", "shared object", ".sock"});
 
-// Files of the system, such as the device of a driver that a node lacks.
+// The path is a file of the system, such as the device of a driver that a node lacks.
 constexpr auto kPlacesOfSystem =
     std::to_array<std::string_view>({"/dev/", "/proc/", "/sys/", "/run/", "/var/run/"});
 
@@ -41,7 +41,7 @@ bool has_any_word(std::string_view text, const auto& words) {
       words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-// Removes the words in upper and lower case.
+// Removes the words, in upper and lower case.
 std::string without_words(std::string text, const auto& words) {
   for (const std::string_view word : words) {
     for (std::size_t at = small_letters_of(text).find(word); at != std::string::npos;

@@ -18,7 +18,7 @@ constexpr int kSignalsFrom = 128;
 constexpr int kOwnCodesFrom = 80;  // codes from here on have their own meaning
 constexpr int kOwnCodesTo = 99;
 constexpr std::string_view kTraceback = "Traceback (most recent call last):";
-// How far apart two ends have to be if no known phrase names the cause.
+// The minimum time between two ends if no known phrase names the cause.
 constexpr Duration kUnclearFaultPasses = std::chrono::seconds(10);
 
 // Reads X in "terminate called after throwing an instance of 'X'", the line before the exception's text.
@@ -65,7 +65,7 @@ std::string_view words_after(std::string_view last_lines, std::string_view excep
   return at == std::string_view::npos ? std::string_view() : last_lines.substr(at + exception.size());
 }
 
-// Output after a traceback means that the program went on after it, so that this exception did not end it.
+// Output after a traceback means that the program continued after it, so this exception did not end it.
 bool ended_it(std::string_view last_lines) {
   if (last_lines.find(kTraceback) == std::string_view::npos) return true;
   const auto after = words_after(last_lines, find_exception(last_lines));
@@ -110,11 +110,11 @@ std::string find_repeated_fault(const Observation& seen, const RosterChange& cha
       const bool is_clear = is_program_fault(before) && !is_missing_path(before) &&
                             ended_it(pod->last_lines) && ended_it(last->last_lines);
       if (!is_clear && apart < kUnclearFaultPasses) continue;
-      // Several members of one world may have failed with the first: that is one end.
+      // Several members of one world may have failed together with the first: that is one end.
       if (failure.attempt <= last->attempt && !is_after(seen, loss.member, last->member)) continue;
       return failure.member + " failed as " + last->member +
              " did, before any step of the job was made: " + failure.exception +
-             ": the same start would fail again; mend the program and start the job anew";
+             ": the same start would fail again; correct the program and start the job anew";
     }
   }
   return "";

@@ -1,7 +1,7 @@
 // Before the job's first step, a program that ended twice with the same exception will end with it at each
 // start. If only the program can have caused it, two such ends suffice. If another cause is possible, the
-// ends have to be ten seconds apart, which the pauses between restarts reach within half a minute. This
-// includes missing paths. Faults of the environment, which may pass, are left to the restarts.
+// ends must be ten seconds apart, which the pauses between restarts reach within half a minute. Missing paths
+// belong to this case. Faults of the environment, which may disappear, are left to the restarts.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ namespace ratoon::core {
 // connections, devices.
 [[nodiscard]] std::string find_fault(std::string_view last_lines);
 
-// Why the job cannot go on; empty: there is no such loss. Only for a job without steps.
+// The reason why the job cannot continue; empty: there is no such loss. The function is only for a job
+// without steps.
 [[nodiscard]] std::string find_repeated_fault(const Observation& seen, const RosterChange& change);
 
 // Whether this incarnation belongs to the same member as `name_before` and is newer.

@@ -45,8 +45,8 @@ bool is_starting(const Observation& seen, const api::ProcessFacts& process) {
   return find_seat(seen, process.identity) == nullptr;
 }
 
-// `sits`: the member is in a world that was formed before this operator began to listen, so that none of its
-// processes is starting.
+// `sits` means that the member is in a world that was formed before this operator began to listen, so none of
+// its processes is starting.
 MessageTimes message_times_of(const Observation& seen, const api::MemberStatus& member, const api::Pod& pod,
                               bool sits) {
   MessageTimes voices;
@@ -80,7 +80,8 @@ MemberSilence listened(const Observation& seen, const api::MemberStatus& member,
 }
 
 // For a member that was in no world yet, the silence of other members on its node counts, and the platform's
-// report, which is late. Returns since when this member counts as silent. Nothing: it may still be starting.
+// report, which is late. Returns since when this member counts as silent. Returns nothing if the member may
+// still be starting.
 std::optional<Timestamp> find_lost_node(const Observation& seen, const api::MemberStatus& member,
                                         const api::Pod& pod, const MessageTimes& voices, Timestamp now) {
   const bool is_lost = std::ranges::any_of(
@@ -91,7 +92,7 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
   if (suspect == suspects.end()) return std::nullopt;
   const WallTime since = suspected_since(seen, *suspect);
   const Timestamp suspected_at = now - std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
-  // A node that started the member after that is alive, and so is one from which the member sent a message
+  // A node that started the member after that is alive, and so is a node from which the member sent a message
   // after that: only the other member fell silent.
   if (member.awaited_since > since || voices.newest > suspected_at) return std::nullopt;
   return std::max(seen.listening_since, suspected_at);
@@ -159,12 +160,12 @@ void check_again_at(Timestamp moment, SilentMembers& result) {
   result.next_check = std::min(moment, result.next_check.value_or(moment));
 }
 
-// One process of a member may be silent while another one was restarted and never continued.
+// One process of a member may be silent while another process was restarted and never continued.
 void note_lost(const api::MemberStatus& member, SilentMembers& result) {
   if (std::ranges::find(result.lost, member) == result.lost.end()) result.lost.push_back(member);
 }
 
-// The nodes of members, grouped by the beats that arrive from there.
+// The nodes of members, grouped by the beats that arrive from them.
 struct NodesByActivity {
   Places talking;
   Places fading;  // silent for less than the limit, but for longer than a live member normally is
@@ -182,7 +183,7 @@ struct MassSilence {
   }
 };
 
-// `everywhere_from`: on so many nodes a silence is more than one loss.
+// `everywhere_from`: a silence on this number of nodes is more than one loss.
 MassSilence find_mass_silence(Places silent, std::size_t everywhere_from, const NodesByActivity& sounds) {
   silent.insert(sounds.fading.begin(), sounds.fading.end());
   MassSilence mass;
@@ -203,9 +204,9 @@ Places places_of(const std::vector<MemberSilence>& members) {
   return places;
 }
 
-// Whether the platform reports a node of these members as lost. Without such a report, it is as likely for
-// one node as for many that its members have not found this operator yet: the address of a new leader may
-// arrive seconds late.
+// Whether the platform reports a node of these members as lost. Without such a report it is as likely for one
+// node as for many that its members have not found this operator yet: the address of a new leader may arrive
+// seconds late.
 bool is_any_node_reported_lost(const Observation& seen, const std::vector<MemberSilence>& unheard) {
   return std::ranges::any_of(unheard, [&](const MemberSilence& member) {
     return std::ranges::any_of(seen.nodes, [&](const api::Node& node) {
@@ -214,11 +215,12 @@ bool is_any_node_reported_lost(const Observation& seen, const std::vector<Member
   });
 }
 
-// Removes members from `silent` whose silence is long enough, given how many other nodes send beats.
+// Removes members from `silent` whose silence is long enough, given the number of other nodes that send
+// beats.
 void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& silent_beside,
                           std::size_t everywhere_from, const NodesByActivity& sounds, Duration limit,
                           Timestamp now, SilentMembers& result) {
-  // Lost members are no part of the silence of the others, so those are judged again.
+  // Lost members do not count in the silence of the others, so the others are judged again.
   for (bool is_settled = false; !is_settled;) {
     Places places = places_of(silent);
     places.insert(silent_beside.begin(), silent_beside.end());
@@ -236,15 +238,15 @@ void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& sile
   }
 }
 
-// Keeps members that have been silent for the limit. Records the places of the others, and when to check
-// again.
+// Keeps members that have been silent for the limit. Records the places of the other members, and when to
+// check again.
 void keep_silent(std::vector<MemberSilence>& members, Duration limit, Duration heartbeat, Timestamp now,
                  NodesByActivity& sounds, SilentMembers& result) {
   std::erase_if(members, [&](const MemberSilence& member) {
     const Duration silence = now - member.heard;
     if (silence >= limit) return false;
-    // Members that fell silent together sent their last beats within one heartbeat. The first of them must
-    // not be judged as if the others still sent beats.
+    // Members that fell silent together sent their last beats within one heartbeat. The first of these
+    // members must not be judged as if the others still sent beats.
     auto& places = silence > std::max(limit - heartbeat, heartbeat) ? sounds.fading : sounds.talking;
     places.emplace(member.place, member.zone);
     check_again_at(member.heard + limit, result);
@@ -252,7 +254,7 @@ void keep_silent(std::vector<MemberSilence>& members, Duration limit, Duration h
   });
 }
 
-// `quiet`: members that are still starting and have sent no message for the limit.
+// `quiet` has the members that are still starting and have sent no message for the limit.
 void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>& quiet, Duration limit,
                        Timestamp now, SilentMembers& result) {
   const Duration deadline = std::chrono::seconds(seen.job.spec.start_deadline_seconds);
@@ -265,8 +267,8 @@ void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>
     check_again_at(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds), result);
     if (deadline > Duration(0)) check_again_at(lost_at, result);
   }
-  // Each process of a member becomes quiet by itself. One that was in a world and waits for the next may be
-  // part of a mass silence: a world with it would lose it at once.
+  // Each process of a member becomes quiet by itself. A process that was in a world and waits for the next
+  // may be part of a mass silence: a world with it would lose it at once.
   for (const auto& process : seen.processes) {
     if (!process.waiting) continue;
     const Timestamp quiet_at = std::max(process.last_heard, seen.listening_since) + limit;

@@ -1,14 +1,15 @@
 // Loss by silence: members that have missed so many beats that they count as lost.
 //
-// Silence may have its cause at the operator's side. So no member is judged until the coordinator has itself
-// listened for the whole limit. The judgement waits for ten times the limit while more nodes are silent than
-// not, or while all members in one zone are silent on several nodes: that is a sign of a network fault or a
-// stall. In this comparison, a member whose silence is within one heartbeat of the limit counts as silent
-// already.
+// The cause of silence may be on the operator's side. Therefore no member is judged until the coordinator has
+// itself listened for the whole limit. The judgement waits for ten times the limit while more nodes are
+// silent than not, or while all members in one zone are silent on several nodes. Such a silence is a sign of
+// a network fault or a stall. In this comparison, a member whose silence is within one heartbeat of the limit
+// counts as silent already.
 //
 // A process that was in no world yet is still starting, perhaps on a machine that is overloaded by other
-// starts. It does not count as silent until it has sent no message for the job's start deadline. While it is
-// quiet, no world is formed with it. A lost node counts for it as for others.
+// starts. Such a process does not count as silent until it has sent no message for the job's start deadline.
+// While a process is quiet, no world is formed with it. The loss of its node counts for it as for other
+// processes.
 #pragma once
 
 #include <optional>
@@ -33,8 +34,8 @@ struct SilentMembers {
 // more slowly when it joined.
 [[nodiscard]] Duration limit_of_silence(const Observation& seen);
 
-// The same observation without the join requests of these processes. The requests count again with the next
-// message of the processes.
+// Returns the same observation without the join requests of these processes. The requests count again with
+// the next message of the processes.
 [[nodiscard]] Observation without_joins_of(const std::vector<ProcessIdentity>& quiet, Observation seen);
 
 }  // namespace ratoon::core

@@ -59,7 +59,8 @@ std::string_view reason_of(JobPhase phase) {
   return "Failed";
 }
 
-// The status's message counts the ready members; here each count would be another write of the list.
+// The status's message counts the ready members. In a condition each count would be another write of the
+// list.
 std::string describe(const api::TrainingJobStatus& status, bool is_true) {
   if (!is_true) return "";
   const std::string attempt = "attempt " + std::to_string(status.attempt.value());
@@ -130,7 +131,8 @@ std::string select_replicas(const api::TrainingJob& job) {
 }  // namespace
 
 void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
-  // The selector depends only on the spec. It is set together with a status that is written in any case.
+  // The selector depends only on the spec. The selector is set together with a status that is written in any
+  // case.
   if (seen.job.status.observed_generation != seen.job.meta.generation)
     status.selector = select_replicas(seen.job);
   status.observed_generation = seen.job.meta.generation;

@@ -10,7 +10,7 @@ namespace {
 
 using api::LedgerPart;
 
-// As the status stores it, so that sums of truncated times are exact.
+// The time is truncated as in the status, so that sums of truncated times are exact.
 WallTime to_milliseconds(WallTime time) {
   return {std::chrono::floor<std::chrono::milliseconds>(time.since_epoch)};
 }
@@ -43,7 +43,7 @@ std::optional<Step> resumed_step(const Observation& seen, Attempt attempt) {
 }
 
 LedgerPart part_of_world(const Observation& seen, const api::TrainingJobStatus& status) {
-  // Such a program shows only that its pods run.
+  // A program without the agent shows only that its pods run.
   if (api::is_group(seen.job.spec)) return LedgerPart::kUseful;
   const auto reached = reached_step(seen, status.attempt);
   if (!reached) return is_world_forgotten(seen) ? status.ledger.part : LedgerPart::kRestarting;

@@ -1,4 +1,4 @@
-// The uses of the job's time, added up part by part in its status: a change of leader, of pods or of the
+// How the job's time was spent, added up part by part in its status: a change of leader, of pods or of the
 // runner loses none of it. Saves and the wait for data, which only trainers can measure, are in the trainers'
 // own metrics (docs/reference/metrics.md).
 #pragma once
@@ -12,7 +12,7 @@ namespace ratoon::core {
 // life of a lost member was no training: the member hung, or its loss was not detected yet.
 void note_ledger(const Observation& seen, Timestamp now, Decision& decision);
 
-// For a job whose runner is gone at an unknown time: the training counts until its last step.
+// For a job whose runner ended at an unknown time: the training counts until its last step.
 void end_with_last_step(api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

@@ -14,8 +14,8 @@ namespace ratoon::core {
 
 namespace {
 
-// Six digits are enough for people. Every JSON store keeps them exactly, so that a stored value does not look
-// changed when it is read back.
+// Six digits are enough for people. Every JSON store keeps six digits exactly, so that a stored value does
+// not look changed when it is read back.
 double shortened(double value) {
   constexpr int kDigits = 6;
   std::array<char, 32> text{};
@@ -58,7 +58,8 @@ bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attemp
 }
 
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {
-  // Only members of this attempt are considered: those of the next one have listed checkpoints since.
+  // Only members of this attempt are considered: members of the next attempt have listed checkpoints since
+  // then.
   const auto& last = status.last_checkpoint;
   const bool is_damaged = last && std::ranges::any_of(processes, [&](const auto& process) {
                             return process.beat && process.beat->attempt == status.attempt &&
@@ -86,7 +87,7 @@ std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& 
       .reason = "CheckpointUnreadable",
       .message = "the checkpoint of step " + std::to_string(before->step.value()) + " does not read back; " +
                  (after ? "that of step " + std::to_string(after->step.value()) + " is the newest"
-                        : "there is no other one") +
+                        : "there is no other checkpoint") +
                  " until the next save"}};
 }
 

@@ -12,16 +12,16 @@
 
 namespace ratoon::core {
 
-// Steps only grow within an attempt. So does the checkpoint unless it is revoked as damaged. Beats of an old
-// attempt change nothing.
+// Steps only grow within an attempt. The checkpoint does not decrease either, unless it is revoked as
+// damaged. Beats of an old attempt change nothing.
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
 
-// Whether a process that read the checkpoint again reports it as damaged. Others, which only saw it
-// committed, may call it durable long after that.
+// Whether a process that read the checkpoint again reports it as damaged. Other processes, which only saw the
+// commit, may report it as durable long after that.
 [[nodiscard]] bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attempt attempt,
                                        Step step);
 
-// An event if the newest checkpoint is now an older one than before.
+// Returns an event if the newest checkpoint is now older than before.
 [[nodiscard]] std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& before,
                                                             const std::optional<ResumePoint>& after);
 

@@ -29,7 +29,7 @@ bool all_ranks(const Observation& seen, const std::function<bool(const Beat&)>& 
   });
 }
 
-// A hung process sends beats all the time: its last sign of life is the start of its present phase.
+// A hung process sends beats all the time, so its last sign of life is the start of its present phase.
 Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now) {
   std::optional<Timestamp> last;
   for (const auto& process : seen.processes) {

@@ -1,5 +1,5 @@
 // The durations of the parts of a recovery. The watch is not part of the durable state: if its operator ends,
-// the job recovers all the same, and only these figures are missing.
+// the job still recovers, and only these figures are missing.
 #pragma once
 
 #include <optional>

@@ -59,7 +59,7 @@ std::string why_not_made(const Observation& seen, const std::vector<api::MemberS
   return "";
 }
 
-// Members that asked to join and fell silent: they do not count as ready.
+// Members that asked to join and fell silent do not count as ready.
 std::string why_not_counted(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   std::string first;
   std::size_t others = 0;

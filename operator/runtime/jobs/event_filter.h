@@ -1,9 +1,8 @@
 // EventFilter: decides which event reports a message, so that each message is reported in normal operation
 // and no job can flood the API server:
 // - If a message is repeated within ten minutes, it counts as the same event, whose count grows.
-// - Ten different messages of one reason get an event each. All further ones share one event, whose note is
-// the
-//   newest of them, until the reason had no message for ten minutes.
+// - Ten different messages of one reason get an event each. All further ones share one event, whose note
+//   is the newest of them, until the reason had no message for ten minutes.
 // - A job may write 25 events, and one more for every five minutes that pass. Beyond that each reason writes
 //   once in five minutes: its count includes the messages in between, and many messages of one reason do not
 //   hide another reason.

@@ -47,7 +47,7 @@ bool is_any_unheard(const Decision& decision) {
   return std::ranges::any_of(decision.actions, [](const core::Action& action) {
     const auto* event = std::get_if<core::EmitEvent>(&action);
     return event != nullptr && (event->message.find("no process of its job did") != std::string::npos ||
-                                event->message.find("as far as an operator knows") != std::string::npos);
+                                event->message.find("as far as this operator knows") != std::string::npos);
   });
 }
 

@@ -220,10 +220,10 @@ void Laws::check_deadlines(const Observation& seen, const Decision& decision) co
     const auto* event = std::get_if<core::EmitEvent>(&action);
     if (event == nullptr || event->reason != "MemberLost") continue;
     const auto says = [&](const char* words) { return event->message.find(words) != std::string::npos; };
-    if (says("did not speak within")) {
+    if (says("sent no message within")) {
       const double limit = std::min(scenario.start_deadline_seconds, 10 * scenario.suspect_after_seconds);
       EXPECT_GE(listened, limit) << event->message << ", says an operator that has just begun to listen";
-      const bool is_excused = says("no process of its job did") || says("as far as an operator knows");
+      const bool is_excused = says("no process of its job did") || says("as far as this operator knows");
       EXPECT_TRUE(is_excused || listened >= scenario.start_deadline_seconds)
           << event->message << ", and could have spoken before";
     }

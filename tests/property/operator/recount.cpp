@@ -48,7 +48,7 @@ bool was_said(const Lost& lost, const char* words) {
 
 // The operator may not have been able to hear it.
 bool is_unheard(const Lost& lost) {
-  return was_said(lost, "no process of its job did") || was_said(lost, "as far as an operator knows");
+  return was_said(lost, "no process of its job did") || was_said(lost, "as far as this operator knows");
 }
 
 // Its storage or its way to the operator: no limit that the job did not set counts it.
@@ -70,7 +70,7 @@ Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
   if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return Toll::kFree;
   if (lost.pod->has_ended()) return toll_of_end(spec.restart_policy, *lost.pod, lost.node_goes);
   if (is_unheard(lost)) return Toll::kFree;
-  if (was_said(lost, "did not speak within") || was_said(lost, "made no step for"))
+  if (was_said(lost, "sent no message within") || was_said(lost, "made no step for"))
     return std::exchange(said.stalled, true) ? Toll::kFree : Toll::kBudget;
   if (was_said(lost, ": hung: ")) return std::exchange(said.hung, true) ? Toll::kFree : Toll::kHang;
   return Toll::kFree;

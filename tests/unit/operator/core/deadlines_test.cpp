@@ -331,7 +331,7 @@ TEST(Losses, ProcessesThatAreStartedAnewInTheirPodsAreCounted) {
   seen.job.status.restarts.without_step = 6;
   decision = decide(seen);
   EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed);
-  EXPECT_TRUE(decision.status.message.ends_with("a process that its launcher started anew in its pod"))
+  EXPECT_TRUE(decision.status.message.ends_with("a process that its launcher restarted in its pod"))
       << decision.status.message;
 }
 

@@ -100,7 +100,7 @@ TEST(NoteProgress, GoesBackFromWhatDoesNotReadBackWhoeverSawItCommitted) {
   }
   EXPECT_EQ(after(status, {of_rank_0({}, {checkpoint(1, 10), checkpoint(1, 20)}), other}).last_checkpoint,
             std::nullopt)
-      << "there is no other one";
+      << "there is no other checkpoint";
 }
 
 TEST(NoteProgress, GoesOnFromANewerOneThanThatWhichDidNotReadBack) {
@@ -122,7 +122,7 @@ TEST(ReportDamagedCheckpoint, IsAWarningWhereAnOlderOneIsTheNewestNow) {
       message(report_damaged_checkpoint(twenty, ten)),
       "the checkpoint of step 20 does not read back; that of step 10 is the newest until the next save");
   EXPECT_EQ(message(report_damaged_checkpoint(ten, std::nullopt)),
-            "the checkpoint of step 10 does not read back; there is no other one until the next save");
+            "the checkpoint of step 10 does not read back; there is no other checkpoint until the next save");
 }
 
 TEST(NoteProgress, HearsNothingFromOtherAttempts) {

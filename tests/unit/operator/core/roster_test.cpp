@@ -113,8 +113,7 @@ TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
        [](Observation& seen) { seen.pods[1] = test::ended_pod(1, 0); },
        {.application = 1},
        "digits-worker-1-i0: exit code 0 without a completion record: its training did not reach its end; if "
-       "the program does not "
-       "call ratoon::train, set agent: None in its role"},
+       "the program does not call ratoon::train, set agent: None in its role"},
       {"being deleted",
        [](Observation& seen) { seen.pods[1].is_deleting = true; },
        {.disruption = 1},
