@@ -42,7 +42,7 @@ bool starts_trainers(const CLI::App& command) {
   return command.get_name() == "run" || command.get_name() == "launch";
 }
 
-// The words between the command and an option of the trainer.
+// Returns the words between the command and an option of the trainer.
 std::string example_of(const CLI::App& command) {
   return command.get_name() == "run" ? " job.yaml -- " : " -- trainer ";
 }

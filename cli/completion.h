@@ -1,5 +1,5 @@
-// The completion script of a shell: one of bash, or of zsh by way of its bashcompinit, made from the commands
-// and options as the program knows them.
+// Makes the completion script of a shell from the program's commands and options. For zsh the script uses
+// bashcompinit.
 #pragma once
 
 #include <string>

@@ -38,11 +38,13 @@ void add_commands(CLI::App& app, int& exit_code, const std::vector<std::string>&
   add_checkpoint_command(app, exit_code);
   add_report_command(app, exit_code);
   add_completion_command(app, exit_code);
-  app.footer("Installed as kubectl-ratoon too: `kubectl ratoon status` shows the jobs of a cluster.");
+  app.footer(
+      "This program is also installed as kubectl-ratoon: `kubectl ratoon status` shows the jobs of a "
+      "cluster.");
 }
 
-// kubectl starts a program of this name for `kubectl ratoon ...`. It offers the commands about a cluster
-// alone.
+// kubectl starts a program of this name for `kubectl ratoon ...`. Under that name it offers only the commands
+// about a cluster.
 bool is_plugin(std::string_view program) {
   return program.substr(program.rfind('/') + 1) == "kubectl-ratoon";
 }
@@ -53,8 +55,7 @@ bool is_plugin(std::string_view program) {
 int main(int argc, char** argv) {
   ratoon::cli::open_standard_streams();
   const bool is_plugin = argc > 0 && ratoon::cli::is_plugin(argv[0]);
-  CLI::App app("Ratoon: training that survives machines that vanish.",
-               is_plugin ? "kubectl ratoon" : "ratoon");
+  CLI::App app("Ratoon: training that survives lost machines.", is_plugin ? "kubectl ratoon" : "ratoon");
   app.set_version_flag("--version", std::string("ratoon ") + ratoon::version());
   app.require_subcommand(1);
   int exit_code = 0;

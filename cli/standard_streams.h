@@ -5,8 +5,8 @@
 
 namespace ratoon::cli {
 
-// Opens /dev/null in place of each standard stream that is closed. Else the next file that is opened would
-// get the stream's descriptor, and the printed text.
+// Opens /dev/null in place of each standard stream that is closed. Otherwise the next file that is opened
+// would get the stream's descriptor, and the printed text.
 void open_standard_streams();
 
 // Writes the buffered output. Returns an error if some of the output was lost, now or before.

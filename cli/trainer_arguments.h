@@ -1,5 +1,6 @@
-// The words behind `--` of `ratoon run` and `ratoon launch`: the trainer's. They are taken from the command
-// line before any parser sees it, since a parser splits some of them ("[64,32]") or drops them ("[]").
+// The words after `--` of `ratoon run` and `ratoon launch`: the trainer's command line. The words are removed
+// from the command line before any parser sees it, because a parser splits some of them ("[64,32]") or drops
+// them ("[]").
 #pragma once
 
 #include <string>
@@ -7,8 +8,8 @@
 
 namespace ratoon::cli {
 
-// Removes them and the `--` from the line: argc then counts the words before `--`. The words of any other
-// command all stay, `--` among them.
+// Removes these words and the `--` from the line: argc then counts the words before `--`. The words of any
+// other command all stay, and so does its `--`.
 [[nodiscard]] std::vector<std::string> take_trainer_arguments(int& argc, const char* const* argv);
 
 }  // namespace ratoon::cli

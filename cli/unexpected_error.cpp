@@ -15,14 +15,14 @@ UnexpectedError explain_unexpected_error(const std::exception& error) {
   if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
     const std::string path = file->path1().string();
     return {.sentence = "the file system refuses" + (path.empty() ? "" : " " + path) + ": " +
-                        file->code().message() + "; mend that and run the same command again",
+                        file->code().message() + "; correct that and run the same command again",
             .exit_code = ExitCode::kStorage};
   }
   if (dynamic_cast<const std::system_error*>(&error) != nullptr)
     return {.sentence = std::string("the system refuses: ") + error.what() +
-                        "; mend that and run the same command again",
+                        "; correct that and run the same command again",
             .exit_code = ExitCode::kStorage};
-  return {.sentence = std::string("it failed because of a fault in Ratoon: ") + error.what() +
+  return {.sentence = std::string("the command failed because of a fault in Ratoon: ") + error.what() +
                       "; please report it, with the command line"};
 }
 

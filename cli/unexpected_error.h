@@ -1,5 +1,5 @@
-// An exception that ends a command and that no part of it handles. It needs an exit code of its own: scripts
-// read the codes, and 1 means that a run failed.
+// An exception that ends a command and that no part of it handles. Such an exception needs its own exit code:
+// scripts read the codes, and 1 means that a run failed.
 #pragma once
 
 #include <exception>
@@ -14,8 +14,8 @@ struct UnexpectedError {
   ExitCode exit_code = ExitCode::kConfiguration;
 };
 
-// 84 where the system refuses memory, a file or a thread. Else it is a fault of this program, and the same
-// command would fail again: 82.
+// 84 if the system refuses memory, a file or a thread. Any other exception is a fault of this program, and
+// the same command would fail again: 82.
 [[nodiscard]] UnexpectedError explain_unexpected_error(const std::exception& error);
 
 }  // namespace ratoon::cli

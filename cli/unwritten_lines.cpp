@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kKeptBytesMax = 64 * 1024;
 
-// The result is not open where `fd` is no pipe, or the system refuses. Writes then go to `fd` itself.
+// The result is not open if `fd` is not a pipe, or if the system refuses. In that case the lines are written
+// to `fd` itself.
 UniqueFd open_pipe_again(int fd) {
   struct stat facts{};
   if (::fstat(fd, &facts) != 0 || !S_ISFIFO(facts.st_mode)) return {};
@@ -64,7 +65,8 @@ std::string UnwrittenLines::take() {
 
 void UnwrittenLines::note_dropped_lines() {
   if (left_out_ == 0) return;
-  kept_ += std::to_string(left_out_) + " lines are left out here: this output was not read for a while\n";
+  kept_ +=
+      std::to_string(left_out_) + " lines are left out here, because this output was not read for a while\n";
   left_out_ = 0;
 }
 

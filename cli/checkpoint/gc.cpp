@@ -22,7 +22,7 @@ Result<void> remove_if_there(Disk& disk, const std::string& path) {
   return removed;
 }
 
-// The files that are left of a checkpoint. They are listed before any is removed: if a link is found in a
+// The remaining files of a checkpoint. The files are listed before any is removed: if a link is found in a
 // path, nothing is removed.
 struct Left {
   std::vector<std::string> receipts;
@@ -39,7 +39,7 @@ Result<Left> find_left(const Disk& disk, const CheckpointId& id) {
 
 Result<void> remove_files(Disk& disk, const std::string& folder, const std::vector<std::string>& files) {
   if (auto removed = checkpoint::remove_rank_files(disk, folder, files); !removed) return removed;
-  // Not empty while another program's file, or another step, is in it.
+  // The folder is not empty while it has another program's file, or another step.
   static_cast<void>(disk.remove_folder(checkpoint::folder_of(folder)));
   return {};
 }
@@ -49,7 +49,7 @@ Result<void> remove_files(Disk& disk, const std::string& folder, const std::vect
 Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
   const auto left = find_left(disk, id);
   if (!left) return left.error();
-  // It may have been pinned since the survey.
+  // The checkpoint may have been pinned since the survey.
   const auto was_pinned = checkpoint::is_pinned(disk, id);
   if (!was_pinned) return was_pinned.error();
   if (*was_pinned) return false;
@@ -75,7 +75,7 @@ Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
 }
 
 // Returns whether the packs must stay: a run may have quarantined the checkpoint or given up its lineage, or
-// a user may have pinned it while a run was retiring it. Call this after looking at manifests/: a manifest
+// a user may have pinned it while a run was retiring it. Call this after checking manifests/: a manifest
 // stays there until its copy is in the other folder.
 Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   const auto given_up = checkpoint::given_up_checkpoints(disk);
@@ -91,7 +91,7 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   if (*was_wanted) return false;
   const auto left = find_left(disk, id);
   if (!left) return left.error();
-  // Receipts are removed first: a pack without its receipt is in no commit.
+  // Receipts are removed first, because a pack without its receipt is in no commit.
   if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes)
     return votes.error();
   const auto is_late = is_committed_now(disk, id);
@@ -99,7 +99,7 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto is_wanted = is_wanted_now(disk, id);
   if (!is_wanted) return is_wanted.error();
   if (*is_wanted) return false;
-  // A run does the same: no run would choose a commit of an older attempt beside a newer one.
+  // A run does the same, because no run would choose a commit of an older attempt beside a newer one.
   const auto removed = *is_late ? checkpoint::remove_checkpoint(disk, id)
                                 : remove_files(disk, checkpoint::packs_folder(id), left->packs);
   if (!removed) return removed.error();
@@ -162,12 +162,12 @@ Result<void> carry_out(Disk& disk, const Survey& survey, const GcPlan& plan,
     return Error(verified.verdict == VerifyOutcome::kBad       ? ErrorKind::kCorrupted
                  : verified.verdict == VerifyOutcome::kRetired ? ErrorKind::kConflict
                                                                : ErrorKind::kIo,
-                 "nothing is removed, since the newest checkpoint, of " + shown(plan.newest) + ", is " +
+                 "nothing is removed, because the newest checkpoint, of " + shown(plan.newest) + ", is " +
                      std::string(name_of(verified.verdict)) + ": " + verified.why);
   }
   for (const GcItem& item : plan.items) {
     const auto is_gone = remove(disk, item);
-    if (!is_gone) return is_gone.error().with_context("removing what is left of " + shown(item.id));
+    if (!is_gone) return is_gone.error().with_context("removing the remaining files of " + shown(item.id));
     if (*is_gone) on_removed(item);
   }
   return {};

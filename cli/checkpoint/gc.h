@@ -1,6 +1,6 @@
-// Chooses and removes garbage in a run's folder. The rules are the run's own (retention.h). Files that Ratoon
-// did not name stay, and so does everything newer than the newest checkpoint. A pinned checkpoint stays, also
-// where it is pinned at the last moment.
+// Chooses and removes garbage in a run's folder. The rules are the same as those of the run (retention.h).
+// Files that Ratoon did not name stay, and so does everything newer than the newest checkpoint. A pinned
+// checkpoint stays, also if it is pinned at the last moment.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ struct GcPlan {
   std::vector<GcItem> items;
 };
 
-// Plans no removal where no checkpoint is complete: a quarantined one may be all that is left of the run.
+// Plans no removal if no checkpoint is complete: a quarantined checkpoint may be the only one that is left of
+// the run.
 [[nodiscard]] GcPlan plan_gc(const Survey& survey, const GcRules& rules);
 
 // Calls `on_removed` for each item that it removed. Returns kCorrupted, and removes nothing, if the newest

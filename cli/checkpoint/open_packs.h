@@ -1,5 +1,5 @@
-// The packs of one checkpoint, each open and with a verified header. From then on they can be read to the end
-// even if the run retires them. This does not hold in a store: there a retired pack is gone at once.
+// The packs of one checkpoint, each open and with a verified header. Open packs can be read to the end even
+// if the run retires them. This is not true in a store, where a retired pack no longer exists.
 #pragma once
 
 #include <optional>
@@ -19,17 +19,17 @@ struct OpenPack {
   checkpoint::PackReader reader;
 };
 
-// Whether the run has retired the checkpoint since it was looked up. If so, a missing file is not damage.
+// Whether the run has retired the checkpoint after it was chosen. If so, a missing file is not damage.
 [[nodiscard]] bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id);
 
-// Opens the packs of all ranks, or of one. kConflict: the run has retired the checkpoint since it was looked
-// up.
+// Opens the packs of all ranks, or of one. kConflict: the run has retired the checkpoint after it was chosen.
 [[nodiscard]] Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk,
                                                        const checkpoint::CheckpointId& id,
                                                        const checkpoint::Manifest& manifest,
                                                        std::optional<std::uint32_t> only_rank = {});
 
-// One checkpoint with its packs. Another one is chosen if the run retires the first in between.
+// One checkpoint with its packs. If the run retires the first choice in between, another checkpoint is
+// chosen.
 struct OpenCheckpoint {
   FoundCheckpoint found;
   std::vector<OpenPack> packs;
@@ -38,8 +38,8 @@ struct OpenCheckpoint {
                                                      const CheckpointSelection& selection,
                                                      std::optional<std::uint32_t> only_rank = {});
 
-// Returns the result of `once`. Calls it up to five times while it returns kConflict, which means that the
-// run has retired the checkpoint that it had chosen.
+// Returns the result of `once`. Calls `once` up to five times while it returns kConflict, which means that
+// the run has retired the checkpoint that it had chosen.
 template <typename Once>
 [[nodiscard]] auto retry_if_retired(const Once& once) {
   auto result = once();
@@ -48,7 +48,7 @@ template <typename Once>
   return result;
 }
 
-// Raises the soft limit to the hard one: a checkpoint of thousands of ranks needs as many open files.
+// Raises the soft limit to the hard limit: a checkpoint of thousands of ranks needs as many open files.
 void raise_limit_of_open_files();
 
 }  // namespace ratoon::cli

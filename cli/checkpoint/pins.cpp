@@ -15,7 +15,7 @@ using checkpoint::Pin;
 
 constexpr std::size_t kPinsNamedMax = 10;
 
-// kConflict if its run has retired it, or set it aside, since it was chosen.
+// kConflict if its run has retired the checkpoint, or set it aside, after it was chosen.
 Result<MadePin> pin_once(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
   const auto survey = take_survey(disk);
   if (!survey) return survey.error();
@@ -26,10 +26,10 @@ Result<MadePin> pin_once(Disk& disk, const CheckpointSelection& selection, const
   if (!is_new) return is_new.error().with_context("pinning " + shown(id));
   if (!is_retired(disk, id))
     return MadePin{{id, checkpoint::why_pinned(disk, id)}, *is_new, disk.shown(checkpoint::pin_path(id))};
-  // A pin that was there before is not ours to remove.
+  // A pin that existed before must not be removed by this command.
   if (*is_new) {
     if (auto removed = checkpoint::unpin(disk, id); !removed)
-      return removed.error().with_context("removing the pin of " + shown(id) + ", which is gone");
+      return removed.error().with_context("removing the pin of " + shown(id) + ", which no longer exists");
   }
   return Error(ErrorKind::kConflict,
                "the checkpoint of " + shown(id) +
@@ -58,7 +58,7 @@ std::string fault_of_reason(const std::string& why) {
 
 Result<MadePin> make_pin(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
   const auto once = [&] { return pin_once(disk, selection, why); };
-  // A named checkpoint is not replaced by another.
+  // If the user named a checkpoint, no other checkpoint replaces it.
   return selection.step || selection.attempt ? once() : retry_if_retired(once);
 }
 
@@ -69,11 +69,11 @@ Result<Pin> choose_pin(const std::vector<Pin>& pins, const CheckpointSelection& 
            (!selection.attempt || pin.id.attempt.value() == *selection.attempt);
   });
   if (selected.size() == 1) return selected.front();
-  if (pins.empty()) return Error(ErrorKind::kNotFound, "nothing is pinned here");
+  if (pins.empty()) return Error(ErrorKind::kNotFound, "no checkpoint is pinned here");
   if (selected.empty())
     return Error(ErrorKind::kNotFound, "no such checkpoint is pinned; pinned are: " + names_of(pins));
   return Error(ErrorKind::kInvalid,
-               "several are pinned; say which with --step and --attempt: " + names_of(selected));
+               "several checkpoints are pinned; choose one with --step and --attempt: " + names_of(selected));
 }
 
 }  // namespace ratoon::cli

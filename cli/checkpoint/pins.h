@@ -13,7 +13,7 @@ namespace ratoon::cli {
 
 inline constexpr const char* kPinnedByHand = "pinned by hand";
 
-// The fault of a reason that a user gives; empty if there is none.
+// The fault of a reason that a user gives; empty if the reason is valid.
 [[nodiscard]] std::string fault_of_reason(const std::string& why);
 
 struct MadePin {
@@ -21,13 +21,14 @@ struct MadePin {
   bool is_new = false;
   std::string file;  // the file's path as shown in messages
 };
-// Pins the checkpoint that choose() returns, which stays from then on. Returns kConflict, and leaves no new
-// pin, if its run has retired it in between. Without a selection it chooses the newest again.
+// Pins the checkpoint that choose() returns, which is kept from then on. Returns kConflict, and leaves no new
+// pin, if its run has retired it in between. If the user selected no checkpoint, choose() is called again for
+// the newest.
 [[nodiscard]] Result<MadePin> make_pin(checkpoint::Disk& disk, const CheckpointSelection& selection,
                                        const std::string& why);
 
-// Returns the selected pin, or the only one if nothing is selected. kInvalid where several match, kNotFound
-// where none does; the message lists the pins.
+// Returns the selected pin, or the only one if nothing is selected. kInvalid if several match, kNotFound if
+// none does; the message lists the pins.
 [[nodiscard]] Result<checkpoint::Pin> choose_pin(const std::vector<checkpoint::Pin>& pins,
                                                  const CheckpointSelection& selection);
 

@@ -23,8 +23,8 @@ constexpr int kPagesMax = 10;
 
 using Entries = std::vector<checkpoint::DiskEntry>;
 
-// A run that never committed has packs alone. A run whose checkpoints were removed may have a pin alone.
-// Other files in these folders are not of Ratoon.
+// A run that never committed has only packs. A run whose checkpoints were removed may have only a pin. Other
+// files in these folders were not made by Ratoon.
 Result<bool> is_run_place(const checkpoint::Disk& disk) {
   const auto is_attempt = [](const auto& entry) {
     return checkpoint::parse_attempt_name(entry.name).has_value();

@@ -1,5 +1,5 @@
-// The place of a run's checkpoints, opened for reading: its folder, or its place in a store, which is reached
-// with the same credentials as by the run. A run may be writing into it.
+// The place of a run's checkpoints, opened for reading: its folder, or its place in a store. A store is
+// reached with the same credentials as by the run. A run may be writing into it.
 //
 //   const auto place = RunLocation::open("s3://bucket/runs/digits");
 //   const auto survey = take_survey(place->disk());
@@ -20,12 +20,13 @@ namespace ratoon::cli {
 
 class RunLocation {
  public:
-  // "checkpoints/digits", "digits" of `ratoon run`, "file:///data/runs/digits" or "s3://bucket/runs/digits".
-  // kInvalid where it holds no run; the message names the places of runs that lie below.
+  // Opens "checkpoints/digits", "digits" of `ratoon run`, "file:///data/runs/digits" or
+  // "s3://bucket/runs/digits". kInvalid if the place has no run; the message names the places of runs below
+  // it.
   [[nodiscard]] static Result<RunLocation> open(const std::string& address);
 
   [[nodiscard]] checkpoint::Disk& disk() const { return *disk_; }
-  // The time at which a file was written; nothing if it is gone, or lies in a store.
+  // The time at which a file was written; nothing if it no longer exists, or lies in a store.
   [[nodiscard]] std::optional<WallTime> written_at(const std::string& path) const;
 
  private:

@@ -1,4 +1,4 @@
-// The contents of a run's folder, read and not changed.
+// The contents of a run's folder, which is read and not changed.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,8 @@ struct Survey {
 
 [[nodiscard]] Result<Survey> take_survey(const checkpoint::Disk& disk);
 
-// The checkpoint that the command line names; without a step and an attempt, the newest. kNotFound lists the
-// complete ones, kCorrupted means that only bad ones match.
+// Returns the checkpoint that the command line names; without a step and an attempt, the newest. kNotFound
+// lists the complete ones, kCorrupted means that only bad ones match.
 struct CheckpointSelection {
   std::optional<std::uint64_t> step{};
   std::optional<std::uint64_t> attempt{};
@@ -59,10 +59,10 @@ struct CheckpointSelection {
 [[nodiscard]] Result<const FoundCheckpoint*> choose(const Survey& survey,
                                                     const CheckpointSelection& selection);
 
-// "step 1200 of attempt 3"
+// Returns "step 1200 of attempt 3".
 [[nodiscard]] std::string shown(const checkpoint::CheckpointId& id);
 
-// Number and bytes of Ratoon's files in one checkpoint's folder of packs.
+// The number and bytes of Ratoon's files in one checkpoint's folder of packs.
 [[nodiscard]] Result<Uncommitted> measure_packs(const checkpoint::Disk& disk,
                                                 const checkpoint::CheckpointId& id);
 

@@ -17,7 +17,7 @@ using checkpoint::Extent;
 using checkpoint::IndexedTensor;
 using checkpoint::PackHeader;
 
-// The header with the wanted tensors alone. Offsets and hashes stay those of the file.
+// The header, reduced to the wanted tensors. Offsets and hashes are still those of the file.
 PackHeader only(const PackHeader& header, const std::function<bool(const std::string&)>& is_wanted) {
   PackHeader kept = header;
   kept.layout.tensors.clear();
@@ -30,7 +30,7 @@ PackHeader only(const PackHeader& header, const std::function<bool(const std::st
   return kept;
 }
 
-// Whether the last part of the name marks the state of a random generator, which each rank has of its own.
+// Whether the last part of the name marks the state of a random generator, of which each rank has its own.
 bool is_generator(const std::string& name) {
   return std::string_view(name).substr(name.rfind('.') + 1).starts_with("generator:");
 }
@@ -60,8 +60,8 @@ Error with_next_step(const Error& error) {
 Result<void> for_each_slab(
     const TensorShape& shape, std::uint64_t element_bytes, std::uint64_t bytes_max,
     const std::function<Result<void>(const TensorShape& begin, const TensorShape& shape)>& take) {
-  // The dimension that is cut: dimensions behind it fit whole, and those before it advance one index at a
-  // time.
+  // The dimension that is cut: the dimensions after it fit whole, and the dimensions before it advance one
+  // index at a time.
   std::size_t axis = shape.size();
   std::uint64_t row_bytes = element_bytes;
   while (axis > 0 && shape[axis - 1] <= bytes_max / row_bytes) {

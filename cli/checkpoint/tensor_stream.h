@@ -1,5 +1,5 @@
 // The tensors of a checkpoint, joined from the parts that its ranks wrote, as sources for files of other
-// formats. Each is read and verified in pieces of bounded size when its turn comes.
+// formats. Each tensor is read and verified in pieces of limited size when its turn comes.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,24 @@ namespace ratoon::cli {
 
 inline constexpr std::uint64_t kSlabBytesMax = 16 * 1024 * 1024;
 
-// Calls `take` for boxes that together are the tensor, in row order. Each has at most `bytes_max` bytes, or
-// one element.
+// Calls `take` for boxes that together are the tensor, in row order. Each box has at most `bytes_max` bytes,
+// or one element.
 Result<void> for_each_slab(
     const TensorShape& shape, std::uint64_t element_bytes, std::uint64_t bytes_max,
     const std::function<Result<void>(const TensorShape& begin, const TensorShape& shape)>& take);
 
-// It and the packs must outlive its sources and must not move.
+// The stream and the packs must outlive its sources and must not move.
 class TensorStream {
  public:
   // Takes the tensors whose name matches a pattern. With `parts_as_they_are` each part counts as a tensor of
-  // its own shape, as one rank had it. Else the error names a tensor whose parts do not cover it, or that
-  // differs between ranks. States of random generators differ on each rank and are left out.
+  // its own shape, as one rank had it. Otherwise the error names a tensor whose parts do not cover it, or
+  // that differs between ranks. States of random generators differ on each rank and are left out.
   [[nodiscard]] static Result<TensorStream> make(const std::vector<OpenPack>& packs,
                                                  const std::vector<std::string>& patterns,
                                                  bool parts_as_they_are);
 
-  // In the order of the packs. `on_read` gets the number of tensor bytes that were passed on since its last
-  // call.
+  // The tensors are in the order of the packs. `on_read` gets the number of tensor bytes that were passed on
+  // since its last call.
   [[nodiscard]] std::vector<checkpoint::TensorSource> sources(
       const std::function<void(std::uint64_t)>& on_read) const;
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }

@@ -1,4 +1,4 @@
-// Which cluster the user means, and which kubeconfig leads to it. Pure.
+// The cluster that the user means, and the kubeconfig that leads to it. Pure.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ struct ClusterSelection {
   std::string context;      // empty: the current one
 };
 
-// Whether any option of a cluster was given. Without one, a run of this machine is meant.
+// Whether any option of a cluster was given. Without such an option, the user means a run of this machine.
 [[nodiscard]] bool selects_cluster(const ClusterSelection& selection);
 
-// The kubeconfig: the selected one, else the file of KUBECONFIG, else ~/.kube/config. Empty in a pod without
-// any of them, which uses its service account.
+// Returns the kubeconfig: the selected one, else the file of KUBECONFIG, else ~/.kube/config. Empty in a pod
+// without any of these files, which uses its service account.
 [[nodiscard]] Result<std::string> choose_kubeconfig(const ClusterSelection& selection,
                                                     const runtime::EnvironmentLookup& environment,
                                                     const std::function<bool(const std::string&)>& exists);

@@ -22,8 +22,8 @@ Error refuse_verb(const ClusterQuery& query, const std::string& verb, const Erro
 
 Error expired(const ClusterQuery& query) {
   return {ErrorKind::kPermissionDenied,
-          "the kubeconfig's client certificate ended at " + format_rfc3339(*query.certificate_end) + ", so " +
-              query.server + " does not take it: ask for a new one, or name another --context"};
+          "the kubeconfig's client certificate expired at " + format_rfc3339(*query.certificate_end) +
+              ", so " + query.server + " does not accept it: ask for a new one, or name another --context"};
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ Error explain_list(const ClusterQuery& query, const Error& error,
   const bool is_expired = query.certificate_end && *query.certificate_end <= now;
   const int status = refusal ? refusal->status : 0;
   if (status == kForbidden) return refuse_verb(query, "list", error);
-  // An empty list is not a 404: the server answers so for a kind that it does not know.
+  // An empty list is not a 404, which the server returns for a kind that it does not know.
   if (status == kNotFound)
     return {ErrorKind::kInvalid, query.server +
                                      " does not know TrainingJobs: install Ratoon's chart there, or the "

@@ -1,4 +1,4 @@
-// Errors for a user whose question about a cluster's jobs was not answered. Pure.
+// Explains errors to a user whose question about a cluster's jobs was not answered. Pure.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct ClusterQuery {
   std::optional<WallTime> certificate_end{};  // of the client certificate that we sent
 };
 
-// "namespace 'prod' at https://10.0.0.1:6443".
+// Returns "namespace 'prod' at https://10.0.0.1:6443".
 [[nodiscard]] std::string query_text(const ClusterQuery& query);
 
 // Explains a failed list. `refusal` is the server's reply, if there was one.

@@ -14,7 +14,8 @@ namespace {
 using api::JobPhase;
 using nlohmann::json;
 
-// The state of the member's pod, as far as the job's status has it: the user needs no right to read pods.
+// The state of the member's pod, as far as the job's status has it, so that the user needs no right to read
+// pods.
 std::string_view standing_of(const api::TrainingJob& job, const api::MemberStatus& member) {
   if (member.is_completed) return "Completed";
   if (api::is_over(job.status.phase)) return "Ended";

@@ -18,7 +18,7 @@ namespace ratoon::cli {
 [[nodiscard]] nlohmann::json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_second,
                                           std::optional<double> seconds_left);
 
-// One line per job.
+// Prints one line per job.
 [[nodiscard]] std::string jobs_text(const std::vector<RunView>& views, bool with_namespaces);
 
 }  // namespace ratoon::cli

@@ -16,7 +16,7 @@ constexpr int kJsonVersion = 1;
 
 }  // namespace
 
-// Uses the operator's timestamps: by our own clock, delays of the watch would change the rate.
+// Uses the operator's timestamps: with our own clock, delays of the watch would change the rate.
 const local::ProgressRate& JobStatusText::note_progress_rate(const api::TrainingJob& job) {
   Rate& rate = rates_[api::key_of(job)];
   const auto& status = job.status;
@@ -49,8 +49,8 @@ Result<void> JobStatusText::take(const std::vector<json>& objects) {
   }
   if (name_.empty() || jobs_.size() < 2) return {};
   const auto places = join(jobs_, ", ", [](const Job& job) { return job.view.job.meta.name_space; });
-  return Error(ErrorKind::kInvalid, "which '" + name_ + "'? There is one in each of the namespaces " +
-                                        places + ": name one with --namespace");
+  return Error(ErrorKind::kInvalid, "which '" + name_ + "'? The name exists in each of the namespaces " +
+                                        places + ": choose one with --namespace");
 }
 
 bool JobStatusText::are_over() const {

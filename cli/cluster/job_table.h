@@ -1,4 +1,4 @@
-// JobTable: the jobs that a watch reports. One thread stores them, another waits for changes.
+// JobTable: the jobs that a watch reports. One thread stores the jobs, and another waits for changes.
 #pragma once
 
 #include <chrono>

@@ -14,7 +14,7 @@ std::string_view take_until(std::string_view& rest, std::string_view ends) {
   return part;
 }
 
-// The line of the deepest existing part of the path. `found` is the line of the parts before.
+// Returns the line of the deepest existing part of the path. `found` is the line of the parts before it.
 std::optional<int> descend(const YAML::Node& value, std::string_view path, std::optional<int> found) {
   if (path.starts_with('[') && value.IsSequence()) {
     path.remove_prefix(1);

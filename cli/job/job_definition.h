@@ -1,4 +1,4 @@
-// crds/trainingjob.yaml, by which a cluster validates a TrainingJob, as of the time of the build.
+// The text of crds/trainingjob.yaml at the time of the build. A cluster uses it to validate a TrainingJob.
 #pragma once
 
 namespace ratoon::cli {

@@ -43,7 +43,7 @@ json scalar_to_json(const YAML::Node& node) {
   return text;
 }
 
-// `values_left` bounds what aliases of aliases can grow to.
+// `values_left` limits the number of values that aliases of aliases can produce.
 json to_json(const YAML::Node& node, int depth, std::size_t& values_left) {
   constexpr int kDepthMax = 64;
   if (depth > kDepthMax) throw YAML::Exception(node.Mark(), "nested too deep");
@@ -60,7 +60,7 @@ json to_json(const YAML::Node& node, int depth, std::size_t& values_left) {
       json object = json::object();
       for (const auto& item : node) {
         const auto key = item.first.as<std::string>();
-        if (object.contains(key)) throw YAML::Exception(item.first.Mark(), "'" + key + "' stands here twice");
+        if (object.contains(key)) throw YAML::Exception(item.first.Mark(), "'" + key + "' occurs twice here");
         object[key] = to_json(item.second, depth + 1, values_left);
       }
       return object;
@@ -87,8 +87,8 @@ std::string at_line(const std::filesystem::path& path, int line) {
   return path.string() + ":" + std::to_string(line);
 }
 
-// Appended to the document, so that status.json shows what runs. A $(NAME) in them is left to the trainer. A
-// document that is not a job is left to its decoder.
+// The arguments are appended to the document, so that status.json shows the command that runs. The trainer
+// itself expands a $(NAME) in them. If a document is not a job, its decoder reports that.
 void append_arguments(const std::vector<std::string>& more, json& document) {
   const json::json_pointer trainer("/spec/roles/0/template/spec/containers/0");
   if (more.empty() || !document.contains(trainer) || !document[trainer].is_object()) return;
@@ -112,21 +112,20 @@ Result<api::TrainingJob> parse_job(const std::string& text, const std::filesyste
       return Error(ErrorKind::kInvalid, at_line(path, unknown->line) + ": " + unknown->sentence);
     }
   } catch (const YAML::ParserException& error) {
-    return Error(
-        ErrorKind::kInvalid,
-        at_line(path, error.mark.line + 1) + ": this is not YAML (" + error.msg +
-            "): look in this line and the one before for a wrong indent, a missing or extra ':', a quote or "
-            "bracket left open, a tab");
+    return Error(ErrorKind::kInvalid, at_line(path, error.mark.line + 1) + ": this is not YAML (" +
+                                          error.msg +
+                                          "): check this line and the line before for a wrong indent, a "
+                                          "missing or extra ':', a quote or bracket left open, a tab");
   } catch (const YAML::Exception& error) {
     return Error(ErrorKind::kInvalid, at_line(path, error.mark.line + 1) + ": " + error.msg);
   }
   if (document.is_null())
     return Error(ErrorKind::kInvalid,
-                 path.string() + " is empty: a TrainingJob is expected, see docs/reference/job.md");
+                 path.string() + " is empty: expected a TrainingJob, see docs/reference/job.md");
   if (!document.is_object())
     return Error(ErrorKind::kInvalid,
                  path.string() +
-                     ":1: a TrainingJob is expected, fields like 'kind: TrainingJob' and "
+                     ":1: expected a TrainingJob, with fields like 'kind: TrainingJob' and "
                      "'spec:', see docs/reference/job.md");
   document.erase("status");  // the status of a cluster, in a file that came from one; a local run has its own
   append_arguments(more_arguments, document);

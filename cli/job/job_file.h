@@ -1,4 +1,4 @@
-// This folder: reading TrainingJob files. Here: TrainingJobs in YAML, in the format that kubectl takes.
+// cli/job/: reading TrainingJob files. Here: TrainingJobs in YAML, in the format that kubectl takes.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace ratoon::cli {
 // `more_arguments` are appended to the command of the first role.
 [[nodiscard]] Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
                                                      const std::vector<std::string>& more_arguments);
-// The same for the text of a file.
+// Reads the text of a file.
 [[nodiscard]] Result<api::TrainingJob> parse_job(const std::string& text, const std::filesystem::path& path,
                                                  const std::vector<std::string>& more_arguments);
 

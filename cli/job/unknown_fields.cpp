@@ -11,7 +11,7 @@
 namespace ratoon::cli {
 namespace {
 
-// Names in a file may hold any bytes. They must neither move the terminal's cursor nor fill its lines.
+// Names in a file may hold any bytes. Such bytes must neither move the terminal's cursor nor fill its lines.
 std::string shown(std::string name) {
   constexpr std::size_t kBytesMax = 64;
   const bool is_long = name.size() > kBytesMax;
@@ -28,7 +28,8 @@ std::string below(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
-// The path of a field of that name in the spec: users often know it from another kind, one level higher.
+// The path of a field of that name in the spec, because users often place a field one level too high, as in
+// another kind.
 std::string place_of(const std::string& name, const YAML::Node& root) {
   std::deque<std::pair<std::string, YAML::Node>> left;
   if (const YAML::Node spec = root["properties"]["spec"]) left.emplace_back("spec", spec);

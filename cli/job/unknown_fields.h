@@ -15,8 +15,8 @@ struct UnknownField {
 };
 
 // The first field that `definition` (a CustomResourceDefinition) does not know. Where the definition accepts
-// any field, as below a pod's template, so does this. A document of another kind or version has none: its
-// decoder refuses it.
+// any field, as below a pod's template, this function does too. A document of another kind or version has no
+// unknown field here, because its decoder refuses it.
 [[nodiscard]] std::optional<UnknownField> find_unknown_field(const YAML::Node& document,
                                                              const YAML::Node& definition);
 

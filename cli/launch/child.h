@@ -1,4 +1,4 @@
-// A process that `ratoon launch` starts: in a process group of its own, so that it receives each signal once,
+// A process that `ratoon launch` starts. It has its own process group, so that it receives each signal once,
 // from the launcher, and not a second time from the terminal.
 #pragma once
 
@@ -14,9 +14,10 @@
 
 namespace ratoon::cli {
 
-// Starts the program. It inherits both outputs, and is killed when this process ends, also by a signal. An
-// error explains why the program cannot be started; nothing runs then. `restored`: signals that this process
-// ignores by its own choice, and that the program gets with their default action.
+// Starts the program. The child inherits both outputs, and is killed when this process ends, also by a
+// signal. An error explains why the program cannot be started; in that case no process runs. `restored` has
+// the signals that this process ignores by its own choice, and that the program gets with their default
+// action.
 [[nodiscard]] Result<pid_t> start_child(const std::vector<std::string>& command,
                                         const std::map<std::string, std::string>& environment,
                                         const std::vector<int>& restored);
@@ -26,8 +27,9 @@ struct EndedChild {
   ProcessEnd end;
 };
 
-// Reaps a child that has ended. It may be a process that an ended child left to us, as a container's first
-// process gets those. Kills the rest of its process group. Returns the default value if no child has ended.
+// Reaps a child that has ended. It may be a process that an ended child left to us, because a container's
+// first process adopts such processes. Kills the other processes of the child's group. Returns the default
+// value if no child has ended.
 [[nodiscard]] EndedChild reap_child();
 
 }  // namespace ratoon::cli

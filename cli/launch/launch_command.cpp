@@ -65,7 +65,7 @@ std::optional<std::string> find_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// The number of --nproc, else that of the job, else one per GPU. 0: it is not a number.
+// The number of --nproc, else the number of the job, else one per GPU. 0: the text is not a number.
 std::uint32_t count_processes(const std::string& query, const std::vector<std::string>& devices) {
   const std::string from_job = find_variable(names::env::kProcessesPerNode).value_or("");
   const std::string& text = query.empty() ? from_job : query;
@@ -124,7 +124,7 @@ std::string job_name(const std::string& command) {
   return name.empty() ? "trainer" : name;
 }
 
-// Each process is a member, so that the others outlive it. The job is made as a document, since status.json
+// Each process is a member, so that the others outlive it. The job is made as a document, because status.json
 // keeps it: the same command continues the run, and `ratoon status` shows it.
 int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
   json words = json::array();
@@ -155,8 +155,8 @@ int run_launch(const LaunchArguments& arguments) {
   }
   const auto of_job = find_variable(names::env::kProcessesPerNode);
   if (of_job && *of_job != std::to_string(processes)) {
-    return refuse("the job has processesPerNode " + *of_job + " and --nproc says " +
-                  std::to_string(processes) + ": let them be equal, or leave --nproc out");
+    return refuse("the job has processesPerNode " + *of_job + ", but --nproc says " +
+                  std::to_string(processes) + ": make them equal, or leave --nproc out");
   }
   const bool is_member = find_variable(names::env::kCoordinatorUrl).has_value();
   if (is_member && find_variable(names::env::kLocalRank)) return become_trainer(arguments);

@@ -39,8 +39,8 @@ class Launcher {
     for (const int signal : kForwarded)
       if (!is_ignored(signal)) sigaddset(&signals_, signal);
     ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
-    // SIGCHLD may be inherited as ignored (nohup, some supervisors). Then children would be reaped without
-    // us, and their exit codes lost.
+    // SIGCHLD may be inherited as ignored (nohup, some supervisors). Children would then be reaped without
+    // this process, and their exit codes lost.
     std::signal(SIGCHLD, SIG_DFL);
     // A write to an output that no program reads any longer must not end this process.
     for (const int number : {SIGPIPE, SIGXFSZ})
@@ -65,8 +65,8 @@ class Launcher {
   Result<void> start_due() {
     for (const std::uint32_t rank : supervisor_.due(clock_.now())) {
       auto pid = start_child(plan_.command, environment_of(rank), ignored_here_);
-      // A rank that has run before can run again: its file system may be away for a moment, or the program's
-      // file may just be replaced.
+      // A rank that has run before can run again: its file system may be unavailable for a moment, or the
+      // program's file may just be replaced.
       if (!pid && !pid.error().is_retryable() && !have_run_.contains(rank)) return pid.error();
       if (!pid) {
         say_once("process " + std::to_string(rank) + " cannot be started now: " + pid.error().message());

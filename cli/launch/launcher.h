@@ -1,5 +1,5 @@
-// The processes of one member. The launcher is the container's first process: it starts them, forwards
-// signals, restarts killed ones, and ends with their exit code.
+// The processes of one member. The launcher is the container's first process: it starts the processes,
+// forwards signals, restarts killed processes, and ends with their exit code.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct LauncherOptions {
 [[nodiscard]] Result<int> launch(const LauncherOptions& plan, const Clock& clock);
 
 // The machine's GPUs that this process may use: those that CUDA_VISIBLE_DEVICES lists, or if it is not set,
-// those of the driver; empty: none.
+// those of the driver; empty: no GPU.
 [[nodiscard]] std::vector<std::string> visible_devices(const std::optional<std::string>& listed);
 
 }  // namespace ratoon::cli

@@ -11,7 +11,8 @@ constexpr Duration kQuick = seconds(60);
 constexpr Duration kPauseMax = seconds(32);
 constexpr Duration kPauseOfShortage = seconds(1);
 
-// No pause after the first end: a process that dies once costs its peers only the time of its own start.
+// There is no pause after the first end: a process that dies once costs its peers only the time of its own
+// start.
 Duration pause_after(std::uint32_t quick_ends) {
   if (quick_ends <= 1) return Duration(0);
   return std::min<Duration>(seconds(1LL << std::min(quick_ends - 2, 5U)), kPauseMax);

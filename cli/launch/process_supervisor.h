@@ -1,4 +1,4 @@
-// ProcessSupervisor: decides for `ratoon launch` what follows the end of a process. A process that was
+// ProcessSupervisor: decides for `ratoon launch` what action follows the end of a process. A process that was
 // killed, or that ended with 81, is restarted beside the others in the same pod: its staged checkpoints are
 // still in memory. Any other failure ends all processes, and the launcher ends with the first exit code.
 #pragma once
@@ -23,24 +23,24 @@ class ProcessSupervisor {
   ProcessSupervisor(std::uint32_t processes, std::uint32_t restarts_max)
       : restarts_max_(restarts_max), slots_(processes) {}
 
-  // Local ranks that are due to start now, and the time at which the next one is.
+  // The local ranks that are due to start now, and the time at which the next one is due.
   [[nodiscard]] std::vector<std::uint32_t> due(Timestamp now) const;
   [[nodiscard]] std::optional<Timestamp> next_start() const;
 
   void note_start(std::uint32_t local_rank, Timestamp now);
-  // The system lacks the resources to start the process: it is due again after a pause.
+  // Reports that the system lacks the resources to start the process: it is due again after a pause.
   void note_refused_start(std::uint32_t local_rank, Timestamp now);
   // Returns whether the process will be restarted.
   bool note_end(std::uint32_t local_rank, ProcessEnd end, Timestamp now);
-  // All processes were asked to leave: none is restarted. `code` is the launch's exit code if a process still
-  // had to be started: its work is not done.
+  // Reports that all processes were asked to leave: none is restarted. `code` is the launch's exit code if a
+  // process still had to be started, because its work is not done.
   void note_stop(ExitCode code);
 
-  // If true, the processes that still run are to leave.
+  // If true, the processes that still run are asked to leave.
   [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
   [[nodiscard]] bool is_over() const;
-  // Once over: the first failure; else 80 if a process was preempted; else the code of note_stop(), if a
-  // process was still to be started; else 0.
+  // The exit code at the end: the first failure; else 80 if a process was preempted; else the code of
+  // note_stop(), if a process was still to be started; else 0.
   [[nodiscard]] int exit_code() const;
 
  private:

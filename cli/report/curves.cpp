@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kRateParts = 150;
 
-// Spreads the steps between two moments evenly over the parts of the time that they touch.
+// Distributes the steps between two moments evenly over the parts of the time that they touch.
 void spread(double begin, double end, double steps, double part, std::vector<double>& parts) {
   const auto number = [&](double at) {
     return static_cast<std::size_t>(std::clamp(at / part, 0.0, static_cast<double>(kRateParts - 1)));

@@ -14,8 +14,8 @@ inline constexpr std::size_t kColumns = 600;  // points of a curve that a screen
 [[nodiscard]] Curve make_curve(const std::string& name, const std::vector<HistoryRow>& rows, double began,
                                double length);
 
-// Steps per second in each of 150 parts of the time; 0 between worlds. The data are moments at which a step
-// was reached; between two moments of one attempt the steps are spread evenly.
+// The steps per second in each of 150 parts of the time; 0 between worlds. The data are times at which a step
+// was reached; between two of them in one attempt the steps are distributed evenly.
 [[nodiscard]] std::vector<CurvePoint> make_rate(const std::vector<HistoryRow>& steps, double began,
                                                 double length);
 

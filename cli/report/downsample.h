@@ -7,13 +7,13 @@
 
 namespace ratoon::cli {
 
-// Keeps the lowest and the highest point of each column of `span / columns`, in order: no peak is lost.
-// Points must be in order of time, and finite. Columns are counted from 0, not from the first point, so that
-// all lines of a curve use the same columns.
+// Keeps the lowest and the highest point of each column of `span / columns`, in order, so that no peak is
+// lost. Points must be in order of time, and finite. Columns are counted from 0, not from the first point, so
+// that all lines of a curve use the same columns.
 [[nodiscard]] std::vector<CurvePoint> downsample(const std::vector<CurvePoint>& points, double span,
                                                  std::size_t columns);
 
-// Joins adjacent bars of the same part. A bar shorter than `shortest` is added to the one before it.
+// Joins adjacent bars of the same part. A bar shorter than `shortest` is added to the bar before it.
 [[nodiscard]] std::vector<TimelineBar> downsample(std::vector<TimelineBar> bars, double shortest);
 
 }  // namespace ratoon::cli

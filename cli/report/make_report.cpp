@@ -16,7 +16,7 @@ constexpr std::size_t kMarksMax = 400;
 constexpr std::size_t kRecoveriesMax = 40;
 constexpr std::size_t kCheckpointsMax = 60;
 constexpr std::size_t kLastLinesMax = 40;
-// The parts of docs/reference/history.md. A row of the ledger has other fields too.
+// The names are the parts of docs/reference/history.md. A row of the ledger has other fields too.
 constexpr std::array kLedgerParts = {"useful",     "recomputed",           "save_stall", "data_wait",
                                      "validation", "waiting_for_capacity", "restarting", "hung"};
 
@@ -27,7 +27,7 @@ std::vector<std::pair<std::string, double>> phases_of(const api::RecoveryPhases&
           {"first step", p.first_step_seconds}};
 }
 
-// Selects evenly as many marks as a reader can tell apart.
+// Selects evenly as many marks as a reader can distinguish.
 std::vector<TimelineMark> thin_marks(std::vector<TimelineMark> marks) {
   const std::size_t every = (marks.size() + kMarksMax - 1) / kMarksMax;
   if (every <= 1) return marks;
@@ -65,8 +65,8 @@ void cut_recoveries(Report& report) {
   std::ranges::stable_sort(all, {}, &Recovery::at);
 }
 
-// Whether the run counts the event as a loss. Not every process that ends is a loss: on a node with notice it
-// hands over. And a silent process never failed.
+// Whether the run counts the event as a loss. Not every process that ends is a loss: on a node with notice a
+// process hands over. A silent process is a loss although it never failed.
 bool is_loss(const RunEvent& news) {
   return news.reason == "MemberLost" || news.reason == "WorldHung";
 }
@@ -173,7 +173,8 @@ void add_account(const RunFacts& facts, const std::vector<TimelineBar>& run, Rep
       report.account.emplace_back(part, spent->second);
     if (spent != facts.history.ledger.end()) rest -= spent->second;
   }
-  // The ranks write the ledger, from the start of the first one on: time before and after is not in it.
+  // The ranks write the ledger from the start of the first rank on, so the time before and after is not in
+  // it.
   for (const auto& [part, seconds] : drawn) {
     if (part != "starting" && part != "ending" && part != "away") continue;
     const double spent = std::min(seconds, rest);

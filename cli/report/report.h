@@ -1,5 +1,5 @@
 // Report: a run in numbers, for people. A pure function of facts; render.h draws it. A report of a long run
-// is small, too: curves are reduced to the resolution of a screen, and lists are cut and say so.
+// is small, too: curves are reduced to the resolution of a screen, and lists that are cut say so.
 #pragma once
 
 #include <cstdint>

@@ -68,7 +68,7 @@ int report(const ReportArguments& arguments) {
 void add_report_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* command =
-      app.add_subcommand("report", "One page about a run: losses, recoveries, curves, checkpoints");
+      app.add_subcommand("report", "Write one page about a run: losses, recoveries, curves, checkpoints");
   command->footer(kReportExamples);
   command
       ->add_option("folder", arguments->folder,

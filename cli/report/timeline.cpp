@@ -102,7 +102,7 @@ class Story {
   std::map<std::string, std::pair<std::pair<std::string, std::uint64_t>, ProcessGroupSpan>> living_;
 };
 
-// Known steps by attempt: from the history and, if it has none, from the events.
+// Steps by attempt, as far as known: from the history and, if it has none, from the events.
 std::map<std::uint64_t, std::vector<HistoryRow>> steps_by_attempt(const RunFacts& facts) {
   std::map<std::uint64_t, std::vector<HistoryRow>> steps;
   for (const HistoryRow& row : known_steps(facts.history)) steps[row.attempt].push_back(row);
@@ -140,7 +140,7 @@ void add_world(const World& world, const std::map<std::uint64_t, std::vector<His
   newest_step = newest;
   const std::string attempt = "attempt " + std::to_string(world.attempt);
   run.push_back({world.begin, first, "restarting", attempt + " loads and makes its first step"});
-  run.push_back({first, caught_up, "recomputed", attempt + " makes steps again"});
+  run.push_back({first, caught_up, "recomputed", attempt + " repeats steps"});
   run.push_back({caught_up, world.end, "useful", attempt});
 }
 
@@ -162,13 +162,13 @@ std::vector<TimelineBar> without_gaps(std::vector<TimelineBar> bars, Span span, 
   return whole;
 }
 
-// Time at the beginning and the end of a runner's life is no restart: names it "starting" and "ending".
+// The time at the beginning and the end of a runner's life is no restart: names it "starting" and "ending".
 void name_both_ends(std::vector<TimelineBar>& life, bool ended_well) {
   const auto is_restarting = [](const TimelineBar& bar) { return bar.part == "restarting"; };
   for (auto bar = life.begin(); bar != life.end() && is_restarting(*bar); ++bar) bar->part = "starting";
   if (ended_well && !life.empty() && is_restarting(life.back())) {
     life.back().part = "ending";
-    life.back().what = "all is trained or saved";
+    life.back().what = "all steps are trained or saved";
   }
 }
 

@@ -16,12 +16,13 @@ struct Timeline {
   std::uint64_t members_in_all = 0;
 };
 
-// The first and the last moment that is known, in seconds since 1970; both 0 if none is.
+// The first and the last known time, in seconds since 1970; both are 0 if none is known.
 [[nodiscard]] std::pair<double, double> known_time(const RunFacts& facts);
 
 [[nodiscard]] Timeline make_timeline(const RunFacts& facts);
 
-// Seconds by part of `run`. The time that training waited for saves is moved from "useful" to "save_stall".
+// Seconds by part of `run`. The time for which training waited for saves is moved from "useful" to
+// "save_stall".
 [[nodiscard]] std::vector<std::pair<std::string, double>> sum_by_part(const std::vector<TimelineBar>& run,
                                                                       const std::vector<HistoryRow>& saves);
 

@@ -100,15 +100,16 @@ void add_whole_run_command(CLI::App& command, ControlRequest::Kind kind, int& ex
 
 void add_control_commands(CLI::App& app, int& exit_code) {
   auto to_kill = std::make_shared<ControlArguments>();
-  CLI::App* kill_command = app.add_subcommand("kill", "Kill a member of a local run, to see the run survive");
+  CLI::App* kill_command =
+      app.add_subcommand("kill", "Kill a member of a local run, to test that the run survives");
   kill_command->footer(kKillExamples);
-  kill_command->add_option("member", to_kill->target, "As `ratoon status` names it")->required();
+  kill_command->add_option("member", to_kill->target, "The name in `ratoon status`")->required();
   add_run_option(*kill_command, "--run", *to_kill);
   kill_command->callback([to_kill, &exit_code] { exit_code = kill(*to_kill); });
 
   auto to_reclaim = std::make_shared<ControlArguments>();
   CLI::App* reclaim_command =
-      app.add_subcommand("reclaim", "Take a node from a local run, as a cloud takes a spot machine");
+      app.add_subcommand("reclaim", "Remove a node from a local run, as a cloud reclaims a spot machine");
   reclaim_command->footer(kReclaimExamples);
   reclaim_command->add_option("node", to_reclaim->target, "As `ratoon status` names it")->required();
   add_run_option(*reclaim_command, "--run", *to_reclaim);

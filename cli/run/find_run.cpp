@@ -37,7 +37,7 @@ std::vector<fs::path> find_runs() {
   return all;
 }
 
-// The other runs, as a hint.
+// Lists the other runs as a hint.
 std::string known_runs() {
   const std::vector<fs::path> all = find_runs();
   return all.empty() ? std::string() : "; in " + std::string(kRunsFolder) + "/ are: " + listed(all);
@@ -56,7 +56,7 @@ Result<fs::path> find_only_run() {
   return Error(ErrorKind::kInvalid, "which run? Name one of " + listed(living.empty() ? all : living));
 }
 
-// Finds the run in ratoon-runs/ that saves in this place; if several did, the running one.
+// Finds the run in ratoon-runs/ that saves in this place; if several save there, the running one.
 Result<fs::path> find_run_that_saves_in(const fs::path& place) {
   std::optional<fs::path> found;
   for (const fs::path& run : find_runs()) {
@@ -68,7 +68,7 @@ Result<fs::path> find_run_that_saves_in(const fs::path& place) {
   }
   if (found) return *found;
   return Error(ErrorKind::kInvalid,
-               place.string() + " has the checkpoints of a run, and no run in " + kRunsFolder +
+               place.string() + " has the checkpoints of a run, but no run in " + kRunsFolder +
                    "/ saves there: name the folder of the run; `ratoon checkpoint list " + place.string() +
                    "` and `ratoon report " + place.string() + "` show them");
 }

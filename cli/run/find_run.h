@@ -1,5 +1,5 @@
 // Finds the run that a user names: by its folder, by the name of a job under ratoon-runs/, or without a name
-// if there is one run alone.
+// if there is only one run.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace ratoon::cli {
 
 inline constexpr const char* kRunsFolder = "ratoon-runs";
 
-// `name` itself if that path exists, else the run of that name in ratoon-runs/.
+// Returns `name` itself if that path exists, else the run of that name in ratoon-runs/.
 [[nodiscard]] Result<std::filesystem::path> path_of_run(const std::string& name);
 
 // An empty name selects the running one in ratoon-runs/, or the only one there. The place of a run's

@@ -1,6 +1,6 @@
 // LiveScreen: the output of a run. On a terminal, lines of events scroll by, and below them is a picture of
-// the run that is redrawn in place. Elsewhere there are the lines alone. Neither blocks while the run lasts,
-// also if the output is not read.
+// the run that is redrawn in place. On other outputs only the lines are printed. Neither output blocks while
+// the run lasts, also if it is not read.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ class LiveScreen {
   void print(const std::string& line);
   // Shows the current status.json. Draws a few times per second at most.
   void show(const nlohmann::json& document);
-  // Leaves the last picture of an ended run on the terminal. Waits until all is written.
+  // Leaves the last picture of an ended run on the terminal. Waits until all output is written.
   void finish();
 
  private:

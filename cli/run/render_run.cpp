@@ -71,7 +71,7 @@ std::string durable_step(const RunView& view) {
   return last ? "step " + std::to_string(last->step.value()) : std::string("nothing yet");
 }
 
-// With the tier in which it was seen committed, and its digest.
+// The tier is the one in which the checkpoint was seen committed; its digest is shown too.
 std::string durable_text(const RunView& view) {
   constexpr std::size_t kDigestShown = 16;
   const auto& status = view.job.status;
@@ -111,7 +111,7 @@ std::string losses_text(const RunView& view) {
   return text;
 }
 
-// The state in a member's row. The job's status has the member without its incarnation.
+// The state in a member's row. The job's status names the member without its incarnation.
 std::string note_on(const RunView& view, const RunView::Member& member) {
   const auto ended = [&](const std::string& phase) {  // members' processes end with their runner
     return view.is_running || phase != "Running" ? phase : "Gone";
@@ -227,7 +227,7 @@ std::vector<std::string> render_run(const RunView& view, WallTime now, std::size
   std::vector<std::string> lines;
   append_lines(lines, table_text(head_rows(view)));
   for (auto& line : condition_lines(view.job.status)) lines.push_back(std::move(line));
-  // A stopped run still has the message from before the stop.
+  // The status of a stopped run still has the message from before the stop.
   if (!is_going(view) && phase_text(view) != kStopped && !view.job.status.message.empty())
     lines.push_back(view.job.status.message);
   append_lines(lines, table_text(node_rows(view, now)));

@@ -92,15 +92,16 @@ int run(const RunArguments& arguments) {
 
 void add_loss_options(CLI::App& command, RunArguments& arguments) {
   auto* every = command.add_option("--reclaim-every", arguments.reclaim_every,
-                                   "Lose a node that has a member at this interval");
-  auto* trace = command.add_option("--trace", arguments.trace, "Lose and get nodes as in this file");
+                                   "Remove the node of a member at this interval");
+  auto* trace = command.add_option("--trace", arguments.trace, "Remove and add nodes as in this file");
   command.add_option("--reclaim-notice", arguments.reclaim_notice,
                      "Time between the notice and the end of a node (default: no notice)");
   command.add_option("--seed", arguments.seed, "Seed of --reclaim-every: chooses the nodes")
       ->capture_default_str()
       ->needs(every);
   command
-      .add_option("--trace-speed", arguments.trace_speed, "Factor: 60 plays an hour of the trace in a minute")
+      .add_option("--trace-speed", arguments.trace_speed,
+                  "Factor: 60 replays an hour of the trace in a minute")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 1e6))
       ->needs(trace);
@@ -111,9 +112,9 @@ void add_loss_options(CLI::App& command, RunArguments& arguments) {
 void add_run_command(CLI::App& app, int& exit_code, const std::vector<std::string>& more_arguments) {
   auto arguments = std::make_shared<RunArguments>();
   arguments->trainer_arguments = more_arguments;
-  CLI::App* command = app.add_subcommand(
-      "run",
-      "Run a TrainingJob on this machine, with processes as members; words behind -- go to the trainer");
+  CLI::App* command = app.add_subcommand("run",
+                                         "Run a TrainingJob on this machine, with processes as members; "
+                                         "words after -- are passed to the trainer");
   command->footer(kRunExamples);
   command->add_option("file", arguments->file, "TrainingJob in YAML")->required();
   command->add_option("--folder", arguments->folder,

@@ -25,7 +25,7 @@ bool has_begun(const fs::path& folder) {
   return fs::exists(folder / "status.json", ignored) || fs::exists(folder / "checkpoints", ignored);
 }
 
-// Asks the user at the terminal. Without a terminal there is no answer.
+// Asks the user at the terminal. If there is no terminal, there is no answer.
 Result<void> ask_to_start_over(const fs::path& folder) {
   if (::isatty(STDIN_FILENO) != 1) {
     return Error(ErrorKind::kInvalid, folder.string() +
@@ -38,7 +38,8 @@ Result<void> ask_to_start_over(const fs::path& folder) {
   std::array<char, 16> answer{};
   if (std::fgets(answer.data(), answer.size(), stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y'))
     return {};
-  return Error(ErrorKind::kCancelled, "nothing was changed; without --fresh the same command goes on");
+  return Error(ErrorKind::kCancelled,
+               "nothing was changed; the same command without --fresh continues the run");
 }
 
 // The runner handled the signals until now. The last lines are still to be written, and a full pipe can block

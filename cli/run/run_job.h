@@ -1,4 +1,4 @@
-// The parts that `ratoon run` and `ratoon launch` share.
+// The functions that `ratoon run` and `ratoon launch` share.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +21,8 @@ struct RunJobOptions {
 // run. Returns the exit code. Errors have been printed.
 [[nodiscard]] int run_job(const api::TrainingJob& job, const RunJobOptions& options);
 
-// Appends the folder of the ratoon program to PATH: trainers there are found after those of the user's own
-// PATH.
+// Appends the folder of the ratoon program to PATH: trainers in that folder are found after those of the
+// user's own PATH.
 void search_beside_this_program();
 
 }  // namespace ratoon::cli

@@ -54,10 +54,10 @@ struct RunView {
 // Decodes the status.json of a run's folder. Fields that an older runner did not write are left empty.
 [[nodiscard]] Result<RunView> decode_run_view(const nlohmann::json& document);
 
-// The progress in one line, for logs.
+// Prints the progress in one line, for logs.
 [[nodiscard]] std::string summary_line(const RunView& view);
-// The whole view: nodes and members, recoveries and conditions. Each line is at most `columns` wide, and
-// there are at most `rows` lines. 0: no limit.
+// Prints the whole view: nodes and members, recoveries and conditions. Each line is at most `columns` wide,
+// and there are at most `rows` lines. 0: no limit.
 [[nodiscard]] std::vector<std::string> render_run(const RunView& view, WallTime now, std::size_t columns,
                                                   std::size_t rows);
 

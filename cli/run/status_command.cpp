@@ -57,7 +57,7 @@ struct Look {
   RunView view;
 };
 
-// The place given by --save-folder on the trainer's command line. Empty: the run saves in its own folder.
+// The place that --save-folder gives on the trainer's command line. Empty if the run saves in its own folder.
 std::string saves_elsewhere(const fs::path& folder) {
   const std::string saves = saves_of_run(folder);
   const fs::path way = fs::path(saves).lexically_relative(fs::absolute(folder).lexically_normal());
@@ -66,7 +66,7 @@ std::string saves_elsewhere(const fs::path& folder) {
 
 Result<Look> look_at(const fs::path& folder) {
   Look look;
-  // Read first: a runner that ends in between has then written its final status.
+  // This is read first: if a runner ends in between, it has then written its final status.
   const bool is_running = local::RunFolder::is_in_use(folder);
   auto document = local::RunFolder::read_document(folder);
   if (!document) return document.error();
@@ -74,7 +74,7 @@ Result<Look> look_at(const fs::path& folder) {
   auto view = decode_run_view(**document);
   if (!view) {
     return Error(ErrorKind::kInvalid, (folder / "status.json").string() + ": " + view.error().message() +
-                                          ": `ratoon run` with this folder says what to do");
+                                          ": `ratoon run` with this folder explains the next step");
   }
   look.document = **std::move(document);
   look.view = *std::move(view);
@@ -102,7 +102,7 @@ Error not_here(const Error& error, const std::string& name) {
   if (error.kind() != ErrorKind::kNotFound) return error;
   const std::string said = name.empty() ? "" : " " + name;
   return {error.kind(),
-          error.message() + "; a cluster was not asked: `ratoon status" + said + " --cluster` does"};
+          error.message() + "; no cluster was asked: use `ratoon status" + said + " --cluster` to ask it"};
 }
 
 int show_run(const std::string& name, const StatusDisplay& display) {

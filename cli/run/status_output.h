@@ -1,5 +1,5 @@
-// StatusOutput: the output of `ratoon status`: once, or each time that it has changed. A terminal shows the
-// new text in place of the old; another output gets it appended.
+// StatusOutput: the output of `ratoon status`: once, or each time that it has changed. On a terminal the new
+// text replaces the old text; on another output it is appended.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ class StatusOutput {
  public:
   explicit StatusOutput(const StatusDisplay& display) : display_(display) {}
 
-  // Read again each time, since a terminal's size changes.
+  // The size is read again each time, because a terminal's size changes.
   [[nodiscard]] TerminalSize size() const;
-  // Number of lines that fit; 0: no limit.
+  // The number of lines that fit; 0: no limit.
   [[nodiscard]] std::size_t rows() const;
   [[nodiscard]] bool is_summary() const { return display_.is_watched && size().columns == 0; }
   void put(const std::string& text);

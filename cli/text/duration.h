@@ -9,7 +9,7 @@
 
 namespace ratoon::cli {
 
-// "30s", "0.5s", "1m30s"; above 0.
+// Parses "30s", "0.5s", "1m30s"; the result is above 0.
 [[nodiscard]] Result<Duration> parse_duration(std::string_view text);
 
 }  // namespace ratoon::cli

@@ -8,7 +8,7 @@ namespace ratoon::cli {
 namespace {
 
 // The number of letters to insert, remove, replace or exchange with the next one. A missing end of a name
-// counts as one.
+// counts as one edit.
 std::size_t slips_between(const std::string& written, const std::string& known) {
   constexpr std::size_t kBeginning = 4;
   if (written.size() >= kBeginning && known.starts_with(written)) return 1;

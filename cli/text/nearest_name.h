@@ -8,7 +8,7 @@ namespace ratoon::cli {
 
 [[nodiscard]] std::string lower(std::string text);
 
-// The one of `names` that needs the fewest edits to become `written`; empty if none is near.
+// Returns the name in `names` that needs the fewest edits to become `written`; empty if no name is near.
 [[nodiscard]] std::string nearest_name(const std::string& written, const std::vector<std::string>& names);
 
 }  // namespace ratoon::cli

@@ -3,7 +3,7 @@
 //   Progress progress("verify", total_bytes, clock);
 //   progress.advance(piece.size());
 //
-// It is written to standard error: standard output is for the result.
+// The progress is written to standard error, because standard output is for the result.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ struct ProgressState {
   double seconds = 0;
 };
 
-// "verify: 42 % of 1.5 GiB, 512.0 MiB/s, 0:02 left"; with a bar before the numbers if `bar_columns` is not 0.
+// Returns "verify: 42 % of 1.5 GiB, 512.0 MiB/s, 0:02 left"; with a bar before the numbers if `bar_columns`
+// is not 0.
 [[nodiscard]] std::string progress_line(const std::string& what, const ProgressState& state,
                                         std::size_t bar_columns);
 
 class Progress {
  public:
-  // Nothing is shown where `is_shown` is false.
+  // Nothing is shown if `is_shown` is false.
   Progress(std::string what, std::uint64_t total_bytes, const Clock& clock, bool is_shown = true);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -68,7 +68,7 @@ std::string line_of(std::string_view text, std::size_t columns) {
   return line.substr(0, bytes) + ">";
 }
 
-// Backtracks to the last '*' alone: it can match anything that an earlier one could.
+// Backtracks only to the last '*': it can match any text that an earlier one could.
 bool matches(std::string_view text, std::string_view pattern) {
   std::size_t at = 0;
   std::size_t in_pattern = 0;

@@ -1,4 +1,4 @@
-// This folder: text for people. Here: the format of numbers and lists.
+// cli/text/: text for people. The format of numbers and lists.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 
 namespace ratoon::cli {
 
-// "17 bytes", "1.5 KiB", "23.0 GiB".
+// Formats a size: "17 bytes", "1.5 KiB", "23.0 GiB".
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 
 // "0:07", "12:30", "3:05:00".
 [[nodiscard]] std::string clock_text(double seconds);
 
 // A table with one line per row. Columns are as wide as their longest cell, with two spaces between them; the
-// last column is not padded. Bytes that could move a terminal's cursor are shown as '?', since names come
+// last column is not padded. Bytes that could move a terminal's cursor are shown as '?', because names come
 // from files.
 [[nodiscard]] std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
-// One line of at most `columns` columns (0: no limit). Longer text is cut. Bytes that could move the cursor
-// are shown as '?'.
+// Returns one line of at most `columns` columns (0: no limit). Longer text is cut. Bytes that could move the
+// cursor are shown as '?'.
 [[nodiscard]] std::string line_of(std::string_view text, std::size_t columns);
 
-// Whether `text` matches `pattern`: '*' is any number of characters, '?' is one, all others are themselves.
+// Whether `text` matches `pattern`: '*' is any number of characters, '?' is one character, and all others
+// stand for themselves.
 [[nodiscard]] bool matches(std::string_view text, std::string_view pattern);
 
-// Whether one of the patterns matches; no patterns match everything.
+// Whether one of the patterns matches; an empty list matches everything.
 [[nodiscard]] bool matches_any(std::string_view text, const std::vector<std::string>& patterns);
 
 // Returns an error if the folder for `file` does not exist.

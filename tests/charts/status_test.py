@@ -240,7 +240,7 @@ class StatusOnAServer(unittest.TestCase):
         self.assertIn("this user may not watch trainingjobs.ratoon.dev", watched.stderr)
 
     def test_a_certificate_that_ended_is_told(self):
-        self.refused(ratoon("status", "--kubeconfig", self.user("late", days=-1)), 84, "client certificate ended at ")
+        self.refused(ratoon("status", "--kubeconfig", self.user("late", days=-1)), 84, "client certificate expired at ")
 
     def test_a_user_that_nobody_knows_is_told(self):
         config = json.loads(self.cluster.kubeconfig.read_text())
@@ -280,8 +280,8 @@ class StatusOnAServer(unittest.TestCase):
         self.make("local")
         with tempfile.TemporaryDirectory() as folder:
             done = ratoon("status", "local", cwd=folder, KUBECONFIG=str(self.cluster.kubeconfig))
-        self.refused(done, 82, "neither a run's folder nor ratoon-runs/local; a cluster was not asked: "
-                     "`ratoon status local --cluster` does")
+        self.refused(done, 82, "neither a run's folder nor ratoon-runs/local; no cluster was asked: "
+                               "use `ratoon status local --cluster` to ask it")
         self.refused(ratoon("status", "--cluster"), 82, "no cluster is known here", "/nonexistent/.kube/config does not exist")
 
 

@@ -135,11 +135,11 @@ class Commands(unittest.TestCase):
         before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
         self.assertTrue(self.packs())
         for name in [*self.packs(), *self.folder.glob("manifests/*"), self.folder / "lock", self.folder / "pins"]:
-            self.assert_refused(82, "is where a run keeps its checkpoints", "export", self.place, name, "--overwrite",
+            self.assert_refused(82, "is in a folder where a run keeps its checkpoints", "export", self.place, name, "--overwrite",
                                 "--format", "safetensors")
         self.assertEqual({path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}, before)
         os.mkfifo(self.scratch / "pipe.pt")
-        self.assert_refused(82, "is no file, but a pipe", "export", self.place, self.scratch / "pipe.pt", "--overwrite")
+        self.assert_refused(82, "is not a file, but a pipe", "export", self.place, self.scratch / "pipe.pt", "--overwrite")
         self.assertTrue((self.scratch / "pipe.pt").is_fifo())
 
     def test_gc_says_first_and_removes_when_told(self):
@@ -198,10 +198,10 @@ class Commands(unittest.TestCase):
     def test_what_cannot_be_pinned_or_unpinned_is_one_sentence(self):
         self.train(40)
         self.assert_refused(82, "there are: step 40 of attempt 1, step 30 of attempt 1", "pin", self.place, "--step", 7)
-        self.assert_refused(82, "nothing is pinned here", "unpin", self.place)
+        self.assert_refused(82, "no checkpoint is pinned here", "unpin", self.place)
         for why in ("two\nlines", "\x1b[2J", "", "x" * 257):
             self.assert_refused(82, "--why", "pin", self.place, "--why", why)
-        self.assert_refused(82, "nothing is pinned here", "unpin", self.place, "--step", 40)
+        self.assert_refused(82, "no checkpoint is pinned here", "unpin", self.place, "--step", 40)
         for step in (30, 40):
             self.found("pin", self.place, "--step", step)
         self.assert_refused(82, "say which with --step and --attempt: step 40 of attempt 1, step 30 of attempt 1", "unpin",

@@ -191,8 +191,8 @@ class Controls(unittest.TestCase):
         self.assertTrue((run.folder / "report.html").is_file())
         code, said = ratoon("status", "letters", cwd=run.root)
         self.assertEqual((code, said), (82, "ratoon: there is no run 'letters': neither a run's folder nor "
-                                            "ratoon-runs/letters; in ratoon-runs/ are: ratoon-runs/counter; a cluster was not "
-                                            "asked: `ratoon status letters --cluster` does\n"))
+                                            "ratoon-runs/letters; in ratoon-runs/ are: ratoon-runs/counter; no cluster was "
+                                            "asked: use `ratoon status letters --cluster` to ask it\n"))
         code, said = ratoon("kill", "worker-0", cwd=run.root)
         self.assertEqual(code, 0, said)
 

@@ -29,7 +29,7 @@ class Picture(unittest.TestCase):
         self.assertEqual([name for name in ("var(", "url(", "href", "<script", "@import") if name in text], [])
         titles = [one.text for one in root.iter("{http://www.w3.org/2000/svg}title")]
         self.assertEqual(sum("ended by signal 9 at" in title for title in titles), 2)
-        self.assertIn("attempt 2: made again by a later one", titles)
+        self.assertIn("attempt 2: made again by a later attempt", titles)
         self.assertIn("](docs/run.svg)", (ROOT / "README.md").read_text())
 
     def test_a_drawing_that_is_gone_is_named(self):

@@ -145,8 +145,8 @@ class Report(unittest.TestCase):
         done = subprocess.run(["sh", "-c", 'cd "$0" && rmdir "$0" && exec "$1" report .. -o "$2"', gone, BIN / "ratoon",
                                run.root / "report.html"], text=True, capture_output=True, timeout=180)
         self.assertEqual(done.returncode, 84, done.stderr)
-        self.assertEqual(done.stderr, "ratoon: the file system refuses ..: No such file or directory; mend that and run the "
-                                      "same command again\n")
+        self.assertEqual(done.stderr, "ratoon: the file system refuses ..: No such file or directory; "
+                                      "correct that and run the same command again\n")
 
     def test_a_run_that_failed_says_what_its_trainer_printed_last(self):
         run = LocalRun(command=["sh", "-c", "echo begin; echo 'no <file>' >&2; exit 7"],

@@ -1,5 +1,6 @@
-// This folder: the subcommands of `ratoon checkpoint`, each in a file of its own. The folder above does their
-// work. docs/reference/checkpoint_commands.md says what they print and which exit codes they have.
+// cli/checkpoint/commands/: the subcommands of `ratoon checkpoint`, each in a file of its own. The folder
+// above does the work. docs/reference/checkpoint_commands.md describes the output and the exit codes of the
+// commands.
 #pragma once
 
 #include <memory>
@@ -21,11 +22,11 @@ void add_gc_command(CLI::App& app, int& exit_code);
 void add_pin_command(CLI::App& app, int& exit_code);
 void add_unpin_command(CLI::App& app, int& exit_code);
 
-// The version of the --json output. It increases if a field is removed or changes its meaning, not if one is
-// added.
+// The version of the --json output. The version increases if a field is removed or changes its meaning, not
+// if a field is added.
 inline constexpr int kJsonVersion = 1;
 
-// RUN and --json, which all commands have.
+// The arguments RUN and --json, which all commands have.
 struct CommonArguments {
   std::string run;  // the run's address, see run_location.h
   bool is_json = false;
@@ -35,7 +36,7 @@ void add_common(CLI::App& command, CommonArguments& arguments);
 // --step and --attempt.
 void add_selection_options(CLI::App& command, CheckpointSelection& selection);
 
-// {"version": 1, "folder": ...}, to which a command adds its results.
+// Returns {"version": 1, "folder": ...}, to which a command adds its results.
 [[nodiscard]] nlohmann::json begin_json(const CommonArguments& arguments);
 void print_json(const nlohmann::json& document);
 void print_text(const std::string& text);

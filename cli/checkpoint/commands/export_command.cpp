@@ -48,7 +48,7 @@ struct ExportArguments {
   bool overwrites = false;
 };
 
-// Gathers small pieces: each header of a zip file would else be a system call.
+// Gathers small pieces, because otherwise each header of a zip file would be a system call.
 class FileSink final : public checkpoint::ByteSink {
  public:
   FileSink(int fd, const std::string& shown) : fd_(fd), shown_(shown) {}
@@ -95,21 +95,22 @@ Result<void> check_target(const ExportArguments& arguments) {
   if (auto is_there = check_folder_of(arguments.file); !is_there) return is_there;
   std::error_code ignored;
   if (checkpoint::belongs_to_run(arguments.file))
-    return Error(ErrorKind::kInvalid,
-                 arguments.file + " is where a run keeps its checkpoints: write elsewhere");
+    return Error(
+        ErrorKind::kInvalid,
+        arguments.file + " is in a folder where a run keeps its checkpoints: write to another folder");
   const auto there = std::filesystem::symlink_status(arguments.file, ignored);
   if (!std::filesystem::exists(there)) return {};
   if (std::filesystem::is_directory(there))
     return Error(ErrorKind::kInvalid, arguments.file + " is a folder: give the name of a file");
   if (!std::filesystem::is_regular_file(there) && !std::filesystem::is_symlink(there))
     return Error(ErrorKind::kInvalid,
-                 arguments.file + " is no file, but a pipe or a device: write elsewhere");
+                 arguments.file + " is not a file, but a pipe or a device: write to another file");
   if (arguments.overwrites) return {};
   return Error(ErrorKind::kAlreadyExists, arguments.file + " exists already: pass --overwrite to replace it");
 }
 
-// Reserves the space, so that a full disk is reported now and not after the last gigabyte. File systems
-// without this call succeed.
+// Reserves the space, so that a full disk is reported now and not after the last gigabyte. On file systems
+// without this call it succeeds.
 Result<void> reserve(int fd, std::uint64_t bytes, const std::string& shown) {
   if (bytes == 0 || ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
@@ -217,7 +218,7 @@ void add_export_command(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"safetensors", "pt"}));
   add_selection_options(*command, arguments->selection);
   command->add_option("--rank", arguments->rank,
-                      "The tensors of this rank alone (default: all ranks, joined)");
+                      "Only the tensors of this rank (default: all ranks, joined)");
   command->add_option("--tensors", arguments->tensors,
                       "Names of tensors, with * and ? as in a shell (default: all)");
   command->add_flag("--overwrite", arguments->overwrites, "Replace the file if it exists");

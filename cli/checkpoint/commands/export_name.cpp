@@ -7,7 +7,7 @@
 namespace ratoon::cli {
 namespace {
 
-// The last part of a folder or a URI, with or without a slash at its end.
+// Returns the last part of a folder or a URI, with or without a slash at its end.
 std::string last_part_of(std::string run) {
   while (run.ends_with('/')) run.pop_back();
   return run.substr(run.rfind('/') + 1);

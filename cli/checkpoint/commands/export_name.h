@@ -12,8 +12,9 @@
 
 namespace ratoon::cli {
 
-// "out/{run_name}-ep{epoch}.pt" of the run "runs/digits" after 3 epochs and a half: "out/digits-ep3.pt". The
-// folder and a name without braces are taken as they are; an unknown placeholder is kInvalid.
+// For example, "out/{run_name}-ep{epoch}.pt" of the run "runs/digits" after 3 epochs and a half is
+// "out/digits-ep3.pt". The folder and a name without braces are used unchanged; an unknown placeholder is
+// kInvalid.
 [[nodiscard]] Result<std::string> name_export(const std::string& file, const std::string& run,
                                               const checkpoint::Manifest& manifest,
                                               std::optional<std::uint32_t> rank, WallTime now);

@@ -104,7 +104,7 @@ void add_gc_command(CLI::App& app, int& exit_code) {
                       "With --keep: also keep checkpoints whose step is a multiple of K");
   command->add_flag(
       "--quarantine", arguments->rules.empties_quarantine,
-      "Remove also damaged checkpoints that are in quarantine and older than the newest good one");
+      "Also remove damaged checkpoints that are in quarantine and older than the newest good one");
   command->callback([arguments, &exit_code] { exit_code = gc(*arguments); });
 }
 

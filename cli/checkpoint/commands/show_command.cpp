@@ -50,7 +50,7 @@ Parts parts_of(const std::vector<OpenPack>& packs, const std::vector<std::string
   return parts;
 }
 
-// "all ranks", "rank 3", "parts on 4 ranks", "4 ranks, not alike".
+// Names the ranks of a tensor: "all ranks", "rank 3", "parts on 4 ranks", "4 ranks, not alike".
 std::string locations(const std::vector<Part>& parts, std::size_t ranks) {
   const Part& first = parts.front();
   if (parts.size() == 1 && !first.tensor->box && ranks > 1) return "rank " + std::to_string(first.rank);
@@ -147,7 +147,7 @@ void add_show_command(CLI::App& app, int& exit_code) {
   command->footer(kShowExamples);
   add_common(*command, arguments->common);
   add_selection_options(*command, arguments->selection);
-  command->add_option("--rank", arguments->rank, "The pack of this rank alone");
+  command->add_option("--rank", arguments->rank, "Only the pack of this rank");
   command->add_option("--tensors", arguments->tensors,
                       "Names of tensors, with * and ? as in a shell (default: all)");
   command->callback([arguments, &exit_code] { exit_code = show(*arguments); });

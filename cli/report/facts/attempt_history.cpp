@@ -50,7 +50,7 @@ class Reader {
       const auto row = history::decode_row(take_line(rest));
       if (!row) {
         past_.complaints.push_back("The history of attempt " + std::to_string(file.attempt) +
-                                   " has a line that cannot be read; what follows it is left out.");
+                                   " has a line that cannot be read; the lines after it are left out.");
         return;
       }
       add(file.attempt, *row, file.text.size() - rest.size() <= kept);

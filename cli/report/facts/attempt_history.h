@@ -1,5 +1,5 @@
 // AttemptHistory: the history of a run over all of its attempts. Steps after the checkpoint from which a
-// later attempt resumed are not in the weights. They were made all the same, and a report shows them.
+// later attempt resumed are not in the weights. Such steps were made, and a report shows them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct AttemptHistory {
   std::vector<std::string> complaints;   // sentences about unreadable parts
 };
 
-// The moments at which a step is known, also for a trainer that reports no values.
+// The times at which a step is known, also for a trainer that reports no values.
 [[nodiscard]] inline const std::vector<HistoryRow>& known_steps(const AttemptHistory& history) {
   return history.steps.empty() ? history.ledgers : history.steps;
 }

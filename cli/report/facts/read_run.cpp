@@ -78,7 +78,7 @@ void read_stores(const std::vector<std::string>& stores, const fs::path& saves, 
   for (const std::string& store : stores) {
     const bool is_folder = store.starts_with(kFileScheme) || store.starts_with('/');
     if (!is_folder) {
-      facts.complaints.push_back("Copies in " + store + " were not looked at: a report uses no network.");
+      facts.complaints.push_back("Copies in " + store + " were not read: a report uses no network.");
       continue;
     }
     const fs::path folder =
@@ -124,8 +124,9 @@ std::vector<std::string> read_status(const checkpoint::Disk& disk, RunFacts& fac
   }
   auto document = parse_json(*text, kStatusBytesMax, kStatusDepthMax);
   const bool is_object = document && document->is_object() && document->contains("job");
-  const auto job = is_object ? api::decode_training_job((*document)["job"])
-                             : Result<api::TrainingJob>(Error(ErrorKind::kInvalid, "there is no job in it"));
+  const auto job = is_object
+                       ? api::decode_training_job((*document)["job"])
+                       : Result<api::TrainingJob>(Error(ErrorKind::kInvalid, "there is no job in the file"));
   if (!job) {
     facts.complaints.push_back("The status cannot be read: " + job.error().message());
     return {};
@@ -147,7 +148,7 @@ void read_events(const checkpoint::Disk& disk, RunFacts& facts) {
 Result<RunFacts> read_run(const fs::path& folder) {
   const auto places = find_places(folder);
   if (!places) {
-    // The same error as that of `ratoon checkpoint`, with the run folders below.
+    // The error is the same as that of `ratoon checkpoint`, with the run folders below.
     const auto disk = open_run_folder(folder);
     return disk ? Error(ErrorKind::kNotFound, folder.string() + " holds no run") : disk.error();
   }

@@ -8,7 +8,7 @@
 
 namespace ratoon::cli {
 
-// Empty if there is no checkpoint, or none with a stream. The data is verified as it is read.
+// Empty if there is no checkpoint, or no checkpoint with a stream. The data is verified when it is read.
 [[nodiscard]] std::vector<ConsumedSamples> read_samples(const checkpoint::Disk& disk);
 
 }  // namespace ratoon::cli

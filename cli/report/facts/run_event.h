@@ -28,7 +28,8 @@ struct RunEvent {
   std::optional<api::Disruption> disruption{};
 };
 
-// In the order of the file. Unreadable lines are skipped: a killed runner may leave half a line.
+// The lines are in the order of the file. Unreadable lines are skipped: a killed runner may leave half a
+// line.
 [[nodiscard]] std::vector<RunEvent> decode_events(std::string_view text);
 
 }  // namespace ratoon::cli

@@ -1,4 +1,4 @@
-// This folder: reading a run's files. Here: the facts of a run as its files have them.
+// cli/report/facts/: reading a run's files. The facts of a run, as its files have them.
 #pragma once
 
 #include <optional>

@@ -30,12 +30,12 @@ struct ValueAxis {
   }
 };
 
-// Round numbers from `low` to `high`, about `wanted` of them, at least two.
+// Returns round numbers from `low` to `high`, about `wanted` of them, at least two.
 [[nodiscard]] std::vector<double> round_numbers(double low, double high, int wanted);
-// The same for seconds: 1, 2, 5, 10, 15, 30, then minutes and hours.
+// Returns round numbers of seconds: 1, 2, 5, 10, 15, 30, then minutes and hours.
 [[nodiscard]] std::vector<double> round_times(double length);
 
-// An axis that covers all values with a margin. It is never empty.
+// An axis that covers all values with a margin. The axis is never empty.
 [[nodiscard]] ValueAxis around(const Curve& curve, double top, double bottom);
 
 }  // namespace ratoon::cli

@@ -96,7 +96,7 @@ std::string draw_curve(const Curve& curve, const Report& report) {
       if (line.is_kept != is_kept) continue;
       drawn += "<path d=\"" + path_of(line.points, time, axis) + "\" class=\"" +
                (is_kept ? "curve" : "curve undone") + "\"><title>attempt " + std::to_string(line.attempt) +
-               (is_kept ? "" : ": made again by a later one") + "</title></path>";
+               (is_kept ? "" : ": made again by a later attempt") + "</title></path>";
     }
   }
   return drawn + "</svg>";

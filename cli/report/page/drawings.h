@@ -1,5 +1,5 @@
-// The drawings of a report as SVG. Each is a string that is put into the page as it is: all text in it is
-// escaped.
+// The drawings of a report as SVG. Each drawing is a string that is put into the page unchanged: all text in
+// it is escaped.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace ratoon::cli {
 [[nodiscard]] std::string draw_account(const Report& report);
 [[nodiscard]] std::string draw_recovery(const Recovery& recovery, double longest);
 
-// The CSS class for the colour of a part or a phase. Unknown names share one class.
+// Returns the CSS class for the colour of a part or a phase. Unknown names share one class.
 [[nodiscard]] std::string colour_of(const std::string& name);
 // "save stall"
 [[nodiscard]] std::string title_of(const std::string& part);

@@ -1,5 +1,5 @@
-// The CSS of a report, in light and in dark. Parts that cost no time have calm colours, parts that do have
-// warm ones.
+// The CSS of a report, in light and in dark. Parts that cost no time have cool colours, and parts that cost
+// time have warm colours.
 #pragma once
 
 namespace ratoon::cli {

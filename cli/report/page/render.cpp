@@ -107,11 +107,10 @@ std::string over_time_of(const Report& report) {
   std::vector<std::pair<std::string, std::string>> legend;
   for (const char* part : {"useful", "recomputed", "starting", "restarting", "absent"})
     legend.emplace_back(part, "");
-  const std::string text =
-      report.losses.empty() && report.steps_made_again == 0
-          ? "All drawings share one axis of time; point at a bar or a mark to read it."
-          : "All drawings share one axis of time. Red lines are losses; yellow parts were lost with them and "
-            "made again. Point at a bar or a mark to read it.";
+  const std::string text = report.losses.empty() && report.steps_made_again == 0
+                               ? "All drawings share one axis of time; point at a bar or a mark to read it."
+                               : "All drawings share one axis of time. Red lines are losses; yellow parts "
+                                 "were lost with them and repeated. Point at a bar or a mark to read it.";
   return section("Over time", text, body + legend_of(legend));
 }
 
@@ -133,8 +132,8 @@ std::string recoveries_of(const Report& report) {
   const std::string text = report.recoveries_in_all > report.recoveries.size()
                                ? "The " + std::to_string(report.recoveries.size()) + " longest of " +
                                      std::to_string(report.recoveries_in_all) +
-                                     ", from the last sign of life to the next step of all."
-                               : "From the last sign of life to the next step of all.";
+                                     ", from the last sign of life until all members made a step."
+                               : "From the last sign of life until all members made a step.";
   return section("Recoveries", text, rows + "</table>" + legend_of(legend));
 }
 
@@ -195,7 +194,7 @@ std::string remarks_of(const Report& report) {
 }  // namespace
 
 std::string render_page(const Report& report) {
-  // The page may load nothing. So a hole in the escaping could not send data anywhere.
+  // The page may load no other resource. A mistake in the escaping therefore could not send data anywhere.
   return std::string(
              "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "

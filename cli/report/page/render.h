@@ -1,4 +1,4 @@
-// This folder: drawing. Here: a report as one page that needs no network and no script. It is well-formed XML
+// This folder: drawing. A report as one page that needs no network and no script. The page is well-formed XML
 // as well as HTML. All text from a run's files is escaped.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace ratoon::cli {
 
 [[nodiscard]] std::string render_page(const Report& report);
 
-// The same in numbers, without the curves. docs/train/report.md lists its fields.
+// Returns the same report in numbers, without the curves. docs/train/report.md lists its fields.
 [[nodiscard]] nlohmann::json report_json(const Report& report);
 
 // The reported values, one per row: time,attempt,step,kept,name,value.

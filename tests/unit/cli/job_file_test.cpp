@@ -149,7 +149,7 @@ TEST_F(JobFileTest, AMissingFileIsASentence) {
 
 TEST_F(JobFileTest, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(complaint(std::string(kJob) + "kind: Other\n"),
-              EndsWith("job.yaml:14: 'kind' stands here twice"));
+              EndsWith("job.yaml:14: 'kind' occurs twice here"));
   EXPECT_THAT(complaint("apiVersion: x\n  kind: [\n"), HasSubstr("job.yaml:2: this is not YAML ("));
   EXPECT_THAT(complaint("a: 'open\n"), HasSubstr("job.yaml:"));
   EXPECT_THAT(complaint("a:\n\t- tab\n"), HasSubstr("job.yaml:2: "));
@@ -165,8 +165,8 @@ TEST_F(JobFileTest, AFieldThatNoTrainingJobHasIsNamedWithItsLine) {
 }
 
 TEST_F(JobFileTest, WhatIsNoTrainingJobIsRefusedWithTheField) {
-  EXPECT_THAT(complaint("- a\n"), HasSubstr("job.yaml:1: a TrainingJob is expected, fields like"));
-  EXPECT_THAT(complaint("just words\n"), HasSubstr("job.yaml:1: a TrainingJob is expected, fields like"));
+  EXPECT_THAT(complaint("- a\n"), HasSubstr("job.yaml:1: expected a TrainingJob, with fields like"));
+  EXPECT_THAT(complaint("just words\n"), HasSubstr("job.yaml:1: expected a TrainingJob, with fields like"));
   std::string text = kJob;
   text.replace(text.find("numNodes: 2"), 11, "numNodes: x");
   EXPECT_THAT(
@@ -195,7 +195,7 @@ TEST_F(JobFileTest, AFolderAndAnEmptyFileAreNoJobs) {
   EXPECT_THAT(of_folder.error().message(), HasSubstr("Is a directory"));
   EXPECT_THAT(of_folder.error().message(), EndsWith("give the path of a TrainingJob file"));
   for (const char* nothing : {"", "# later\n", "---\n"})
-    EXPECT_THAT(complaint(nothing), HasSubstr("job.yaml is empty: a TrainingJob is expected")) << nothing;
+    EXPECT_THAT(complaint(nothing), HasSubstr("job.yaml is empty: expected a TrainingJob")) << nothing;
 }
 
 TEST_F(JobFileTest, ComplaintsNameTheLine) {

@@ -22,28 +22,28 @@ TEST(ExplainUnexpectedError, TheMachinesRefusalsAreThoseOfStorage) {
   const auto file =
       explain_unexpected_error(std::filesystem::filesystem_error("cannot look", "/data/runs", no_entry));
   EXPECT_EQ(file.exit_code, ExitCode::kStorage);
+  EXPECT_EQ(file.sentence,
+            "the file system refuses /data/runs: No such file or directory; correct that and run the same "
+            "command again");
   EXPECT_EQ(
-      file.sentence,
-      "the file system refuses /data/runs: No such file or directory; mend that and run the same command "
-      "again");
-  EXPECT_EQ(explain_unexpected_error(std::filesystem::filesystem_error("cannot get current path", no_entry))
-                .sentence,
-            "the file system refuses: No such file or directory; mend that and run the same command again");
+      explain_unexpected_error(std::filesystem::filesystem_error("cannot get current path", no_entry))
+          .sentence,
+      "the file system refuses: No such file or directory; correct that and run the same command again");
 
   const auto thread = explain_unexpected_error(
       std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "a thread"));
   EXPECT_EQ(thread.exit_code, ExitCode::kStorage);
-  EXPECT_EQ(
-      thread.sentence,
-      "the system refuses: a thread: Resource temporarily unavailable; mend that and run the same command "
-      "again");
+  EXPECT_EQ(thread.sentence,
+            "the system refuses: a thread: Resource temporarily unavailable; correct that and run the same "
+            "command again");
 }
 
 TEST(ExplainUnexpectedError, AFaultOfItsOwnIsNotTriedAgain) {
   const auto fault = explain_unexpected_error(std::logic_error("slot 3 is in another state"));
   EXPECT_EQ(fault.exit_code, ExitCode::kConfiguration);
   EXPECT_EQ(fault.sentence,
-            "it failed because of a fault in Ratoon: slot 3 is in another state; please report it, with the "
+            "the command failed because of a fault in Ratoon: slot 3 is in another state; please report it, "
+            "with the "
             "command line");
 }
 

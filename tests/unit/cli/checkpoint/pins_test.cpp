@@ -154,19 +154,20 @@ TEST(ChoosePin, WithoutASelectionThereMustBeOne) {
     std::vector<Pin> pins;
     CheckpointSelection selection;
     std::string said;
-  } refused[] = {
-      {{}, {}, "nothing is pinned here"},
-      {{}, {.step = 10}, "nothing is pinned here"},
-      {several,
-       {},
-       "several are pinned; say which with --step and --attempt: step 10 of attempt 2, step 20 of attempt 1, "
-       "step 10 of attempt 1"},
-      {several,
-       {.step = 10},
-       "several are pinned; say which with --step and --attempt: step 10 of attempt 2, step 10 of attempt 1"},
-      {{several[0], several[1]},
-       {.step = 7},
-       "no such checkpoint is pinned; pinned are: step 10 of attempt 2, step 20 of attempt 1"}};
+  } refused[] = {{{}, {}, "no checkpoint is pinned here"},
+                 {{}, {.step = 10}, "no checkpoint is pinned here"},
+                 {several,
+                  {},
+                  "several checkpoints are pinned; choose one with --step and --attempt: step 10 of attempt "
+                  "2, step 20 of attempt 1, "
+                  "step 10 of attempt 1"},
+                 {several,
+                  {.step = 10},
+                  "several checkpoints are pinned; choose one with --step and --attempt: step 10 of attempt "
+                  "2, step 10 of attempt 1"},
+                 {{several[0], several[1]},
+                  {.step = 7},
+                  "no such checkpoint is pinned; pinned are: step 10 of attempt 2, step 20 of attempt 1"}};
   for (const auto& c : refused) {
     const auto pin = choose_pin(c.pins, c.selection);
     ASSERT_FALSE(pin) << c.said;

@@ -48,7 +48,7 @@ TEST(ExplainList, ACertificateThatEndedIsToldFromAUserWhoIsUnknown) {
   EXPECT_THAT(told(401, body, what).message(), HasSubstr("https://10.0.0.1:6443 does not know this user"));
   what.certificate_end = kNow;
   EXPECT_THAT(told(401, body, what).message(),
-              HasSubstr("client certificate ended at 1971-01-01T00:00:00.000Z"));
+              HasSubstr("client certificate expired at 1971-01-01T00:00:00.000Z"));
   what.certificate_end = WallTime{kNow.since_epoch + std::chrono::seconds(1)};
   EXPECT_THAT(told(401, body, what).message(), HasSubstr("does not know this user"));
 }
@@ -57,7 +57,7 @@ TEST(ExplainList, AServerThatEndsTheHandshakeOverItIsToldTheSame) {
   ClusterQuery what = query();
   what.certificate_end = kYesterday;
   const Error refused(ErrorKind::kPermissionDenied, "TLS");
-  EXPECT_THAT(explain_list(what, refused, {}, kNow).message(), HasSubstr("client certificate ended"));
+  EXPECT_THAT(explain_list(what, refused, {}, kNow).message(), HasSubstr("client certificate expired"));
   const Error away(ErrorKind::kUnavailable, "nobody listens");
   EXPECT_THAT(explain_list(what, away, {}, kNow).message(), HasSubstr("cannot be reached"));
 }

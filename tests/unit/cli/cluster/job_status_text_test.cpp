@@ -163,7 +163,7 @@ TEST(JobStatusText, OneNameInSeveralNamespacesIsAsked) {
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().kind(), ErrorKind::kInvalid);
   EXPECT_THAT(taken.error().message(),
-              HasSubstr("in each of the namespaces prod, test: name one with --namespace"));
+              HasSubstr("in each of the namespaces prod, test: choose one with --namespace"));
 }
 
 TEST(JobStatusText, AnObjectThatCannotBeReadStopsNoOther) {
