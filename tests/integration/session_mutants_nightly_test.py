@@ -43,6 +43,9 @@ MUTANTS = {
         ("session_test", "Drain.*"), SESSION + "shutdown/drain.cpp", r"if \(is_interrupted\(\)\) bits \|= [^;]*;", ""),
     "a save on notice beside which the hand-over's does not fit": (
         ("session_test", "Drain.*"), "agent/src/preemption/drain_facts.cpp", r"\n  facts\.has_saved = true;", ""),
+    "a scraper for whom other clients leave no place": (
+        ("metrics_test", "IdleConnections.*"), "agent/src/metrics/endpoint.cpp",
+        r"options\.unauthenticated_connections_max = kConnectionsMax;", "options.connections_max = kConnectionsMax;"),
     "a flag with a letter too many": (
         of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r" \|\| is_rest\(rest, expected, 1, 0\)", ""),
     "a short flag of the program's own that is refused": (

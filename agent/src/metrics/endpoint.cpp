@@ -16,6 +16,23 @@ class HttpEndpoint final : public Endpoint {
   std::unique_ptr<http::HttpServer> server_;
 };
 
+// Any program of the machine, in a pod of the cluster, can connect. A client that keeps its connections open,
+// or that sends half a request, loses the oldest of them to the next client. So a scraper always has one, and
+// the process holds few descriptors and little memory.
+constexpr std::size_t kConnectionsMax = 32;
+constexpr std::size_t kHeadBytesMax = 4096;
+constexpr std::size_t kBodyBytesMax = 4096;  // a GET has none
+
+http::ServerOptions options_of(const MemberOptions& member, std::uint16_t port) {
+  http::ServerOptions options{.address = member.pod_ip.empty() ? "127.0.0.1" : member.pod_ip, .port = port};
+  options.head_bytes_max = kHeadBytesMax;
+  options.body_bytes_max = kBodyBytesMax;
+  options.unauthenticated_connections_max = kConnectionsMax;
+  options.unauthenticated_deadline =
+      options.idle_deadline;  // a scraper keeps its connection between two scrapes
+  return options;
+}
+
 http::Response answer(const http::ServerRequest& request, const MemberOptions& member, const Meters& meters) {
   if (request.path != names::route::kMetrics) {
     return {.status = 404,
@@ -33,16 +50,12 @@ std::unique_ptr<Endpoint> open_endpoint(const MemberOptions& member, const Meter
                                         const Logger& logger) {
   const std::uint32_t port = port_of(member);
   if (port == 0) return nullptr;
-  http::ServerOptions options;
-  options.address = member.pod_ip.empty() ? "127.0.0.1" : member.pod_ip;
-  options.port = static_cast<std::uint16_t>(port);
-  options.connections_max = 32;
-  auto server = port > 65535
-                    ? Error(ErrorKind::kInvalid, "there is no port " + std::to_string(port))
-                    : http::HttpServer::start(options, [member, &meters](const http::ServerRequest& request,
+  auto server = port > 65535 ? Error(ErrorKind::kInvalid, "there is no port " + std::to_string(port))
+                             : http::HttpServer::start(options_of(member, static_cast<std::uint16_t>(port)),
+                                                       [member, &meters](const http::ServerRequest& request,
                                                                          http::Responder responder) {
-                        responder.send(answer(request, member, meters));
-                      });
+                                                         responder.send(answer(request, member, meters));
+                                                       });
   if (server) return std::make_unique<HttpEndpoint>(std::move(*server));
   logger.warning(
       "training goes on without /metrics: free the port, or set another port in RATOON_METRICS_PORT",

@@ -128,8 +128,8 @@ ratoon_test(unit/agent/atomic_directory_test
   SOURCES atomic_directory_test.cpp ../../support/disk_watch.cpp LIBS ratoon::agent LABELS threads)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/metrics_test
-    SOURCES metrics/endpoint_test.cpp metrics/scrape_at_start_test.cpp
-    LIBS ratoon::agent ratoon::base_http LABELS threads)
+    SOURCES metrics/endpoint_test.cpp metrics/idle_connections_test.cpp metrics/scrape_at_start_test.cpp
+    LIBS ratoon::agent http_test_support LABELS threads)
   ratoon_test(unit/agent/object_rules_test
     SOURCES objects/replies_test.cpp objects/shared_files_test.cpp objects/sigv4_test.cpp LIBS ratoon::agent
             ratoon::base_http)
