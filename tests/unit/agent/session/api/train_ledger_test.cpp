@@ -92,6 +92,25 @@ TEST(TrainLedger, PartsSumToTheTimeSinceTheFirstStart) {
   EXPECT_LE(end.account.total(), ended.since_epoch - began.since_epoch + kRounded);
 }
 
+// As for an exception of another language, which C++ does not see.
+TEST(TrainLedger, StaysInAPhaseThatIsLeftUnfinished) {
+  test::TemporaryFolder folder;
+  const Options options{.save_folder = folder.path().string(), .run_name = "run", .member = {}};
+  testing::internal::CaptureStderr();
+  const int code = ratoon::train(options, [&](Session& session) {
+    for (const std::uint64_t step : session.steps(2)) {
+      if (step == 1) session.in(Phase::kValidation).leave_unfinished();
+      spend(10 * kStep);
+    }
+  });
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 0);
+  const auto disk = checkpoint::RealDisk::open_folder(folder / "run").value();
+  const auto row = history::find_last_row(*disk, session::kLedgerKind).value();
+  ASSERT_TRUE(row);
+  EXPECT_GE(session::ledger_of(row->row)->account.of(Part::kValidation), 10 * kStep);
+}
+
 TEST(TrainLedger, KnowsWhatTheProgramSaysOfItsTime) {
   test::TemporaryFolder folder;
   const Options options{.save_folder = folder.path().string(), .run_name = "run", .member = {}};
