@@ -44,7 +44,8 @@ ratoon_test(unit/agent/session_test
   SOURCES session/shutdown/drain_test.cpp session/engine/engine_drain_test.cpp session/engine/engine_means_test.cpp
           session/engine/engine_durable_test.cpp session/engine/engine_phases_test.cpp
           session/shutdown/signals_test.cpp session/engine/engine_test.cpp session/telemetry/history_writer_test.cpp
-          session/api/in_place_test.cpp session/api/embedded_session_test.cpp session/rendezvous/join_world_test.cpp session/rendezvous/own_address_test.cpp
+          session/api/in_place_test.cpp session/api/embedded_session_test.cpp session/rendezvous/join_world_test.cpp
+          session/rendezvous/own_address_test.cpp
           session/locations/ownership_guard_test.cpp checkpoint/saver/save_promise_test.cpp
           session/shutdown/process_exit_test.cpp session/rendezvous/rendezvous_socket_test.cpp
           session/options/options_test.cpp session/options/launcher_variables_test.cpp
@@ -74,7 +75,8 @@ ratoon_test(unit/agent/session_rules_test
           progress/render_test.cpp session/api/amount_test.cpp session/engine/run_schedule_test.cpp
           session/locations/folder_lock_test.cpp session/locations/held_lock_test.cpp
           session/locations/identity_test.cpp session/telemetry/ledger_test.cpp
-          session/options/misspelled_flags_test.cpp session/options/option_names_test.cpp session/engine/numerics_watch_test.cpp
+          session/options/misspelled_flags_test.cpp session/options/option_names_test.cpp
+          session/engine/numerics_watch_test.cpp
           session/engine/phase_watch_test.cpp session/options/location_options_test.cpp
           session/locations/rollback_plan_test.cpp session/rendezvous/world_wait_test.cpp
           session/state/seed_of_test.cpp session/rendezvous/spoken_wait_test.cpp session/api/until_test.cpp
