@@ -173,6 +173,17 @@ class Session:
         """A value of this step, for the history, the progress bar ("loss") and /metrics."""
         self._core.report(name, float(value), samples)
 
+    def sum(self, *numbers: float) -> float | list[float]:
+        """Sums of numbers over all ranks, which call it in the same order with as many numbers. For counts and measures:
+        gradients have average_gradients()."""
+        sums = self._core.sum([float(number) for number in numbers])
+        return sums[0] if len(sums) == 1 else sums
+
+    def mean(self, name: str, value: float, samples: int) -> float:
+        """The mean over the samples of all ranks, of which this rank has `samples` with the mean `value`. It is reported,
+        too. All ranks call it."""
+        return self._core.mean(name, float(value), samples)
+
     @contextlib.contextmanager
     def phase(self, phase: str):
         """Time of a step that is no computing: "data", "validation", "collective". For hang detection and the ledger."""
@@ -223,13 +234,14 @@ class Session:
         _core.say(ended_by)
 
     def _agree(self) -> None:
-        """The requests of all ranks, once a step, if they have a group of torch.distributed. A rank that is alone for
-        now does so, too: a wish takes effect in the same step for each size of the world."""
+        """Exchanges the requests of all ranks, once a step. A program with a group of torch.distributed does so in a
+        world of one, too: a request takes effect in the same step in each world."""
         torch = sys.modules.get("torch")
-        if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
-            return
+        has_group = torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized()
         if self._core.world_size == 1:
-            return self._core.agree(self._core.requests(), self._core.numbers())
+            return self._core.agree(self._core.requests(), self._core.numbers()) if has_group else None
+        if not has_group:
+            return self._core.agree_over_board()
         import ratoon.torch
         with self.phase("collective"):
             ratoon.torch.agree(self)

@@ -121,6 +121,18 @@ class PythonSession {
   void explain(const std::string& ended_by, bool may_be_loss) {
     calls([&](Session& session) { session.explain(ended_by, may_be_loss); });
   }
+  void agree() {
+    calls([](Session& session) { session.agree(); });
+  }
+  std::vector<double> sum(std::vector<double> numbers) {
+    calls([&](Session& session) { session.sum(numbers); });
+    return numbers;
+  }
+  double mean(const std::string& name, double value, std::uint64_t samples) {
+    double mean = 0;
+    calls([&](Session& session) { mean = session.mean(name, value, samples); });
+    return mean;
+  }
   void enter(const std::string& phase) {
     const auto which = phase == "data"         ? Phase::kData
                        : phase == "validation" ? Phase::kValidation
@@ -203,6 +215,9 @@ void bind_session(nb::module_& module) {
       .def("step_done", &PythonSession::step_done)
       .def("complete", &PythonSession::complete)
       .def("explain", &PythonSession::explain, "ended_by"_a, "may_be_loss"_a)
+      .def("agree_over_board", &PythonSession::agree)
+      .def("sum", &PythonSession::sum, "numbers"_a)
+      .def("mean", &PythonSession::mean, "name"_a, "value"_a, "samples"_a)
       .def("enter", &PythonSession::enter, "phase"_a)
       .def("leave_phase", &PythonSession::leave_phase, "is_unfinished"_a)
       .def("close", &PythonSession::close)

@@ -14,6 +14,8 @@ def board(tests):
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "a second server for what meets in the same attempt": (
+        board("ServedBoard.*"), BOARD + "served_board.cpp", r"if \(!server\) \{", "{"),
     "a proof of one rank that another rank may show": (
         board("BoardHandshake.*"), BOARD + "handshake.cpp", r"\{std::to_string\(hello\.rank\), hello\.nonce, board_nonce\}",
         "{hello.nonce, board_nonce}"),

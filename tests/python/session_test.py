@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import unittest
 import ratoon
 from ratoon import _layout
 
+BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 SEED = int(os.environ.get("RATOON_SEED", random.randrange(1 << 20)))
 
 # Prints each step. It stops at a step named on the command line until a line comes from its input.
@@ -111,6 +113,38 @@ class Resume(Programs):
         self.assertNotIn("step 35\n", said)
         pinned = [one.step for one in ratoon.checkpoints.list(self.folder / "runs/py") if one.is_pinned]
         self.assertEqual(len(pinned), 1, "the one that was saved for a reason")
+
+
+RANKS = """
+import os, sys, ratoon
+with ratoon.Session(run_name="ranks", save_every="5st") as session:
+    state = {{"total": 0.0}}
+    session.track(state=state)
+    for step in session.steps(40):
+        right, count = session.sum(step + session.rank, 1)
+        state["total"] += right + session.mean("loss", float(step), session.rank + 1)
+        if step == 20 and session.attempt == 1 and session.rank == 1 and {kills}:
+            os.kill(os.getpid(), 9)
+        if step == 30 and session.rank == 1:
+            session.finish("rank 1 says so")
+    print("result", session.rank, count, session.steps_done, state["total"])
+"""
+
+
+class Ranks(Programs):
+    def run_ranks(self, name, kills):
+        words = [BIN / "ratoon", "launch", "--nproc", "2", "--folder", self.folder / name, "--", sys.executable, "-c",
+                 RANKS.format(kills=kills)]
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        logs = "\n".join(file.read_text() for file in sorted((self.folder / name).rglob("*.log")))
+        self.assertEqual(done.returncode, 0, done.stdout + logs)
+        return sorted(set(re.findall(r"result (\d .*)", done.stdout + logs)))
+
+    def test_two_ranks_agree_without_a_library_for_collectives(self):
+        unbroken = self.run_ranks("unbroken", kills=False)
+        self.assertEqual(len(unbroken), 2)
+        self.assertTrue(all(" 2.0 32 " in f" {line} " for line in unbroken), unbroken)
+        self.assertEqual(self.run_ranks("killed", kills=True), unbroken)
 
 
 class Ends(Programs):

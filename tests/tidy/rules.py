@@ -81,6 +81,9 @@ ACCELERATOR_NCCL = "tests/support/accelerator_nccl.*"
 SEAM = tuple(f"agent/src/session/{name}.*" for name in (
     "engine/control_word", "shutdown/process_exit", "telemetry/say", "shutdown/exit_report", "shutdown/fail",
     "rendezvous/spoken_wait"))
+# What a binding of another language needs of the session.
+EMBEDDING = tuple(f"agent/src/session/{name}.*" for name in (
+    "options/option_rows", "shutdown/process_exit", "telemetry/say"))
 # What a session is made of, without a session: time and facts come in.
 SESSION_RULES = tuple(
     f"agent/src/session/{name}.*" for name in (
@@ -98,7 +101,7 @@ DEVICE_RULES = tuple(f"agent/src/devices/{name}.*"
 INTEROP = "agent/src/checkpoint/interop"  # files of PyTorch and safetensors
 TIERS = "agent/src/checkpoint/tiers"  # the one place where checkpoints meet object stores
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/data/loader", "agent/src/session")
-AGENT = (PUBLIC + AGENT_PURE + STAGING_PURE + (STREAMING, PACK, INTEROP, TIERS) + SEAM + (RUN_SCHEDULE,) +
+AGENT = (PUBLIC + AGENT_PURE + STAGING_PURE + (STREAMING, PACK, INTEROP, TIERS) + SEAM + EMBEDDING[:1] + (RUN_SCHEDULE,) +
          SESSION_RULES + HISTORY + PROGRESS + METRICS + DEVICE_RULES + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO)
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
@@ -169,6 +172,7 @@ PARTS = (
     Part(INTEROP, BASE + PUBLIC + (PACK,), target="agent", is_pure=True, instead=_AT_THE_DOOR),
     *(Part(path, BASE + PUBLIC + SEAM + ("agent/src/session/rendezvous/world_wait.*",), target="agent",
            instead="agent/src/torch sees it: keep it without the session's own types") for path in SEAM),
+    Part(EMBEDDING[0], BASE + PUBLIC, target="agent", instead="bindings of other languages see it"),
     *(Part(path, BASE + PUBLIC + SESSION_RULES, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in SESSION_RULES),
     Part(RUN_SCHEDULE, BASE + PUBLIC + SESSION_RULES + (RUN_SCHEDULE, SEAM[0]) + AGENT_PURE, target="agent", is_pure=True,
@@ -194,7 +198,7 @@ PARTS = (
                         "operator/local", "operator/runtime") + AGENT_PURE + HISTORY + (PACK, INTEROP, TIERS) + OBJECTS,
          ("CLI11", "nlohmann_json", "yaml-cpp")),
     Part("python", BASE + PUBLIC + MDS[:1] + AGENT_PURE + OBJECTS + (
-             "agent/src/checkpoint", "agent/src/data/sets", "cli", TIERS, INTEROP, PACK), ("nanobind",),
+             "agent/src/checkpoint", "agent/src/data/sets", "cli", TIERS, INTEROP, PACK) + EMBEDDING, ("nanobind",),
          instead="the package shows what users of C++ see, and what `ratoon checkpoint` sees"),
     *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
            instead="examples see what users see: <ratoon/...>") for path in ("examples/digits", "examples/charlm")),

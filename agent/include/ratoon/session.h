@@ -32,6 +32,7 @@
 #include <ratoon/options.h>
 #include <ratoon/result.h>
 #include <ratoon/save_ticket.h>
+#include <ratoon/session/averaging.h>
 #include <ratoon/state.h>
 #include <ratoon/stateful.h>
 #include <ratoon/until.h>
@@ -66,30 +67,6 @@ struct TrackAdapter;
 // average_gradients() sets it. kValidation: its time never counts as a hang, however long it is. If a step
 // was validated and then lost, the repeated step is validated again.
 enum class Phase { kData, kValidation, kCollective };
-
-// Options of Session::average_gradients(), which computes the mean.
-struct Averaging {
-  // The number of samples behind this rank's gradients, if ranks have unequal numbers: each rank is weighted
-  // by its own number. Set this number on all ranks or on none. A rank without samples in this step also
-  // calls average_gradients(), with 0.
-  std::optional<std::uint64_t> samples{};
-  // Computes each gradient once: the last backward() of the step. Gradients are averaged while it runs.
-  std::function<void()> backward{};
-  // How many bytes are summed at once; the same value on all ranks. Default: 25 MiB on an accelerator, 8 MiB
-  // on the CPU.
-  std::optional<std::size_t> bucket_bytes{};
-  // On an accelerator: whether gradients of a half-precision type are also summed in that type. Sums in half
-  // precision halve the transferred bytes but have fewer digits. If false, they are summed in single
-  // precision.
-  bool sum_in_half_precision = false;
-  // On an accelerator: whether to return before the means are complete, so that the optimizer's kernels are
-  // queued behind them. A save waits until the means are complete. If computing the means fails, the save and
-  // the next call report the error.
-  bool return_early = false;
-  // Whether to sum gradients of an accelerator on the CPU, which is slow. Needed if ranks share a device,
-  // which NCCL refuses.
-  bool over_host = false;
-};
 
 class Session {
  public:
@@ -220,6 +197,19 @@ class Session {
   // reported. A value that is not finite never ends the run.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
+  // Replaces each number by its sum over all ranks, the same bits on all of them. All ranks call it in the
+  // same order and with as many numbers; a rank with nothing to add passes zeros. It waits for the other
+  // ranks without a time limit. For counts, losses and measures, in a step, at the end of an epoch or in a
+  // validation; gradients have average_gradients().
+  //   std::array<double, 2> counts{right, all};
+  //   session.sum(counts);
+  void sum(std::span<double> numbers);
+  [[nodiscard]] double sum(double number);
+  // The mean over the samples of all ranks, of which this rank has `samples` with the mean `value`. Reports
+  // it as report() does. Without any sample it is not a number.
+  //   const double loss = session.mean("validation loss", total / count, count);
+  double mean(std::string_view name, double value, std::uint64_t samples);
+
   // Saves the current step when it ends, in addition to --save-every. With a reason the checkpoint is pinned:
   // retention never removes it, in the folder and in the stores that receive it, until `ratoon checkpoint
   // unpin`. If all ranks agree once a step, one rank may call save() alone; with several ranks that do not
@@ -304,6 +294,10 @@ class Session {
   // the current step. With one process, its requests take effect without this call. With several processes,
   // requests take effect only in steps in which this function is called.
   void agree(std::uint32_t requests_of_all);
+  // The same for a program without a collective of its own: exchanges the requests of this step, and the
+  // reported values, over the connection that sum() uses. All ranks call it once a step, before the step
+  // ends.
+  void agree();
   // Numbers to reduce together with the requests, always kNumbers of them. Summed over all ranks, they give
   // the means of the reported values. These numbers are optional: without them, each rank shows its own
   // values.

@@ -206,7 +206,8 @@ void Client::tell_of_wait() {
 Result<void> Client::wait_for(int fd, short events, Deadline deadline) {
   for (;;) {
     tell_of_wait();
-    if (*plan_.is_given_up)
+    if (plan_.look) plan_.look();
+    if (plan_.is_given_up && *plan_.is_given_up)
       return Error(ErrorKind::kCancelled, "the rendezvous at " + place() + " was cancelled");
     const auto left = std::chrono::ceil<milliseconds>(
         std::min<steady_clock::duration>(deadline - steady_clock::now(), kLook));

@@ -1,5 +1,3 @@
-#include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -8,39 +6,26 @@
 #include <ratoon/failure.h>
 #include <ratoon/metrics.h>
 
+#include "agent/src/metrics/double_bits.h"
 #include "base/contract/exit_code.h"
 #include "base/contract/fields.h"
 #include "base/contract/state_digest.h"
-#include "base/core/hex.h"
 #include "base/core/utf8.h"
 
 namespace ratoon {
 namespace {
 
+using metrics::bits_of;
+using metrics::read_bits;
 using nlohmann::json;
 
 constexpr std::uint64_t kCountMax = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t kStateBytesMax = 64U << 20;
 constexpr std::size_t kNameBytesMax = 255;
 constexpr int kDepthMax = 4;
-constexpr std::size_t kHexDigits = 16;
 
 bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= kNameBytesMax && is_utf8(std::as_bytes(std::span(name)));
-}
-
-// Decimal digits would restore most numbers, but not the payload of a NaN.
-std::string bits_of(double value) {
-  return to_hex(std::bit_cast<std::uint64_t>(value));
-}
-
-double read_bits(Fields& f, const char* name) {
-  const std::string text = f.text(name, kHexDigits);
-  std::uint64_t bits = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), bits, 16);
-  if (text.size() != kHexDigits || code != std::errc() || end != text.data() + text.size())
-    f.complain(name, "the 16 hexadecimal digits of a double");
-  return std::bit_cast<double>(bits);
 }
 
 Metric read_metric(Fields f) {

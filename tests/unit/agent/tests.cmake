@@ -71,7 +71,8 @@ ratoon_test(unit/agent/session_rules_test
   SOURCES history/history_file_test.cpp history/history_test.cpp history/last_row_test.cpp
           session/telemetry/time_accounts_test.cpp session/telemetry/rank_means_test.cpp
           session/telemetry/run_ledger_test.cpp preemption/drain_plan_test.cpp preemption/notices_test.cpp
-          preemption/save_interval_test.cpp metrics/running_metrics_test.cpp progress/progress_bar_test.cpp
+          preemption/save_interval_test.cpp metrics/running_metrics_test.cpp
+          metrics/early_stopping_test.cpp progress/progress_bar_test.cpp
           progress/render_test.cpp session/api/amount_test.cpp session/engine/run_schedule_test.cpp
           session/locations/folder_lock_test.cpp session/locations/held_lock_test.cpp
           session/locations/identity_test.cpp session/telemetry/ledger_test.cpp
@@ -85,7 +86,8 @@ ratoon_test(unit/agent/devices_rules_test
   SOURCES devices/fault_decision_test.cpp devices/missing_device_test.cpp devices/xids_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/board_test
   SOURCES board/client_test.cpp board/connections_test.cpp board/frame_test.cpp board/handshake_test.cpp
-          board/key_value_store_test.cpp board/server_test.cpp board/unauthenticated_clients_test.cpp
+          board/key_value_store_test.cpp board/served_board_test.cpp board/server_test.cpp
+          board/unauthenticated_clients_test.cpp
   LIBS ratoon::agent ratoon::base_core LABELS threads)
 ratoon_test(unit/agent/board_flood_nightly_test
   SOURCES board/board_flood_nightly_test.cpp LIBS ratoon::agent ratoon::base_core LABELS nightly threads)

@@ -1,10 +1,17 @@
+#include <algorithm>
+#include <array>
 #include <exception>
+#include <span>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include <ratoon/session.h>
 #include <ratoon/stream.h>
 
 #include "agent/src/session/api/attempt_loop.h"
+#include "agent/src/session/rendezvous/rank_sums.h"
+#include "agent/src/session/telemetry/say.h"
 
 namespace ratoon {
 
@@ -51,6 +58,64 @@ void Session::on_epoch_end(std::function<void(std::uint64_t)> act) {
 
 void Session::report(std::string_view name, double value, std::uint64_t samples) {
   answer([&] { engine_->report(name, value, samples); });
+}
+
+namespace {
+
+session::RankSums::Plan plan_of_sums(const Session& session) {
+  return {.rendezvous = session.rendezvous(),
+          .attempt = session.attempt(),
+          .rank = session.rank(),
+          .world_size = session.world_size(),
+          .look = [&session] { session.check(); },
+          .say = [](const std::string& sentence) { session::say(sentence); }};
+}
+
+void add_up(Session& session, const std::string& what, std::span<double> numbers) {
+  if (session.world_size() == 1) return;
+  const auto waits = session.in(Phase::kCollective);
+  session.part<session::RankSums>(plan_of_sums(session)).add_up(what, numbers);
+}
+
+}  // namespace
+
+void Session::sum(std::span<double> numbers) {
+  answer([&] { add_up(*this, "sum()", numbers); });
+}
+
+double Session::sum(double number) {
+  sum(std::span(&number, 1));
+  return number;
+}
+
+double Session::mean(std::string_view name, double value, std::uint64_t samples) {
+  const auto weight = static_cast<double>(samples);
+  std::array<double, 2> sums{samples == 0 ? 0 : value * weight, weight};
+  std::string what = "mean(\"" + std::string(name) + "\")";
+  std::replace(what.begin(), what.end(), '\n', ' ');
+  answer([&] { add_up(*this, what, sums); });
+  const double mean = sums[0] / sums[1];
+  report(name, mean);
+  return mean;
+}
+
+void Session::agree() {
+  if (world_size() == 1) return agree(requests());
+  // A bit is set if any rank has set it.
+  constexpr std::size_t kBits = 32;
+  std::array<double, kBits + kNumbers> all{};
+  const std::uint32_t own = requests();
+  for (std::size_t bit = 0; bit < kBits; ++bit) all[bit] = (own >> bit) & 1U;
+  std::ranges::copy(numbers(), all.begin() + kBits);
+  answer([&] { add_up(*this, "agree()", all); });
+  std::uint32_t of_all = 0;
+  for (std::size_t bit = 0; bit < kBits; ++bit)
+    if (all[bit] > 0) of_all |= 1U << bit;
+  std::array<float, kNumbers> sums{};
+  std::transform(all.begin() + kBits, all.end(), sums.begin(),
+                 [](double sum) { return static_cast<float>(sum); });
+  agree(of_all);
+  take_sums(sums);
 }
 
 void Session::finish(const std::string& reason) {

@@ -1,12 +1,10 @@
 #include "agent/src/torch/collectives/group_connector.h"
 
 #include <csignal>
-#include <map>
-#include <mutex>
 
 #include <c10/util/Exception.h>
 
-#include "agent/src/board/server.h"
+#include "agent/src/board/served_board.h"
 #include "agent/src/session/telemetry/say.h"
 #include "agent/src/torch/collectives/board_store.h"
 #include "agent/src/torch/collectives/gloo.h"
@@ -20,16 +18,8 @@ T value_of(Result<T> result) {
   return std::move(*result);
 }
 
-// The listening socket belongs to the process, and so does its server: two servers would share the incoming
-// connections. A server keeps running when rank 0 moves to another process; no rank connects to it after
-// that.
-void serve(const Rendezvous& rendezvous, std::uint64_t attempt, std::uint32_t world_size) {
-  static std::mutex mutex;
-  static std::map<std::uint16_t, std::unique_ptr<board::Server>> servers;  // by port
-  const std::scoped_lock lock(mutex);
-  auto& server = servers[rendezvous.port];
-  if (!server) server = value_of(board::Server::start(rendezvous.listening_fd, session::say));
-  server->begin({.attempt = attempt, .world_size = world_size, .secret = rendezvous.secret});
+void check(const Result<void>& result) {
+  TORCH_CHECK_WITH(DistBackendError, result.has_value(), result.error().message());
 }
 
 // Gloo writes to its connections without MSG_NOSIGNAL. A peer that died must cause the error of a call, not
@@ -60,7 +50,11 @@ GroupConnector::~GroupConnector() {
 }
 
 void GroupConnector::meet() {
-  if (plan_.rank == 0) serve(plan_.rendezvous, plan_.attempt, plan_.world_size);
+  if (plan_.rank == 0) {
+    const board::Opening opening{
+        .attempt = plan_.attempt, .world_size = plan_.world_size, .secret = plan_.rendezvous.secret};
+    check(board::serve_board(plan_.rendezvous.port, plan_.rendezvous.listening_fd, opening, session::say));
+  }
   const board::Client::Plan way{.host = plan_.rendezvous.host,
                                 .port = plan_.rendezvous.port,
                                 .attempt = plan_.attempt,

@@ -1,0 +1,25 @@
+#include "agent/src/board/served_board.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace ratoon::board {
+
+Result<void> serve_board(std::uint16_t port, int listening_fd, const Opening& opening,
+                         const Server::Tell& tell) {
+  static std::mutex mutex;
+  static std::map<std::uint16_t, std::unique_ptr<Server>> servers;  // by port
+  const std::scoped_lock lock(mutex);
+  auto& server = servers[port];
+  if (!server) {
+    auto started = Server::start(listening_fd, tell);
+    if (!started) return started.error();
+    server = *std::move(started);
+  }
+  server->begin(opening);
+  return {};
+}
+
+}  // namespace ratoon::board

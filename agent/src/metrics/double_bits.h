@@ -1,0 +1,29 @@
+// The bits of a double in a state of JSON. Decimal digits would restore most numbers, but not the payload of
+// a NaN.
+#pragma once
+
+#include <bit>
+#include <charconv>
+#include <cstdint>
+#include <string>
+
+#include "base/contract/fields.h"
+#include "base/core/hex.h"
+
+namespace ratoon::metrics {
+
+inline std::string bits_of(double value) {
+  return to_hex(std::bit_cast<std::uint64_t>(value));
+}
+
+inline double read_bits(Fields& f, const char* name) {
+  constexpr std::size_t kHexDigits = 16;
+  const std::string text = f.text(name, kHexDigits);
+  std::uint64_t bits = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), bits, 16);
+  if (text.size() != kHexDigits || code != std::errc() || end != text.data() + text.size())
+    f.complain(name, "the 16 hexadecimal digits of a double");
+  return std::bit_cast<double>(bits);
+}
+
+}  // namespace ratoon::metrics

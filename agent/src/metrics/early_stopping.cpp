@@ -1,0 +1,61 @@
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include <ratoon/failure.h>
+#include <ratoon/session/early_stopping.h>
+
+#include "agent/src/metrics/double_bits.h"
+#include "base/contract/exit_code.h"
+#include "base/contract/state_digest.h"
+
+namespace ratoon {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kStopStateBytesMax = 4096;
+constexpr int kStopStateDepthMax = 2;
+
+}  // namespace
+
+EarlyStopping::EarlyStopping(EarlyStoppingOptions options) : options_(options) {
+  if (!(options_.min_delta >= 0))
+    throw std::invalid_argument("min_delta of an EarlyStopping is a number from 0 on, found " +
+                                std::to_string(options_.min_delta));
+}
+
+bool EarlyStopping::is_over(double value) {
+  const double gain = options_.is_lower_better ? best_ - value : value - best_;
+  const bool is_better = !std::isnan(value) && (!has_best_ || gain > options_.min_delta);
+  if (is_better) best_ = value;
+  has_best_ = has_best_ || is_better;
+  since_best_ = is_better ? 0 : since_best_ + 1;
+  return since_best_ >= options_.patience && !is_better;
+}
+
+std::string EarlyStopping::save_state() const {
+  return seal_state(
+      {{"best", metrics::bits_of(best_)}, {"has_best", has_best_}, {"values_since_best", since_best_}});
+}
+
+void EarlyStopping::load_state(std::string_view state) {
+  const auto refuse = [](const std::string& why) {
+    throw Failure(static_cast<int>(ExitCode::kConfiguration), "the state is not of an EarlyStopping: " + why);
+  };
+  const auto body = parse_json(state, kStopStateBytesMax, kStopStateDepthMax);
+  if (!body) return refuse(body.error().message());
+  if (const std::string damage = find_damage(state, *body, {}); !damage.empty()) return refuse(damage);
+  std::optional<Error> complaint;
+  Fields f(*body, "early_stopping", complaint);
+  check_state_format(f);
+  const double best = metrics::read_bits(f, "best");
+  const bool has_best = f.flag("has_best");
+  const std::uint64_t since = f.whole("values_since_best", std::numeric_limits<std::uint64_t>::max());
+  if (complaint) return refuse(complaint->message());
+  best_ = best;
+  has_best_ = has_best;
+  since_best_ = since;
+}
+
+}  // namespace ratoon
