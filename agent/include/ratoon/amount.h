@@ -35,12 +35,12 @@ struct Amount {
 // The position of a run, counted from the run's beginning. The whole position is in the checkpoint: a resumed
 // run reports the same values at the same step as an uninterrupted run.
 struct RunPosition {
-  std::uint64_t steps = 0;              // optimizer steps
-  std::uint64_t batches = 0;            // more than steps where gradients are accumulated
-  std::uint64_t samples = 0;            // slots of the stream before its cursor
-  std::uint64_t epoch_samples = 0;      // samples of one epoch of the stream; 0: the stream has no epochs
-  std::chrono::nanoseconds trained{0};  // in the training loop, over all attempts whose steps are in the
-                                        // weights
+  std::uint64_t steps = 0;          // optimizer steps
+  std::uint64_t batches = 0;        // more than steps where gradients are accumulated
+  std::uint64_t samples = 0;        // slots of the stream before its cursor
+  std::uint64_t epoch_samples = 0;  // samples of one epoch of the stream; 0: the stream has no epochs
+  // Time in the training loop, over all attempts whose steps are in the weights.
+  std::chrono::nanoseconds trained{0};
 };
 
 // Reads a number above 0 and its unit, without spaces. Only epochs and time may have a fraction, of up to six

@@ -33,10 +33,11 @@ namespace ratoon {
 
 // The parts of a folder's content that its digest covers. Each part costs more than the part before it.
 enum class FolderDigest {
-  kNames,          // names of classes and files, which opening the folder reads anyway
-  kNamesAndSizes,  // also the size of each file: a second per million files on a local disk, minutes over a
-                   // network
-  kContents,       // reads every byte
+  kNames,  // names of classes and files, which opening the folder reads anyway
+  // The digest also has the size of each file: a second per million files on a local disk, minutes over a
+  // network.
+  kNamesAndSizes,
+  kContents,  // reads every byte
 };
 
 struct FolderOptions {

@@ -44,8 +44,8 @@ class Metrics : public Stateful {
   // bytes.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
-  [[nodiscard]] const Metric* find(std::string_view name) const;  // nullptr: nothing was reported under this
-                                                                  // name
+  // Returns nullptr if nothing was reported under this name.
+  [[nodiscard]] const Metric* find(std::string_view name) const;
   [[nodiscard]] const std::map<std::string, Metric, std::less<>>& all() const { return metrics_; }
 
   void merge(const Metrics& other);

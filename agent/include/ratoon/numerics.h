@@ -30,8 +30,8 @@ struct Numerics {
 
 // All functions are called on the thread that runs the training function.
 struct NumericsHook {
-  std::function<void()> pin{};  // called once, before the first call of the training function; throws a
-                                // Failure if it cannot pin
+  // Called once, before the first call of the training function; throws a Failure if it cannot pin.
+  std::function<void()> pin{};
   std::function<void(std::uint32_t count)> set_threads{};
   // Called before each call of the training function, with the same seed on all ranks; empty: the library
   // draws no random numbers.

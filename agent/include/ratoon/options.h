@@ -21,9 +21,9 @@ namespace ratoon {
 // The job, member and coordinator to which this process belongs. The operator or launcher that starts the
 // process fills these fields; a program does not change them.
 struct MemberOptions {
-  std::string coordinator_url{};   // empty: no coordinator; the run is one process and uses files only
-  std::string coordinator_ca{};    // CA certificates for the coordinator's certificate, PEM; empty: those of
-                                   // the system
+  std::string coordinator_url{};  // empty: no coordinator; the run is one process and uses files only
+  // CA certificates for the coordinator's certificate, PEM; empty: the system's certificates.
+  std::string coordinator_ca{};
   std::string coordinator_name{};  // the name in that certificate; empty: the URL's host
   std::string token_file{};
   std::string job_namespace{};
@@ -31,8 +31,8 @@ struct MemberOptions {
   std::string job_uid{};  // of the current job with that name, in a cluster; empty: not known
   std::string role{};
   std::string member_uid{};
-  std::string pod_ip{};  // the address at which other pods reach this one; empty: all processes are on this
-                         // machine
+  // The address at which other pods reach this pod; empty: all processes are on this machine.
+  std::string pod_ip{};
   std::uint32_t index = 0;
   std::uint32_t incarnation = 0;
   std::uint32_t local_rank = 0;
@@ -45,8 +45,8 @@ struct MemberOptions {
 // An identity that stays the same when a launcher restarts a process of a launch.
 struct LaunchName {
   std::string name{};
-  std::optional<std::uint64_t> restarts{};  // so far, if the launcher counts them; nothing: no other launch
-                                            // has this name
+  // The number of restarts so far. A launcher that does not count them gives each launch another name.
+  std::optional<std::uint64_t> restarts{};
 };
 
 // Processes that torchrun or srun started. The launcher gives the ranks of the processes, and the processes
@@ -65,77 +65,91 @@ struct GroupOptions {
 // The ways in which a process learns that it will be ended (docs/train/notice.md). The two Slurm values are
 // filled from Slurm's variables.
 struct NoticeOptions {
-  std::string time_limit{};  // --time-limit, RATOON_TIME_LIMIT: "4h"; the process saves and exits within this
-                             // time after its start; empty: no limit
+  // --time-limit, RATOON_TIME_LIMIT: "4h". The process saves and exits within this time after its start;
+  // empty: no limit.
+  std::string time_limit{};
   std::uint64_t grace_seconds = 30;  // --grace-seconds, RATOON_GRACE_SECONDS; from SIGTERM to the end
-  std::string signal{};  // --notice-signal, RATOON_NOTICE_SIGNAL: "USR1", "USR2" or "none"; empty: USR1
-                         // under Slurm, else none, and USR1 saves
-  bool handles_signals = true;  // --signals false, RATOON_SIGNALS: no signals are handled, and Ctrl-C loses
-                                // all steps after the last save
+  // --notice-signal, RATOON_NOTICE_SIGNAL: "USR1", "USR2" or "none". The process saves and leaves at this
+  // signal; empty: USR1 under Slurm, else none.
+  std::string signal{};
+  // --signals false, RATOON_SIGNALS: no signals are handled, and Ctrl-C loses all steps after the last save.
+  bool handles_signals = true;
   std::string slurm_job_end_time{};
   std::string slurm_job_id{};
 };
 
 // The rules by which a running process counts as hung (docs/train/hangs.md).
 struct HangOptions {
-  std::string after{"auto"};  // --hang-after, RATOON_HANG_AFTER: "auto": learned from the steps before; "5m":
-                              // the limit for one phase of a step; "off"
-  std::uint64_t leave_seconds = 60;  // --leave-within, RATOON_LEAVE_WITHIN_SECONDS; a process that must leave
-                                     // its world and makes no progress for this time ends with exit code 81
+  // --hang-after, RATOON_HANG_AFTER: the limit for one phase of a step, "5m"; "auto": the limit is learned
+  // from the steps before; "off": no limit.
+  std::string after{"auto"};
+  // --leave-within, RATOON_LEAVE_WITHIN_SECONDS. A process that must leave its world and makes no progress
+  // for this time ends with exit code 81.
+  std::uint64_t leave_seconds = 60;
 };
 
 inline constexpr std::uint64_t kKeepAllCheckpoints = ~std::uint64_t{0};
 
 struct Options {
-  std::string save_folder{};             // --save-folder, RATOON_SAVE_FOLDER; required
-  std::string run_name{};                // --run-name, RATOON_RUN_NAME; required: the identity of the run
-  Every save_every = Every::steps(100);  // --save-every, RATOON_SAVE_EVERY_STEPS: "100st", "0.5ep", "10m",
-                                         // "auto"; a number alone counts steps
-  std::optional<Until> max_duration{};   // --max-duration, RATOON_MAX_DURATION: "90ep", "5000st", "12h"; from
-                                         // the run's beginning, instead of the program's own value
+  std::string save_folder{};  // --save-folder, RATOON_SAVE_FOLDER; required
+  std::string run_name{};     // --run-name, RATOON_RUN_NAME; required: the identity of the run
+  // --save-every, RATOON_SAVE_EVERY_STEPS: "100st", "0.5ep", "10m", "auto"; a number alone counts steps.
+  Every save_every = Every::steps(100);
+  // --max-duration, RATOON_MAX_DURATION: "90ep", "5000st", "12h". The duration counts from the run's
+  // beginning and replaces the program's own value.
+  std::optional<Until> max_duration{};
   // Goes back to the checkpoint of that step, once for each pair of these two values, and never uses the next
   // `skip` samples. Later checkpoints are set aside. docs/train/rollback.md
   std::optional<std::uint64_t> resume_from{};  // --resume-from, RATOON_RESUME_FROM
   std::uint64_t skip = 0;                      // --skip, RATOON_SKIP; slots of the one tracked Stream
-  std::uint64_t keep_last = 3;  // --keep-last, RATOON_KEEP_LAST; committed checkpoints to keep in the folder:
-                                // at least 2, "all", or 0: a checkpoint is removed once every store has it
+  // --keep-last, RATOON_KEEP_LAST: the number of committed checkpoints to keep in the folder. At least 2,
+  // "all", or 0: a checkpoint is removed once every store has it.
+  std::uint64_t keep_last = 3;
   // A save is copied into a staging slot, and training goes on while it is written to the disk. Slots are
   // memory of the process, or files in a folder of a memory file system. Files in a memory file system
   // survive the process, and its successor writes them to the disk.
-  std::string staging_folder{};          // --staging-folder, RATOON_STAGING_FOLDER
-  std::uint64_t staging_slots = 2;       // --staging-slots, RATOON_STAGING_SLOTS; 0: saves wait for the disk
-  std::uint64_t staging_memory_mib = 0;  // --staging-memory-mib, RATOON_STAGING_MEMORY_MIB; for all slots of
-                                         // this process; 0: its share of half of the free memory
-  std::uint64_t max_missed_saves = 3;    // --max-missed-saves, RATOON_MAX_MISSED_SAVES; saves in a row that
-                                         // may fail before the run ends with exit code 84
-  std::uint64_t disk_timeout_seconds = 300;  // --disk-timeout, RATOON_DISK_TIMEOUT_SECONDS; how long one
-                                             // call to the disk may hang
+  std::string staging_folder{};     // --staging-folder, RATOON_STAGING_FOLDER
+  std::uint64_t staging_slots = 2;  // --staging-slots, RATOON_STAGING_SLOTS; 0: saves wait for the disk
+  // --staging-memory-mib, RATOON_STAGING_MEMORY_MIB: the memory for all slots of this process; 0: its share
+  // of half of the free memory.
+  std::uint64_t staging_memory_mib = 0;
+  // --max-missed-saves, RATOON_MAX_MISSED_SAVES: the number of saves in a row that may fail before the run
+  // ends with exit code 84.
+  std::uint64_t max_missed_saves = 3;
+  // --disk-timeout, RATOON_DISK_TIMEOUT_SECONDS: the time for which one call to the disk may hang.
+  std::uint64_t disk_timeout_seconds = 300;
   // Checkpoints are copied to stores, "s3://bucket/runs" or "file:///mnt/other/runs", each run under its
   // name. A start resumes from the newest checkpoint of the folder and all stores. docs/train/tiers.md
   std::vector<std::string> stores{};  // --stores, RATOON_STORES; separated by commas
   StoreOptions store_options{};       // how stores are reached; the program sets them
-  std::string load_from{};  // --load-from, RATOON_LOAD_FROM; another run's folder, store or manifest: the
-                            // initial state, if this run has no checkpoint anywhere
-  std::string load_parts{"weights"};  // --load-parts, RATOON_LOAD_PARTS; "weights"; "state": all but the
-                                      // place in the data, from step 0; "all": goes on from its step
-  bool autoresume = true;  // --autoresume false, RATOON_AUTORESUME; false: a start that finds checkpoints of
-                           // the run is refused; for a single process, torchrun and Slurm
-  bool overwrite = false;  // --overwrite true, RATOON_OVERWRITE; starts from the beginning at each start of
-                           // the process and sets existing checkpoints aside; deletes nothing
-  std::uint64_t keep_last_in_stores = 3;  // --keep-last-in-stores, RATOON_KEEP_LAST_IN_STORES; at least 2, or
-                                          // "all"
-  std::uint64_t keep_every_steps = 0;     // --keep-every, RATOON_KEEP_EVERY_STEPS; checkpoints whose step is
-                                          // a multiple are kept, in the folder and in stores; 0: none
-  std::uint64_t keep_mib = 0;             // --keep-mib, RATOON_KEEP_MIB; the limit for all checkpoints in the
-                                          // folder; the oldest are removed first, the newest is kept; 0: no
-                                          // limit
-  std::string latest_name{"latest-rank{rank}"};  // --latest-name, RATOON_LATEST_NAME; a link to the newest
-                                                 // pack; empty: none
-  std::string final_weights{"weights.safetensors"};  // --final-weights, RATOON_FINAL_WEIGHTS; the file for
-                                                     // the weights at the end, in the run's folder unless the
-                                                     // name has a folder; empty: none
-  bool deterministic = false;  // --deterministic, RATOON_DETERMINISTIC; pins the settings that bits depend
-                               // on, see <ratoon/numerics.h>; refused if no computing library is attached
+  // --load-from, RATOON_LOAD_FROM: another run's folder, store or manifest. It gives the initial state if
+  // this run has no checkpoint anywhere.
+  std::string load_from{};
+  // --load-parts, RATOON_LOAD_PARTS: "weights"; "state": all but the place in the data, from step 0; "all":
+  // the run goes on from the step of that checkpoint.
+  std::string load_parts{"weights"};
+  // --autoresume false, RATOON_AUTORESUME; false: a start that finds checkpoints of the run is refused. For a
+  // single process, torchrun and Slurm.
+  bool autoresume = true;
+  // --overwrite true, RATOON_OVERWRITE: the run starts from the beginning at each start of the process and
+  // sets existing checkpoints aside, but deletes nothing.
+  bool overwrite = false;
+  // --keep-last-in-stores, RATOON_KEEP_LAST_IN_STORES: at least 2, or "all".
+  std::uint64_t keep_last_in_stores = 3;
+  // --keep-every, RATOON_KEEP_EVERY_STEPS: checkpoints whose step is a multiple of this number are kept, in
+  // the folder and in stores; 0: none.
+  std::uint64_t keep_every_steps = 0;
+  // --keep-mib, RATOON_KEEP_MIB: the limit for all checkpoints in the folder. The oldest are removed first,
+  // the newest is kept; 0: no limit.
+  std::uint64_t keep_mib = 0;
+  // --latest-name, RATOON_LATEST_NAME: the name of a link to the newest pack; empty: no link.
+  std::string latest_name{"latest-rank{rank}"};
+  // --final-weights, RATOON_FINAL_WEIGHTS: the file for the weights at the end, in the run's folder unless
+  // the name has a folder; empty: no file.
+  std::string final_weights{"weights.safetensors"};
+  // --deterministic, RATOON_DETERMINISTIC: pins the settings on which bits depend, see <ratoon/numerics.h>.
+  // Refused if no computing library is attached.
+  bool deterministic = false;
   // --seed, RATOON_SEED; the seed of all random number generators (default 0) and of the order of samples, if
   // the program calls Session::stream_options() (default: the program's own).
   std::optional<std::uint64_t> seed{};

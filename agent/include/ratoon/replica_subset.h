@@ -28,8 +28,8 @@ struct ReplicaSubsetOptions {
   std::uint64_t samples = 0;  // in the data set
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
-  double fraction = 1;  // the part of all samples that each rank holds, above 0 and up to 1
-                        // (samples_pct_per_replica)
+  // The part of all samples that each rank holds, above 0 and up to 1 (samples_pct_per_replica).
+  double fraction = 1;
   std::optional<std::uint64_t> shuffle_seed = {};  // shuffles the circle, in the same way on all ranks
 };
 

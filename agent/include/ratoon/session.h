@@ -276,11 +276,11 @@ class Session {
   //   while (!work.is_done_within(10ms)) session.check();           // instead of waiting without an end
   //   session.agree(reduced_with_or(session.requests()));           // once a step, on every rank
 
-  // Call it if an exception that is not Ratoon's ends the loop, for example one of a collective of the
-  // program. If it may come of a loss, this waits for the report of one, which may arrive later than the
-  // exception. If the world changed or this process was told to leave, the attempt ends as it does in
-  // check(). Otherwise it returns, and the exception is an error of the program. `ended_by` begins the
-  // message:
+  // Call this function if an exception that is not Ratoon's ends the loop, for example an exception of a
+  // collective of the program. If a loss may be the cause of the exception, the function waits for the report
+  // of the loss, which may arrive later than the exception. If the world changed or this process was told to
+  // leave, the attempt ends as it does in check(). Otherwise the function returns, and the exception is an
+  // error of the program. The message begins with `ended_by`:
   //   session.explain(std::string("the program threw ") + error.what(), is_error_of_network(error));
   void explain(const std::string& ended_by, bool may_be_loss);
   // A world of one process has no rendezvous: port 0 and no descriptor.
@@ -355,7 +355,8 @@ class Session::PhaseScope {
   ~PhaseScope();
   PhaseScope(const PhaseScope&) = delete;
   PhaseScope& operator=(const PhaseScope&) = delete;
-  // The phase does not end with this object. For an exception that C++ does not see.
+  // The phase does not end when this object is destroyed. Use this function for an exception that C++ does
+  // not see.
   void leave_unfinished() { is_unfinished_ = true; }
 
  private:

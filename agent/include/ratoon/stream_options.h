@@ -18,8 +18,8 @@
 namespace ratoon {
 
 struct Source {
-  std::string name{};         // a name or a digest of the data, never a path: another name gives another
-                              // order
+  // A name or a digest of the data, never a path: another name gives another order.
+  std::string name{};
   std::uint64_t samples = 0;  // 0: the sum of its shards
   double weight = 1;          // of the draws, relative to the other sources' weights; 0: never drawn
   std::vector<std::uint64_t> shards{};  // the samples of each shard, in order: for kBlocks
@@ -27,10 +27,11 @@ struct Source {
 
 enum class SampleOrder {
   kShuffled,  // any sample at any place of its epoch ("feistel-1")
-  kBlocks,    // shards shuffled, and samples among `window_shards` shards at a time ("blocks-1"), so few are
-              // open
-  kInOrder,   // the order in which they are numbered ("in-order-1")
-  kTorch,     // the order of PyTorch's DistributedSampler (ratoon/torch_stream.h makes such options)
+  // Shards are shuffled, then samples among `window_shards` shards at a time ("blocks-1"), so that few shards
+  // are open.
+  kBlocks,
+  kInOrder,  // the order in which they are numbered ("in-order-1")
+  kTorch,    // the order of PyTorch's DistributedSampler (ratoon/torch_stream.h makes such options)
 };
 
 // The settings of a run in Python. The settings do not depend on the world size of the run that uses this
@@ -60,10 +61,10 @@ struct StreamOptions {
   std::string source{};  // the name of the one source
   SampleOrder order = SampleOrder::kShuffled;
   std::uint64_t window_shards = 16;  // for kBlocks: a wider window shuffles better and holds more shards open
-  EpochEnd epoch_end = EpochEnd::kCarry;  // kShort and kDrop need a single source: the epochs of a mixture's
-                                          // sources end at different slots
-  std::vector<Source> sources{};          // instead of `samples` and `source`
-  TorchOrder torch{};                     // for kTorch
+  // kShort and kDrop need a single source: the epochs of a mixture's sources end at different slots.
+  EpochEnd epoch_end = EpochEnd::kCarry;
+  std::vector<Source> sources{};  // instead of `samples` and `source`
+  TorchOrder torch{};             // for kTorch
 };
 
 // The differences between a loaded state and the options that the program accepts (Stream::accept). Each

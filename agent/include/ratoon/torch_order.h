@@ -31,8 +31,8 @@ namespace ratoon {
 // The position of a run in the list of an epoch. All ranks of the run share the position.
 struct ListPosition {
   std::uint64_t epoch = 0;
-  std::uint64_t consumed = 0;  // entries of the list that all ranks together have trained; the list's size:
-                               // the epoch is done
+  // Entries of the list that all ranks together have trained; the list's size: the epoch is done.
+  std::uint64_t consumed = 0;
 
   friend bool operator==(const ListPosition&, const ListPosition&) = default;
 };
@@ -99,8 +99,8 @@ class DistributedSampler : public Stateful {
   std::uint64_t start_ = 0;     // entries of the list that no round of this world contains: less than a round
   std::uint64_t progress_ = 0;  // rounds that are trained
   std::uint64_t fetched_ = 0;
-  mutable std::optional<std::pair<std::uint64_t, IndexList>> list_;  // the list, with the seed for which it
-                                                                     // was made
+  // The list, with the seed for which it was made.
+  mutable std::optional<std::pair<std::uint64_t, IndexList>> list_;
 };
 
 // The package that a RandomSampler comes from. The packages differ in the moments at which they draw random

@@ -18,8 +18,8 @@
 namespace ratoon::board {
 
 inline constexpr std::size_t kFrameMax = std::size_t{16} << 20;  // with its head
-inline constexpr std::size_t kWordsMax = std::size_t{1} << 16;   // an empty word needs more memory than bytes
-                                                                 // in the frame
+// An empty word takes more memory than its bytes in the frame, so the number of words has a limit.
+inline constexpr std::size_t kWordsMax = std::size_t{1} << 16;
 
 // The requests of a rank and their words. No number is used for both an op and a status, so a socket that is
 // connected to itself is detected.

@@ -18,14 +18,14 @@ namespace ratoon::board {
 
 struct UnauthenticatedClientLimits {
   std::size_t at_once = 256;
-  Duration handshake = std::chrono::seconds(10);          // then the connection is closed
-  Duration undisturbed = std::chrono::milliseconds(100);  // for this time no connection is closed to make
-                                                          // room for a later one
+  Duration handshake = std::chrono::seconds(10);  // then the connection is closed
+  // For this time no connection is closed to make room for a later one.
+  Duration undisturbed = std::chrono::milliseconds(100);
   std::size_t a_second = 4000;
   std::size_t in_a_row = 512;  // connections in a burst, after a time with fewer
-  std::size_t batch = 64;      // after the rate limit is reached, accepting pauses until this many are
-                               // allowed
-  int reads = 8;               // a handshake has two frames, which may arrive in parts
+  // After the rate limit is reached, accepting pauses until this many connections are allowed.
+  std::size_t batch = 64;
+  int reads = 8;  // a handshake has two frames, which may arrive in parts
 };
 
 class UnauthenticatedClients {

@@ -16,9 +16,9 @@ class HttpEndpoint final : public Endpoint {
   std::unique_ptr<http::HttpServer> server_;
 };
 
-// Any program of the machine, in a pod of the cluster, can connect. A client that keeps its connections open,
-// or that sends half a request, loses the oldest of them to the next client. So a scraper always has one, and
-// the process holds few descriptors and little memory.
+// Any program of the machine, in a pod of the cluster, can connect to the endpoint. If a client holds all
+// connections, or sends half a request, the next client takes the place of its oldest connection. A scraper
+// can therefore always connect, and the process holds few descriptors and little memory.
 constexpr std::size_t kConnectionsMax = 32;
 constexpr std::size_t kHeadBytesMax = 4096;
 constexpr std::size_t kBodyBytesMax = 4096;  // a GET has none

@@ -34,8 +34,8 @@ struct DeviceDatasetOptions {
   std::vector<std::string> columns{};  // empty: all
   std::uint64_t spare_bytes = 0;       // bytes that must stay free for the training itself
   std::uint32_t threads = 4;           // threads that read
-  std::function<void(const std::string& sentence)> say{};  // receives the needed and available bytes before
-                                                           // loading
+  // Receives the needed and available bytes before loading.
+  std::function<void(const std::string& sentence)> say{};
 };
 
 struct DeviceNeed {

@@ -40,8 +40,9 @@ class Optimizer;
 namespace ratoon::torch {
 
 struct LossScalerOptions {
-  double first = 65536;                  // the first scale; use powers of two here and for the factors: they
-                                         // round nothing
+  // The first scale. Use powers of two for the scale and the factors, because multiplying by them rounds
+  // nothing.
+  double first = 65536;
   double growth = 2;                     // the factor after good steps, above 1
   double backoff = 0.5;                  // the factor after a skipped step, below 1
   std::uint64_t growth_interval = 2000;  // good steps before the scale grows, at least one

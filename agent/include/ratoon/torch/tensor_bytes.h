@@ -21,11 +21,11 @@ namespace ratoon {
 
 struct TensorBytes {
   std::string name{};
-  std::string_view dtype{};            // "F32", "BF16", "I64", "BOOL", ...: a literal
-  std::vector<std::int64_t> shape{};   // empty for a scalar
-  std::span<const std::byte> bytes{};  // row-major, little-endian; a view: later writes to the tensor change
-                                       // it
-  at::Tensor owner{};                  // keeps that memory alive
+  std::string_view dtype{};           // "F32", "BF16", "I64", "BOOL", ...: a literal
+  std::vector<std::int64_t> shape{};  // empty for a scalar
+  // Row-major and little-endian. The span is a view: later writes to the tensor change it.
+  std::span<const std::byte> bytes{};
+  at::Tensor owner{};  // keeps that memory alive
 };
 
 // Returns safetensors' name of an element type, or an error if safetensors has no name for it.

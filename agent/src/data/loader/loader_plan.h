@@ -21,8 +21,8 @@ namespace ratoon::data {
 struct LoaderInput {
   std::vector<std::shared_ptr<const Dataset>> sources;
   std::vector<Column> columns;
-  bool are_rows_declared = false;  // whether all columns declare type and shape, and no augmentation changes
-                                   // them
+  // Whether all columns declare type and shape, and no augmentation changes them.
+  bool are_rows_declared = false;
   std::function<void(Sample&, SampleRandom&)> augment;
   std::string purpose;
   Allocate allocate;

@@ -120,7 +120,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::exception_ptr why_not_complete(const std::string& ended_by,
                                                     const std::string& how_to_end, bool waits);
   // Throws the loss or the notice that explains why the program's loop ended with an exception. Returns if
-  // there is none.
+  // neither a loss nor a notice is the cause.
   void leave_if_explained(const std::string& ended_by) { static_cast<void>(wait_for_news(ended_by)); }
   // Called if the training function may return. The checkpoint of the last step is committed when this call
   // returns.

@@ -33,8 +33,8 @@ struct OptionRow {
 
 [[nodiscard]] std::vector<OptionRow> option_rows(Options& options);
 
-// Sets the option of this flag, as a program in another language does: "save_every" is --save-every. kInvalid
-// if there is none, or if the text is no value of it.
+// Sets the option of this flag, for a program in another language: "save_every" is --save-every. Returns
+// kInvalid if there is no such flag, or if the text is no value of it.
 [[nodiscard]] Result<void> assign_option(Options& options, const std::string& name, const std::string& text);
 
 inline constexpr const char* kHelpFlag = "--ratoon-help";

@@ -35,7 +35,7 @@ bool must_skip_teardown() {
   return std::any_of(list.begin(), list.end(), [](const auto& holds) { return holds(); });
 }
 
-// Filled before the first session.
+// The function is set before the first session.
 std::function<void(int, bool)>& end_of_embedder() {
   static std::function<void(int, bool)> end;
   return end;

@@ -21,9 +21,10 @@ void skip_teardown_if(std::function<bool()> holds);
 // Flushes standard output and ends the process without tearing anything down.
 [[noreturn]] void exit_now(int code);
 
-// How a session in place ends the process. By default it calls exit_now(). A language that embeds Ratoon has
-// means of its own, which run the end of its program: `end` may throw an exception that carries the code.
-// `must_skip_teardown` says that the process has to end at once; if `end` returns, exit_now() does that.
+// The way in which a session in place ends the process. By default the session calls exit_now(). A language
+// that embeds Ratoon ends its program by its own means, which also run the handlers of that language: `end`
+// may throw an exception that carries the code. `must_skip_teardown` says that the process has to end at
+// once; if `end` returns, exit_now() ends it.
 // Call it once, before the first session.
 void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end);
 [[noreturn]] void end_in_place(int code);

@@ -55,8 +55,8 @@ class Averager {
   std::optional<RankGroup> ranks_;
   std::shared_ptr<Collective> on_device_;  // null: all parameters so far are on the CPU, or are summed there
   c10::Device device_ = c10::kCPU;         // of on_device_
-  bool adds_up_on_host_ = false;           // for any device of the parameters: the program's group sums on
-                                           // the host only
+  // Set on every device of the parameters: the program's group sums on the host only.
+  bool adds_up_on_host_ = false;
   std::vector<std::shared_ptr<GradientBuckets>> all_buckets_;  // of the modules, the newest last
   std::vector<NamedWeights> all_weights_;                      // one per entry of all_buckets_
   std::shared_ptr<GradientBuckets> buckets_;                   // of the current step

@@ -76,8 +76,8 @@ void BoardStore::multiSet(const Keys& keys, const std::vector<Bytes>& values) {
 
 BoardStore::Keys BoardStore::ask(board::Op op, Keys words, const Milliseconds& timeout) {
   const std::scoped_lock lock(mutex_);
-  constexpr Milliseconds kTimeoutMax = std::chrono::hours(24 * 365);  // a longer timeout may overflow the
-                                                                      // deadline
+  // A longer timeout may overflow the deadline.
+  constexpr Milliseconds kTimeoutMax = std::chrono::hours(24 * 365);
   const auto deadline = timeout == kNoTimeout
                             ? board::Client::kNoDeadline
                             : std::chrono::steady_clock::now() + std::min(timeout, kTimeoutMax);

@@ -20,8 +20,8 @@
 namespace ratoon::torch {
 namespace {
 
-constexpr std::uint64_t kReadPieceBytes = 64 << 20;  // bytes read at once: the size of the staging memory for
-                                                     // copies to a device
+// Bytes read at once, which is the size of the staging memory for copies to a device.
+constexpr std::uint64_t kReadPieceBytes = 64 << 20;
 
 [[noreturn]] void refuse(const std::string& sentence) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);

@@ -22,8 +22,8 @@ constexpr std::size_t kDigestDigits = 16;
 constexpr std::size_t kWordBytesMax = 64;
 constexpr std::size_t kOrderBytesMax = 128;
 constexpr std::size_t kValueBytesMax = 512;
-constexpr std::size_t kNamesBytesMax = 512;  // of all names with quotes and commas, so that a state stays
-                                             // small
+// The limit for all names with quotes and commas, so that a state stays small.
+constexpr std::size_t kNamesBytesMax = 512;
 
 [[noreturn]] void refuse_state(const std::string& why) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration),

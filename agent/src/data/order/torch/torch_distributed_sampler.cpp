@@ -10,8 +10,8 @@
 namespace ratoon {
 namespace {
 
-constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;  // above this, Python's own division is not
-                                                               // exact
+// Above this number, Python's own division is not exact.
+constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
 data::ListShare share_of(const DistributedSamplerOptions& options, std::uint64_t start) {
   return {.samples = options.samples,
@@ -77,8 +77,9 @@ void DistributedSampler::advance(std::uint64_t samples) {
 }
 
 ListPosition DistributedSampler::position() const {
-  const bool is_done = remaining() == 0;  // then no entry is left for another world: the rest are entries
-                                          // counts entries that no rank takes, or padding
+  // When this rank is done, no entry is left for another world: all remaining entries are padding, or entries
+  // that no rank takes.
+  const bool is_done = remaining() == 0;
   return {.epoch = epoch_, .consumed = is_done ? options_.samples : start_ + progress_ * options_.world_size};
 }
 

@@ -113,8 +113,8 @@ class ListCache {
   }
 
  private:
-  std::mutex mutex_;  // held while a list is computed: a thread that needs another list would compete for the
-                      // same core
+  // Held while a list is computed: a thread that needs another list would compete for the same core.
+  std::mutex mutex_;
   std::map<std::pair<ListKey, std::string>, std::weak_ptr<ListMemory>> lists_;
 };
 

@@ -23,8 +23,8 @@ namespace {
 // of that number, then one number per parameter, then the caller's numbers.
 constexpr std::int64_t kRequestBits = 32;
 constexpr std::int64_t kDigits = 6;
-constexpr std::uint64_t kDigitBits = 8;  // so that the sums over 65,536 ranks, the maximum of a world, stay
-                                         // exact
+// Small enough that the sums over 65,536 ranks, the maximum of a world, stay exact.
+constexpr std::uint64_t kDigitBits = 8;
 constexpr std::int64_t kHasSampleCount = kRequestBits;
 constexpr std::int64_t kFirstDigit = kHasSampleCount + 1;
 constexpr std::int64_t kFirstParameter = kFirstDigit + kDigits;
