@@ -18,7 +18,7 @@ namespace ratoon {
 namespace crc32c_ways {
 [[nodiscard]] std::uint32_t portable(std::span<const std::byte> data, std::uint32_t crc = 0);
 [[nodiscard]] bool has_hardware();
-// Call it only if has_hardware().
+// Call this function only if has_hardware().
 [[nodiscard]] std::uint32_t hardware(std::span<const std::byte> data, std::uint32_t crc = 0);
 }  // namespace crc32c_ways
 

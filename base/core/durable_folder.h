@@ -8,8 +8,8 @@
 
 namespace ratoon {
 
-// Writes the names in this folder to the disk. Does nothing on file systems that do not support it, such as
-// 9p and the maps of automounters.
+// Writes the names in this folder to the disk. Does nothing on file systems that do not support a sync of a
+// folder, such as 9p and the maps of automounters.
 [[nodiscard]] Result<void> sync_folder(const std::filesystem::path& folder);
 // Does the same for an open folder; messages show it as `shown`.
 [[nodiscard]] Result<void> sync_open_folder(int fd, const std::string& shown);

@@ -1,5 +1,5 @@
 // TokenFile: a token in a file, which is replaced long before the token expires. The file is read again each
-// minute, and at once after a refusal. While it cannot be read, the last token that was read is used.
+// minute, and at once after a refusal. While the file cannot be read, the last token that was read is used.
 //
 // Thread contract: any thread.
 #pragma once

@@ -44,8 +44,8 @@ Result<void> remove_files(Disk& disk, const std::string& folder, const std::vect
   return {};
 }
 
-// Returns whether it was removed. The manifest is removed last: until then it names the owner of the other
-// files, and the next gc finds them.
+// Returns whether the checkpoint was removed. The manifest is removed last: until then it names the owner of
+// the other files, and the next gc finds them.
 Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
   const auto left = find_left(disk, id);
   if (!left) return left.error();

@@ -19,7 +19,8 @@ struct OpenPack {
   checkpoint::PackReader reader;
 };
 
-// Whether the run has retired the checkpoint after it was chosen. If so, a missing file is not damage.
+// Whether the run has retired the checkpoint after this command chose it. If so, a missing file is not
+// damage.
 [[nodiscard]] bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id);
 
 // Opens the packs of all ranks, or of one. kConflict: the run has retired the checkpoint after it was chosen.

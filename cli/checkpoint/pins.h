@@ -22,8 +22,8 @@ struct MadePin {
   std::string file;  // the file's path as shown in messages
 };
 // Pins the checkpoint that choose() returns, which is kept from then on. Returns kConflict, and leaves no new
-// pin, if its run has retired it in between. If the user selected no checkpoint, choose() is called again for
-// the newest.
+// pin, if the run of the checkpoint has retired it in between. If the user selected no checkpoint, choose()
+// is called again for the newest.
 [[nodiscard]] Result<MadePin> make_pin(checkpoint::Disk& disk, const CheckpointSelection& selection,
                                        const std::string& why);
 

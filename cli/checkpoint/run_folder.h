@@ -1,4 +1,4 @@
-// A run's folder, opened for reading. A run may be writing into it.
+// A run's folder, opened for reading. A run may be writing into the folder.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // The place of a run's checkpoints, opened for reading: its folder, or its place in a store. A store is
-// reached with the same credentials as by the run. A run may be writing into it.
+// reached with the same credentials as by the run. A run may be writing into the place.
 //
 //   const auto place = RunLocation::open("s3://bucket/runs/digits");
 //   const auto survey = take_survey(place->disk());

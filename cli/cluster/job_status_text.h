@@ -1,5 +1,5 @@
 // JobStatusText: the output for the requested jobs, each time that they are read: a picture of one job, a
-// table of several, JSON, or one line each. Pure except for the rates that it remembers.
+// table of several, JSON, or one line each. Pure except for the rates that the object remembers.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// The text of crds/trainingjob.yaml at the time of the build. A cluster uses it to validate a TrainingJob.
+// The text of crds/trainingjob.yaml at the time of the build. A cluster uses the definition to validate a
+// TrainingJob.
 #pragma once
 
 namespace ratoon::cli {

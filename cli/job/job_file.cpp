@@ -88,7 +88,7 @@ std::string at_line(const std::filesystem::path& path, int line) {
 }
 
 // The arguments are appended to the document, so that status.json shows the command that runs. The trainer
-// itself expands a $(NAME) in them. If a document is not a job, its decoder reports that.
+// itself expands a $(NAME) in these texts. If a document is not a job, its decoder reports that.
 void append_arguments(const std::vector<std::string>& more, json& document) {
   const json::json_pointer trainer("/spec/roles/0/template/spec/containers/0");
   if (more.empty() || !document.contains(trainer) || !document[trainer].is_object()) return;

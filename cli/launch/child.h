@@ -1,5 +1,5 @@
-// A process that `ratoon launch` starts. It has its own process group, so that it receives each signal once,
-// from the launcher, and not a second time from the terminal.
+// A process that `ratoon launch` starts. The child has its own process group, so that it receives each signal
+// once, from the launcher, and not a second time from the terminal.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ struct EndedChild {
   ProcessEnd end;
 };
 
-// Reaps a child that has ended. It may be a process that an ended child left to us, because a container's
+// Reaps a child that has ended. The process may be one that an ended child left to us, because a container's
 // first process adopts such processes. Kills the other processes of the child's group. Returns the default
 // value if no child has ended.
 [[nodiscard]] EndedChild reap_child();

@@ -66,7 +66,8 @@ std::string saves_elsewhere(const fs::path& folder) {
 
 Result<Look> look_at(const fs::path& folder) {
   Look look;
-  // This is read first: if a runner ends in between, it has then written its final status.
+  // Whether the run goes on is read first: if the runner ends after this check, it has already written its
+  // final status.
   const bool is_running = local::RunFolder::is_in_use(folder);
   auto document = local::RunFolder::read_document(folder);
   if (!document) return document.error();

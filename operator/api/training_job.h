@@ -142,7 +142,8 @@ struct TrainingJobSpec {
 [[nodiscard]] std::uint32_t members_max_of(const TrainingJobSpec& spec, const Role& role);
 
 // Whether no role of the job has the agent. Members of such a job exchange no messages with the coordinator.
-// They receive their ranks when their pods are created, and they start, end and are replaced as one group.
+// Such members receive their ranks when their pods are created, and they start, end and are replaced as one
+// group.
 [[nodiscard]] bool is_group(const TrainingJobSpec& spec);
 
 enum class JobPhase { kPending, kRunning, kRecovering, kSuspended, kSucceeded, kFailed };
@@ -239,8 +240,8 @@ struct FailedNode {
 
 constexpr std::size_t kLastLinesBytesMax = 4096;
 
-// The failure that broke a world: the failure of the first member that failed. Failures that follow from it
-// are not recorded as causes.
+// The failure that broke a world: the failure of the first member that failed. Failures that follow from this
+// failure are not recorded as causes.
 struct MemberFailure {
   std::string member;
   std::string node;

@@ -20,7 +20,7 @@ using VariableMap = std::map<std::string, std::string>;
 
 [[nodiscard]] std::string expand_variables(std::string_view text, const VariableMap& known);
 
-// Adds `variables` to `known`. A value may refer to variables before it, and the last variable of a name
+// Adds `variables` to `known`. A value may refer to variables before it, and the last definition of a name
 // counts.
 [[nodiscard]] VariableMap expand_environment(const std::vector<Variable>& variables, VariableMap known);
 

@@ -27,7 +27,8 @@ std::optional<Refusal> JobSession::refuse_join(const ProcessIdentity& process) c
 }
 
 std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const {
-  // Checked first: the token authenticates the whole pod, which must not add processes that it cannot have.
+  // The token is checked first: it authenticates the whole pod, which must not add processes that it cannot
+  // have.
   const std::uint32_t processes = announcement_.processes_per_node;
   if (process.local_rank >= processes) {
     return Refusal{.kind = names::refusal::kUnauthorized,
@@ -95,8 +96,8 @@ bool JobSession::record_join(const JoinRequest& request, Timestamp now) {
   auto& facts = facts_of(request.process, now);
   const auto old = stale_lists_.find(process_key_of(request.process));
   const bool has_looked_again = old != stale_lists_.end() && old->second == StaleList::kReported;
-  // A process repeats its list in each call. An operator that hears it for the first time learns its age only
-  // from the message.
+  // A process repeats its list in each call. An operator that hears of the list for the first time learns its
+  // age only from the message.
   if (request.inventory_age_seconds)
     facts.listed = now - from_seconds(*request.inventory_age_seconds);
   else if (!facts.waiting || has_looked_again)
@@ -134,8 +135,8 @@ bool JobSession::record_unauthenticated(const ProcessIdentity& process, Timestam
   return is_its_pod;
 }
 
-// The start of this process that is in the world, if it is another one. Only a join replaces it: a beat may
-// be a delayed one, of an earlier start that was never recorded.
+// The start of this process in the present world, if the world has another start of it. Only a join replaces
+// the recorded start: a beat may be a delayed one, of an earlier start that was never recorded.
 api::ProcessFacts* JobSession::find_other_seated(const ProcessIdentity& process) {
   const auto at = facts_at_.find(process_key_of(process));
   if (at == facts_at_.end()) return nullptr;

@@ -1,5 +1,5 @@
-// Finds processes, seats and pods of an observation by binary search. Rules look them up for each member, so
-// that linear searches would take quadratic time in a job with thousands of members.
+// Finds processes, seats and pods of an observation by binary search. Rules look up these objects for each
+// member, so that linear searches would take quadratic time in a job with thousands of members.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace ratoon::kube {
 
 // Returns the member, or null.
 [[nodiscard]] const nlohmann::json& child(const nlohmann::json& value, const char* name);
-// Returns the list's items; empty if it is not a list.
+// Returns the items of a list; for any other value the result is empty.
 [[nodiscard]] const nlohmann::json& items_of(const nlohmann::json& value, const char* name);
 [[nodiscard]] std::string text_in(const nlohmann::json& value, const char* name);
 [[nodiscard]] std::optional<std::int64_t> whole_in(const nlohmann::json& value, const char* name);

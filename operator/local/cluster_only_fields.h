@@ -1,4 +1,4 @@
-// The fields of a job that have no effect on one machine. The user is told about them once.
+// The fields of a job that have no effect on one machine. The user is told about these fields once.
 #pragma once
 
 #include <string>

@@ -301,7 +301,7 @@ class Runner {
   RunJournal journal_;
   RunControls controls_;
   coordinator::Coordinator coordinator_;
-  // The object is declared after the coordinator, so that it stops before the coordinator is destroyed.
+  // This object is declared after the coordinator, so that it stops before the coordinator is destroyed.
   std::unique_ptr<http::HttpServer> server_;
   std::optional<Timestamp> wake_at_;
   std::vector<std::string> without_node_;  // of the last decision

@@ -24,8 +24,8 @@ struct RunOptions {
   bool starts_over = false;  // sets aside the files of earlier runs of the job first
   // The end of "to start over, pass ..." in the message about a completed run.
   std::string how_to_start_over = "another --folder";
-  // Whether `show` displays the last durable step. If it does, checkpoints get no lines of their own, which
-  // would scroll the losses away.
+  // Whether `show` displays the last durable step. If `show` displays the step, checkpoints get no lines of
+  // their own, which would scroll the losses away.
   bool shows_checkpoints = false;
   // May be empty. Receives the content of status.json after each change and every second.
   std::function<void(const nlohmann::json& document)> show{};

@@ -273,7 +273,8 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
     auto created = create_pod(job, *create, memory);
     if (created) continue;
     if (is_refusal(created.error())) {
-      // If several roles are refused, a refused template is reported, because it does not resolve itself.
+      // If several roles are refused, a refused template is reported, because that problem does not resolve
+      // itself.
       if (!is_template_refused) refusal = created.error().message();
       is_template_refused |= created.error().kind() == ErrorKind::kInvalid;
       refused_roles.insert(create->pod.role);

@@ -35,7 +35,8 @@ class Controller {
   bool step();
 
  private:
-  // The memory of a job between two decisions. If it is lost, only some seconds of the ledger are lost.
+  // The memory of a job between two decisions. If this memory is lost, only some seconds of the ledger are
+  // lost.
   struct JobMemory {
     std::string uid;  // of the job that had this name at that time
     std::optional<core::RecoveryWatch> recovery;

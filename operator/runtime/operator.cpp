@@ -221,7 +221,7 @@ class Operator {
     return {};
   }
 
-  // A standby is ready too, because it could take over now.
+  // A standby is ready too, because it could take over at once.
   [[nodiscard]] std::string why_not_ready() const {
     if (!is_ready_) return "this operator waits for its first lists, or is ending";
     if (!cluster_->is_fresh()) return "the cached objects are too old";

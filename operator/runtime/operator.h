@@ -31,7 +31,7 @@ struct OperatorOptions {
 };
 
 // Serves until SIGTERM or SIGINT. The call blocks both signals in the calling thread, which must be the first
-// one. An error explains why it cannot start, or that another operator leads now.
+// one. An error explains why the operator cannot start, or that another operator leads now.
 [[nodiscard]] Result<void> run_operator(const OperatorOptions& options);
 
 }  // namespace ratoon::runtime

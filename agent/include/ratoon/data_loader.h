@@ -48,13 +48,13 @@ struct LoaderOptions {
   // fetch them.
   std::uint32_t expect_batches = 16;
 
-  // Changes a sample after it was read. Several threads call it at once. The function draws its random
-  // numbers from its second argument.
+  // Changes a sample after it was read. Several threads call this function at once. The function draws its
+  // random numbers from its second argument.
   std::function<void(Sample&, SampleRandom&)> augment{};
   std::string purpose = "augment";  // part of the random key: another purpose draws other numbers
 
   // Allocates the memory of a column: at least this many bytes, at an address that is a multiple of 64. Set
-  // it for pinned or shared memory. Empty: ordinary memory.
+  // this function for pinned or shared memory. Empty: ordinary memory.
   std::function<std::shared_ptr<std::byte>(std::size_t bytes)> allocate{};
 };
 
@@ -65,7 +65,7 @@ struct LoaderOptions {
 class DataLoader {
  public:
   // Takes a data set for each source of the stream, in their order. All have the same columns. Throws
-  // std::invalid_argument if they do not fit.
+  // std::invalid_argument if the data sets do not fit the stream.
   DataLoader(std::vector<std::shared_ptr<const Dataset>> sources, Stream& stream, LoaderOptions options = {});
   DataLoader(std::shared_ptr<const Dataset> source, Stream& stream, LoaderOptions options = {});
   ~DataLoader();  // stop()
@@ -78,8 +78,9 @@ class DataLoader {
   // Within the loop of a Session the wait is recorded as Phase::kData. Throws Interrupted after stop().
   [[nodiscard]] Batch next();
 
-  // Marks the batch as trained and advances the stream by it. Batches are trained in the order in which they
-  // were returned, each once. Throws std::invalid_argument for any batch but the next one in that order.
+  // Marks the batch as trained and advances the stream by the batch. Batches are trained in the order in
+  // which they were returned, each once. Throws std::invalid_argument for any batch but the next one in that
+  // order.
   void advance(const Batch& batch);
 
   // The next call of next() returns the first batch that was not trained.

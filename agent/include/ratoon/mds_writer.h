@@ -37,8 +37,8 @@ struct MdsWriterOptions {
   // "br", "bz2", "gz", "snappy" or "zstd", with a level if the format has levels: "zstd:1" to "zstd:22".
   // Empty: no compression.
   std::string compression{};
-  // Hashes of every file, stored in the index. MdsDataset checks all of them. Streaming checks the one hash
-  // that its user selects.
+  // Hashes of every file, stored in the index. MdsDataset checks all these hashes. Streaming checks the one
+  // hash that its user selects.
   std::vector<std::string> hashes{};
   // A shard ends before the sample that would exceed this limit. 0: all samples in one shard. Below 2^32.
   std::uint64_t size_limit_bytes = std::uint64_t{1} << 26;

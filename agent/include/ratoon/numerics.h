@@ -1,5 +1,5 @@
 // Numerics: the settings, beside the program, its data and its seeds, on which the bits of a result depend.
-// Each checkpoint contains them. A run that resumes with other settings reports the difference.
+// Each checkpoint contains these settings. A run that resumes with other settings reports the difference.
 // --deterministic pins the settings, and --seed seeds the library's random number generators. The computing
 // library is attached to Ratoon: the LibTorch part of Ratoon does so (<ratoon/torch/track.h>). A program that
 // computes with another library attaches that library before train():
@@ -39,7 +39,7 @@ struct NumericsHook {
   std::function<Numerics()> now{};
 };
 
-// Call it before train(). If attach_numerics() is called several times, the last hook is used.
+// Call this function before train(). If attach_numerics() is called several times, the last hook is used.
 void attach_numerics(NumericsHook hook);
 
 }  // namespace ratoon

@@ -122,8 +122,8 @@ struct Options {
   // name. A start resumes from the newest checkpoint of the folder and all stores. docs/train/tiers.md
   std::vector<std::string> stores{};  // --stores, RATOON_STORES; separated by commas
   StoreOptions store_options{};       // how stores are reached; the program sets them
-  // --load-from, RATOON_LOAD_FROM: another run's folder, store or manifest. It gives the initial state if
-  // this run has no checkpoint anywhere.
+  // --load-from, RATOON_LOAD_FROM: another run's folder, store or manifest. The place gives the initial state
+  // if this run has no checkpoint anywhere.
   std::string load_from{};
   // --load-parts, RATOON_LOAD_PARTS: "weights"; "state": all but the place in the data, from step 0; "all":
   // the run goes on from the step of that checkpoint.

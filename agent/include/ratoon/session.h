@@ -6,8 +6,8 @@
 //     for (std::uint64_t step : session.steps(1000)) sum += work(step);
 //   }
 //
-// Use it on the thread that runs the training function. Only check() and notify() may be called from any
-// thread.
+// Use a Session on the thread that runs the training function. Only check() and notify() may be called from
+// any thread.
 #pragma once
 
 #include <array>
@@ -68,6 +68,32 @@ struct TrackAdapter;
 // was validated and then lost, the repeated step is validated again.
 enum class Phase { kData, kValidation, kCollective };
 
+<<<<<<< HEAD
+=======
+// Options of Session::average_gradients(), which computes the mean.
+struct Averaging {
+  // The number of samples behind this rank's gradients, if ranks have unequal numbers: each rank is weighted
+  // by its own number. Set this number on all ranks or on none. A rank without samples in this step also
+  // calls average_gradients(), with 0.
+  std::optional<std::uint64_t> samples{};
+  // Computes each gradient once: the last backward() of the step. Averaging runs during this call.
+  std::function<void()> backward{};
+  // How many bytes are summed at once; the same value on all ranks. Default: 25 MiB on an accelerator, 8 MiB
+  // on the CPU.
+  std::optional<std::size_t> bucket_bytes{};
+  // On an accelerator: whether gradients of a half-precision type are also summed in that type. Sums in half
+  // precision halve the transferred bytes but have fewer digits. Otherwise the sums have single precision.
+  bool sum_in_half_precision = false;
+  // On an accelerator: whether to return before the means are complete, so that the optimizer's kernels are
+  // queued behind them. A save waits until the means are complete. If computing the means fails, the save and
+  // the next call report the error.
+  bool return_early = false;
+  // Whether to sum gradients of an accelerator on the CPU, which is slow. Needed if ranks share a device,
+  // which NCCL refuses.
+  bool over_host = false;
+};
+
+>>>>>>> e223a2a5 (Name the subject instead of a pronoun in comments of functions)
 class Session {
  public:
   class Engine;
@@ -104,9 +130,9 @@ class Session {
   // Completes the run; all ranks call it after the same step. Saves the tracked objects once more if needed,
   // and returns the exit code of the process. If the end of resume() or --max-duration is not reached and
   // finish() was not called, the process ends with 82. If the process was told to leave, for example by
-  // SIGTERM, it saves the tracked objects and ends with 80, and the next start goes on. A program must
-  // therefore leave a loop early only after step_done(). A process that ends with exit code 0 without
-  // complete(), by returning from main() or by exit(), ends with 82 instead.
+  // SIGTERM, this function saves the tracked objects and ends the process with 80, and the next start goes
+  // on. A program must therefore leave a loop early only after step_done(). A process that ends with exit
+  // code 0 without complete(), by returning from main() or by exit(), ends with 82 instead.
   [[nodiscard]] int complete();
 
   // Adds an object to every checkpoint of this run and restores it when steps() begins. The object must
@@ -152,8 +178,8 @@ class Session {
   // leave the loop after the same step, because the last checkpoint needs all of them.
   //
   // The run is complete when this loop ends by itself. If the function leaves the loop early and returns
-  // after the world changed, it is called again. If the process was told to leave, it then exits as ordered.
-  // Otherwise the process ends with exit code 82.
+  // after the world changed, Ratoon calls the function again. If the process was told to leave, it then exits
+  // as ordered. Otherwise the process ends with exit code 82.
   //
   // The tracked names must be the names in the checkpoint. Otherwise the checkpoint is refused, because an
   // object without a saved state would start anew beside objects that resume.
@@ -163,8 +189,8 @@ class Session {
   [[nodiscard]] StepRange steps(Until until);
 
   // Sets the stream whose epochs and samples are counted: a ratoon::Stream, or a type with its cursor() and
-  // epoch_slots(). If it has batches(), they are counted too, for steps that accumulate gradients over
-  // several. It must outlive the loop. Call it before steps().
+  // epoch_slots(). If the type has batches(), they are counted too, for steps that accumulate gradients over
+  // several batches. The stream must outlive the loop. Call this function before steps().
   template <class Counted>
     requires(requires(const Counted& stream) {
       { stream.cursor() } -> std::convertible_to<std::uint64_t>;
@@ -192,9 +218,9 @@ class Session {
 
   // Reports a value of the current step, the mean of `samples` samples, for the history on the disk and for
   // /metrics. The progress bar shows the value named "loss". Values reported before average_gradients() are
-  // shown as the mean over ranks, weighted by samples. Values reported after it, or in a step without it, are
-  // rank 0's own (in /metrics of another rank: that rank's). All values belong to the step in which they are
-  // reported. A value that is not finite never ends the run.
+  // shown as the mean over ranks, weighted by samples. Values reported after average_gradients(), or in a
+  // step without it, are rank 0's own (in /metrics of another rank: that rank's). All values belong to the
+  // step in which they are reported. A value that is not finite never ends the run.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
   // Replaces each number by its sum over all ranks, the same bits on all of them. All ranks call it in the
@@ -242,7 +268,7 @@ class Session {
   class PhaseScope;
   [[nodiscard]] PhaseScope in(Phase phase);
   // Reports that the current step takes longer than others but does not hang: its time is measured anew from
-  // this call. Use it for work other than validation (docs/train/hangs.md).
+  // this call. Call this function for work other than validation (docs/train/hangs.md).
   void still_alive();
 
   [[nodiscard]] std::uint64_t attempt() const;
@@ -256,11 +282,11 @@ class Session {
   [[nodiscard]] std::uint64_t steps_done() const;
 
   // --seed. Before each call of the training function, the generators of the computing library are seeded
-  // with it, in the same way on all ranks.
+  // with this seed, in the same way on all ranks.
   [[nodiscard]] std::uint64_t seed() const;
   // The seed for a generator of this name on this rank. The seed is derived from --seed, the name, the rank,
-  // and the step where the attempt begins. Use it for random numbers that differ between ranks, after all
-  // ranks have created the same weights:
+  // and the step where the attempt begins. Use this seed for random numbers that differ between ranks, after
+  // all ranks have created the same weights:
   //   torch::manual_seed(session.seed_of("dropout"));
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
   // Returns the program's stream options with --seed and --global-batch in place of its values, if they are
@@ -276,11 +302,10 @@ class Session {
   //   while (!work.is_done_within(10ms)) session.check();           // instead of waiting without an end
   //   session.agree(reduced_with_or(session.requests()));           // once a step, on every rank
 
-  // Call this function if an exception that is not Ratoon's ends the loop, for example an exception of a
-  // collective of the program. If a loss may be the cause of the exception, the function waits for the report
-  // of the loss, which may arrive later than the exception. If the world changed or this process was told to
-  // leave, the attempt ends as it does in check(). Otherwise the function returns, and the exception is an
-  // error of the program. The message begins with `ended_by`:
+  // Call this function if an exception that is not Ratoon's ends the loop, for example from a collective of
+  // the program. If a loss may be the cause, the function waits for the report of the loss, which may come
+  // later than the exception. If the world changed or this process was told to leave, the attempt ends as in
+  // check(). Otherwise the function returns, and the program is at fault. The message begins with `ended_by`:
   //   session.explain(std::string("the program threw ") + error.what(), is_error_of_network(error));
   void explain(const std::string& ended_by, bool may_be_loss);
   // A world of one process has no rendezvous: port 0 and no descriptor.
@@ -294,6 +319,7 @@ class Session {
   // the current step. With one process, its requests take effect without this call. With several processes,
   // requests take effect only in steps in which this function is called.
   void agree(std::uint32_t requests_of_all);
+<<<<<<< HEAD
   // The same for a program without a collective of its own: exchanges the requests of this step, and the
   // reported values, over the connection that sum() uses. All ranks call it once a step, before the step
   // ends.
@@ -301,6 +327,10 @@ class Session {
   // Numbers to reduce together with the requests, always kNumbers of them. Summed over all ranks, they give
   // the means of the reported values. These numbers are optional: without them, each rank shows its own
   // values.
+=======
+  // Numbers to reduce together with the requests. The means of the reported values follow from their sums
+  // over all ranks. The numbers are optional: without them, each rank shows its own values.
+>>>>>>> e223a2a5 (Name the subject instead of a pronoun in comments of functions)
   static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);
@@ -331,7 +361,7 @@ class Session {
   [[nodiscard]] std::uint64_t first_seed_of(std::string_view name) const;
   void follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots,
                    std::function<std::uint64_t()> batches);
-  // Calls `act`. If it throws in a session without train(), the process ends.
+  // Calls `act`. If the function throws in a session without train(), the process ends.
   void answer(const std::function<void()>& act) const;
   [[noreturn]] void leave_in_place() const;
   // Called when the training function returned: throws if the run is not at its end.
@@ -343,8 +373,8 @@ class Session {
   mutable bool has_left_ = false;          // the process is about to end
   const int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Engine> engine_;
-  // Thrown by Ratoon on the training thread. The training function must let the exception pass. If it does
-  // not, the end of the step and the end of the function throw it again.
+  // Thrown by Ratoon on the training thread. The training function must let the exception pass. Otherwise the
+  // end of the step and the end of the function throw it again.
   mutable std::exception_ptr thrown_;
   const std::thread::id training_thread_ = std::this_thread::get_id();
   std::map<std::type_index, std::shared_ptr<void>> parts_;
@@ -355,8 +385,7 @@ class Session::PhaseScope {
   ~PhaseScope();
   PhaseScope(const PhaseScope&) = delete;
   PhaseScope& operator=(const PhaseScope&) = delete;
-  // The phase does not end when this object is destroyed. Use this function for an exception that C++ does
-  // not see.
+  // The phase outlives this object. Call this function for an exception that C++ does not see.
   void leave_unfinished() { is_unfinished_ = true; }
 
  private:
@@ -369,7 +398,7 @@ class Session::PhaseScope {
 };
 
 // The iterator over step numbers of a loop over steps(): `*it` is the number of steps done before this one.
-// Incrementing it ends the step.
+// Incrementing the iterator ends the step.
 class StepIterator {
  public:
   using value_type = std::uint64_t;

@@ -26,7 +26,7 @@ struct StoreOptions {
   // Whether the bucket is the first part of the path (true) or of the host's name (false). If not set: in the
   // path for a custom endpoint and for buckets with a dot in their name.
   std::optional<bool> uses_path_style{};
-  // The profile in the shared AWS files. Empty: AWS_PROFILE, else "default". If it is set, keys in the
+  // The profile in the shared AWS files. Empty: AWS_PROFILE, else "default". If a profile is set, keys in the
   // environment are ignored, as in boto3.
   std::string profile{};
   bool is_anonymous = false;  // requests are not signed: public buckets

@@ -70,8 +70,8 @@ class Stream : public Stateful {
   // Throws std::invalid_argument if no batch begins at `slot`, or if `slot` is before the cursor.
   void advance_to(std::uint64_t slot);
 
-  // The first slot that is not trained. After the last batch of an epoch it is the first slot of the next
-  // epoch.
+  // The first slot that is not trained. After the last batch of an epoch the cursor is the first slot of the
+  // next epoch.
   [[nodiscard]] std::uint64_t cursor() const { return cursor_; }
   [[nodiscard]] std::uint64_t batches() const { return batches_; }  // so far
   // A digest over the samples of all slots that batches took, in order. Equal digests mean the same samples.

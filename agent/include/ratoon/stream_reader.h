@@ -77,7 +77,7 @@ class StreamReader {
   [[nodiscard]] std::uint64_t source_samples(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t seed() const;
   [[nodiscard]] std::uint64_t epoch_slots() const;
-  // Whether both were created without a change of the plan or a load between them.
+  // Whether both readers were created without a change of the plan or a load between them.
   [[nodiscard]] bool is_same_plan(const StreamReader& other) const { return plan_ == other.plan_; }
 
  private:

@@ -52,7 +52,7 @@ class Client {
 
  private:
   [[nodiscard]] Result<void> connect(Deadline deadline);
-  // Call it on a new connection.
+  // Call this function on a new connection.
   [[nodiscard]] Result<void> prove(Deadline deadline);
   [[nodiscard]] Result<UniqueFd> try_to_connect(const SocketAddress& address, Deadline deadline);
   // Returns the board's answer, or its error.

@@ -47,7 +47,7 @@ class Connections {
   void accept_all();
   // Reads and writes without blocking.
   void go_on(std::uint64_t id);
-  // Does what is due, and returns when to call it again.
+  // Does the work that is due, and returns the time of the next call.
   std::optional<Timestamp> keep_time();
 
   [[nodiscard]] std::size_t size() const { return connections_.size(); }

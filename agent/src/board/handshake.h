@@ -60,7 +60,7 @@ class Handshake {
 
   // `nonce` must be new in each call.
   [[nodiscard]] Step hear(const Frame& frame, const Opening& now, const std::string& nonce);
-  // Call it when another attempt has begun.
+  // Call this function when another attempt has begun.
   [[nodiscard]] Step begin(const Opening& now, const std::string& nonce);
 
   [[nodiscard]] Stage stage() const { return stage_; }

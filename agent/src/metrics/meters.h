@@ -1,5 +1,6 @@
-// Meters: the numbers that a process publishes about its training. The training thread writes them and the
-// thread that serves a scrape reads them. They are atomics, so that neither waits for the other.
+// Meters: the numbers that a process publishes about its training. The training thread writes the meters and
+// the thread that serves a scrape reads them. The meters are atomics, so that neither thread waits for the
+// other.
 #pragma once
 
 #include <algorithm>

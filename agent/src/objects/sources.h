@@ -22,8 +22,8 @@ class MemorySource final : public ObjectSource {
   const std::string_view bytes_;
 };
 
-// Reads the file but does not close it. If the file became shorter than `size_bytes`, read() returns
-// kCorrupted.
+// The source reads the file but does not close it. If the file became shorter than `size_bytes`, read()
+// returns kCorrupted.
 class FileSource final : public ObjectSource {
  public:
   // `shown` names the file in messages.

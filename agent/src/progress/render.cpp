@@ -112,7 +112,7 @@ bool is_bar(const Item& item) {
   return item.text.empty();
 }
 
-// The columns that the items take, with kBetween between two of them. The bar counts with its smallest width.
+// The columns that the items take, with kBetween between two items. The bar counts with its smallest width.
 std::size_t columns_of(const std::vector<Item>& items) {
   std::size_t columns = items.empty() ? 0 : kBetween.size() * (items.size() - 1);
   for (const Item& item : items) columns += is_bar(item) ? kBarColumnsMin : item.text.size();

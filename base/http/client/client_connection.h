@@ -1,5 +1,5 @@
-// base/http/client/: calls to servers. ClientConnection: one connection to a server. It is kept between
-// calls, and one call at a time uses it.
+// base/http/client/: calls to servers. ClientConnection: one connection to a server. The connection is kept
+// between calls, and one call at a time uses it.
 #pragma once
 
 #include <chrono>

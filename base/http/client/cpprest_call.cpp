@@ -168,8 +168,8 @@ void RunningCall::check_flood() {
   const std::size_t allowed = has_head_ ? plan_.limits.body_bytes_max : plan_.limits.head_bytes_max;
   const auto reading = read_meter(connection_.socket());
   if (!reading || reading->taken_at_least_bytes <= since + allowed + kCallReadAheadBytes) return;
-  // Checked after the measurement: bytes that came after an event that we have not handled yet may belong to
-  // what follows it.
+  // This check comes after the measurement: bytes that came after an event that we have not handled yet may
+  // belong to what follows the event.
   if (channel_->has_event()) return;
   fail(flood_error(plan_, has_head_ ? "chunk" : "head", allowed));
 }

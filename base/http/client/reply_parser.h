@@ -21,7 +21,8 @@ class ReplyParser {
 
   // Returns how many of `bytes` were used. The caller passes the rest again, together with more bytes.
   [[nodiscard]] Result<std::size_t> feed(std::string_view bytes);
-  // Call it when the connection was closed properly. Returns whether that is the end of the reply too.
+  // Call this function when the connection was closed properly. Returns whether that is the end of the reply
+  // too.
   [[nodiscard]] bool ends_with_connection();
 
   [[nodiscard]] bool is_done() const;

@@ -121,7 +121,8 @@ struct RequestParser::Parts {
   beast_http::request_parser<beast_http::string_body> parser;
   Refusal refusal{};
   bool is_head_checked = false;
-  // Copied at the end of the head: headers that come behind the body (trailers) must not change them.
+  // The request is copied at the end of the head: headers that come behind the body (trailers) must not
+  // change it.
   ServerRequest request{};
   bool keeps_alive = false;
   bool wants_continue = false;

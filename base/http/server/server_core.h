@@ -29,7 +29,8 @@ class ServerCore {
   void stop(const std::function<void()>& close_acceptor);
 
   // Adds an unauthenticated connection. Returns false if the connection must not be started: the server
-  // stops, or has too many unauthenticated connections. Another connection may be closed to make room for it.
+  // stops, or has too many unauthenticated connections. Another connection may be closed to make room for the
+  // new one.
   [[nodiscard]] bool add(const std::shared_ptr<ServerSession>& session);
   // Adds a connection that only gets the reply 503. Returns false if the server stops.
   [[nodiscard]] bool add_to_refuse(const std::shared_ptr<ServerSession>& session);

@@ -24,7 +24,7 @@ class UnauthenticatedConnections {
   // At least one.
   explicit UnauthenticatedConnections(std::size_t max) : max_(max) {}
 
-  // Returns the connection to close for it, which may be `session` itself, or null.
+  // Returns the connection to close for the new one, which may be `session` itself, or null.
   [[nodiscard]] Session add(const Session& session, const std::string& address, Time now);
   void set_in_work(const Session& session, bool is_in_work);
   void remove(const Session& session);

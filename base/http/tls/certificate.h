@@ -15,7 +15,8 @@ namespace ratoon::http {
 [[nodiscard]] std::optional<WallTime> certificate_end(const std::string& pem);
 
 // Whether clients that trust only the authorities in `ca_pem` would accept this server's certificate for
-// `name`, a host name or an IP address, at that time. The error explains the reason if they would not.
+// `name`, a host name or an IP address, at that time. The error explains why clients would not accept the
+// certificate.
 [[nodiscard]] Result<void> check_certificate(const TlsServerOptions& shown, const std::string& ca_pem,
                                              const std::string& name, WallTime now);
 

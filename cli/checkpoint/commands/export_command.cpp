@@ -110,7 +110,7 @@ Result<void> check_target(const ExportArguments& arguments) {
 }
 
 // Reserves the space, so that a full disk is reported now and not after the last gigabyte. On file systems
-// without this call it succeeds.
+// without this call the function succeeds.
 Result<void> reserve(int fd, std::uint64_t bytes, const std::string& shown) {
   if (bytes == 0 || ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};

@@ -1,5 +1,5 @@
 // AttemptHistory: the history of a run over all of its attempts. Steps after the checkpoint from which a
-// later attempt resumed are not in the weights. Such steps were made, and a report shows them.
+// later attempt resumed are not in the weights. Such steps count as made, and a report shows them.
 #pragma once
 
 #include <cstdint>

@@ -62,15 +62,15 @@ std::string describe_last(const Observation& seen, const RosterChange& change) {
   return "; the last was " + display_name(seen, losses.back().member) + ": " + losses.back().reason;
 }
 
-// Counts consecutive losses without progress. They occur with a program that cannot start, with any exit
-// code, and with losses that are more frequent than saves, so that the same steps repeat forever. Spot
+// Counts consecutive losses without progress. Such losses occur with a program that cannot start, with any
+// exit code, and with losses that are more frequent than saves, so that the same steps repeat forever. Spot
 // machines may be lost several times before the first save. Ends that the platform caused itself do not
 // count.
 void count_losses_without_progress(const Observation& seen, bool has_advanced, RosterChange& change) {
   const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
   const auto& before = seen.job.status.restarts;
   const auto& after = change.restarts;
-  // Losses outside of the present world cost it no step.
+  // Losses outside of the present world cost the world no step.
   const bool stands = seen.job.status.is_formed;
   const auto counts_not = [&](const Loss& loss) { return is_blameless(seen.job.spec.restart_policy, loss); };
   const auto free =

@@ -1,7 +1,8 @@
 // Before the job's first step, a program that ended twice with the same exception will end with it at each
-// start. If only the program can have caused it, two such ends suffice. If another cause is possible, the
-// ends must be ten seconds apart, which the pauses between restarts reach within half a minute. Missing paths
-// belong to this case. Faults of the environment, which may disappear, are left to the restarts.
+// start. If only the program can have caused the exception, two such ends suffice. If another cause is
+// possible, the ends must be ten seconds apart, which the pauses between restarts reach within half a minute.
+// Missing paths belong to this case. Faults of the environment, which may disappear, are left to the
+// restarts.
 #pragma once
 
 #include <string>

@@ -7,9 +7,9 @@
 // counts as silent already.
 //
 // A process that was in no world yet is still starting, perhaps on a machine that is overloaded by other
-// starts. Such a process does not count as silent until it has sent no message for the job's start deadline.
-// While a process is quiet, no world is formed with it. The loss of its node counts for it as for other
-// processes.
+// starts. Such a process counts as silent only after it has sent no message for the job's start deadline.
+// While a process is quiet, no world is formed with it. The loss of its node counts for a quiet process as
+// for other processes.
 #pragma once
 
 #include <optional>
@@ -30,8 +30,8 @@ struct SilentMembers {
 
 [[nodiscard]] SilentMembers find_silent(const Observation& seen, Timestamp now);
 
-// How long a process of the world may send no message: suspectAfterSeconds, or longer if it was told to beat
-// more slowly when it joined.
+// The time for which a process of the world may send no message: suspectAfterSeconds, or longer if it was
+// told to beat more slowly when it joined.
 [[nodiscard]] Duration limit_of_silence(const Observation& seen);
 
 // Returns the same observation without the join requests of these processes. The requests count again with

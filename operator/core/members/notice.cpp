@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 12> kNoticeTaints = {
     kReclaimTaint,
 };
 
-// The time at which the member's pod will end, if it is not over yet.
+// The time at which the member's pod will end, if the pod is not over yet.
 std::optional<WallTime> find_pod_end(const Observation& seen, const api::MemberStatus& member) {
   const api::Pod* pod = find_pod(seen, member);
   return pod != nullptr && has_time_left(seen, *pod) ? pod->ends_at : std::nullopt;

@@ -53,7 +53,7 @@ std::optional<MemberEnd> find_end_of_pod(const Observation& seen, const api::Mem
   return classify_in_group(charges.is_one_disrupted, std::move(ending));
 }
 
-// The end of this incarnation, which has not completed; nothing while it continues.
+// The end of this incarnation, which has not completed; nothing while the incarnation continues.
 std::optional<MemberEnd> find_member_end(const Observation& seen, const api::MemberStatus& member,
                                          const Charges& charges) {
   if (charges.is_rank0_pod_lost && is_first(seen, member))

@@ -14,11 +14,11 @@ namespace ratoon::core {
 // names a claim, has no pod and has trained nothing yet.
 [[nodiscard]] bool needs_volume_claim(const Observation& seen);
 
-// The reason why the claim cannot be shared, for people. Empty if it can be shared, or if it does not exist:
-// then the scheduler reports that.
+// The reason why the claim cannot be shared, for people. Empty if the claim can be shared, or if the claim
+// does not exist: then the scheduler reports that.
 [[nodiscard]] std::string find_volume_claim_fault(const Observation& seen);
 
-// Removes the creation of pods from the decision, and explains it in the status.
+// Removes the creation of pods from the decision, and explains the reason in the status.
 void withhold_pods(const Observation& seen, Decision& decision);
 
 }  // namespace ratoon::core

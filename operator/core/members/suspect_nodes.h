@@ -1,4 +1,4 @@
-// Nodes on which a member was lost. No member is placed on them for a while, because a dead node stays
+// Nodes on which a member was lost. No member is placed on such nodes for a while, because a dead node stays
 // schedulable until the platform notices.
 #pragma once
 

@@ -10,7 +10,7 @@
 
 namespace ratoon::core {
 
-// Starts the job's time, if it does not run already.
+// Starts the job's time, if the time does not run already.
 void start_active_time(WallTime now, api::TrainingJobStatus& status);
 // Stops the job's time.
 void stop_active_time(WallTime now, api::TrainingJobStatus& status);

@@ -153,8 +153,8 @@ void complete_trainer(json& pod_spec, const api::TrainingJob& job, const api::Po
                         default_variables(job, member, pod_spec, container), items_of(container, "env"));
   // A container is never restarted: its replacement is a new incarnation.
   for (const char* habit : {"restartPolicy", "restartPolicyRules"}) container.erase(habit);
-  // The termination file has the record of completion. The last lines of the log replace it only if a trainer
-  // fails without writing it.
+  // The termination file has the record of completion. The last lines of the log replace the message only if
+  // a trainer fails without writing one.
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";
   json& mounts = list_in(container, "volumeMounts");
   if (!member.group_seat)

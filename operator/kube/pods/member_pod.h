@@ -20,7 +20,7 @@ namespace ratoon::kube {
 // The annotation of a member without the agent: the UID of the pod with rank 0 whose address it got. Only
 // this folder writes and reads it.
 inline constexpr std::string_view kMeetsAnnotation = "ratoon.dev/meets";
-// The name of the trainer's container. Webhooks of a cluster may insert containers before it.
+// The name of the trainer's container. Webhooks of a cluster may insert containers before the trainer's.
 inline constexpr std::string_view kTrainerAnnotation = "ratoon.dev/trainer";
 
 // Settings that all members of all jobs share.

@@ -18,7 +18,7 @@ class ProgressRate {
     std::uint64_t position = 0;
   };
   void note(const Point& point);
-  // Call this for another world: earlier points do not apply to it.
+  // Call this function for another world: earlier points do not apply to it.
   void restart() { points_.clear(); }
 
   // The rate over the last half minute, or since the world began; nothing without progress.

@@ -51,8 +51,8 @@ class RunFolder {
   // The identity of this folder's job: the first run in the folder draws it, and later runs keep it. A copy
   // of the folder gets a new identity.
   [[nodiscard]] Result<std::string> job_uid() const;
-  // Creates the folder of logs again if it was removed during the run. If that fails, the next start of a
-  // member reports it.
+  // Creates the folder of logs again if it was removed during the run. If the creation fails, the next start
+  // of a member reports it.
   void make_logs() const;
   // A line that cannot be written is dropped: a run does not end because its history is incomplete.
   void append_event(const std::string& line) const;

@@ -1,5 +1,5 @@
 // RunJournal: the parts of a local run's status.json beside the job's own status: losses on purpose,
-// recoveries, progress and speed. The next run in the folder continues it.
+// recoveries, progress and speed. The next run in the folder continues the journal.
 #pragma once
 
 #include <optional>

@@ -26,7 +26,7 @@ class LocalCluster {
 
   LocalCluster(NodePool nodes, Planner plan) : nodes_(std::move(nodes)), plan_(std::move(plan)) {}
 
-  // Call this before the first pod. If it is not called, no limits are enforced.
+  // Call this before the first pod. If the function is not called, no limits are enforced.
   void set_cgroups(Cgroups cgroups) { cgroups_ = std::move(cgroups); }
 
   [[nodiscard]] bool has_room_for(const api::Pod& pod) const { return !find_node(pod).empty(); }

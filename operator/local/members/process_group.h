@@ -1,5 +1,5 @@
-// ProcessGroup: the processes of one local member. They share a process group, so that a signal reaches all
-// of them and their children.
+// ProcessGroup: the processes of one local member. The processes share a process group, so that a signal
+// reaches all of them and their children.
 #pragma once
 
 #include <map>

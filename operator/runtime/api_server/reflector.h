@@ -25,7 +25,7 @@
 
 namespace ratoon::runtime {
 
-// The interface of the copy that a reflector fills. Only the reflector's thread calls it.
+// The interface of the copy that a reflector fills. Only the reflector's thread calls this function.
 class KubeObjectSink {
  public:
   virtual ~KubeObjectSink() = default;

@@ -54,8 +54,8 @@ std::string members_only() {
 
 }  // namespace
 
-// The members are in the order of construction. They are destroyed in reverse order, so that none uses a
-// destroyed one.
+// The members are in the order of construction. The objects are destroyed in reverse order, so that none uses
+// a destroyed one.
 struct Cluster::Parts {
   Parts(kube::ApiServerAccess access, const Clock& own_clock, ClusterOptions options)
       : clock(own_clock),

@@ -92,7 +92,7 @@ class Cluster {
   // pod has its name. kConflict: the pod has changed since; the next view has the new version.
   [[nodiscard]] Result<void> delete_pod(const JobView& seen, const core::DeletePod& action);
   // Succeeds if the job no longer exists. kConflict: it was written after it was read, or another job has its
-  // name; read and decide again. The pods of the job are deleted after it.
+  // name; read and decide again. The pods of the job are deleted after the job.
   [[nodiscard]] Result<void> delete_job(const api::TrainingJob& job, const core::DeleteJob& action);
   // Returns at once. Uses only the metadata of the job.
   void emit_event(const api::TrainingJob& job, const core::EmitEvent& action);

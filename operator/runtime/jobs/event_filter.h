@@ -6,7 +6,7 @@
 // - A job may write 25 events, and one more for every five minutes that pass. Beyond that each reason writes
 //   once in five minutes: its count includes the messages in between, and many messages of one reason do not
 //   hide another reason.
-// The filter has no clock. It forgets a job that has had no messages for a while.
+// The filter has no clock. The filter forgets a job that has had no messages for a while.
 #pragma once
 
 #include <cstdint>

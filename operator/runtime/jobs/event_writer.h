@@ -20,7 +20,7 @@ namespace ratoon::runtime {
 
 class EventWriter {
  public:
-  // All arguments must outlive it.
+  // All arguments must outlive this object.
   EventWriter(const ApiClient& client, const Clock& clock, std::string reporter, Logger log);
   ~EventWriter();  // unwritten events are lost
 

@@ -1,5 +1,6 @@
 // operator/runtime/jobs/: copies of jobs and pods, and writes to them. JobCache: a small, indexed copy of
-// jobs, their pods and the nodes. It reports which jobs a change concerns, and only for changes that matter.
+// jobs, their pods and the nodes. The cache reports which jobs a change concerns, and only for changes that
+// matter.
 //
 // Our own writes are stored here at once. The versions of the server order our writes with changes that were
 // on their way before: an older version never replaces a newer one.

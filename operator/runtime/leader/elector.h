@@ -46,14 +46,15 @@ class Election {
     Duration time{0};                                // length of the pause, or timeout of the call
   };
 
-  // All arguments must outlive it.
+  // All arguments must outlive the elector.
   Election(const Clock& clock, Logger log, Fence& fence, ElectorOptions options);
 
   // Returns at most one read, then at most one claim, then a pause.
   [[nodiscard]] Step next();
   // The answer to the call that next() returned.
   void note(const Result<nlohmann::json>& answer);
-  // The call that gives the lease back, if we hold it. All writers must have stopped before this call.
+  // The call that gives the lease back, if this process holds it. All writers must have stopped before this
+  // call.
   [[nodiscard]] std::optional<Result<kube::ApiRequest>> give_back() const;
 
   [[nodiscard]] bool is_leading() const { return fence_.is_open(clock_.now()); }
@@ -92,7 +93,7 @@ class Elector {
   // All arguments must outlive the elector; the client must not be fenced.
   Elector(const ApiClient& client, const Clock& clock, const Logger& log, Fence& fence,
           ElectorOptions options);
-  // Gives the lease back if we hold it. All writers must have stopped before.
+  // Gives the lease back if this process holds it. All writers must have stopped before.
   ~Elector();
 
   [[nodiscard]] bool is_leading() const { return election_.is_leading(); }

@@ -30,7 +30,7 @@ struct LeadershipOptions {
 
 class Leadership {
  public:
-  // The clock must outlive it. The operator takes part in the election after begin().
+  // The clock must outlive this object. The operator takes part in the election after begin().
   Leadership(const kube::ApiServerAccess& access, const Clock& clock, Logger log, ApiClient::OnCall on_call,
              LeadershipOptions options);
 

@@ -37,7 +37,7 @@ struct AdmissionQueueOptions {
 
 class AdmissionQueue {
  public:
-  // The clock must outlive it.
+  // The clock must outlive this object.
   AdmissionQueue(const Clock& clock, AdmissionQueueOptions options);
   // Waits for answers that are being made; waiting messages get no answer.
   ~AdmissionQueue();

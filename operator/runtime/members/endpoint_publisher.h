@@ -21,7 +21,7 @@ struct EndpointPublisherOptions {
 
 class EndpointPublisher {
  public:
-  // The client must outlive it.
+  // The client must outlive this object.
   EndpointPublisher(const ApiClient& client, EndpointPublisherOptions options)
       : client_(client), options_(std::move(options)) {}
 

@@ -36,7 +36,7 @@ struct ServingCertificateOptions {
 
 class ServingCertificate {
  public:
-  // The clock must outlive it.
+  // The clock must outlive this object.
   ServingCertificate(const Clock& clock, Logger log, ServingCertificateOptions options)
       : clock_(clock), log_(std::move(log)), options_(std::move(options)) {}
 

@@ -32,8 +32,8 @@ class TokenReviewer {
   // Safe to call from several threads. Asks the server only about unknown tokens.
   [[nodiscard]] Result<kube::TokenIdentity> review(std::string_view token, const std::stop_token& stop);
 
-  // Asks again about known tokens with old answers, until `stop` is requested. As many threads call it as
-  // should ask at once.
+  // Asks again about known tokens with old answers, until `stop` is requested. As many threads call this
+  // function as should ask the server at once.
   void keep_fresh(const std::stop_token& stop);
   // Does the same for the token that has waited longest; returns false if no token waits.
   bool refresh_next(const std::stop_token& stop);

@@ -5,8 +5,8 @@
 namespace ratoon::runtime {
 namespace {
 
-// The limit for all clients together: an address with more than a sixteenth of it crowds out others, and
-// loses its own connections (base/http/server/unauthenticated_connections.h).
+// The limit for all clients together: an address with more than a sixteenth of the connections crowds out
+// others, and loses its own connections (base/http/server/unauthenticated_connections.h).
 constexpr std::size_t kHealthConnectionsMax = 256;
 // A scraper gives up after ten seconds, as Prometheus does by default; the page is useless to it afterwards.
 constexpr std::chrono::seconds kHealthReplyDeadline{60};

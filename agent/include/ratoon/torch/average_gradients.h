@@ -4,10 +4,10 @@
 //   session.average_gradients(*net);
 //   optimizer.step();
 //
-// All ranks call it in every step, once per accumulation window, before gradients are clipped. A gradient
-// that a rank does not have counts as zero; a gradient that no rank has stays undefined. The order of the sum
-// depends only on the model and the number of ranks, so a resumed run gets the same bits as an uninterrupted
-// run.
+// All ranks call average_gradients() in every step, once per accumulation window, before gradients are
+// clipped. A gradient that a rank does not have counts as zero; a gradient that no rank has stays undefined.
+// The order of the sum depends only on the model and the number of ranks, so a resumed run gets the same bits
+// as an uninterrupted run.
 //
 // If average_gradients() receives the backward(), it averages a bucket of gradients while the next gradients
 // are computed. The order of the buckets is fixed: the parameters from the last to the first. A gradient that

@@ -148,8 +148,9 @@ class DatasetBatches {
     return batch;
   }
 
-  // Marks the batch as trained and advances the stream by it. Batches are trained in the order in which they
-  // were returned, each once. Throws std::invalid_argument for any batch but the next one in that order.
+  // Marks the batch as trained and advances the stream by the batch. Batches are trained in the order in
+  // which they were returned, each once. Throws std::invalid_argument for any batch but the next one in that
+  // order.
   void advance(const Batch& batch) { cursor_.train(batch.index); }
 
   // Iterates from the first batch that is not trained to the end of the epoch of that batch.

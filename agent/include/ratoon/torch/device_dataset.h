@@ -1,6 +1,6 @@
-// DeviceDataset: samples that are loaded once and stay on a device; batches are rows of them. Use it for a
-// data set, or a rank's part of it, that fits the device. The needed memory is compared with the free memory
-// before anything is loaded.
+// DeviceDataset: samples that are loaded once and stay on a device; batches are rows of them. Use a
+// DeviceDataset for a data set, or a rank's part of it, that fits the device. The needed memory is compared
+// with the free memory before anything is loaded.
 //
 //   const ratoon::ReplicaSubset mine({.samples = all->size(), .rank = r, .world_size = w, .fraction = 0.25});
 //   const auto subset = ratoon::SubsetDataset::of_ids(all, mine.ids());
@@ -48,8 +48,8 @@ struct DeviceNeed {
 
 class DeviceDataset {
  public:
-  // Loads all samples. Throws Failure if they do not fit or cannot be read, std::invalid_argument for a
-  // column that does not exist or whose rows differ in shape.
+  // Loads all samples. Throws Failure if the samples do not fit or cannot be read, std::invalid_argument for
+  // a column that does not exist or whose rows differ in shape.
   DeviceDataset(const Dataset& dataset, const DeviceDatasetOptions& options);
 
   // The memory that the constructor will need; reads no sample.

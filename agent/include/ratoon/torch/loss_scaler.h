@@ -14,8 +14,8 @@
 //   }
 //
 // A step whose gradients are not all finite is skipped, and the scale decreases. After `growth_interval` good
-// steps it increases. Averaged gradients are the same on all ranks, so all ranks skip the same steps. The
-// session counts a skipped step like any other step, because its samples were taken.
+// steps the scale increases. Averaged gradients are the same on all ranks, so all ranks skip the same steps.
+// The session counts a skipped step like any other step, because its samples were taken.
 //
 // With several optimizers, unscale and step each of them, then call update() once. A parameter that an
 // optimizer has twice (tied weights) is unscaled once. Gradients in half precision, which GradScaler refuses,

@@ -4,10 +4,10 @@
 //   ./trainer --deterministic --save-folder checkpoints --run-name first
 //
 // --deterministic pins deterministic algorithms (an operation that has none throws), the number of threads
-// with which the run began, and AVX2 if the processor has it. For this purpose it sets ATEN_CPU_CAPABILITY,
-// MKL_CBWR, ONEDNN_MAX_CPU_ISA and CUBLAS_WORKSPACE_CONFIG, unless they are set already. LibTorch reads the
-// first variable at its first computation: if the program creates tensors before train(), set the variable in
-// the environment of the process.
+// with which the run began, and AVX2 if the processor has it. For this purpose the pins set
+// ATEN_CPU_CAPABILITY, MKL_CBWR, ONEDNN_MAX_CPU_ISA and CUBLAS_WORKSPACE_CONFIG, unless they are set already.
+// LibTorch reads the first variable at its first computation: if the program creates tensors before train(),
+// set the variable in the environment of the process.
 #pragma once
 
 namespace ratoon {

@@ -1,8 +1,8 @@
 // The names tell which directories are finished: "<prefix>7" is finished, and "<prefix>7.unfinished" is not.
 // A directory whose number is greater than that of the linked directory is an exception. If a temporary link
-// names it, a save was interrupted after it renamed the directory and before it replaced the link. Otherwise
-// a user set the link back, or cycling_utils was writing the directory, which it names before it fills it.
-// prepare() removes the directory in the first case only.
+// names the directory, a save was interrupted after it renamed the directory and before it replaced the link.
+// Otherwise a user set the link back, or cycling_utils was writing the directory, which it names before it
+// fills it. prepare() removes the directory in the first case only.
 //
 // finalize(): sync all files, then their folders; make the new link under a temporary name; sync; rename the
 // directory; sync; replace the link; sync. If no directory is finished yet, replace the link before renaming

@@ -97,7 +97,8 @@ Result<void> check_owners(const Disk& disk, const CheckpointId& id, std::span<co
   return {};
 }
 
-// The owner in the header of a pack that has no receipt. Empty if there is no pack, or if it cannot be read.
+// The owner in the header of a pack that has no receipt. Empty if there is no pack, or if the pack cannot be
+// read.
 std::string owner_in_pack(const Disk& disk, const std::string& path) {
   const auto file = disk.open(path);
   const auto size = file ? (*file)->size() : Result<std::uint64_t>(file.error());
@@ -120,8 +121,8 @@ std::optional<RunRecord> run_of_all(std::span<const PackRecord> receipts) {
   return run;
 }
 
-// Handles the files of an earlier try. If it wrote a receipt, returns the receipt: the pack is complete.
-// Otherwise removes the pack: no receipt refers to it, and its name may not be durable.
+// Handles the files of an earlier try. If the earlier process wrote a receipt, returns the receipt: the pack
+// is complete. Otherwise removes the pack: no receipt refers to it, and its name may not be durable.
 Result<std::optional<PackRecord>> take_receipt_or_clear(Disk& disk, const CheckpointId& id, Rank rank,
                                                         std::string_view own) {
   auto receipt = read_receipt(disk, id, rank);

@@ -63,7 +63,7 @@ enum class Tried { kNever, kBefore };
                                                                std::string_view owner = {});
 
 // Returns the checkpoint that is committed under this id, durably. Returns nothing if no checkpoint is
-// committed under it.
+// committed under this name.
 [[nodiscard]] Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id,
                                                                    std::string_view owner = {});
 

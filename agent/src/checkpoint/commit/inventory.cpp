@@ -34,8 +34,8 @@ Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* fol
   return ids;
 }
 
-// An attempt that wrote packs or a history has used its number, even if it committed nothing. An attempt that
-// a rollback gave up has used its number, too.
+// An attempt that wrote packs or a history has used its number, even if the attempt committed nothing. An
+// attempt that a rollback gave up has used its number, too.
 Result<Attempt> newest_attempt_in(const Disk& disk, std::set<std::string>& foreign_paths) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();

@@ -102,8 +102,8 @@ Result<void> RunStore::retire_old(const KeepRules& rules, Attempt own, const Cop
   const auto all = kept(rules, copies);
   if (!all) return all.error();
   const auto retired = choose_retired(*all, rules, own);
-  // Other processes rely on the newest checkpoint from now on. If the newest itself is removed, they rely on
-  // the store's copy.
+  // Other processes rely on the newest checkpoint from now on. If the newest checkpoint itself is removed,
+  // the other processes rely on the store's copy.
   const bool is_newest_kept = !retired.empty() && retired.front() != all->front().id;
   if (is_newest_kept) {
     const CheckpointId& newest = all->front().id;

@@ -73,8 +73,8 @@ class RunStore {
   }
 
   // Removes the checkpoints that the rules do not keep, and the uncommitted files of checkpoints before the
-  // newest one. First checks that the newest checkpoint can be read back: if it is damaged, it is set aside,
-  // and nothing is removed. After an error, more is kept than necessary, and no harm is done.
+  // newest one. First checks that the newest checkpoint can be read back: a damaged one is set aside, and
+  // nothing is removed. After an error, more is kept than necessary, and no harm is done.
   [[nodiscard]] Result<void> retire_old(const KeepRules& rules, Attempt own, const Copies& copies = {},
                                         ReadBack read_back = ReadBack::kAllBytes) const;
 

@@ -1,5 +1,6 @@
 // Votes: the receipts and packs that ranks have written so far for a checkpoint that is not committed. A
-// process that waits for the commit reports them, and distinguishes ranks that write from ranks that do not.
+// process that waits for the commit reports the votes, and distinguishes ranks that write from ranks that do
+// not.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 // A thread that hangs is left behind. A call owns everything that it uses, because its caller may have ended
 // when the call returns.
 //
-// Thread contract: any thread. Destroy it when no thread waits for a call.
+// Thread contract: any thread. Destroy the object when no thread waits for a call.
 #pragma once
 
 #include <atomic>

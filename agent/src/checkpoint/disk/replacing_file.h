@@ -1,5 +1,5 @@
 // A file that replaces another one: close() gives it the name, durably and atomically. The file is written
-// from its beginning to its end. If close() is not called, or fails, nothing of it remains.
+// from its beginning to its end. If close() is not called, or fails, nothing of the file remains.
 #pragma once
 
 #include <filesystem>

@@ -103,7 +103,7 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 // Accepts "s0000001200.a0003.json", and nothing else.
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);
 
-// Whether it has the form of these names but a number above the limits: "a9007199254740991",
+// Whether the name has the form of these names but a number above the limits: "a9007199254740991",
 // "s0000001200.a9007199254740991.json". Such a file was not made by Ratoon, and a warning reports it.
 [[nodiscard]] bool has_number_above_limit(std::string_view name);
 

@@ -1,5 +1,6 @@
 // RunRecord: facts about the run in a checkpoint, beside the tracked state: the progress of the run in counts
-// and time, and the position in its history. Rank 0 writes it into its receipt, and the manifest keeps it.
+// and time, and the position in its history. Rank 0 writes this record into its receipt, and the manifest
+// keeps it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A name that a foreign file chose, as it appears in a message: bounded and on one line.
+// A name that a foreign file chose, in the form in which messages show it: bounded and on one line.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Reads a pack. Everything in it is verified against the record in the manifest.
+// Reads a pack. Everything in the pack is verified against the record in the manifest.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Pinned checkpoints, which retention never removes. A person or a program pins them. A pin is a small file,
-// pins/s0000001200.a0003.json, whose text is the reason. A pin may be created before the checkpoint is
-// committed. A pin counts in one place only: a copy in another place is not pinned by it.
+// Pinned checkpoints, which retention never removes. A person or a program pins checkpoints. A pin is a small
+// file, pins/s0000001200.a0003.json, whose text is the reason. A pin may be created before the checkpoint is
+// committed. A pin counts in one place only: the pin does not protect a copy in another place.
 #pragma once
 
 #include <set>
@@ -38,7 +38,7 @@ struct Pin {
 [[nodiscard]] Result<std::set<CheckpointId>> pinned_in(const Disk& disk);
 // Lists the pins with their reasons, newest first.
 [[nodiscard]] Result<std::vector<Pin>> read_pins(const Disk& disk);
-// Returns the reason, or "no reason is noted" if there is none or it cannot be read.
+// Returns the reason, or "no reason is noted" if the pin has none or cannot be read.
 [[nodiscard]] std::string why_pinned(const Disk& disk, const CheckpointId& id);
 
 }  // namespace ratoon::checkpoint

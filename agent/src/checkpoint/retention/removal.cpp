@@ -68,7 +68,7 @@ Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_v
   return remove_unless(disk, id, [&]() -> Result<bool> {
     auto is_kept_now = is_pinned(disk, id);
     if (!manifest || (is_kept_now && !*is_kept_now)) return is_kept_now;
-    // Restore it also if the pins cannot be read.
+    // Restore the manifest also if the pins cannot be read.
     const auto restored = save_durably(disk, manifest_path(id), *manifest, mark);
     if (!restored && !says(restored, ErrorKind::kAlreadyExists)) return restored.error();
     return is_kept_now;

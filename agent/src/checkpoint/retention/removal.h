@@ -24,7 +24,7 @@ namespace ratoon::checkpoint {
 // other files remain. If its folders cannot be listed, nothing is removed.
 [[nodiscard]] Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id);
 // Removes a checkpoint that the rules retire, unless it is pinned, even if it is pinned during this call.
-// Returns whether it was removed.
+// Returns whether the checkpoint was removed.
 [[nodiscard]] Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_view mark);
 
 }  // namespace ratoon::checkpoint

@@ -34,7 +34,7 @@ Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry&
     if (!ours) return ours.error();
     if (auto removed = remove_rank_files(disk, of_step, *ours); !removed) return removed;
   }
-  // Fails while kept files are in it. The folder of the current attempt stays,
+  // Fails while the folder contains kept files. The folder of the current attempt stays,
   // because its writers still use it.
   if (of < before.attempt) static_cast<void>(disk.remove_folder(folder));
   return {};

@@ -50,14 +50,14 @@ struct KeptCheckpoint {
 [[nodiscard]] Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk);
 
 // Excludes a damaged checkpoint from every later choice: moves its manifest to quarantine/, with the reason
-// beside it. Nothing is deleted. Succeeds also if another caller moves it at the same moment.
+// beside it. Nothing is deleted. Succeeds also if another caller moves the manifest at the same moment.
 [[nodiscard]] Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason,
                                      std::string_view mark);
 
 // Removes the files of checkpoints older than `before` that were never committed, except pinned ones, and
-// temporary files of older attempts. Call it after `before` was committed, or when the disk is full. After
-// the call a late writer of an older attempt cannot change any checkpoint that a start would choose, and
-// within one attempt no older checkpoint is committed any more.
+// temporary files of older attempts. Call this function after `before` was committed, or when the disk is
+// full. After the call a late writer of an older attempt cannot change any checkpoint that a start would
+// choose, and within one attempt no older checkpoint is committed any more.
 [[nodiscard]] Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before);
 
 // Removes the files of all ranks for a checkpoint that can never be committed, because the caller's vote will

@@ -162,11 +162,11 @@ class SavePipeline {
     bool is_tried = false;
     std::uint32_t tries = 0;
     // The receipts that were read for this pack. Only the writer uses the receipts; they are shared, because
-    // it does so without the lock.
+    // the writer uses them without the lock.
     std::shared_ptr<std::vector<PackRecord>> receipts = std::make_shared<std::vector<PackRecord>>();
   };
-  // A save that is written directly, without a slot. Shared, since the writer may use it after the trainer
-  // has stopped waiting.
+  // A save that is written directly, without a slot. The bytes are shared, since the writer may use them
+  // after the trainer has stopped waiting.
   struct Direct {
     StagedPack pack;
     std::vector<TensorView> tensors;

@@ -18,7 +18,8 @@ class SavePromise : public SaveTicket {
   // A level never decreases, and a failure is final.
   void reach(SaveLevel level) const;
   void fail(const Error& why) const;
-  // Passes all progress on to `other`, a ticket of the same save. Call it before either has any progress.
+  // Passes all progress on to `other`, a ticket of the same save. Call this function before either promise
+  // has any progress.
   void carry(const SavePromise& other) const;
   // Whether no other copy exists of this promise or of the promises that it carries.
   [[nodiscard]] bool is_the_last() const;

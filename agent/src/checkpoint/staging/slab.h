@@ -1,4 +1,4 @@
-// checkpoint/staging/: The memory that saves are copied to before they are written.
+// checkpoint/staging/: The memory to which saves are copied before they are written.
 //
 // Slab: the memory of one slot: a page for its SlotInfo, then the image of a pack. The memory is a file in a
 // memory file system, which outlives the process, or the process's own memory.

@@ -1,5 +1,5 @@
-// `latest`: a hint for people and scripts: the location of the newest checkpoint. Ratoon does not read it to
-// resume: it may be missing, old, or point to a retired checkpoint.
+// `latest`: a hint for people and scripts: the location of the newest checkpoint. Ratoon does not read the
+// link to resume: the link may be missing, old, or point to a retired checkpoint.
 //
 // In a folder `latest` is a relative link to the rank's pack, which any reader of safetensors opens. In a
 // store `latest` is a small object, replaced as a whole:
@@ -35,7 +35,8 @@ struct Latest {
 [[nodiscard]] Result<void> point_latest(const std::filesystem::path& run_folder, const std::string& name,
                                         const Latest& latest, std::string_view mark);
 
-// The pack that a link called `name`, or a pointer, leads to. Empty: point_latest() cannot have made it.
+// The pack that a link called `name`, or a pointer, leads to. Empty if point_latest() cannot have made this
+// name.
 [[nodiscard]] std::optional<std::string> pack_in_link(const std::string& name,
                                                       const std::filesystem::path& target);
 [[nodiscard]] std::optional<std::string> pack_in_pointer(std::string_view text);

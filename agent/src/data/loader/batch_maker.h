@@ -58,7 +58,7 @@ class BatchMaker {
   // good.
   [[nodiscard]] std::exception_ptr finish() noexcept;
 
-  // Call it after finish() without a failure.
+  // Call this function after finish() without a failure.
   [[nodiscard]] std::shared_ptr<const BatchBody> take() { return std::move(made_); }
 
  private:

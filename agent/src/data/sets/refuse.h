@@ -12,8 +12,8 @@ namespace ratoon::data {
 [[noreturn]] void refuse(const std::string& sentence);
 
 // Throws for an error of a file. A file with wrong contents stays wrong (82). A file that cannot be read now
-// may be readable later or on another node (84). That is true even if it is not found, because this start has
-// seen it.
+// may be readable later or on another node (84). That is true even if the path is not found, because this
+// start has seen it.
 [[noreturn]] void refuse(const Error& error);
 
 // Throws for an error of a path that the program names. If the path does not exist, either its name is wrong

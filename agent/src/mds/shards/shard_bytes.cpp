@@ -63,7 +63,7 @@ Result<ShardBytes> read_file(int fd, std::uint64_t size_bytes, const std::string
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return system_error(errno, "reading " + shown);
     if (got == 0) {
-      return Error(ErrorKind::kCorrupted, shown + " was cut short while it was read: " +
+      return Error(ErrorKind::kCorrupted, shown + " became shorter while it was read: " +
                                               std::to_string(room.size()) + " bytes are missing");
     }
     at += static_cast<std::uint64_t>(got);

@@ -41,7 +41,7 @@ struct OpenFile {
 // Opens a regular file for reading.
 [[nodiscard]] Result<OpenFile> open_file(const std::filesystem::path& path);
 
-// Returns the identity of a file. `shown` names it in messages. Refuses anything but a regular file.
+// Returns the identity of a file. Messages name the shard as `shown`. Refuses anything but a regular file.
 [[nodiscard]] Result<FileIdentity> identify(int fd, const std::string& shown);
 
 // The file may be removed or replaced while it is mapped. Reading a mapping of a truncated file, or from a

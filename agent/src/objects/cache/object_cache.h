@@ -91,7 +91,7 @@ class ObjectCache {
   using Future = std::function<std::vector<CacheKey>()>;
   void set_future(Future next);
 
-  // Removes a damaged file from the cache. Processes that have it open can still read it.
+  // Removes a damaged file from the cache. Processes that have the file open can still read it.
   [[nodiscard]] Result<void> forget(const CacheKey& key);
 
   struct Counts {

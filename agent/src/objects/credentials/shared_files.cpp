@@ -83,7 +83,7 @@ class Reader {
     return {};
   }
 
-  // Does not show the line itself, since it may contain a key.
+  // The message does not show the line itself, since the line may contain a key.
   Error bad(std::string_view problem) const {
     return {ErrorKind::kInvalid, "line " + std::to_string(line_number_) + " of " + std::string(shown_) + " " +
                                      std::string(problem)};

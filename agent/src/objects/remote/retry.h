@@ -20,7 +20,7 @@ struct RetryPolicy {
 
 // The pause before attempt number `attempt` (the first retry is 2). The pause is random between zero and a
 // limit that doubles each time ("full jitter", so that clients that failed together do not retry together).
-// It is at least as long as the server's Retry-After. `chance` is in [0, 1).
+// The pause is at least as long as the server's Retry-After. `chance` is in [0, 1).
 [[nodiscard]] Duration retry_pause(const RetryPolicy& policy, std::uint32_t attempt, double chance,
                                    std::optional<Duration> retry_after);
 

@@ -112,7 +112,8 @@ Result<void> S3Writer::resolve_taken(ObjectSource& source, std::uint32_t crc32c,
                                      const CallOptions& options) {
   const auto found = look(source, crc32c, requests > 1, options);
   if (!found) {
-    // A client that may write need not be allowed to read. If only one reply came, it was clear.
+    // A client that may write need not be allowed to read. The object was certainly there before if the only
+    // reply says that the name is taken.
     if (requests == 1 && found.error().kind() == ErrorKind::kPermissionDenied) return already_exists();
     return found.error();
   }

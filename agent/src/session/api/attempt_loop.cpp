@@ -60,8 +60,8 @@ void set_aside(const session::CheckpointLocations& places, const CheckpointUnrea
   if (inventory && inventory->complete.size() >= 2) places.set_aside(why.id, why.what());
 }
 
-// A hint for the person who stopped the run. Only one rank prints it. Under a coordinator that person typed
-// another command than the command of this process.
+// A hint for the person who stopped the run. Only one rank prints the message. Under a coordinator that
+// person typed another command than the command of this process.
 std::string how_to_go_on(const Options& options, const Session::Engine& engine) {
   if (engine.assignment().rank.value() != 0 || !options.member.coordinator_url.empty()) return "";
   if (options.overwrite) return "; the same command without --overwrite goes on";

@@ -2,8 +2,8 @@
 // over attempts.
 //
 // AttemptLoop: the objects that outlive the attempts of a process (its checkpoint locations, its link to the
-// other members, its saver, its watch for notices). It also decides how each attempt begins, and what its end
-// means for the process.
+// other members, its saver, its watch for notices). The loop also decides how each attempt begins, and what
+// its end means for the process.
 //
 //   Session::AttemptLoop attempts(options);
 //   attempts.run(function);

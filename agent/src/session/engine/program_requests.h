@@ -1,6 +1,6 @@
 // ProgramRequests: the requests of this rank's program (a save, a pinned save, the end of the run), and the
 // step at whose end each takes effect. That step depends only on the step of the request. If the ranks agree
-// once a step, it is the next step, otherwise the step of the request. The last step of the run has no next
+// once a step, this is the next step, otherwise the step of the request. The last step of the run has no next
 // step. A lost rank does not change that step: pending requests are in the receipt of the step, and in the
 // manifest from all ranks.
 //

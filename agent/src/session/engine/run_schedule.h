@@ -41,8 +41,8 @@ class RunSchedule {
 
   // Throws std::invalid_argument if samples or epochs are counted and there are none to count.
   void begin_at(const RunPosition& position, Timestamp now);
-  // Ends the run at the current step: an earlier start had ended it, or the program decides the end in its
-  // own loop.
+  // Ends the run at the current step, because an earlier start had ended it, or because the program decides
+  // the end in its own loop.
   void end_before_time() { is_over_ = true; }
   void end_step(const DataPosition& data, Timestamp now);
   // Bits that rank 0 requests: the events that have become due by time since the last agreement.

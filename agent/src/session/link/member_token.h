@@ -11,8 +11,8 @@
 
 namespace ratoon::session {
 
-// kInvalid if the file is missing or empty; if it cannot be read now, the kind of the read error. `clock`
-// must outlive the result.
+// kInvalid if the file is missing or empty; if the file exists but cannot be read now, the kind of the read
+// error. `clock` must outlive the result.
 [[nodiscard]] Result<std::unique_ptr<TokenFile>> open_token(const MemberOptions& member, const Clock& clock);
 
 }  // namespace ratoon::session

@@ -1,5 +1,5 @@
 // The identity of the job of this process: drawn at random, the same for all processes and restarts of the
-// job, and different from that of every other job. Claims, packs and receipts carry it.
+// job, and different from that of every other job. Claims, packs and receipts carry the identity.
 //
 //   of a coordinator's job     its UID (RATOON_JOB_UID): a cluster's, or that of the folder of `ratoon run`
 //   in a folder, without one   the run's folder has it in the file `owner`, made by the first start: random
@@ -22,7 +22,7 @@
 
 namespace ratoon::session {
 
-// The id of this start of the machine's kernel. Empty if the machine does not provide it.
+// The id of this start of the machine's kernel. Empty if the machine does not provide the value.
 [[nodiscard]] Result<std::string> read_boot_id();
 
 // Empty if the process that started this process gave no identity, if the file is damaged, or if it is

@@ -48,15 +48,15 @@ class Mirrors {
   // Sets the work of this process in the attempt: rank 0 copies committed checkpoints, and each rank
   // maintains its own link.
   void begin_attempt(const Assignment& assignment);
-  // Stops the copies in progress. A later attempt completes them.
+  // Stops the copies in progress. A later attempt completes these copies.
   void stop();
 
   // Gives the inventory that was found at the start, for the metrics.
   void note_found(const std::vector<checkpoint::TierInventory>& tiers);
   // Called from a thread that may wait for the disk, because a name with the epoch needs the manifest.
   void note_committed(const InventoryEntry& entry);
-  // Does the same for a checkpoint that was loaded from home. The training thread calls it. `run` comes from
-  // the manifest of that checkpoint.
+  // Does the same for a checkpoint that was loaded from home. The training thread calls this function. `run`
+  // comes from the manifest of that checkpoint.
   void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
   // Removes links at home, of all ranks of the run, that point to removed checkpoints.
   void remove_stale_links();
@@ -68,7 +68,7 @@ class Mirrors {
   [[nodiscard]] checkpoint::Copies copies() const;
   // Completes the ticket of a commit once each store has that checkpoint, or a newer one.
   void await(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket);
-  // Finds a checkpoint in the stores. Any thread on any rank may call it.
+  // Finds a checkpoint in the stores. Any thread on any rank may call this function.
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
   // Returns a sentence for each store that does not have the checkpoint that was reported last within that
   // time. `goes_on` is called regularly and may end the wait; null: the wait is not ended early.

@@ -26,7 +26,7 @@ class OwnershipGuard {
  public:
   OwnershipGuard(std::vector<std::shared_ptr<checkpoint::Disk>> places, checkpoint::Owner owner,
                  std::shared_ptr<EventLog> events, const checkpoint::ClaimTimes& times = {});
-  // The destructor keeps the claims that are held. The next process notices that they are not renewed.
+  // The destructor keeps the claims that are held. The next process notices that the claims are not renewed.
   ~OwnershipGuard();
   OwnershipGuard(const OwnershipGuard&) = delete;
   OwnershipGuard& operator=(const OwnershipGuard&) = delete;

@@ -100,7 +100,7 @@ Rows rows_of_leaving(Options& o) {
   };
 }
 
-// The program that starts the process sets these; they have no flags.
+// The program that starts the process sets these variables; they have no flags.
 Rows rows_of_place(Options& o) {
   return {
       {&o.notice.slurm_job_end_time, env::kSlurmJobEndTime, nullptr},

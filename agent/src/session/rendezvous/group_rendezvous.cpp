@@ -21,7 +21,7 @@ GroupRendezvous::Fault find_fault_of(const RendezvousFolder& folder, std::uint32
   const auto now = folder.find_call(rank);
   if (!now) return {.why = "", .unknown = now.error()};
   if (*now && (*now)->process.start == call) return {};
-  // This is checked last: everything that the rank did before it ended is visible by then.
+  // This condition is checked last: everything that the rank did before it ended is visible by then.
   const auto is_done = folder.is_done(call);
   if (!is_done) return {.why = "", .unknown = is_done.error()};
   if (*is_done) return {};

@@ -59,10 +59,10 @@ class GroupRendezvous {
   // Reports that the process that made the call ends for good. find_refusal() of the call returns the reason.
   [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
   // Reports that this rank ends for good before it has called. Writes the reason for rank 0; rank 0 writes it
-  // for each other rank as soon as that rank has called. Returns true once all ranks that wait have it. If
-  // another process of the same launch has this rank, there is nothing to report. A rank that is known to
-  // have ended itself does not have to receive the reason, either: `own_call` is the call of rank 0, and
-  // `former` has the calls of the previous attempt, by rank.
+  // for each other rank as soon as that rank has called. Returns true once all ranks that wait have the
+  // reason. If another process of the same launch has this rank, there is nothing to report. A rank that is
+  // known to have ended itself does not have to receive the reason, either: `own_call` is the call of rank 0,
+  // and `former` has the calls of the previous attempt, by rank.
   [[nodiscard]] Result<bool> end_before_call(const std::string& why, const std::string& own_call = {},
                                              const std::vector<std::string>& former = {}) const;
   // For rank 0 and its own call: the ranks that ended in this way, with the reason.

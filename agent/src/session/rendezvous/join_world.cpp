@@ -56,7 +56,7 @@ std::string folder_of(const CheckpointLocations& places) {
 }
 
 // Locations that were available before and do not answer now do not end the process while there is no world,
-// either. They are listed again, with longer and longer pauses.
+// either. The checkpoints are listed again, with longer and longer pauses.
 checkpoint::Inventory look_again(const Link& link, const InventoryPolling& looking) {
   Duration pause = kLookPauseMin;
   Duration paused{0};

@@ -2,9 +2,9 @@
 // for them.
 //
 // RendezvousFolder: the folder in which processes that a launcher numbered find each other, beside the
-// checkpoints that they share. Each rank holds a lock for as long as it lives. A message of a rank is a file
-// that replaces its previous one. A reader therefore never sees half of a message, nor a message of an
-// earlier launch.
+// checkpoints that they share. Each rank holds a lock in the folder for as long as the rank lives. A message
+// of a rank is a file that replaces its previous one. A reader therefore never sees half of a message, nor a
+// message of an earlier launch.
 //
 //   meeting/r0003.lock             held by the living rank 3
 //   meeting/<group>/r0003.json     its call: where it listens, which checkpoints it can read
@@ -70,7 +70,7 @@ class RendezvousFolder {
                                                                         std::uint32_t rank) const;
 
   [[nodiscard]] Result<void> end_attempt(Attempt attempt, const std::string& why) const;
-  // The reason why the attempt has ended; nullopt: it has not ended.
+  // The reason why the attempt has ended; nullopt: the attempt goes on.
   [[nodiscard]] Result<std::optional<std::string>> find_end(Attempt attempt) const;
 
   // Removes the files of a call that no rank will ask about again.

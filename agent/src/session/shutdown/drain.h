@@ -54,15 +54,15 @@ class Drain {
 
   void notify(Timestamp now, Duration left, const std::string& why);
   void take_back_notice();
-  // Takes the operator's order on the end of this process. The operator may withdraw the order. Call it
-  // before each of the functions below. Only requests() takes the order itself. An order that is not passed
-  // on would stay valid forever, or never become valid.
+  // Takes the operator's order on the end of this process. The operator may withdraw the order. Call this
+  // function before each of the functions below. Only requests() takes the order itself. An order that is not
+  // passed on would stay valid forever, or never become valid.
   void hear(const OutsideRequests& wanted, Timestamp now);
 
   // The reason why no world is to be joined any longer.
   [[nodiscard]] std::optional<Failure> forbids_joining(Timestamp now);
   // The exit code of a process whose program left its loop before the run's end. If this process was asked to
-  // leave, the program may know of it, too. nullopt if the process was not asked to leave.
+  // leave, the program may know of the request, too. nullopt if the process was not asked to leave.
   [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
   void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
   // Called when a step begins.

@@ -12,8 +12,8 @@ namespace ratoon::session {
 
 // `find_code` prints the reason, and returns the exit code that replaces 0. `find_code` is called at exit, on
 // the thread that called refuse_exit_as_done(). If another thread calls exit(), a message says so and the
-// exit code is 82. If it is called several times, the last `find_code` counts. A child that was forked is not
-// watched.
+// exit code is 82. If the function is called several times, the last `find_code` counts. A child that was
+// forked is not watched.
 void refuse_exit_as_done(std::function<int()> find_code);
 void allow_exit_as_done();
 

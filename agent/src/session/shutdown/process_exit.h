@@ -25,7 +25,7 @@ void skip_teardown_if(std::function<bool()> holds);
 // that embeds Ratoon ends its program by its own means, which also run the handlers of that language: `end`
 // may throw an exception that carries the code. `must_skip_teardown` says that the process has to end at
 // once; if `end` returns, exit_now() ends it.
-// Call it once, before the first session.
+// Call this function once, before the first session.
 void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end);
 [[noreturn]] void end_in_place(int code);
 

@@ -1,5 +1,5 @@
-// The record of completion that a container leaves behind. Kubernetes keeps it in the pod's status, where the
-// operator finds it even if it was away when the process reported its completion.
+// The record of completion that a container leaves behind. Kubernetes keeps the record in the pod's status,
+// where the operator finds it even if the operator was away when the process reported its completion.
 #pragma once
 
 #include <ratoon/options.h>

@@ -1,5 +1,5 @@
-// EventLog: sentences of threads other than the training thread. The training thread prints them when the
-// progress bar is not on the line.
+// EventLog: sentences of threads other than the training thread. The training thread prints the lines when
+// the progress bar is not on the line.
 //
 // Thread contract: any thread.
 #pragma once

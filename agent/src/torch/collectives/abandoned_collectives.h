@@ -1,6 +1,6 @@
 // Collectives that were abandoned. A thread of the group may still write into their buffers after the world
-// has changed. That takes a moment if the group is Ratoon's, and until its timeout if it is the program's.
-// The memory that it may use is kept alive here until it has ended.
+// has changed. The end of a sum takes a moment in Ratoon's group, and until the timeout in the program's
+// group. The memory that an abandoned sum may use is kept alive here until the sum has ended.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace ratoon {
 
-// Keeps `work` alive until `is_over` returns true. Throws Failure if too many still run, because memory is
-// limited and a new process starts without them.
+// Keeps `work` alive until `is_over` returns true. Throws Failure if too many abandoned sums still run,
+// because memory is limited and a new process starts without them.
 void retain(std::shared_ptr<void> work, std::function<bool()> is_over);
 
 // Releases the work that is over. Returns how many collectives still run.

@@ -1,6 +1,6 @@
 // DirectWrites: whether large files of a folder are written past the system's page cache (O_DIRECT). Direct
-// writes are used if the disk supports them and is not slower with them. They save the processor a copy and
-// the search for free pages, and data that training reads stays in the cache.
+// writes are used if the disk supports them and is not slower with them. Direct writes save the processor a
+// copy and the search for free pages, and data that training reads stays in the cache.
 //
 // The thread that writes the first large file makes a trial, with a file that has no name.
 //

@@ -99,7 +99,7 @@ class Pickler {
   }
 
   // Writes a reference to the constant if the memo has it. Otherwise returns false: the caller writes the
-  // constant, and later the memo has it.
+  // constant, and the memo has the constant from then on.
   bool recall(std::string constant) {
     const auto [known, is_new] = constants_.try_emplace(std::move(constant), memo_);
     if (is_new) return false;

@@ -25,7 +25,7 @@ struct ZipRecord {
 // kInvalid: the file is intact, but compressed, encrypted or in several parts. Does not verify checksums.
 [[nodiscard]] Result<std::vector<ZipRecord>> read_zip(std::span<const std::byte> file);
 
-// Compares the record's checksum with its bytes, which it reads once.
+// Reads the record once and compares its checksum with its bytes.
 [[nodiscard]] Result<void> verify(const ZipRecord& record);
 
 }  // namespace ratoon::checkpoint

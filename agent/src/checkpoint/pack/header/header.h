@@ -28,7 +28,7 @@ struct PackHeader {
 };
 
 // The first layout.header_bytes bytes of the file. The layout must be a result of plan_pack(). Throws
-// std::invalid_argument if the number of checksums or hashes does not match it.
+// std::invalid_argument if the number of checksums or hashes does not match the layout.
 [[nodiscard]] std::string encode_header(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
                                         std::span<const Hash128> hashes);
 

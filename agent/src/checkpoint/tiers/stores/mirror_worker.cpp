@@ -112,7 +112,7 @@ void MirrorWorker::begin(const std::stop_token& stop) const {
   try {
     options_.begins(stop);
   } catch (const std::exception&) {
-    // Ignored: the next start repeats it.
+    // The error is ignored: the next start repeats this work.
   }
 }
 

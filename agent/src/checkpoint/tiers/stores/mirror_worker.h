@@ -46,8 +46,8 @@ class MirrorWorker {
   MirrorWorker& operator=(const MirrorWorker&) = delete;
 
   void note_committed(const CheckpointId& id);
-  // Call this if the checkpoint that was noted last turned out to be damaged. The worker then sends `instead`
-  // to the store, if it is given.
+  // Call this if the checkpoint that was noted last turned out to be damaged. If `instead` is given, the
+  // worker then sends that checkpoint to the store.
   void go_back_to(const std::optional<CheckpointId>& id);
 
   // The newest checkpoint that this worker knows to be committed in the store.

@@ -49,8 +49,8 @@ std::shared_ptr<ListMemory> compute(const ListKey& key, TorchGenerator& generato
   return memory;
 }
 
-// A process that holds the lock writes files here; the kernel releases it when the process dies. Other
-// processes do not wait for the lock: two processes compute the same list.
+// A process that holds the lock writes files in this folder; the kernel releases the lock when the process
+// dies. Other processes do not wait for the lock: two processes compute the same list.
 UniqueFd lock_of(const fs::path& folder) {
   UniqueFd lock(::open((folder / kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock.is_open() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return {};

@@ -9,8 +9,8 @@
 
 namespace ratoon::mds {
 
-// Appends the number. Returns an error if the type cannot hold it. Floats are rounded to the nearest value,
-// and only overflow is an error.
+// Appends the number. Returns an error if the type cannot hold the value. Floats are rounded to the nearest
+// value, and only overflow is an error.
 [[nodiscard]] Result<void> encode_number(ElementType type, std::int64_t number, std::string& out);
 [[nodiscard]] Result<void> encode_number(ElementType type, std::uint64_t number, std::string& out);
 // `type` is a floating-point type.

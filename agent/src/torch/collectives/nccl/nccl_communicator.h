@@ -50,7 +50,7 @@ class NcclCommunicator {
   void begin_sum(void* numbers, std::size_t count, NcclNumbers type, void* stream);
 
   // Ends running operations, from any thread. The call may block as long as NCCL does. No function may be
-  // called after it.
+  // called after close().
   void abort() noexcept;
   // Call this when all sums are complete: it begins to close the communicator, on all ranks. When is_ready()
   // is true, the communicator may be destroyed.

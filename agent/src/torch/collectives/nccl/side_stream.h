@@ -1,6 +1,6 @@
-// SideStream: a stream of an accelerator in addition to the computing streams. Operations queued on it run
-// concurrently. The class works for any accelerator that LibTorch supports, because it uses only LibTorch's
-// generic streams and events.
+// SideStream: a stream of an accelerator in addition to the computing streams. Operations queued on the
+// stream run concurrently. The class works for any accelerator that LibTorch supports, because it uses only
+// LibTorch's generic streams and events.
 #pragma once
 
 #include <c10/core/Event.h>
