@@ -1,5 +1,5 @@
-// An exception that ends a command and that no part of it handles. Such an exception needs its own exit code:
-// scripts read the codes, and 1 means that a run failed.
+// An exception that ends a command and that no part of it handles. An unexpected exception needs its own exit
+// code: scripts read the codes, and 1 means that a run failed.
 #pragma once
 
 #include <exception>

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kKeptBytesMax = 64 * 1024;
 
-// The result is not open if `fd` is not a pipe, or if the system refuses. In that case the lines are written
-// to `fd` itself.
+// The result is not open if `fd` is not a pipe, or if the system refuses. If the result is not open, the
+// lines are written to `fd` itself.
 UniqueFd open_pipe_again(int fd) {
   struct stat facts{};
   if (::fstat(fd, &facts) != 0 || !S_ISFIFO(facts.st_mode)) return {};

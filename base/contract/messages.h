@@ -109,7 +109,8 @@ struct Assignment {
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 
-// Either the assignment, or what the world still waits for; in that case the agent asks again at once.
+// The answer has the assignment, or says for what the world still waits; in that case the agent asks again at
+// once.
 struct JoinReply {
   std::optional<Assignment> assignment;
   std::string waiting_for;

@@ -46,7 +46,7 @@ inline constexpr const char* kPodIp = "RATOON_POD_IP";
 inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
 inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
 // For a coordinator over TLS: the CA that signs the coordinator's certificate, as PEM text, and the name in
-// the certificate if it is not the URL's host. Neither is a secret.
+// the certificate if it is not the URL's host. Neither the CA nor the name is a secret.
 inline constexpr const char* kCoordinatorCa = "RATOON_COORDINATOR_CA";
 inline constexpr const char* kCoordinatorName = "RATOON_COORDINATOR_NAME";
 inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";

@@ -1,5 +1,6 @@
 // The packs of one checkpoint, each open and with a verified header. Open packs can be read to the end even
-// if the run retires them. This is not true in a store, where a retired pack no longer exists.
+// if the run retires them. In a store such a pack cannot be read to the end, because a retired pack no longer
+// exists.
 #pragma once
 
 #include <optional>

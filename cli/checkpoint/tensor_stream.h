@@ -28,8 +28,9 @@ Result<void> for_each_slab(
 class TensorStream {
  public:
   // Takes the tensors whose name matches a pattern. With `parts_as_they_are` each part counts as a tensor of
-  // its own shape, as one rank had it. Otherwise the error names a tensor whose parts do not cover it, or
-  // that differs between ranks. States of random generators differ on each rank and are left out.
+  // its own shape, as one rank had it. Without `parts_as_they_are` the error names a tensor whose parts do
+  // not cover it, or that differs between ranks. States of random generators differ on each rank and are left
+  // out.
   [[nodiscard]] static Result<TensorStream> make(const std::vector<OpenPack>& packs,
                                                  const std::vector<std::string>& patterns,
                                                  bool parts_as_they_are);

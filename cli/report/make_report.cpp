@@ -187,7 +187,7 @@ void add_account(const RunFacts& facts, const std::vector<TimelineBar>& run, Rep
 void add_remarks(const RunFacts& facts, const Timeline& timeline, Report& report) {
   if (facts.events.empty())
     report.remarks.emplace_back(
-        "There is no events.jsonl: only runs of `ratoon run` have members, nodes and recoveries.");
+        "The run has no events.jsonl: only runs of `ratoon run` have members, nodes and recoveries.");
   if (facts.history.steps.empty())
     report.remarks.emplace_back(
         "The trainer reported no values (session.report), so there are no curves of them.");

@@ -29,8 +29,8 @@ void LiveScreen::write(const std::string& text) {
   }
 }
 
-// A terminal that became narrower has wrapped our lines. In that case the old picture stays above the new
-// one.
+// A terminal that became narrower has wrapped our lines. If the lines were wrapped, the old picture stays
+// above the new one.
 std::string LiveScreen::erase_picture() {
   if (picture_lines_ == 0 || terminal_size(fd_).columns < picture_columns_) return "";
   return "\x1b[" + std::to_string(picture_lines_) + "F" + kClearBelow;

@@ -43,7 +43,7 @@ Result<void> ask_to_start_over(const fs::path& folder) {
 }
 
 // The runner handled the signals until now. The last lines are still to be written, and a full pipe can block
-// that: from here on a signal ends the program.
+// the writing: from here on a signal ends the program.
 void obey_signals() {
   sigset_t none;
   sigemptyset(&none);

@@ -142,8 +142,8 @@ struct TrainingJobSpec {
 [[nodiscard]] std::uint32_t members_max_of(const TrainingJobSpec& spec, const Role& role);
 
 // Whether no role of the job has the agent. Members of such a job exchange no messages with the coordinator.
-// Such members receive their ranks when their pods are created, and they start, end and are replaced as one
-// group.
+// Members without the agent receive their ranks when their pods are created, and they start, end and are
+// replaced as one group.
 [[nodiscard]] bool is_group(const TrainingJobSpec& spec);
 
 enum class JobPhase { kPending, kRunning, kRecovering, kSuspended, kSucceeded, kFailed };
@@ -166,7 +166,7 @@ struct MemberStatus {
   std::optional<WallTime> node_ends_at;  // if the notice has a time
   bool is_absent = false;                // the last world was formed without it
   std::optional<WallTime> not_before;    // its program failed: the next pod is not created before this time
-  // Its pod has run since then, and some of its processes have sent no message yet.
+  // The pod of that incarnation has run since then, and some of its processes have sent no message yet.
   std::optional<WallTime> awaited_since;
   std::uint64_t done = 0;  // bits of local ranks that reported completion while others have not
 

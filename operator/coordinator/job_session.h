@@ -1,6 +1,6 @@
 // JobSession: the coordinator's state of one job, without any transport: the facts from agents and the orders
-// for them. Its only decision is which processes are refused. Not thread-safe; the Coordinator serialises
-// calls.
+// for them. The only decision of a JobSession is which processes are refused. Not thread-safe; the
+// Coordinator serialises calls.
 #pragma once
 
 #include <cstddef>

@@ -163,8 +163,8 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
     return next;
   }
   const Timestamp again = now + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax);
-  // A failure must not delay the next check for silence. But an action that is due at once has just failed,
-  // so it waits.
+  // A failure must not delay the next check for silence. An action that is due at once has just failed, so it
+  // waits for the pause.
   return decision.wake_at && *decision.wake_at > now ? std::min(again, *decision.wake_at) : again;
 }
 
@@ -319,7 +319,7 @@ Result<void> Controller::create_pod(const api::TrainingJob& job, const core::Cre
 }
 
 void Controller::tell_failure(const JobKey& key, const Error& error) const {
-  // Another writer wrote first. This is no failure: the next decision sees that write.
+  // Another writer has changed the object first. This is no failure: the next decision sees that write.
   if (error.kind() == ErrorKind::kConflict) return;
   const std::string name = text_of(key);
   logger_.warning("a decision could not be carried out; the decision is repeated",

@@ -34,8 +34,8 @@ class Stateful {
   }
 
   // The memory, on any device, whose contents save_state() returns. A tracked optimizer is refused unless
-  // tracked objects contain the parameters that it changes. This function reports the memory that is
-  // contained.
+  // tracked objects contain the parameters that it changes. saved_memory() reports the parameters that the
+  // object contains.
   [[nodiscard]] virtual std::vector<StateWriter::Memory> saved_memory() const { return {}; }
 
   // Whether the state says which samples come next: --load-parts state does not load it.

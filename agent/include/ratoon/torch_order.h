@@ -62,9 +62,9 @@ class DistributedSampler : public Stateful {
   // Goes to the first entry of that epoch. If that epoch is the current epoch, the position does not change.
   void set_epoch(std::uint64_t epoch);
 
-  // size() is Python's len(sampler), and at() returns the sample at a place. Both count the samples of this
-  // rank in this epoch and this world. If the epoch began in another world, the entries left over after whole
-  // rounds of this world do not count.
+  // size() is Python's len(sampler), and at() returns the sample at a place. Both functions count the samples
+  // of this rank in this epoch and this world. If the epoch began in another world, the entries left over
+  // after whole rounds of this world do not count.
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const;
 
@@ -144,7 +144,7 @@ class RandomSampler : public Stateful {
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::uint64_t remaining() const { return size() - progress_; }
 
-  // These functions work like those of DistributedSampler.
+  // The functions for positions work as in DistributedSampler.
   [[nodiscard]] std::vector<std::uint64_t> fetch(std::uint64_t count);
   void advance(std::uint64_t samples);
   void rewind();

@@ -24,8 +24,8 @@ namespace ratoon {
                                                      const DistributedSamplerOptions& saved_with);
 
 // Takes state_dict() of torchdata's StatefulDistributedSampler, or of a StatefulDataLoader that has one or
-// has torch's own, in process or with workers. Neither state has the epoch. `batch_size` is needed only if
-// snapshots are not taken at every step.
+// has torch's own, in process or with workers. Neither of these states contains the epoch. `batch_size` is
+// needed only if snapshots are not taken at every step.
 [[nodiscard]] ListPosition position_of_torchdata(std::string_view state,
                                                  const DistributedSamplerOptions& saved_with,
                                                  std::uint64_t epoch, std::uint64_t batch_size = 0);

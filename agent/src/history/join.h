@@ -1,7 +1,7 @@
 // The history of a run, joined from the files of its attempts. Each file is written by one attempt alone and
-// never cut, so a zombie of an older attempt can spoil only its own file. The first line of the next
-// attempt's file says which part of a file counts. Steps that were made after the checkpoint from which the
-// run resumed are left out. No step is therefore missing, and no step appears twice.
+// never cut, so a zombie of an older attempt can spoil only its own file. The first line of each file says
+// which part of the file before it counts. Steps that were made after the checkpoint from which the run
+// resumed are left out. No step is therefore missing, and no step appears twice.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,8 @@ using ReadFile = std::function<Result<std::string>(Attempt)>;
 using Visit = std::function<void(Attempt, const Row&)>;
 
 // How many bytes at the beginning of a file are whole, readable lines. A kill leaves half a line, and a power
-// cut may leave zeros or anything else after the synced part. From that place on, nothing in the file counts.
+// cut may leave zeros or anything else after the synced part. Nothing after the last whole line of a file
+// counts.
 [[nodiscard]] std::uint64_t sound_bytes(std::string_view file);
 
 // Visits every row up to `end`, in order. Returns an error if bytes that a manifest records are missing.

@@ -147,8 +147,8 @@ Result<void> FileStore::remove(std::string_view key, std::stop_token) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return system_error(errno, "removing " + join_uri(uri_, key));
   }
-  // A store has no folders, so the folders of this key are removed with their last object. The first folder
-  // that is not empty stays, and so do its parents.
+  // A store has no folders, so the folders of this key are removed with their last object. Removing stops at
+  // the first folder that is not empty.
   for (std::size_t end = key.rfind('/'); end != std::string_view::npos; end = key.rfind('/', end - 1))
     if (::rmdir((folder_ / key.substr(0, end)).c_str()) != 0) break;
   return {};

@@ -265,8 +265,8 @@ void prepare_library() {
     } catch (const std::exception&) {
       // If other code in this process has started the pool already, we use that pool.
     }
-    // The scheduler is made here by one thread. Otherwise the two threads that make the first calls could
-    // both make one.
+    // The scheduler is made here by one thread. Without this call, the two threads that make the first calls
+    // could each make a scheduler.
     static_cast<void>(pplx::get_ambient_scheduler());
   });
 }

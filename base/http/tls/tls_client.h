@@ -1,5 +1,5 @@
-// This folder: TLS with OpenSSL. Here: the client's side of TLS: its trusted authorities, its certificate,
-// and the check of the server's name, in place of cpprestsdk's.
+// This folder: TLS with OpenSSL. The client's side of TLS: its trusted authorities, its certificate, and the
+// check of the server's name, in place of cpprestsdk's.
 #pragma once
 
 #include <memory>

@@ -27,8 +27,8 @@ WallTime hears_all_from(const Observation& seen, Timestamp now) {
 }
 
 // The time at which a member counts as late that is awaited since `awaited_since`. If the member started
-// before this operator listened, it may have called the last operator and not have found this one yet. Such a
-// member therefore gets as much time as a mass silence may last.
+// before this operator listened, it may have called the last operator and not have found this one yet. A
+// member that started before this operator listened therefore gets as much time as a mass silence may last.
 WallTime late_at(const Observation& seen, WallTime awaited_since, Timestamp now) {
   const WallTime late = after(awaited_since, seen.job.spec.start_deadline_seconds);
   if (awaited_since > on_the_wall(seen, seen.listening_since, now)) return late;

@@ -116,7 +116,7 @@ std::vector<CondemnedMember> condemn(const std::vector<const Stander*>& culprits
   return verdicts;
 }
 
-// The next beat after the limit arrives a heartbeat later at the earliest.
+// After the limit the next beat arrives a heartbeat later at the earliest.
 std::optional<Timestamp> next_check(const Observation& seen, const World& world, Timestamp now) {
   const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
   std::optional<Timestamp> next;

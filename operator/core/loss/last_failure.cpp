@@ -30,7 +30,7 @@ bool is_failure(const Loss& loss) {
          loss.cause == EndCause::kFatal || loss.is_of_storage;
 }
 
-// The first failure of one observation, by the platform's times.
+// The first failure among the failures of one observation, by the platform's times.
 std::optional<api::MemberFailure> find_first(const Observation& seen, const RosterChange& change) {
   std::optional<api::MemberFailure> first;
   for (const auto* losses : {&change.losses, &change.outside_losses}) {

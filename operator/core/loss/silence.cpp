@@ -245,8 +245,8 @@ void keep_silent(std::vector<MemberSilence>& members, Duration limit, Duration h
   std::erase_if(members, [&](const MemberSilence& member) {
     const Duration silence = now - member.heard;
     if (silence >= limit) return false;
-    // Members that fell silent together sent their last beats within one heartbeat. The first of these
-    // members must not be judged as if the others still sent beats.
+    // Members that fell silent together sent their last beats within one heartbeat. The first of several
+    // silent members must not be judged as if the others still sent beats.
     auto& places = silence > std::max(limit - heartbeat, heartbeat) ? sounds.fading : sounds.talking;
     places.emplace(member.place, member.zone);
     check_again_at(member.heard + limit, result);

@@ -2,14 +2,14 @@
 //
 // The cause of silence may be on the operator's side. Therefore no member is judged until the coordinator has
 // itself listened for the whole limit. The judgement waits for ten times the limit while more nodes are
-// silent than not, or while all members in one zone are silent on several nodes. Such a silence is a sign of
-// a network fault or a stall. In this comparison, a member whose silence is within one heartbeat of the limit
-// counts as silent already.
+// silent than not, or while all members in one zone are silent on several nodes. The silence of most nodes or
+// of a whole zone is a sign of a network fault or a stall. In the comparison of silent nodes, a member whose
+// silence is within one heartbeat of the limit counts as silent already.
 //
 // A process that was in no world yet is still starting, perhaps on a machine that is overloaded by other
-// starts. Such a process counts as silent only after it has sent no message for the job's start deadline.
-// While a process is quiet, no world is formed with it. The loss of its node counts for a quiet process as
-// for other processes.
+// starts. A process that is still starting counts as silent only after it has sent no message for the job's
+// start deadline. While a process is quiet, no world is formed with it. The loss of its node counts for a
+// quiet process as for other processes.
 #pragma once
 
 #include <optional>

@@ -292,7 +292,8 @@ bool have_same_places(const std::vector<api::MemberStatus>& a, const std::vector
 }
 
 // Each program of a group received the number of members at its start, so that a change of size replaces all
-// members. This includes members without an observed pod: one that was requested may still appear.
+// members. The replaced members include members without an observed pod: a pod that was requested may still
+// appear.
 void renew_resized_group(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
   if (!api::is_group(seen.job.spec) || known.empty() || have_same_places(known, members)) return;
@@ -330,8 +331,8 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
     }
     if (member.is_leaving()) follow_successor(seen, silent, member, change);
     if (auto ending = find_member_end(seen, member, charges)) {
-      // The first member that was lost to a shared cause counts, because a culprit may also have ended by
-      // itself.
+      // Of members that were lost to a shared cause, the first counts, because a culprit may also have ended
+      // by itself.
       if (ending->is_shared && !counted_shared.insert(ending->cause).second)
         ending->cause = EndCause::kDisruption;
       const Part part = part_of_loss(seen, member.is_absent);

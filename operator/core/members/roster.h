@@ -14,7 +14,8 @@ namespace ratoon::core {
 // All members of the spec with their incarnations. Members that the status does not contain begin at 0;
 // members that the spec no longer has are left out.
 [[nodiscard]] std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job);
-// Does the same, but a new member whose index has pods of former members begins after their incarnations.
+// Returns all members of the spec as well, but a new member whose index has pods of former members begins
+// after their incarnations.
 [[nodiscard]] std::vector<api::MemberStatus> next_members(const Observation& seen);
 
 // Returns the name of this incarnation's pod.
@@ -37,7 +38,8 @@ void note_pod(const Observation& seen, api::MemberStatus& member);
 // Whether exactly this incarnation is in the list.
 [[nodiscard]] bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted);
 
-// Whether the roster names this pod's incarnation. Such an incarnation may join; others are superseded.
+// Whether the roster names this pod's incarnation. An incarnation in the roster may join; others are
+// superseded.
 [[nodiscard]] bool is_in_roster(const api::Pod& pod, const std::vector<api::MemberStatus>& members);
 
 // The next incarnation of a leaving member, as a member of its own.

@@ -73,7 +73,7 @@ std::string describe(const api::TrainingJobStatus& status, bool is_true) {
 constexpr std::string_view kScheduled = "Scheduled";
 constexpr std::size_t kWhyBytesMax = 1024;
 
-// This condition is also added as false: the first pod may find no node, or may not even be created.
+// The condition Scheduled is also added as false: the first pod may find no node, or may not even be created.
 void set_not_scheduled(const Observation& seen, std::string_view reason, std::string message,
                        api::TrainingJobStatus& status) {
   const bool is_known = std::any_of(status.conditions.begin(), status.conditions.end(),

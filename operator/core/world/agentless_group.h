@@ -1,6 +1,6 @@
-// Members without the agent form one group. Such members send no messages, so only their pods and nodes are
-// known. Each member received its rank and the world's size at its start, so no member can be replaced by
-// itself: the loss of one replaces all.
+// Members without the agent form one group. Members without the agent send no messages, so only their pods
+// and nodes are known. Each member received its rank and the world's size at its start, so no member can be
+// replaced by itself: the loss of one replaces all.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,9 @@ namespace ratoon::core {
                                                             const std::vector<api::MemberStatus>& members,
                                                             const api::MemberStatus& member);
 
-// A pod of the last group whose program may still run. Such a program cannot be fenced, and two groups at
-// once would overwrite each other's files. Pods on lost nodes do not count, and pods that still exist long
-// after their grace period do not count either.
+// A pod of the last group whose program may still run. A program without the agent cannot be fenced, and two
+// groups at once would overwrite each other's files. Pods on lost nodes do not count, and pods that still
+// exist long after their grace period do not count either.
 [[nodiscard]] const api::Pod* find_previous_group_pod(const Observation& seen,
                                                       const std::vector<api::MemberStatus>& members);
 // The time at which such a pod no longer counts. Nothing for a group that already runs.
@@ -48,7 +48,7 @@ namespace ratoon::core {
 // first and the outside cause later. Nothing if the failure can be classified now.
 [[nodiscard]] std::optional<WallTime> find_judgement_time(const Observation& seen, bool is_one_disrupted,
                                                           const api::Pod& pod);
-// The first of these times.
+// The earliest such time of all pods of the group.
 [[nodiscard]] std::optional<WallTime> next_judgement_time(const Observation& seen);
 
 // After the loss of one member, all members move to their next incarnation, including those that had

@@ -4,10 +4,10 @@
 //   a leader writes only until `renew` after it sent its last renewal that succeeded;
 //   a candidate takes the lease only `lease` after it last saw the record change, and only that same record.
 //
-// A candidate sees a record after its leader has sent it. Therefore at least `lease` - `renew` passes between
-// the end of one leadership and the beginning of the next, each measured on the operator's own monotonic
-// clock. The rule compares no clocks. A creation names no version: deleting a record that not every candidate
-// has seen yet breaks the rule.
+// A candidate sees a record after its leader has sent it. By this rule at least `lease` - `renew` passes
+// between the end of one leadership and the beginning of the next, each measured on the operator's own
+// monotonic clock. The rule compares no clocks. A creation names no version: deleting a record that not every
+// candidate has seen yet breaks the rule.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,7 @@ void add_volumes(json& spec, const api::TrainingJob& job, bool has_agent, const 
   const std::string& claim = job.spec.checkpoint_policy.volume_claim_name;
   if (!claim.empty())
     volumes.push_back({{"name", kCheckpointVolume}, {"persistentVolumeClaim", {{"claimName", claim}}}});
-  // This memory counts for the pod, so it is added only on request.
+  // The memory of a staging volume counts for the pod, so the volume is added only on request.
   const std::uint64_t staging_mib = job.spec.checkpoint_policy.staging_memory_mib;
   if (staging_mib > 0) {
     const json memory = {{"medium", "Memory"}, {"sizeLimit", std::to_string(staging_mib) + "Mi"}};
@@ -132,7 +132,8 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   add_volumes(spec, job, !member.group_seat, settings);
   avoid_nodes(spec, shunned.avoided);
   prefer_other_nodes(spec, shunned.sick);
-  // With this preference, a pod would be placed on the sick node, which no longer has any of its peers.
+  // If a node is sick, a pod that prefers to be apart from its peers would be placed on that node, which no
+  // longer has any of them.
   if (shunned.sick.empty()) prefer_apart(spec, job.meta.uid);
   leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
   spec["restartPolicy"] = "Never";  // never restarted: its replacement is a new incarnation

@@ -14,8 +14,8 @@
 
 namespace ratoon::local {
 
-// Whether only the position, the rate or the newest checkpoint differ. The first checkpoint of the run does
-// not count as such a difference.
+// Whether only the position, the rate or the newest checkpoint differ. For the first checkpoint of the run
+// the result is false.
 [[nodiscard]] bool has_only_grown(const nlohmann::json& before, const nlohmann::json& next);
 
 class StatusFile {

@@ -21,7 +21,7 @@ class NodePool {
   // node-1 to node-<size>. A node that will end is replaced by a new node, as in a cloud's node group, so
   // that there are always `size` nodes.
   explicit NodePool(std::size_t size);
-  // In this mode only added nodes exist.
+  // After this constructor only added nodes exist.
   NodePool() = default;
 
   [[nodiscard]] static Result<void> check_name(std::string_view name);

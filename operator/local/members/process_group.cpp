@@ -77,7 +77,7 @@ Result<UniqueFd> open_again(int fd) {
   return again;
 }
 
-// When the pipe's last writer has ended, the kernel kills the group. This works while one process of the
+// When the pipe's last writer has ended, the kernel kills the group. The kill works while one process of the
 // group has the file open.
 void kill_at_end_of(int fd, pid_t group) {
   const bool is_set = ::fcntl(fd, F_SETOWN, -group) == 0 && ::fcntl(fd, F_SETSIG, SIGKILL) == 0 &&

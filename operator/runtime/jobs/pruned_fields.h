@@ -1,5 +1,5 @@
 // Fields of a status that the server drops, because its definition of TrainingJobs is older than this
-// operator. Such fields are not sent again for a while: otherwise every decision would find a change to
+// operator. Dropped fields are not sent again for a while: otherwise every decision would find a change to
 // write.
 //
 // Thread contract: every method may be called from any number of threads at once.

@@ -59,7 +59,7 @@ class Election {
 
   [[nodiscard]] bool is_leading() const { return fence_.is_open(clock_.now()); }
   // Whether this operator led once and no longer does, or the server's store was restored to an older state.
-  // This state is final: the process must end.
+  // The loss of leadership is final: the process must end.
   [[nodiscard]] bool is_lost() const { return is_over_ || (was_leading_ && !is_leading()); }
   // Whether the leader is known: we lead, or the lease was read recently.
   [[nodiscard]] bool is_known() const;

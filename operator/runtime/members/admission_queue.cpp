@@ -22,11 +22,11 @@ constexpr Duration kLate = std::chrono::seconds(1);
 // One address may use 1/kShare of the queue once half of the queue is used.
 constexpr std::size_t kShare = 8;
 
-// This is not a refusal: the member continues and calls again.
+// The answer is no refusal: the member continues and calls again.
 void ask_to_call_again(http::Responder& responder) {
   responder.send({.status = 503,
                   .headers = {{"Retry-After", "1"}},
-                  .body = "The answer is no refusal: the member continues and calls again."});
+                  .body = "too many unknown processes call at once: call again\n"});
 }
 
 }  // namespace

@@ -149,8 +149,8 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
 }
 
 // The value includes the current part, so that the curve does not wait for the status. The value may be too
-// large: the seconds before a loss was noticed are later counted for another part. In that case the counter
-// stays constant until the part has caught up.
+// large: the seconds before a loss was noticed are later counted for another part. If the value was too
+// large, the counter stays constant until the part has caught up.
 void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientMetric>& series) {
   for (std::size_t i = 0; i < kLedgerNames.size(); ++i) {
     double total = ledger_.seconds[i];

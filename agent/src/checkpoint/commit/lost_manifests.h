@@ -1,6 +1,6 @@
-// Detects a place of a run that has lost its manifests, for example in an interrupted copy. Such a place
-// looks like that of a run that never committed anything, and a run that started over there would remove the
-// packs.
+// Detects a place of a run that has lost its manifests, for example in an interrupted copy. A place without
+// manifests looks like the place of a run that never committed anything, and a run that started over in it
+// would remove the packs.
 #pragma once
 
 #include <filesystem>
@@ -25,8 +25,8 @@ namespace ratoon::checkpoint {
 // manifests that were set aside.
 [[nodiscard]] Result<bool> has_packs_of_lost_manifests(const Disk& disk);
 
-// Whether there are packs and no manifest of any kind. In that case it is unknown whether the packs were ever
-// committed.
+// Whether there are packs and no manifest of any kind. If there are, it is unknown whether the packs were
+// ever committed.
 [[nodiscard]] Result<bool> has_packs_and_no_manifest(const Disk& disk);
 
 // Writes a note beside the packs that this attempt has committed. Ignores errors: the commit is valid without

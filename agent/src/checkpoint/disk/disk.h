@@ -40,7 +40,7 @@ class WriteFile {
   [[nodiscard]] virtual Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) = 0;
   // An error is final: the system forgets which bytes it lost, and a second call would report success.
   [[nodiscard]] virtual Result<void> sync() = 0;
-  // Some file systems report only here that bytes were lost.
+  // Some file systems report lost bytes only at this call.
   [[nodiscard]] virtual Result<void> close() = 0;
 
   // Does the same as write(), for bytes that do not change until the file is renamed or removed: a file that

@@ -42,8 +42,8 @@ json to_json(const PendingRequests& requests) {
   return body;
 }
 
-// A run may count beyond the greatest number that a reader accepts. Such a count is then written as that
-// number, so that no save fails.
+// A run may count beyond the greatest number that a reader accepts. Such a count is written as the greatest
+// accepted number, so that no save fails.
 json to_json(const RunRecord& run) {
   json body = {{"batches", std::min(run.batches, kManifestCountMax)},
                {"samples", std::min(run.samples, kManifestCountMax)},

@@ -25,7 +25,7 @@ class StoredTensor {
   // tensor).
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
 
-  // Whether the elements are in the storage row-major and without holes. In that case bytes() are the whole
+  // Whether the elements are in the storage row-major and without holes. If they are, bytes() are the whole
   // tensor.
   [[nodiscard]] bool is_contiguous() const { return contiguous_dimensions_ == shape_.size(); }
   // Call this only if is_contiguous().

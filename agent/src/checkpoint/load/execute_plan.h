@@ -30,7 +30,7 @@ struct ReadOptions {
 };
 
 // Returns kDirect if all readers together want no more bytes than the packs hold, assuming that each reader
-// wants as many as this one. In that case no byte is read twice, and the page cache need not keep a byte for
+// wants as many as this one. With kDirect no byte is read twice, and the page cache need not keep a byte for
 // another reader on this machine.
 [[nodiscard]] ReadMode choose_read_mode(std::uint64_t bytes_wanted, std::uint64_t bytes_there,
                                         std::uint32_t readers);

@@ -54,8 +54,8 @@ class PackReader {
   // of bytes that were verified since its last call.
   [[nodiscard]] Result<void> verify(const std::function<void(std::uint64_t)>& on_verified = {}) const;
 
-  // This function is for callers that read parts of the pack by a plan (pack/read_plan.h). These callers must
-  // verify the file's bytes against the header.
+  // header() and file() are for callers that read parts of the pack by a plan (pack/read_plan.h). These
+  // callers must verify the file's bytes against the header.
   [[nodiscard]] const PackHeader& header() const { return header_; }
   [[nodiscard]] const ReadFile& file() const { return *file_; }
   // Closes the file.

@@ -36,8 +36,8 @@ enum class Leftover {
 [[nodiscard]] Leftover judge_leftover(const SlotInfo& info, std::uint64_t slab_bytes,
                                       const std::optional<CheckpointId>& newest);
 
-// A disk may accept a pack that it refused before, so the slot keeps the pack for another try. But if a newer
-// pack waits for the writer, writing that pack is more useful than a third try.
+// A disk may accept a pack that it refused before, so the slot keeps the pack for another try. If a newer
+// pack waits for the writer, writing the newer pack is more useful than a third try.
 inline constexpr std::uint32_t kTriesMax = 3;
 [[nodiscard]] bool is_tried_again(std::uint32_t tries, bool has_newer_waiting);
 

@@ -1,6 +1,6 @@
 // Detects saves that no longer change. A program that hands out a stale copy of its weights saves the
-// same bytes again and again while it trains. Such a checkpoint is complete but wrong, and no error
-// appears until a run resumes from it.
+// same bytes again and again while it trains. A checkpoint with stale weights is complete but wrong, and no
+// error appears until a run resumes from it.
 #pragma once
 
 #include <cstdint>

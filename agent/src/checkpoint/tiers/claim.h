@@ -46,8 +46,8 @@ class Claim {
                                                           const Pause& pause, SeenClaim& seen);
 
   // kConflict: the place has another owner, because this process did not renew the claim in time, or because
-  // a later start of the job replaced it. This process must no longer write. After other errors, try again
-  // within the lease.
+  // a later start of the job replaced it. After a kConflict this process must no longer write. After other
+  // errors, try again within the lease.
   [[nodiscard]] Result<void> renew();
   // Gives the place back, so that the next owner need not wait.
   [[nodiscard]] Result<void> release();

@@ -4,10 +4,10 @@
 // A job has a name and a random UID: "team-a/digits of 6f1c...". Only the UID distinguishes two jobs. The
 // name is for people, and for claims of older agents, which wrote no UID. In a cluster, a namesake is a job
 // with the same name and another UID. The namesake was created again after the owner was deleted, or it
-// belongs to another cluster. These cases cannot be distinguished, but in the first case the old processes
-// end soon. Outside of clusters a name is a place and a host, which two jobs may share: there another UID
-// means another job. Outside of clusters the UID lies in a file and is copied with it: one UID in two places
-// means two jobs, and on two hosts it may mean one job that moves.
+// belongs to another cluster. These two cases cannot be distinguished, but in the first case the old
+// processes end soon. Outside of clusters a name is a place and a host, which two jobs may share: there
+// another UID means another job. Outside of clusters the UID lies in a file and is copied with it: one UID in
+// two places means two jobs, and on two hosts it may mean one job that moves.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ struct ClaimWatch {
 };
 
 enum class ClaimVerdict { kTake, kWatch, kRefuse };
-// Pure. Another job that is alive keeps its place. A namesake that is still alive after its namesake_wait
+// Pure. Another job that is alive keeps the place. A namesake that is still alive after its namesake_wait
 // keeps its place, too. An earlier start of the same job never blocks the next one.
 [[nodiscard]] ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen,
                                        const ClaimTimes& times);

@@ -22,9 +22,9 @@ namespace ratoon::checkpoint {
 [[nodiscard]] Result<std::uint64_t> set_lineage_aside(Disk& disk, std::string_view mark,
                                                       std::optional<Attempt> before = {});
 
-// Sets aside the checkpoints that rollbacks gave up. Such checkpoints are ignored from the moment at which
-// the rollback was recorded. The manifests are moved for people, and for readers that do not know rollback
-// records.
+// Sets aside the checkpoints that rollbacks gave up. Given-up checkpoints are ignored from the moment at
+// which the rollback was recorded. The manifests are moved for people, and for readers that do not know
+// rollback records.
 [[nodiscard]] Result<std::uint64_t> set_rolled_back_aside(Disk& disk, std::span<const Rollback> in_force,
                                                           std::string_view mark);
 

@@ -17,8 +17,8 @@ class ShardBuilder {
       : config_(std::move(config)), size_limit_bytes_(size_limit_bytes) {}
 
   // Whether the shard must be taken before a sample of that many bytes is added. The result is true even for
-  // an empty shard if the sample is larger than a shard may be. In that case Streaming writes an empty shard,
-  // and so does Ratoon.
+  // an empty shard if the sample is larger than a shard may be. If such a sample meets an empty shard,
+  // Streaming writes the empty shard, and so does Ratoon.
   [[nodiscard]] bool is_full_for(std::size_t sample_bytes) const;
   // Returns an error if the shard would exceed 32-bit offsets.
   [[nodiscard]] Result<void> add(std::string_view sample);

@@ -309,7 +309,7 @@ Result<void> ObjectCache::scan_and_evict(const std::string& part, std::uint64_t&
 // file.
 Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
   if (request.size_bytes == 0) return {};
-  // Otherwise fallocate() itself would fill the disk for a moment.
+  // Without free space for the file, fallocate() itself would fill the disk for a moment.
   if (request.size_bytes > folder_.free_bytes()) return no_space(request);
   const auto size = static_cast<off_t>(request.size_bytes);
   while (::fallocate(fd, 0, 0, size) != 0) {

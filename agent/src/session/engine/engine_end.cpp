@@ -175,7 +175,7 @@ void Session::Engine::end_in_place() {
   // Requests after the last save belong to the checkpoint of this step, and finish() serves them.
   if (saved_step_ != position_.step) save(told ? 0 : requests_.end_run());
   if (!told) return;
-  // Ranks that left in another step have changed the world. That does not matter here.
+  // Ranks that left in another step have changed the world. The changed world does not matter here.
   static_cast<void>(wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now())));
   fail(*told, called + kToldToLeave + describe_saved());
 }

@@ -92,8 +92,8 @@ void Session::Engine::note_saves_under_way() {
   position_.saving_since = saved_.empty() ? std::nullopt : std::optional(saved_.front().began);
 }
 
-// A commit is noticed at the end of a step, which may be much later. That delay is not caused by the disk, so
-// `ago` is subtracted.
+// A commit is noticed at the end of a step, which may be much later. The delay until the commit is noticed is
+// not caused by the disk, so `ago` is subtracted.
 void Session::Engine::note_commit(Step step, Duration ago) {
   const auto is_it = [step](const Saved& one) { return one.position.steps == step.value(); };
   const auto found = std::find_if(saved_.begin(), saved_.end(), is_it);
@@ -240,7 +240,8 @@ void Session::Engine::leave_if_told() {
 }
 
 void Session::Engine::stop(std::uint32_t agreed) {
-  // Ranks that finish first have left the world. Their leaving changes the world, but does not matter here.
+  // Ranks that finish first have left the world. A world that changed because ranks finished does not matter
+  // here.
   const bool is_committed = wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now()));
   throw drain_->exit_for_drain(agreed, position_.step, is_committed);
 }

@@ -27,7 +27,7 @@ class FinalCommitWait {
 
   // A check is due at once, and then every five seconds.
   [[nodiscard]] bool is_look_due(Timestamp now);
-  // This process still has its own work, and does not wait for others yet.
+  // A process with work of its own does not wait for others yet.
   void note_own_work(Timestamp now) { changed_ = now; }
   void note(Timestamp now, const std::optional<checkpoint::Votes>& votes);
   // A report is due after ten seconds, and every minute from then on.

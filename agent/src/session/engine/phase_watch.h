@@ -26,7 +26,7 @@ struct HangLimits {
   Duration unlearned = std::chrono::minutes(10);
   // Calls to the disk have their own timeout: a store that does not answer for a while is no hang.
   Duration save_at_least{0};
-  // The limit that the user set. This limit overrides the learned limit.
+  // The limit that the user set. The user's limit overrides the learned limit.
   std::optional<Duration> fixed{};
   bool is_off = false;
 };

@@ -36,7 +36,7 @@ struct LinkTimeouts {
   // The timeout of one long poll, which is longer than the coordinator holds a poll.
   Duration poll{std::chrono::seconds(30)};
   // A wait for a place in a world has no limit. After this time, and every minute from then on, the process
-  // logs the reason for its wait.
+  // logs why it still waits for a place.
   Duration word{std::chrono::seconds(10)};
 };
 

@@ -120,8 +120,8 @@ CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr
     fail(ExitCode::kConfiguration, checked.error().message());
 }
 
-// The next process then need not wait for the locations. A store that does not answer does not delay this
-// process, either.
+// Gives the locations back, so that the next process need not wait for them. A store that does not answer
+// does not delay this process, either.
 CheckpointLocations::~CheckpointLocations() {
   static_cast<void>((*leaving_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
     mirrors->stop();
@@ -301,8 +301,8 @@ checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assi
                                            const auto& ticket) { mirrors->await(id, ticket); },
       .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
   if (rules.last != 0) return world;
-  // A checkpoint that is kept only in a store is removed here once the store has it. Until then the folder
-  // keeps as many checkpoints as without that store.
+  // A checkpoint that is kept only in a store is removed here once the store has it. Until a store has these
+  // checkpoints, the folder keeps as many checkpoints as without that store.
   world.rules.last = 2;
   world.find_copy = [mirrors = mirrors_](const checkpoint::CheckpointId& id) { return mirrors->find(id); };
   return world;

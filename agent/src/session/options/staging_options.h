@@ -15,8 +15,8 @@ namespace ratoon::session {
 
 [[nodiscard]] checkpoint::SaverOptions saver_options(const Options& options);
 
-// The number of bytes of the state at the run's beginning that a process keeps beside its slots. Both
-// together stay within the memory that slots may have.
+// The number of bytes of the state at the run's beginning that a process keeps beside its slots. These bytes
+// and the slots together stay within the memory that slots may have.
 [[nodiscard]] std::uint64_t first_state_bytes_max(const Options& options);
 
 }  // namespace ratoon::session

@@ -81,7 +81,8 @@ class Drain {
   [[nodiscard]] std::string take_news(Timestamp now);
   // How long the agreed last save may take to become durable, so that leaving still ends before the deadline.
   [[nodiscard]] Duration time_to_commit(Timestamp now);
-  // The same time if no end is near: enough for a save in progress, and at least a minute.
+  // The same as time_to_commit(), but if no end is near, the time is enough for a save in progress, and at
+  // least a minute.
   [[nodiscard]] Duration patience_with_commit();
   // The error with which the process ends after the agreed last save, or without one.
   [[nodiscard]] Failure exit_for_drain(std::uint32_t agreed, Step step, bool is_committed);

@@ -74,7 +74,7 @@ class Ledger {
 // A step counts once in the committed history: up to the newest step that was reached before a loss, steps
 // are repeated. `step` is the number of steps in the weights when the part begins.
 [[nodiscard]] Part part_of_step(std::uint64_t step, std::uint64_t newest_step_before);
-// Does the same for a validation after `step` steps; nullopt: there was none before.
+// Returns the part for a validation after `step` steps; nullopt: there was no validation before.
 [[nodiscard]] Part part_of_validation(std::uint64_t step,
                                       std::optional<std::uint64_t> newest_validated_before);
 

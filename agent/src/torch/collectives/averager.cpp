@@ -76,8 +76,8 @@ std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, con
 }
 
 // Returns when no sum writes into gradients any longer. A sum that does not end occupies the accelerator and
-// memory that the next attempt needs. In that case this process ends without destroying objects, and another
-// process continues.
+// memory that the next attempt needs. If a sum does not end, this process ends without destroying objects,
+// and another process continues.
 void wait_until_stopped(Collective& collective) {
   constexpr auto kPatience = std::chrono::seconds(30);
   constexpr auto kPause = std::chrono::microseconds(200);

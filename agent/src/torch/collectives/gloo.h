@@ -16,8 +16,8 @@ namespace ratoon {
     const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size, const std::string& own_address,
     std::chrono::milliseconds connect_timeout);
 
-// Closes the connections of a group from connect_with_gloo() within a moment. Its running collectives fail,
-// here and on the other ranks. The group cannot be used afterwards.
+// Closes the connections of a group from connect_with_gloo() within a moment. Running collectives of the
+// group fail, on this rank and on the other ranks. The group cannot be used afterwards.
 void end_collectives(c10d::Backend& group);
 
 }  // namespace ratoon

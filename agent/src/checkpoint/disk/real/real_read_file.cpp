@@ -95,7 +95,7 @@ class RealReadFile : public ReadFile {
 
   const UniqueFd fd_;
   const std::string shown_;
-  // This needs no lock: only one thread at a time uses a file.
+  // The read needs no lock: only one thread at a time uses a file.
   mutable bool is_direct_ = false;
   mutable bool may_be_direct_ = true;
 };

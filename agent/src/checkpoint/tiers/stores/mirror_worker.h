@@ -52,7 +52,7 @@ class MirrorWorker {
 
   // The newest checkpoint that this worker knows to be committed in the store.
   [[nodiscard]] std::optional<CheckpointId> durable() const;
-  // The checkpoints that are being copied or are next. These checkpoints must stay at the source.
+  // The checkpoints that are being copied or are next. Checkpoints in this list must stay at the source.
   [[nodiscard]] std::set<CheckpointId> under_way() const;
   // Waits until this checkpoint or a newer one is in the store. Returns false if the time is over before
   // that.
