@@ -19,8 +19,8 @@ Exit codes: 0 printed, 82 the command line is wrong, 84 standard output cannot b
 
 void add_completion_command(CLI::App& app, int& exit_code) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("completion", "Print the script with which a shell completes these commands");
+  CLI::App* command = app.add_subcommand(
+      "completion", "Print the script with which a shell completes the commands of ratoon");
   command->footer(kCompletionExamples);
   command->add_option("shell", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
   command->callback([&app, shell, &exit_code] {

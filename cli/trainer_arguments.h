@@ -8,8 +8,8 @@
 
 namespace ratoon::cli {
 
-// Removes these words and the `--` from the line: argc then counts the words before `--`. The words of any
-// other command all stay, and so does its `--`.
+// Removes the words after `--`, and the `--` itself, from the line: argc then counts the words before `--`.
+// The words of any other command all stay, and so does its `--`.
 [[nodiscard]] std::vector<std::string> take_trainer_arguments(int& argc, const char* const* argv);
 
 }  // namespace ratoon::cli

@@ -62,7 +62,7 @@ std::string find_damage(std::string_view text, const json& body,
   if (format != body.end() && *format == kWithDigest)
     return "the state has no digest, and only states of format 1 may have none: it is damaged; take it from "
            "another checkpoint";
-  // If damage renamed the digest to the name of another field, that field is there twice.
+  // If damage renamed the digest to the name of another field, the state has that field twice.
   if (as_written.size() != text.size())
     return "the state has a field twice, or blanks between its fields, and no digest: it is damaged";
   return "";

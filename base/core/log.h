@@ -99,7 +99,7 @@ class Logger {
   // Whether lines of this level are written, for fields that are expensive to compute.
   [[nodiscard]] bool is_enabled(LogLevel level) const { return level >= min_level_; }
 
-  // Returns a child logger that writes these fields too, after its parent's fields.
+  // Returns a child logger that writes the given fields too, after its parent's fields.
   [[nodiscard]] Logger with(Fields fields) const;
 
   // Number of lines lost because the descriptor refused them, of this logger, its copies and its children.

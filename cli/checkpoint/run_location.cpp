@@ -24,7 +24,7 @@ constexpr int kPagesMax = 10;
 using Entries = std::vector<checkpoint::DiskEntry>;
 
 // A run that never committed has only packs. A run whose checkpoints were removed may have only a pin. Other
-// files in these folders were not made by Ratoon.
+// files in the folders of a run were not made by Ratoon.
 Result<bool> is_run_place(const checkpoint::Disk& disk) {
   const auto is_attempt = [](const auto& entry) {
     return checkpoint::parse_attempt_name(entry.name).has_value();

@@ -207,7 +207,7 @@ json encode_training_job(const TrainingJob& job) {
                             "finalWeights", "lineageStart", "lastDisruption", "lastFailure", "ledger",
                             "completionTime", "suspectNodes", "failedNodes", "selector"})
     target.erase(whole);
-  // Only these fields of progress may disappear.
+  // Only the fields of progress may disappear.
   if (json& progress = target["progress"]; progress.is_object())
     for (const char* known : {"position", "total", "unit", "loss"}) progress.erase(known);
   target.update(encode_status(job.status), /*merge_objects=*/true);

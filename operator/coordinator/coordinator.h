@@ -112,8 +112,8 @@ class Coordinator final : public JobRegistry {
   void note_unproved(const ProcessIdentity& process);
   template <class Message>
   void serve(const http::ServerRequest& request, http::Responder responder);
-  // Each function answers at once or parks the responder. The entry's mutex is held during these calls.
-  // Returns whether the next decision may differ.
+  // Each function answers at once or parks the responder. The entry's mutex is held during calls of these
+  // functions. Returns whether the next decision may differ.
   bool answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);

@@ -15,7 +15,7 @@ using FieldPaths = std::set<std::string>;
 // compared by position.
 [[nodiscard]] FieldPaths find_pruned(const nlohmann::json& sent, const nlohmann::json& stored);
 
-// Removes these fields from the value.
+// Removes the fields with the given paths from the value.
 void prune(nlohmann::json& value, const FieldPaths& paths);
 
 }  // namespace ratoon::kube

@@ -36,7 +36,7 @@ void add_policies(const api::TrainingJobSpec& spec, std::vector<std::string>& se
   if (spec.ttl_seconds_after_finished)
     sentences.emplace_back("ttlSecondsAfterFinished: a local run deletes nothing; its folder stays");
   if (spec.clean_pod_policy == api::CleanPodPolicy::kNone)
-    sentences.emplace_back("cleanPodPolicy: None keeps no process here; no process outlives its run");
+    sentences.emplace_back("cleanPodPolicy: None keeps no process: no process outlives a local run");
   if (!spec.disruption_policy.notice_taints.empty())
     sentences.push_back("disruptionPolicy.noticeTaints: nodes of a local run have one taint, " +
                         std::string(core::kReclaimTaint));

@@ -98,8 +98,8 @@ struct Options {
   // --max-duration, RATOON_MAX_DURATION: "90ep", "5000st", "12h". The duration counts from the run's
   // beginning and replaces the program's own value.
   std::optional<Until> max_duration{};
-  // Goes back to the checkpoint of that step, once for each pair of these two values, and never uses the next
-  // `skip` samples. Later checkpoints are set aside. docs/train/rollback.md
+  // --resume-from and --skip: the run goes back to the checkpoint of this step, once for each pair of the two
+  // values, and never uses the next `skip` samples. Later checkpoints are set aside. docs/train/rollback.md
   std::optional<std::uint64_t> resume_from{};  // --resume-from, RATOON_RESUME_FROM
   std::uint64_t skip = 0;                      // --skip, RATOON_SKIP; slots of the one tracked Stream
   // --keep-last, RATOON_KEEP_LAST: the number of committed checkpoints to keep in the folder. At least 2,

@@ -68,32 +68,6 @@ struct TrackAdapter;
 // was validated and then lost, the repeated step is validated again.
 enum class Phase { kData, kValidation, kCollective };
 
-<<<<<<< HEAD
-=======
-// Options of Session::average_gradients(), which computes the mean.
-struct Averaging {
-  // The number of samples behind this rank's gradients, if ranks have unequal numbers: each rank is weighted
-  // by its own number. Set this number on all ranks or on none. A rank without samples in this step also
-  // calls average_gradients(), with 0.
-  std::optional<std::uint64_t> samples{};
-  // Computes each gradient once: the last backward() of the step. Averaging runs during this call.
-  std::function<void()> backward{};
-  // How many bytes are summed at once; the same value on all ranks. Default: 25 MiB on an accelerator, 8 MiB
-  // on the CPU.
-  std::optional<std::size_t> bucket_bytes{};
-  // On an accelerator: whether gradients of a half-precision type are also summed in that type. Sums in half
-  // precision halve the transferred bytes but have fewer digits. Otherwise the sums have single precision.
-  bool sum_in_half_precision = false;
-  // On an accelerator: whether to return before the means are complete, so that the optimizer's kernels are
-  // queued behind them. A save waits until the means are complete. If computing the means fails, the save and
-  // the next call report the error.
-  bool return_early = false;
-  // Whether to sum gradients of an accelerator on the CPU, which is slow. Needed if ranks share a device,
-  // which NCCL refuses.
-  bool over_host = false;
-};
-
->>>>>>> e223a2a5 (Name the subject instead of a pronoun in comments of functions)
 class Session {
  public:
   class Engine;
@@ -116,8 +90,8 @@ class Session {
   //   return session.complete();
   //
   // Where train() would call its function again or return, this session ends the process: with a message and
-  // the same exit code, or with 81 if a new start of the process can continue. Objects on the stack are not
-  // destroyed in that case.
+  // the same exit code, or with 81 if a new start of the process can continue. When the session ends the
+  // process, objects on the stack are not destroyed.
   explicit Session(Result<Options> options);
   // Restores the tracked objects. The run ends as finish(), the given end or --max-duration says, and the
   // program's loop ends with it. Without an end, the program ends its loop by itself.
@@ -319,7 +293,6 @@ class Session {
   // the current step. With one process, its requests take effect without this call. With several processes,
   // requests take effect only in steps in which this function is called.
   void agree(std::uint32_t requests_of_all);
-<<<<<<< HEAD
   // The same for a program without a collective of its own: exchanges the requests of this step, and the
   // reported values, over the connection that sum() uses. All ranks call it once a step, before the step
   // ends.
@@ -327,10 +300,6 @@ class Session {
   // Numbers to reduce together with the requests, always kNumbers of them. Summed over all ranks, they give
   // the means of the reported values. These numbers are optional: without them, each rank shows its own
   // values.
-=======
-  // Numbers to reduce together with the requests. The means of the reported values follow from their sums
-  // over all ranks. The numbers are optional: without them, each rank shows its own values.
->>>>>>> e223a2a5 (Name the subject instead of a pronoun in comments of functions)
   static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);

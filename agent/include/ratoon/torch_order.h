@@ -59,7 +59,7 @@ class DistributedSampler : public Stateful {
 
   [[nodiscard]] const DistributedSamplerOptions& options() const { return options_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  // Goes to the first entry of that epoch. If that epoch is the current epoch, the position does not change.
+  // Goes to the first entry of `epoch`. If that epoch is the current epoch, the position does not change.
   void set_epoch(std::uint64_t epoch);
 
   // size() is Python's len(sampler), and at() returns the sample at a place. Both functions count the samples

@@ -36,7 +36,7 @@ namespace ratoon {
 void seek_to_torchdata(RandomSampler& sampler, std::string_view state, std::uint64_t batch_size = 0);
 
 // Takes state_dict() of DLRover's ElasticDistributedSampler. After a resume, DLRover pads from the front of
-// the rest and not of the whole list. Only the last samples of that epoch therefore differ.
+// the rest and not of the whole list. Only the last samples of a resumed epoch therefore differ.
 [[nodiscard]] ListPosition position_of_dlrover(std::string_view state,
                                                const DistributedSamplerOptions& saved_with);
 

@@ -29,7 +29,8 @@ struct TorchLoader {
 [[nodiscard]] StreamOptions torch_stream(const DistributedSamplerOptions& python, TorchLoader loader);
 
 // Sets the stream to the position that a run in Python has reached. The stream must have the options that
-// torch_stream() returned, and no batch may have been taken from it. Throws Failure if no batch begins there.
+// torch_stream() returned, and no batch may have been taken from it. Throws Failure if no batch begins at
+// that position.
 void begin_at(Stream& stream, const DistributedSamplerOptions& python, ListPosition position);
 
 }  // namespace ratoon

@@ -7,8 +7,7 @@
 //   board: kDone
 //
 // A proof is the HMAC, with the secret, of the side, the attempt, the rank and both nonces. A proof from
-// another connection is therefore not valid here, and one side's proof is not valid for the other side. No
-// I/O.
+// another connection is therefore not valid, and one side's proof is not valid for the other side. No I/O.
 #pragma once
 
 #include <cstddef>

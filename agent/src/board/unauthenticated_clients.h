@@ -1,7 +1,8 @@
 // The connections that have not proved that they belong to the attempt, oldest first. The number, the time
-// and the rate of these connections are limited. A connection that is proven no longer counts, so only
-// unauthenticated clients use up the limits. If no place is free, the oldest connection of the address with
-// the most connections is closed: a rank keeps its place while other addresses open many connections. No I/O.
+// and the rate of unauthenticated connections are limited. A connection that is proven no longer counts, so
+// only unauthenticated clients use up the limits. If no place is free, the oldest connection of the address
+// with the most connections is closed: a rank keeps its place while other addresses open many connections. No
+// I/O.
 #pragma once
 
 #include <cstddef>

@@ -27,8 +27,8 @@ using Visit = std::function<void(Attempt, const Row&)>;
 // Visits every row up to `end`, in order. Returns an error if bytes that a manifest records are missing.
 [[nodiscard]] Result<void> join(const HistoryPosition& end, const ReadFile& read, const Visit& visit);
 
-// The current end of the newest of these attempts, whether a manifest records it or not. An attempt whose
-// first line cannot be read counts as empty. nullopt: there is no history.
+// The current end of the history of the newest attempt, whether a manifest records it or not. An attempt
+// whose first line cannot be read counts as empty. nullopt: there is no history.
 [[nodiscard]] Result<std::optional<HistoryPosition>> newest_position(std::vector<Attempt> attempts,
                                                                      const ReadFile& read);
 

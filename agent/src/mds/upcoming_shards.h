@@ -25,7 +25,7 @@ class UpcomingShards {
 
   // Adds the shards of one batch, in the order of need. These shards are needed after those of earlier calls.
   void expect(std::vector<std::size_t> shards);
-  // Removes the oldest call with exactly these shards, if there is one.
+  // Removes the oldest call with exactly the given shards, if there is one.
   void expect_no_more(std::span<const std::size_t> shards);
 
   // Returns each shard once, in the order of need.

@@ -3,11 +3,11 @@
 
 namespace ratoon {
 
-// The error alone decides, because no other fact about the device is known at that point. CUDA counts the
-// devices of a process once, when it starts. The files of a device remain after it fell off its bus. The
-// kernel's log with the Xid events is not readable in most containers. A kernel that probes a broken device
-// may never end, and this process ends anyway. device_for() of the next process detects whether a device is
-// missing.
+// The error alone decides, because no other fact about the device is known when the error is thrown. CUDA
+// counts the devices of a process once, when it starts. The files of a device remain after it fell off its
+// bus. The kernel's log with the Xid events is not readable in most containers. A kernel that probes a broken
+// device may never end, and this process ends anyway. device_for() of the next process detects whether a
+// device is missing.
 //
 // After this call, such errors are explained when a process ends with one of them.
 void attach_device_errors();

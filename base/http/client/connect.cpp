@@ -160,7 +160,7 @@ Result<UniqueFd> Attempt::try_address(const Address& address, std::size_t addres
   if (!fd.is_open()) return system_error(errno, "making a socket for " + url_.shown);
   set_option(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
   // During a silent watch, a peer that lost power is noticed in 20 s. A sender has its own limit: a slow
-  // receiver does not end the connection here.
+  // receiver does not end the connection by this timeout.
   set_option(fd.get(), SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd.get(), IPPROTO_TCP, TCP_KEEPIDLE, 8);
   set_option(fd.get(), IPPROTO_TCP, TCP_KEEPINTVL, 4);

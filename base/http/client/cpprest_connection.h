@@ -31,7 +31,7 @@ class CpprestConnection : public ClientConnection {
                      const std::shared_ptr<ExchangeChannel>& channel) = 0;
 
   // The number of bytes that the library had read when it began to wait for the reply's head; nothing before
-  // that moment.
+  // the wait began.
   [[nodiscard]] virtual std::optional<std::uint64_t> taken_before_reply() const = 0;
 
   // Whether the library found that its kept connection had been closed before it sent anything. Valid only

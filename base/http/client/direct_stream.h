@@ -47,7 +47,7 @@ class DirectStream {
   // Time that the caller spent elsewhere must not count as silence of the server.
   void restart_silence_timer();
 
-  // Uses TLS from here on.
+  // Uses TLS for the rest of the connection.
   [[nodiscard]] std::optional<Interruption> shake_hands(std::shared_ptr<const TlsClient> tls,
                                                         const std::string& expected_name);
   [[nodiscard]] bool is_secured() const { return tls_ != nullptr; }

@@ -11,8 +11,9 @@ namespace ratoon::http {
 
 struct SocketReading {
   std::uint64_t received_bytes = 0;  // by the kernel
-  // The part of these bytes that the socket's reader has taken by now. The kernel is asked twice and bytes
-  // move between the two calls, so there are two values; the upper value is only valid while no thread reads.
+  // The part of the received bytes that the socket's reader has taken by now. The kernel is asked twice and
+  // bytes move between the two calls, so there are two values; the upper value is only valid while no thread
+  // reads.
   std::uint64_t taken_at_least_bytes = 0;
   std::uint64_t taken_at_most_bytes = 0;
   std::uint64_t acked_bytes = 0;  // sent bytes that the server has acknowledged

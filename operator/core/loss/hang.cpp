@@ -77,7 +77,7 @@ std::vector<const Stander*> to_blame(const World& world) {
   return found;
 }
 
-// Whether all processes are in a collective and none of them may stay there longer. Ranks step together: if
+// Whether all processes are in a collective and none of them may stay in it longer. Ranks step together: if
 // the newest beat of a process is of an older step, the process has moved on and its later beats are missing.
 // Processes may wait for a process that stopped after its newest beat, and silence.h judges such a process.
 // Each beat therefore counts only if it was sent when all processes were overdue.

@@ -1,5 +1,5 @@
 // The failure that broke the world, for people: the first member to fail, with its exit code and last output.
-// Members that fail because of that failure, and members that leave because the world has ended, are not
+// Members that fail because of the first failure, and members that leave because the world has ended, are not
 // recorded.
 #pragma once
 

@@ -37,8 +37,8 @@ bool is_blameless(const api::RestartPolicy& policy, const Loss& loss) {
 }
 
 // Counts members of the last world whose launcher has since restarted processes in the same pod: each of them
-// ends the world as a lost member does. A world that saves before a suspension stays, and in such a world
-// these members would be counted again at each decision.
+// ends the world as a lost member does. A world that saves before a suspension stays, and in such a world the
+// restarted members would be counted again at each decision.
 std::size_t count_restarted_in_place(const Observation& seen, const RosterChange& change) {
   if (seen.world.empty() || seen.job.spec.is_suspended || seen.job.status.suspending_since) return 0;
   std::map<std::pair<std::string_view, std::uint32_t>, std::string_view> starts;

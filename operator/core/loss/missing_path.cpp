@@ -14,7 +14,7 @@ namespace {
 constexpr auto kPathSentences = std::to_array<std::string_view>(
     {"no such file or directory", "not a directory", "is a directory", "file name too long"});
 
-// Phrases that add nothing to these messages: types, and calls that open a file.
+// Phrases that add nothing to messages about a missing path: types, and calls that open a file.
 constexpr auto kBesidePath = std::to_array<std::string_view>(
     {"filenotfounderror", "notadirectoryerror", "isadirectoryerror", "oserror",
      "ioerror",           "filesystem_error",   "system_error",      "errno",

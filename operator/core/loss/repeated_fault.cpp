@@ -99,7 +99,7 @@ std::string find_repeated_fault(const Observation& seen, const RosterChange& cha
   const std::string before = last ? find_fault(last->last_lines) : "";
   if (before.empty() || seen.job.status.stepped_at || api::is_group(seen.job.spec)) return "";
   for (const auto* losses : {&change.losses, &change.outside_losses}) {
-    // The job trains without these members.
+    // The job trains without the members outside of its world.
     if (losses == &change.outside_losses && seen.job.status.is_formed) continue;
     for (const auto& loss : *losses) {
       const api::Pod* pod = find_pod(seen, loss.member);

@@ -14,7 +14,7 @@
 namespace ratoon::core {
 
 // The type and text of the exception that ended a program, without numbers unless it names a missing path.
-// Empty if these lines name no exception, or one whose cause may be outside of the program: memory, files,
+// Empty if the last lines name no exception, or one whose cause may be outside of the program: memory, files,
 // connections, devices.
 [[nodiscard]] std::string find_fault(std::string_view last_lines);
 

@@ -34,7 +34,7 @@ struct SilentMembers {
 // told to beat more slowly when it joined.
 [[nodiscard]] Duration limit_of_silence(const Observation& seen);
 
-// Returns the same observation without the join requests of these processes. The requests count again with
+// Returns the same observation without the join requests of quiet processes. The requests count again with
 // the next message of the processes.
 [[nodiscard]] Observation without_joins_of(const std::vector<ProcessIdentity>& quiet, Observation seen);
 

@@ -11,7 +11,7 @@ namespace ratoon::core {
 namespace {
 
 // Taints that cloud components put on nodes before they end them. A mark of a candidate for removal
-// (PreferNoSchedule) is not a notice: most of these nodes stay.
+// (PreferNoSchedule) is not a notice: most marked nodes stay.
 constexpr std::array<std::string_view, 12> kNoticeTaints = {
     "karpenter.sh/disrupted",
     "ToBeDeletedByClusterAutoscaler",

@@ -10,8 +10,8 @@
 
 namespace ratoon::core {
 
-// If the status has a new last failure, counts the failure against its node. Failures that follow from that
-// failure are not counted. A pod that its kubelet did not start counts against its node. A member that
+// If the status has a new last failure, counts the failure against its node. Failures that follow from the
+// first failure are not counted. A pod that its kubelet did not start counts against its node. A member that
 // reports an unusable accelerator makes its node sick at once.
 void note_failed_nodes(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
 

@@ -11,8 +11,8 @@
 
 namespace ratoon::core {
 
-// The suspects in the status, without those that have expired or are alive again, and with the nodes of these
-// losses.
+// The suspects in the status, without suspects that have expired or are alive again, and with the nodes of
+// the given losses.
 [[nodiscard]] std::vector<api::SuspectNode> update_suspects(const Observation& seen,
                                                             const std::vector<Loss>& losses);
 
@@ -27,8 +27,8 @@ namespace ratoon::core {
                                                       const std::vector<api::SuspectNode>& suspects);
 
 // The affinity of a pod that waits for a node excludes the nodes that were to be avoided when it was created.
-// If one of these nodes may be used again, the pod is replaced under its next incarnation. No member was
-// lost, so no loss is counted.
+// If an excluded node may be used again, the pod is replaced under its next incarnation. No member was lost,
+// so no loss is counted.
 void recreate_unplaced(const Observation& seen, const std::vector<std::string>& avoid_nodes,
                        std::vector<api::MemberStatus>& members);
 

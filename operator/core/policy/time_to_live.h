@@ -13,8 +13,8 @@ namespace ratoon::core {
 [[nodiscard]] std::optional<WallTime> expires_at(const api::TrainingJobSpec& spec,
                                                  const api::TrainingJobStatus& status);
 
-// Deletes the job if that time has passed, else sets the wake-up time. Call this only for a job whose stored
-// status is final.
+// Deletes the job if the time of its deletion has passed, else sets the wake-up time. Call this only for a
+// job whose stored status is final.
 void expire_job(const Observation& seen, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

@@ -102,7 +102,7 @@ void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
     set(seen, {.type = kScheduled, .is_true = true, .reason = "Placed", .message = ""}, status);
 }
 
-// Whether the API server may still refuse a pod of these members.
+// Whether the API server may still refuse a pod of the given members.
 bool lacks_pods(const Observation& seen, const api::TrainingJobStatus& status) {
   return std::ranges::any_of(status.members, [&](const api::MemberStatus& member) {
     return !member.is_completed && member.uid.empty() && find_pod(seen, member) == nullptr;

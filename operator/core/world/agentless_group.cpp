@@ -17,7 +17,7 @@ constexpr auto kProof = std::chrono::seconds(60);
 // The margin after the grace period, for a busy kubelet.
 constexpr auto kPreviousGroupTimeout = std::chrono::seconds(30);
 
-// Whether the pod belongs to a current incarnation. The UID of that pod may not be stored yet.
+// Whether the pod belongs to a current incarnation. The UID of the pod may not be stored yet.
 bool is_known(const Observation& seen, const api::Pod& pod) {
   return std::ranges::any_of(seen.job.status.members, [&](const auto& m) {
     return pod.index == m.index && pod.role == m.role && pod.incarnation == m.incarnation &&

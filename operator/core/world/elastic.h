@@ -15,7 +15,7 @@ namespace ratoon::core {
 struct NextWorldMembers {
   std::vector<api::MemberStatus> members;  // the roster, with is_absent for the next world
   std::optional<WallTime> fewer_at;        // when the wait for the last missing member ends
-  // The time at which the first of these waits ends; perhaps too few members are ready then.
+  // The time at which the first wait for a missing member ends; perhaps too few members are ready then.
   std::optional<WallTime> next_at;
 };
 

@@ -15,7 +15,7 @@ void note_fresh_start_request(const api::TrainingJob& job, api::TrainingJobStatu
 // Records that the first world is formed: the lineage begins with it.
 void begin_lineage(api::TrainingJobStatus& status);
 
-// Whether a checkpoint of that attempt may be this job's own.
+// Whether a checkpoint of the given attempt may be this job's own.
 [[nodiscard]] bool is_own(const api::TrainingJobStatus& status, Attempt attempt);
 
 // The checkpoints that the processes can reach, without those of another run.

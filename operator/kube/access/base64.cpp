@@ -31,7 +31,7 @@ Result<std::string> decode_base64(std::string_view text) {
     const int bits = c == '=' ? 0 : bits_of(c);
     if (c == '=') ++padding;
     if (bits < 0 || (c != '=' && padding > 0) || padding > 2 || (c == '=' && characters < 2))
-      return Error(ErrorKind::kInvalid, "not base64: it has a character that is not allowed there");
+      return Error(ErrorKind::kInvalid, "not base64: it has a character that base64 does not allow");
     group = (group << 6U) | static_cast<std::uint32_t>(bits);
     if (++characters < 4) continue;
     for (int shift = 16; shift >= 8 * padding; shift -= 8)

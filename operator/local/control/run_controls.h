@@ -1,6 +1,6 @@
-// operator/local/control/: losses and other changes of a run on request. RunControls carries out these
-// changes. A loss takes the same path for each way to request it: the node gets a notice or none, and at its
-// end its processes are killed. The further decisions are the same as for any other loss.
+// operator/local/control/: losses and other changes of a run on request. RunControls carries out requested
+// losses and other changes. A loss takes the same path for each way to request it: the node gets a notice or
+// none, and at its end its processes are killed. The further decisions are the same as for any other loss.
 #pragma once
 
 #include <filesystem>

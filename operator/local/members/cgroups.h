@@ -18,9 +18,9 @@ class Cgroups {
  public:
   Cgroups() = default;  // enforces no limits
 
-  // Prepares cgroups for members with limits of these kinds. Cgroups of an earlier run in the same folder,
-  // whose runner was killed, are ended and removed first: the lock of the folder shows that they have no
-  // owner. `root` contains /proc and /sys.
+  // Prepares cgroups for members with limits of the given kinds. Cgroups of an earlier run in the same
+  // folder, whose runner was killed, are ended and removed first: the lock of the folder shows that they have
+  // no owner. `root` contains /proc and /sys.
   [[nodiscard]] static Cgroups open(const std::filesystem::path& root,
                                     const std::filesystem::path& run_folder,
                                     const std::vector<std::string_view>& controllers);

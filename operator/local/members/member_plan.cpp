@@ -13,7 +13,8 @@ namespace {
 
 namespace env = names::env;
 
-// The variables that identify the member and its coordinator. The template cannot override these variables.
+// The variables that identify the member and its coordinator. The template cannot override the variables that
+// identify the member and its coordinator.
 api::VariableMap place_environment(const api::TrainingJob& job, const api::Pod& pod,
                                    const MemberLaunchInputs& inputs) {
   api::VariableMap place;

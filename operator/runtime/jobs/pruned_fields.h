@@ -20,8 +20,8 @@ class PrunedFields {
   PrunedFields(const Clock& clock, const Logger& logger) : clock_(clock), logger_(logger) {}
 
   [[nodiscard]] bool has_any() const;
-  // `stored` is the status that is to be replaced. If that status has such a field, the definition has been
-  // updated.
+  // `stored` is the status that is to be replaced. If the stored status has such a field, the definition has
+  // been updated.
   void leave_out_of(nlohmann::json& status, const nlohmann::json& stored);
   // Records the fields that were not stored, and logs them once.
   void learn(const nlohmann::json& sent, const nlohmann::json& stored);

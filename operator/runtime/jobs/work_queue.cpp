@@ -61,7 +61,7 @@ std::optional<JobKey> WorkQueue::take_first() {
   return std::nullopt;
 }
 
-// One more job of that namespace may be taken, which is its first one.
+// One more job of the namespace may be taken, which is its first one.
 void WorkQueue::note_returned(const std::string& name_space) {
   if (const auto out = out_.find(name_space); out != out_.end() && --out->second == 0) out_.erase(out);
   const auto held = over_limit_.find(name_space);

@@ -42,7 +42,7 @@ class Leadership {
   // The fence, which is closed while we do not lead; null without election.
   [[nodiscard]] const Fence* fence() const { return options_.is_elected ? &fence_ : nullptr; }
 
-  // Returns whether members are directed here; checks and repairs this from time to time.
+  // Returns whether members are directed to this operator; checks and repairs the endpoint from time to time.
   bool publish_endpoint();
 
  private:

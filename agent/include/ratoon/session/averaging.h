@@ -16,14 +16,13 @@ struct Averaging {
   // by its own number. Set this number on all ranks or on none. A rank without samples in this step also
   // calls average_gradients(), with 0.
   std::optional<std::uint64_t> samples{};
-  // Computes each gradient once: the last backward() of the step. Gradients are averaged while it runs.
+  // Computes each gradient once: the last backward() of the step. Averaging runs during this call.
   std::function<void()> backward{};
   // How many bytes are summed at once; the same value on all ranks. Default: 25 MiB on an accelerator, 8 MiB
   // on the CPU.
   std::optional<std::size_t> bucket_bytes{};
   // On an accelerator: whether gradients of a half-precision type are also summed in that type. Sums in half
-  // precision halve the transferred bytes but have fewer digits. If false, they are summed in single
-  // precision.
+  // precision halve the transferred bytes but have fewer digits. Otherwise the sums have single precision.
   bool sum_in_half_precision = false;
   // On an accelerator: whether to return before the means are complete, so that the optimizer's kernels are
   // queued behind them. A save waits until the means are complete. If computing the means fails, the save and

@@ -32,7 +32,7 @@ void sync_all(const std::filesystem::path& folder);
 
 void remove_tree(const std::filesystem::path& path);
 
-// The last name in the path of the link. The folders before that name may exist on another machine only.
+// The last name in the path of the link. The folders before the last name may exist on another machine only.
 [[nodiscard]] std::string target_of(const std::filesystem::path& link);
 
 }  // namespace ratoon::folder_tree

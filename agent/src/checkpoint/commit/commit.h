@@ -30,10 +30,10 @@ namespace ratoon::checkpoint {
                                       std::span<const TensorView> tensors, std::string_view mark,
                                       std::string_view owner = {});
 
-// Does the same for a pack whose image is in memory, or is still being copied there. `image` has
-// layout.file_bytes() bytes. With Tried::kBefore, this process or an earlier process has tried to write this
-// pack before: files that it left are used or replaced. `run` is written into the receipt. The owner is the
-// owner in the layout.
+// Commits a pack as well, but the pack's image is in memory, or is still being copied into memory. `image`
+// has layout.file_bytes() bytes. With Tried::kBefore, this process or an earlier process has tried to write
+// this pack before: files that it left are used or replaced. `run` is written into the receipt. The owner is
+// the owner in the layout.
 enum class Tried { kNever, kBefore };
 [[nodiscard]] Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     const PackLayout& layout,

@@ -103,8 +103,8 @@ bool lacks_a_pack(const Disk& disk, const Manifest& manifest) {
 namespace {
 
 // Adds the listed checkpoints to `found`. Returns false if a manifest was removed after the listing: another
-// process has committed a newer checkpoint and retired this one. List again in that case: without the newer
-// checkpoint the run could look like a new run.
+// process has committed a newer checkpoint and retired this one. If a manifest was removed, list again:
+// without the newer checkpoint the run could look like a new run.
 Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inventory& found) {
   for (const CheckpointId& id : listed) {
     found.newest_attempt = std::max(found.newest_attempt, id.attempt);

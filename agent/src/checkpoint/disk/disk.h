@@ -34,8 +34,8 @@ class WriteFile {
  public:
   virtual ~WriteFile() = default;
 
-  // Asks for space before the first write: kNoSpace is returned here and not at the end. This call does not
-  // change the length of the file. File systems that cannot reserve space report success.
+  // Asks for space before the first write: a full disk returns kNoSpace at this call and not at the end. This
+  // call does not change the length of the file. File systems that cannot reserve space report success.
   [[nodiscard]] virtual Result<void> reserve(std::uint64_t bytes) = 0;
   [[nodiscard]] virtual Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) = 0;
   // An error is final: the system forgets which bytes it lost, and a second call would report success.

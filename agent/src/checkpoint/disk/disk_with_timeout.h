@@ -10,7 +10,8 @@
 
 namespace ratoon::checkpoint {
 
-// A call that hangs returns kTimeout with the name of the file. No further call is made on that file.
+// A call that hangs returns kTimeout with the name of the file. No further call is made on a file whose call
+// hangs.
 [[nodiscard]] std::shared_ptr<Disk> add_timeout(std::shared_ptr<Disk> disk,
                                                 std::shared_ptr<CallsWithTimeout> calls);
 

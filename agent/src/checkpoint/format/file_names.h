@@ -30,8 +30,8 @@ struct CheckpointId {
   friend auto operator<=>(const CheckpointId&, const CheckpointId&) = default;
 };
 
-// The greatest step: JSON holds integers exactly up to here. A file name with a greater step was not made by
-// Ratoon.
+// The greatest step: JSON does not hold every larger integer exactly. A file name with a greater step was not
+// made by Ratoon.
 inline constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
 // The greatest attempt, enough for one attempt per second for thirty years, and the greatest attempt that a
 // process may report. A file name with a greater attempt was not made by Ratoon, and no attempt follows this

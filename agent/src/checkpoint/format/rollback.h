@@ -1,8 +1,8 @@
 // Rollbacks: a user sends a run back to an older checkpoint (--resume-from). The run gives up all checkpoints
 // that came after it, and from there on skips samples (--skip). A separate file, which is written once, is
-// the record of a rollback and also its commit: before the file exists, nothing has happened. After that
-// every start resumes from `to`, or from a checkpoint that descends from it, regardless of the flags of the
-// start and of other files in the folder.
+// the record of a rollback and also its commit: before the file exists, nothing has happened. Once the record
+// exists, every start resumes from `to`, or from a checkpoint that descends from it, regardless of the flags
+// of the start and of other files in the folder.
 //
 //   a0003: steps 10 20 30 40      rollbacks/a0004.json: to step 20 of attempt 3
 //   a0004:    from 20: 30         a0003's 30 and 40 are given up; the newest is a0004's 30

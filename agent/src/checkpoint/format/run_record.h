@@ -49,7 +49,7 @@ struct PendingRequests {
 inline constexpr std::string_view kAnotherRank = "another rank says so";
 
 // `keep` is the reason for which the program wants this checkpoint kept. The process that commits or copies
-// the checkpoint pins it in that place.
+// the checkpoint pins it in the place of the copy.
 struct RunRecord {
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;              // slots before the stream's cursor

@@ -40,9 +40,9 @@ struct PlannedPack {
   const PackHeader* header = nullptr;
 };
 
-// The plan names `packs` by number; `destinations` are the bytes of the wanted tensors. Each byte is
-// compared with its checksum before it is copied there; after a mismatch it is read a second time. After an
-// error some destinations are filled. Each thread opens the packs for itself. All threads together have at
+// The plan names `packs` by number; `destinations` are the bytes of the wanted tensors. Each byte is compared
+// with its checksum before it is copied to its destination; after a mismatch it is read a second time. After
+// an error some destinations are filled. Each thread opens the packs for itself. All threads together have at
 // most 60 files open, or one file each.
 [[nodiscard]] Result<void> execute_plan(const Disk& disk, std::span<const PlannedPack> packs,
                                         const ReadPlan& plan,

@@ -53,8 +53,9 @@ struct ReadPlan {
 };
 
 // `reader` is the rank that reads. If several packs have the same bytes, the plan takes them from the pack
-// with the reader's own number. If that pack does not have them, the choice differs from rank to rank.
-// Refuses tensors whose name, type or whole shape is not in the checkpoint, and elements that no pack has.
+// with the reader's own number. If the pack with this number does not have them, the choice differs from rank
+// to rank. Refuses tensors whose name, type or whole shape is not in the checkpoint, and elements that no
+// pack has.
 [[nodiscard]] Result<ReadPlan> plan_reads(const PartIndex& index, std::span<const TensorSpec> wanted,
                                           std::uint32_t reader);
 

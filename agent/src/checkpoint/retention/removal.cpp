@@ -56,9 +56,9 @@ Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
   return removed ? Result<void>() : removed.error();
 }
 
-// Between the two steps the checkpoint does not exist. A pin that was made before that moment is found here.
-// A process that pins the checkpoint during that moment sees that its manifest is missing. One of the two
-// processes therefore always notices.
+// Between the two steps the checkpoint does not exist. A pin that was made before the manifest was removed is
+// found by this check. A process that pins the checkpoint during that moment sees that its manifest is
+// missing. One of the two processes therefore always notices.
 Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_view mark) {
   const auto is_kept = is_pinned(disk, id);
   if (!is_kept) return is_kept.error();

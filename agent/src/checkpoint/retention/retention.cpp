@@ -132,7 +132,7 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
   // A checkpoint that is being retired has no manifest for a moment. The manifest is restored if the
-  // checkpoint was pinned in that moment.
+  // checkpoint was pinned while the manifest was missing.
   const auto pinned = pinned_in(disk);
   if (!pinned) return pinned.error();
   std::set<CheckpointId> kept = *named;

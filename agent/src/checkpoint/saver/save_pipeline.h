@@ -87,7 +87,8 @@ struct SavingWorld {
 };
 
 struct SaveProgress {
-  // The newest commit of this attempt. If that commit did not read back, the one before it, of any attempt.
+  // The newest commit of this attempt. If the newest commit did not read back, the commit before it, of any
+  // attempt.
   std::optional<InventoryEntry> committed{};
   std::vector<InventoryEntry> damaged{};  // of this attempt, did not read back; at most kDamagedMax
   Duration since_commit{0};               // time since `committed` was known

@@ -54,9 +54,9 @@ bool SavePipeline::write_one(Lock& lock) {
   return true;
 }
 
-// If no other slot is staged, the pack that is being copied is the next to be written. The first bytes of
-// that pack can go to the disk while its last bytes are copied. The writer has already begun to write the
-// pack when the trainer stages it.
+// If no other slot is staged, the pack that is being copied is the next to be written. The first bytes of a
+// pack can go to the disk while its last bytes are copied. The writer has already begun to write the pack
+// when the trainer stages it.
 bool SavePipeline::write_while_filling(Lock& lock) {
   const auto at = std::ranges::find_if(slots_, [](const Slot& slot) { return slot.coming.has_value(); });
   if (at == slots_.end()) return false;

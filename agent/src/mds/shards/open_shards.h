@@ -43,7 +43,7 @@ class OpenShards {
       : limits_(limits), next_uses_(std::move(next_uses)), slots_(shards) {}
 
   // Returns nothing if the shard is not open. The result stays readable while its owner is held, even after
-  // the shard is closed here.
+  // OpenShards has closed the shard.
   [[nodiscard]] std::optional<ShardBytes> find(std::size_t shard);
 
   // Finds the shard or opens it with `open`. If several threads request it, one thread opens it and the

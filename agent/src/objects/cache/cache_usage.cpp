@@ -23,7 +23,7 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
 };
 
-// Returns nothing if the machine has no boot id. In that case no record is kept.
+// Returns nothing if the machine has no boot id. On a machine without a boot id no record is kept.
 std::optional<std::uint64_t> this_boot() {
   const auto id = boot_id();
   if (!id) return std::nullopt;

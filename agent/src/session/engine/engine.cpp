@@ -172,7 +172,7 @@ std::uint32_t Session::Engine::take_agreed() {
          "all ranks combined by bitwise or");
   }
   // A program that agrees once a step does so in a world of any size. The program's requests then take effect
-  // in the same step in all of these worlds.
+  // in the same step in a world of any size.
   return agreed | requests_.end_step(has_program_agreed || assignment_.world_size > 1
                                          ? session::TakesEffect::kOneStepLater
                                          : session::TakesEffect::kAtOnce);

@@ -106,7 +106,7 @@ class Session::Engine : private data::WaitListener {
   // Does nothing before the loop, because all time before it counts as a restart.
   void enter_within_step(ProcessPhase phase);
   // The program of a session without train() reports that it is done. Saves the steps since the last save
-  // while the tracked objects still exist. Throws if the run has an end that is not reached. After that save,
+  // while the tracked objects still exist. Throws if the run has an end that is not reached. After the save,
   // throws if the process was asked to leave.
   void end_in_place();
   void still_alive() { enter_within_step(position_.phase); }
@@ -126,7 +126,7 @@ class Session::Engine : private data::WaitListener {
   // returns.
   void finish();
   // Throws if the process was asked to leave before the work after finish() is done. A later start does the
-  // rest of that work.
+  // rest of the work after finish().
   void leave_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -174,7 +174,7 @@ class Session::Engine : private data::WaitListener {
   // Called at the end, by rank 0. The training is done even if the weights cannot be written: the checkpoint
   // contains them.
   void leave_weights();
-  // Pins the last checkpoint if the program asked for that after it was saved.
+  // Pins the last checkpoint if the program asked for the pin after the save.
   void serve_late_requests();
   void show_progress();
   void show(const std::vector<session::RankMeans::Mean>& means);

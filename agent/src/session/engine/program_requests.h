@@ -51,8 +51,8 @@ class ProgramRequests {
   // request to end the run no longer has an effect.
   std::uint32_t end_run();
 
-  // Call this when the last checkpoint is committed. Requests that were made after that checkpoint was saved
-  // belong to it, too.
+  // Call this when the last checkpoint is committed. Requests that were made after the last checkpoint was
+  // saved belong to it, too.
   struct Late {
     std::string keep{};  // the reason to pin it; empty: there is none
     std::optional<checkpoint::SavePromise> ticket{};

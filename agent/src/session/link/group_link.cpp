@@ -316,8 +316,8 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
     if (!found) return found.error();
     if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
     if (const auto& answer = found->answer) {
-      // The answer may come from a process that was rank 0 before the current one. The attempt is over in
-      // that case, which the watch notices.
+      // The answer may come from a process that was rank 0 before the current one. If the answer comes from
+      // another process, the attempt is over, which the watch notices.
       stand_in(answer->assignment.attempt, {answer->first_call});
       return answer->assignment;
     }

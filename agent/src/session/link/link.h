@@ -33,8 +33,8 @@ enum class WorldStatus {
   kFenced,        // another incarnation has the place of this process
 };
 
-// How far an attempt is. The operator measures its recoveries by these phases, so each phase is reported at
-// once.
+// How far an attempt is. The operator measures its recoveries by the phases of processes, so each phase is
+// reported at once.
 enum class Milestone { kNone, kJoined, kLoaded, kStepped };
 
 struct Position {
@@ -58,7 +58,8 @@ struct Position {
   }
 };
 
-// Requests for the end of an agreed step. None of these requests forces a process to leave.
+// Requests for the end of an agreed step. None of the requests for the end of a step forces a process to
+// leave.
 struct OutsideRequests {
   std::uint64_t save_request = 0;  // a count: save together once it is greater than the one already served
   Attempt hand_over{0};            // leave this attempt for a replacement that is ready; 0: none

@@ -171,8 +171,8 @@ void CheckpointLocations::begin_anew(Attempt first) {
 }
 
 void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
-  // The home is moved last. If this start is interrupted here and repeated without the request, it still
-  // finds the run.
+  // The home is moved last. If this start is interrupted before the home is moved, and repeated without the
+  // request, it still finds the run.
   for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
     const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
     if (!moved) fail(ExitCode::kStorage, moved.error().message());

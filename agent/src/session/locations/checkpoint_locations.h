@@ -2,7 +2,7 @@
 // choice of the checkpoint to resume.
 //
 // CheckpointLocations: the folder in which the checkpoints of a run are saved, and the stores that get
-// copies. The checkpoint to resume from is chosen over all of these locations.
+// copies. The checkpoint to resume from is chosen over the folder and all stores.
 //
 //   CheckpointLocations places(options, meters);                    // throws a Failure
 //   auto found = places.inventory();  // passed to join()
@@ -78,13 +78,13 @@ class CheckpointLocations {
   // The inventory of all locations together: a checkpoint is complete if one location has a good copy.
   [[nodiscard]] Result<checkpoint::Inventory> inventory() const;
   // The inventory for a process that joins: the checkpoints that may be resumed from, according to
-  // --resume-from. Throws a Failure if that request cannot be met.
+  // --resume-from. Throws a Failure if the request of --resume-from cannot be met.
   [[nodiscard]] Result<checkpoint::Inventory> look();
   // kCorrupted: one of the locations had checkpoints, but the manifests that name them are missing.
   [[nodiscard]] Result<void> check_manifests_are_there() const;
   // The plan that look() decided last.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
-  // Called by rank 0: records these rollbacks in every location, the newest first, and sets aside the
+  // Called by rank 0: records the plan's rollbacks in every location, the newest first, and sets aside the
   // checkpoints that they gave up.
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 

@@ -25,7 +25,7 @@ namespace ratoon::session {
 // "node-1+5e0f33c1": a host name, and digits of the boot id of its kernel, /proc/sys/kernel/random/boot_id. A
 // cloned disk has the host name, the folder, its identity and inode of the original, but another boot id.
 [[nodiscard]] std::string host_text(const std::string& name, const std::string& boot);
-// Describes this process as an owner: one start of the job with that identity.
+// Describes this process as an owner: one start of the job with the given identity.
 [[nodiscard]] Result<checkpoint::Owner> owner_on_this_host(const Options& options,
                                                            const std::string& identity);
 // Returns folder_mark() of the run's folder, within the timeout of its disk.

@@ -1,8 +1,8 @@
 // Locks on the folders of a run. A folder belongs to one run at a time: a process that trains alone holds its
 // lock exclusively, and the processes of a world share it. The lock ends with its holder, even if a process
 // that it forked still runs. A folder that receives copies (--stores) is locked as shared, too: another
-// process may train in that folder alone, and such a process does not read the claims there. If the folder of
-// a store cannot be locked, a warning is printed.
+// process may train in that folder alone, and such a process does not read the folder's claims. If the folder
+// of a store cannot be locked, a warning is printed.
 //
 // If the home of the run is a bucket, the lock is a socket name of this machine (of this network namespace).
 // The socket name separates processes of one machine, which claims in the bucket would treat as starts of one

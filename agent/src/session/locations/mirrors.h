@@ -48,7 +48,7 @@ class Mirrors {
   // Sets the work of this process in the attempt: rank 0 copies committed checkpoints, and each rank
   // maintains its own link.
   void begin_attempt(const Assignment& assignment);
-  // Stops the copies in progress. A later attempt completes these copies.
+  // Stops the copies in progress. A later attempt completes the stopped copies.
   void stop();
 
   // Gives the inventory that was found at the start, for the metrics.
@@ -66,7 +66,7 @@ class Mirrors {
   // for the retention of the folder. `in_store` stays empty: if no checkpoint is to stay at home, the copying
   // thread cleans up there.
   [[nodiscard]] checkpoint::Copies copies() const;
-  // Completes the ticket of a commit once each store has that checkpoint, or a newer one.
+  // Completes the ticket of a commit once each store has the committed checkpoint, or a newer one.
   void await(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket);
   // Finds a checkpoint in the stores. Any thread on any rank may call this function.
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;

@@ -24,8 +24,8 @@ class GroupRendezvous {
   using Answer = RendezvousFolder::Answer;
   // The calls by rank; nullopt if a rank has made no call, or if its call has an answer.
   using Calls = std::vector<std::optional<JoinRequest>>;
-  // `unknown`: why this machine could not check all ranks just now. The reason says nothing about those
-  // ranks.
+  // `unknown`: why this machine could not check all ranks just now. The reason `unknown` says nothing about
+  // the ranks.
   struct FoundCalls {
     Calls calls;
     std::optional<Error> unknown;
@@ -71,7 +71,7 @@ class GroupRendezvous {
   [[nodiscard]] Result<FoundAnswer> find_answer(const std::string& call) const;
   [[nodiscard]] Result<void> forget(const std::vector<std::string>& calls) const;
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
-  // The reason why the attempt of these calls is over. Rank 0 passes the calls of all ranks, and reports the
+  // The reason why the attempt of the calls is over. Rank 0 passes the calls of all ranks, and reports the
   // reason to them. The other ranks pass only the call of rank 0.
   [[nodiscard]] Result<Fault> find_fault(Attempt attempt, const std::vector<std::string>& calls) const;
 

@@ -34,7 +34,7 @@ std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unread
   entries.insert(entries.end(), bad, bad + std::min(kReportedMax, inventory.complete.end() - bad));
   entries.insert(entries.end(), inventory.damaged.begin(),
                  inventory.damaged.begin() + std::min(kReportedMax, std::ssize(inventory.damaged)));
-  // A coordinator or another process may have recorded these checkpoints as good.
+  // A coordinator or another process may have recorded given-up checkpoints as good.
   entries.insert(entries.end(), inventory.given_up.begin(),
                  inventory.given_up.begin() + std::min(kReportedMax, std::ssize(inventory.given_up)));
   return entries;
@@ -122,7 +122,7 @@ void look_for_rollback(CheckpointLocations& places) {
   if (!found) fail_to_look(found.error());
 }
 
-// Pauses for that time, or until the world status of the link changes.
+// Pauses for the given time, or until the world status of the link changes.
 void pause_beside(const Link& link, Duration time) {
   constexpr Duration kSlice = std::chrono::milliseconds(100);
   for (; time > Duration(0) && link.world_status() == WorldStatus::kGoOn; time -= kSlice)

@@ -27,9 +27,9 @@ struct PretrainedState {
   std::optional<checkpoint::RunRecord> run{};
 };
 
-// Fills those parts of the tracked objects, and no other parts. Throws a Failure if that is not possible: a
-// run that was started with such a state must not begin without it. Reads a folder with the timeout of
-// `calls`.
+// Fills the parts of the tracked objects that --load-parts selects, and no other parts. Throws a Failure if
+// that is not possible: a run that was started with such a state must not begin without it. Reads a folder
+// with the timeout of `calls`.
 PretrainedState load_initial_state(const Options& options, const Assignment& assignment,
                                    const TrackedObjects& tracked,
                                    const std::shared_ptr<checkpoint::CallsWithTimeout>& calls);

@@ -32,7 +32,7 @@ class TimeAccounts {
   // `clock` must outlive this object.
   explicit TimeAccounts(const Clock& clock);
 
-  // From this call on the run's time is counted here, because rank 0 is this process. `last` is the newest
+  // From this call on this object counts the run's time, because rank 0 is this process. `last` is the newest
   // record that any attempt left. If this process wrote the record, the count simply continues.
   void carry_over(const std::optional<LastRecord>& last, Attempt attempt);
 

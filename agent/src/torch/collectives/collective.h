@@ -37,7 +37,7 @@ class Collective {
   // Call this when all sums are complete and no others follow: it disconnects from the other ranks. Returns
   // false if the other ranks do not answer in time; in that case call abort().
   [[nodiscard]] virtual bool close() { return true; }
-  // Starts to end running sums, and returns at once. The results of these sums are not valid. After this call
+  // Starts to end running sums, and returns at once. The results of ended sums are not valid. After this call
   // no function that begins sums may be called.
   virtual void abort() = 0;
   // Whether no sum writes into the pieces any longer. Throws the accelerator's error.

@@ -37,8 +37,8 @@ constexpr std::array kDtypeNames = {
     DtypeName{at::kComplexFloat, "C64"},
 };
 
-// Problems that a copy does not solve. The order of these checks matters: the later checks are only safe
-// after the earlier ones.
+// Problems that a copy does not solve. The order of the following checks matters: the later checks are only
+// safe after the earlier ones.
 std::string_view why_not_plain(const at::Tensor& tensor) {
   if (!tensor.defined()) return "is undefined";
   if (tensor.is_meta()) return "is on the meta device and has no values";

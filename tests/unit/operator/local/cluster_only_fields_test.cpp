@@ -47,7 +47,7 @@ TEST_F(ClusterOnlyFields, EachPolicyThatIsNeverMetIsSaidOnce) {
   EXPECT_THAT(said({{"ttlSecondsAfterFinished", 0U}}),
               ElementsAre("ttlSecondsAfterFinished: a local run deletes nothing; its folder stays"));
   EXPECT_THAT(said({{"cleanPodPolicy", "None"}}),
-              ElementsAre("cleanPodPolicy: None keeps no process here; no process outlives its run"));
+              ElementsAre("cleanPodPolicy: None keeps no process: no process outlives a local run"));
   EXPECT_THAT(
       said({{"disruptionPolicy", {{"noticeTaints", {"example.com/going"}}}}}),
       ElementsAre("disruptionPolicy.noticeTaints: nodes of a local run have one taint, ratoon.dev/reclaim"));

@@ -1,5 +1,5 @@
 // Multipart uploads that a process of an older attempt began and did not finish. The parts of such uploads
-// are invisible, but their storage costs money. The owner of the place in a newer attempt aborts these
+// are invisible, but their storage costs money. The owner of the place in a newer attempt aborts unfinished
 // uploads. The owner keeps uploads of its own attempt, which may be another rank's, and uploads that are no
 // pack of this run.
 #pragma once

@@ -62,8 +62,8 @@ struct Plan {
 [[nodiscard]] Plan begin_plan(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches,
                               std::uint64_t global_batch);
 
-// The value of `asked` for a segment whose state does not contain it: `from` if the skipped slots are those
-// that fill no batch, otherwise `start`, which is a skip.
+// The value of `asked` for a segment whose state does not contain it: `from` if the skipped slots fill no
+// batch, otherwise `start`, which is a skip.
 [[nodiscard]] std::uint64_t usual_asked(const Plan& plan, const Segment& segment);
 
 // The functions below change the plan after `batches` batches. If there are several changes of one kind
