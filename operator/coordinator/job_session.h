@@ -44,7 +44,7 @@ class JobSession {
   // from the completion record of its pod.
   [[nodiscard]] bool is_recorded_as_completed(const ProcessIdentity& process) const;
   // Records a message whose bearer cannot be authenticated now. If the pod is known, the message counts as a
-  // sign of life, and this returns true.
+  // sign of life, and the function returns true.
   bool record_unauthenticated(const ProcessIdentity& process, Timestamp now);
 
   // Returns an assignment in a world newer than the one that the process left. Returning the assignment ends

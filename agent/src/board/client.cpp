@@ -23,7 +23,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // The limits of one attempt to connect. The kernel repeats an unanswered request only after 1, 3 and 7 s.
-// A new attempt connects sooner than that, once the network path exists or a full accept queue has room.
+// A new attempt connects sooner than a repetition, once the network path exists or a full accept queue has
+// room.
 constexpr milliseconds kTryMin(500);
 constexpr milliseconds kTryMax = std::chrono::seconds(5);
 constexpr milliseconds kLook(20);  // the interval of checks whether the attempt was abandoned

@@ -109,8 +109,8 @@ class ObjectStore {
                                                       const UploadOptions& options = {}) = 0;
 
   // Removes the remains of uploads to keys that begin with `prefix` if they began (in a folder: were last
-  // written) at least `older_than` ago. This also aborts uploads that are still running, so `older_than` must
-  // exceed the duration of any upload. Returns how many uploads were removed.
+  // written) at least `older_than` ago. The call also aborts uploads that are still running, so `older_than`
+  // must exceed the duration of any upload. Returns how many uploads were removed.
   [[nodiscard]] virtual Result<std::uint64_t> abort_stale_uploads(std::string_view prefix,
                                                                   Duration older_than,
                                                                   std::stop_token stop = {}) = 0;

@@ -11,7 +11,7 @@ namespace ratoon::objects {
 
 class MemorySink final : public ObjectSink {
  public:
-  // More bytes than this are an error, so that a stored object cannot exhaust this process's memory.
+  // More bytes than the limit are an error, so that a stored object cannot exhaust this process's memory.
   explicit MemorySink(std::uint64_t bytes_max = std::uint64_t{1} << 30) : bytes_max_(bytes_max) {}
 
   [[nodiscard]] Result<void> begin(const ObjectInfo& object) override;

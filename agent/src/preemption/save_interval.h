@@ -25,7 +25,7 @@ struct IntervalBounds {
 // time if losses come at random (Young and Daly's formula, with the save itself and the recovery counted,
 // arXiv 2410.18124). The interval stays within the bounds, and is never so short that a save would begin
 // before the previous one is durable. A run with few observations assumes one loss in four hours; its own
-// observations soon count more than that.
+// observations soon count more than the assumption.
 [[nodiscard]] Duration save_interval(const SaveCosts& costs, const IntervalBounds& bounds = {});
 
 }  // namespace ratoon::preemption

@@ -47,7 +47,7 @@ struct CpprestCallState {
 
   // The library calls this function before each use of a connection. A socket that is not open means that the
   // library wants a new connection: the first time it gets ours. If it asked a later time, it would repeat a
-  // request by itself, and only the transport may decide that.
+  // request by itself, and only the transport may decide a repetition.
   void attach(void* handle) {
     using TlsStream = boost::asio::ssl::stream<tcp::socket&>;
     auto* tls_stream = is_tls ? static_cast<TlsStream*>(handle) : nullptr;
@@ -209,7 +209,7 @@ class OneConnection final : public CpprestConnection {
     }
   }
 
-  // The library parses URLs and builds them again; a URL that this would change is not sent.
+  // The library parses URLs and builds them again; a URL that the library would change is not sent.
   void refuse_changed_target(const Url& url) const {
     const auto sent =
         web::uri_builder(client_.base_uri()).append(relative_uri(url)).to_uri().resource().to_string();

@@ -93,7 +93,7 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
 
   Error head_flood() const { return flood_error(plan_, "head", plan_.limits.head_bytes_max); }
 
-  // Ends the parsing; Beast needs any error for that.
+  // Ends the parsing; Beast needs any error to end it.
   void stop(Error problem, BeastError& error) {
     problem_ = std::move(problem);
     error = beast_http::error::end_of_stream;

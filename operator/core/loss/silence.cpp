@@ -92,8 +92,8 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
   if (suspect == suspects.end()) return std::nullopt;
   const WallTime since = suspected_since(seen, *suspect);
   const Timestamp suspected_at = now - std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
-  // A node that started the member after that is alive, and so is a node from which the member sent a message
-  // after that: only the other member fell silent.
+  // A node that started the member after its last beat is alive, and so is a node from which the member sent
+  // a message after that beat: only the other member fell silent.
   if (member.awaited_since > since || voices.newest > suspected_at) return std::nullopt;
   return std::max(seen.listening_since, suspected_at);
 }

@@ -15,7 +15,7 @@ namespace ratoon::core {
 [[nodiscard]] bool needs_volume_claim(const Observation& seen);
 
 // The reason why the claim cannot be shared, for people. Empty if the claim can be shared, or if the claim
-// does not exist: then the scheduler reports that.
+// does not exist: then the scheduler reports the missing claim.
 [[nodiscard]] std::string find_volume_claim_fault(const Observation& seen);
 
 // Removes the creation of pods from the decision, and explains the reason in the status.

@@ -17,7 +17,7 @@ void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChan
 
 // Stores why the last pod did not start or had no storage, while members wait for their pods.
 void note_rejection(const RosterChange& change, api::TrainingJobStatus& status);
-// Clears that reason once no member waits, including when the member that waited has left the job.
+// Clears the stored reason once no member waits, including when the member that waited has left the job.
 void forget_rejection_if_none_waits(api::TrainingJobStatus& status);
 
 // Clears pauses that have ended, and returns the end of the next one.

@@ -243,7 +243,8 @@ Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const cor
       job, action.pod, {.avoided = action.avoid_nodes, .sick = action.sick_nodes}, parts_->pod_settings());
   if (!pod) return pod.error();
   // The template is passed on unchanged, and a mistake in it could for instance train without a GPU.
-  // Replacements are created like the pods before them, so a running job does not wait because of this check.
+  // Replacements are created like the pods before them, so strict validation of a template never delays a
+  // running job.
   const auto unknown =
       action.pod.incarnation == 0 ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
   const auto made =

@@ -23,8 +23,8 @@ struct StatusDebounce {
                                                  const api::TrainingJobStatus& after);
 
 // Passes the UIDs and nodes of pods from one decision to the next, also if they were not stored in between,
-// for members that are still the same. Without this a vanished pod would look like one that was never
-// created.
+// for members that are still the same. Without the passed UIDs a vanished pod would look like one that was
+// never created.
 void recall(const std::vector<api::MemberStatus>& seen, std::vector<api::MemberStatus>& stored);
 
 }  // namespace ratoon::runtime

@@ -1,4 +1,5 @@
-// Checks whether the packs of a checkpoint hold every element of its tensors. A commit requires this check.
+// Checks whether the packs of a checkpoint hold every element of its tensors. A commit requires that the
+// packs are complete.
 #pragma once
 
 #include <ratoon/result.h>

@@ -36,8 +36,8 @@ struct DownloadPlan {
 // Reads the facts about an object from the headers of a reply.
 [[nodiscard]] ObjectInfo object_info(std::string_view key, const http::Headers& headers);
 
-// The object's facts from the reply to HEAD. If a proxy removed the length, this requests the first byte,
-// whose reply contains the length. kUnavailable: the object exists, but no reply states its length.
+// The object's facts from the reply to HEAD. If a proxy removed the length, the function requests the first
+// byte, whose reply contains the length. kUnavailable: the object exists, but no reply states its length.
 [[nodiscard]] Result<ObjectInfo> found_by_head(ObjectStore& store, std::string_view key,
                                                const http::Headers& headers, const std::stop_token& stop);
 

@@ -28,11 +28,11 @@ namespace {
 // A time limit counts from the start of the process, not from the call of train().
 const Timestamp kProcessBegan = SystemClock().now();
 
-// Copies are made beside training. A process that leaves waits this long for the last copy, and reports the
-// stores that do not have it.
+// Copies are made beside training. A process that leaves waits for this time for the last copy, and reports
+// the stores that do not have it.
 constexpr auto kLeavingTime = std::chrono::seconds(10);
 
-// Staged saves get this long to reach the disk before a world is joined, because one of them may be the
+// Staged saves get this time to reach the disk before a world is joined, because one of them may be the
 // newest checkpoint.
 constexpr auto kSettleTime = std::chrono::seconds(10);
 

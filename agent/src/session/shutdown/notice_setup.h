@@ -31,7 +31,7 @@ class NoticeWatch {
   // Calls `tell`, and stops it about a second after this process was asked to leave.
   [[nodiscard]] Result<void> while_telling(
       const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const;
-  // Use this for work that takes long and happens before the process asks for a world.
+  // Use this function for work that takes long and happens before the process asks for a world.
   [[nodiscard]] bool is_starting_of_use(const Link& link) const;
   void leave_if_starting_is_of_no_use(const Link& link) const;
   // Does the same before there is a link.

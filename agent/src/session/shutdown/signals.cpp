@@ -122,7 +122,7 @@ void give_back(int number) {
   if (is_ours(action_of(number))) ::sigaction(number, before[static_cast<std::size_t>(number)], nullptr);
 }
 
-// A signal may interrupt this in a child at any point.
+// A signal may interrupt the code in a child at any point.
 void give_back_all() {
   for (std::size_t at = 0; at < kNumbersMax; ++at) {
     if (!is_taken[at]) continue;

@@ -41,7 +41,7 @@ class Signals {
   // reset to the default, is not handled.
   void retake();
   [[nodiscard]] HeardSignal heard(int number) const;
-  // Waits for a signal or the stop, up to that time. Only one thread may call this.
+  // Waits for a signal or the stop, up to that time. Only one thread may call this function.
   void wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const;
 
  private:

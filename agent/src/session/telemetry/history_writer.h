@@ -32,7 +32,7 @@ class HistoryWriter {
   // Writes the gathered rows, and returns the position of the history's end, for the manifest. If this
   // attempt has no row yet, the result is the position that the attempt continues.
   [[nodiscard]] std::optional<history::HistoryPosition> place();
-  // Written rows are durable when this returns, or take_event() gives the reason why not.
+  // Written rows are durable when this function returns, or take_event() gives the reason why not.
   void sync();
   // After this call `sampled` is not called again, and the gathered rows are in the file, where the next
   // attempt searches for them.

@@ -36,7 +36,7 @@ class Reporting {
     RunPosition position{};
     std::optional<history::HistoryPosition> history_after{};
     // The account of the run's time until now: a row at the beginning and at the end of an attempt, with each
-    // save, and often enough in between that a kill loses little. Other threads call this, too.
+    // save, and often enough in between that a kill loses little. Other threads call this function, too.
     std::function<std::optional<RunLedger>()> ledger{};
   };
   // `disk` is the run's folder; without one there is no history.

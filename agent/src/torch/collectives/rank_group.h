@@ -1,4 +1,4 @@
-// RankGroup: the processes of an attempt, connected over the host. Small data is exchanged this way with
+// RankGroup: the processes of an attempt, connected over the host. Small data is exchanged over Gloo with
 // every kind of device: the control word of each step, and the data needed to connect accelerators.
 #pragma once
 

@@ -74,7 +74,7 @@ void StreamSampler::LoopPosition::check_pass() {
   pass->seen = now;
 }
 
-// Without this check, a program that forgets to count would train the same epoch again and again, as when
+// Without this error, a program that forgets to count would train the same epoch again and again, as when
 // set_epoch() is forgotten.
 void StreamSampler::LoopPosition::check_was_trained() const {
   if (!pass || was_set || !pass->is_exhausted || iteration() != pass->began) return;
