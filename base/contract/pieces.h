@@ -38,7 +38,7 @@ template <class T>
 
 // host:port, or [v6]:port. Whether the host can be reached is found out by the side that connects.
 [[nodiscard]] std::string read_address(Fields& fields, const char* name);
-// Hexadecimal digits. No complaint repeats them.
+// Reads a secret in hexadecimal digits; no complaint repeats the digits.
 [[nodiscard]] std::string read_secret(Fields& fields, const char* name);
 [[nodiscard]] std::uint32_t small(Fields& fields, const char* name, std::uint32_t max = kWorldMax);
 

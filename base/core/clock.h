@@ -22,7 +22,7 @@ struct Timestamp {
   friend Duration operator-(Timestamp a, Timestamp b) { return a.since_boot - b.since_boot; }
 };
 
-// A moment of the calendar, for people and other machines. Never subtract two of them to measure: clocks
+// A moment of the calendar, for people and other machines. Never subtract two such moments to measure: clocks
 // jump.
 struct WallTime {
   Duration since_epoch{0};

@@ -71,7 +71,7 @@ Result<pid_t> start_child(const std::vector<std::string>& command,
 
 EndedChild reap_child() {
   siginfo_t info{};
-  // Checks before it reaps: until then no other process group can get this number.
+  // Checks the process before reaping it: until then no other process group can get this number.
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return {};
   ::kill(-info.si_pid, SIGKILL);
   while (::waitpid(info.si_pid, nullptr, 0) < 0 && errno == EINTR) {

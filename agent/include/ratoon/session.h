@@ -183,7 +183,7 @@ class Session {
   // Calls `act` with the number of each epoch that ends, from 0, after the step that takes its last sample
   // and before that step is saved. The changes that `act` makes (for example a reset of means) are therefore
   // in the checkpoint. In the run's committed history `act` is called once per epoch, also if a batch spans
-  // two epochs. Needs follow(). Call it before steps(). The time of `act` counts as validation.
+  // two epochs. Needs follow(). Call on_epoch_end() before steps(). The time of `act` counts as validation.
   //   session.on_epoch_end([&](std::uint64_t epoch) {
   //     log(epoch, metrics.find("loss")->mean());
   //     metrics.reset();
@@ -290,8 +290,8 @@ class Session {
   // Bits of the actions that this rank requests on all ranks after the same step.
   [[nodiscard]] std::uint32_t requests() const;
   // Takes the bits that any rank requested, the same on every rank. The requests take effect at the end of
-  // the current step. With one process, its requests take effect without this call. With several processes,
-  // requests take effect only in steps in which this function is called.
+  // the current step. With one process, the requests of that process take effect without this call. With
+  // several processes, requests take effect only in steps in which this function is called.
   void agree(std::uint32_t requests_of_all);
   // The same for a program without a collective of its own: exchanges the requests of this step, and the
   // reported values, over the connection that sum() uses. All ranks call it once a step, before the step

@@ -51,7 +51,7 @@ FaultOpinion of_unclear() {
   return {.action = kStartAgain,
           .why =
               "this process cannot use the device again, and the error does not say why. A fresh process can "
-              "use it",
+              "use the device",
           .may_be_hardware = true,
           .is_sticky = true};
 }

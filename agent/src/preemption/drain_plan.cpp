@@ -49,7 +49,7 @@ DrainPlan plan_drain(const DrainFacts& facts) {
     return begin + takes;
   };
   const bool is_staged = facts.staged_bytes > 0;
-  // A full save is newer than the staged copy. If only one of them fits, the plan chooses the full save.
+  // A full save is newer than the staged copy. If only one of the two fits, the plan chooses the full save.
   const bool fits_full = usable > Duration(0) && needs.full <= usable;
   const bool flushes = is_staged && needs.flush + (fits_full ? needs.full : Duration(0)) <= usable;
   Duration busy{0};

@@ -24,7 +24,7 @@ std::span<const std::byte> bytes_at(const void* bytes, std::size_t count) {
 void save(const std::filesystem::path& path, const std::function<void(const Writer&)>& write) {
   const auto body = [&](const AppendBytes& append) -> Result<void> {
     std::optional<Error> refused;
-    // After an error, further bytes are accepted and discarded. If the writer refused them, LibTorch's zip
+    // After an error, further bytes are accepted and discarded. If the writer refused bytes, LibTorch's zip
     // writer would throw in its destructor, which ends the process.
     const Writer writer = [&](const void* bytes, std::size_t count) -> std::size_t {
       if (refused) return count;

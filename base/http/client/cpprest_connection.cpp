@@ -46,8 +46,8 @@ struct CpprestCallState {
   static constexpr std::uint64_t kNotYet = std::numeric_limits<std::uint64_t>::max();
 
   // The library calls this function before each use of a connection. A socket that is not open means that the
-  // library wants a new connection: the first time it gets ours. If it asked a later time, it would repeat a
-  // request by itself, and only the transport may decide a repetition.
+  // library wants a new connection: the first time it gets ours. If the library asked a later time, it would
+  // repeat a request by itself, and only the transport may decide a repetition.
   void attach(void* handle) {
     using TlsStream = boost::asio::ssl::stream<tcp::socket&>;
     auto* tls_stream = is_tls ? static_cast<TlsStream*>(handle) : nullptr;

@@ -1,4 +1,4 @@
-// The unsent part of one reply. Any thread fills it, the connection empties it.
+// The unsent part of one reply. Any thread fills the buffer, the connection empties it.
 #pragma once
 
 #include <atomic>

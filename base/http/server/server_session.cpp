@@ -16,8 +16,8 @@ using SteadyClock = std::chrono::steady_clock;
 // and the reset may overtake the reply.
 constexpr std::chrono::seconds kLingerTime{1};
 
-// Unread input that we accept while a request is being handled. By reading it we notice that the client has
-// closed the connection.
+// Unread input that we accept while a request is being handled. By reading the socket we notice that the
+// client has closed the connection.
 constexpr std::size_t kReadAheadBytesMax = 8 * 1024;
 
 SteadyClock::duration to_steady(Duration duration) {

@@ -1,5 +1,5 @@
-// One connection of a client: reads a request, has it handled, writes the reply, and repeats. All of it runs
-// on the session's strand, except the methods of ReplyConnection.
+// One connection of a client: reads a request, has it handled, writes the reply, and repeats. All code of a
+// session runs on the session's strand, except the methods of ReplyConnection.
 #pragma once
 
 #include <array>

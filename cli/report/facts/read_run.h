@@ -11,8 +11,8 @@
 namespace ratoon::cli {
 
 // `folder` is that of `ratoon run`, or <save folder>/<run name> of a program that ran alone, under a launcher
-// or as a member. Returns an error if it is neither of these. Damaged or missing files become complaints in
-// the facts.
+// or as a member. Returns an error if the folder is neither of these. Damaged or missing files become
+// complaints in the facts.
 [[nodiscard]] Result<RunFacts> read_run(const std::filesystem::path& folder);
 
 }  // namespace ratoon::cli

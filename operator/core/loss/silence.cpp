@@ -205,8 +205,8 @@ Places places_of(const std::vector<MemberSilence>& members) {
 }
 
 // Whether the platform reports a node of the silent members as lost. Without such a report it is as likely
-// for one node as for many that its members have not found this operator yet: the address of a new leader may
-// arrive seconds late.
+// for one node as for many that its members have not found this operator yet, because the address of a new
+// leader may arrive seconds late.
 bool is_any_node_reported_lost(const Observation& seen, const std::vector<MemberSilence>& unheard) {
   return std::ranges::any_of(unheard, [&](const MemberSilence& member) {
     return std::ranges::any_of(seen.nodes, [&](const api::Node& node) {

@@ -31,8 +31,8 @@ class ProcessGroup {
   // Starts all processes, or none. An error explains why the program cannot be started.
   [[nodiscard]] static Result<ProcessGroup> launch(const MemberLaunchPlan& plan);
 
-  // Records processes that have ended. Once one process has failed, the others are killed: a member is either
-  // whole or lost. The end of the last process also kills its children.
+  // Records processes that have ended. Once one process has failed, the other processes of the member are
+  // killed: a member is either whole or lost. The end of the last process also kills its children.
   void reap();
   void kill() const;
   // Sends SIGINT, like Ctrl-C at a terminal. Each process leaves when it is ready; the end of one process

@@ -81,8 +81,8 @@ class BatchCursor {
  public:
   BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size);
 
-  // Whether the position of the stream was changed in another way than by trained batches. If it was,
-  // continues at the new position.
+  // Whether the position of the stream was changed in another way than by trained batches. If the position
+  // was changed, continues at the new position.
   [[nodiscard]] bool was_moved();
   void go_to_first_untrained() { next_ = stream_->batches(); }
   void step() { ++next_; }

@@ -20,13 +20,14 @@ Result<Rollback> read_rollback(const Disk& disk, Attempt attempt) {
 }
 
 Error with_next_step(const Error& damage) {
-  return {ErrorKind::kCorrupted,
-          damage.message() +
-              ": this file records the checkpoint to which the run went back (--resume-from). Without it a "
-              "start could resume from a checkpoint that the run gave up. If another place of the run, such "
-              "as a store, has the record of that name, remove this file: the next start copies the record "
-              "from there. If no place has a record of this rollback, the run resumes from the newest "
-              "checkpoint in manifests/ after the removal; nothing was changed"};
+  return {
+      ErrorKind::kCorrupted,
+      damage.message() +
+          ": this file records the checkpoint to which the run went back (--resume-from). Without the record "
+          "a start could resume from a checkpoint that the run gave up. If another place of the run, such "
+          "as a store, has the record of that name, remove this file: the next start copies the record "
+          "from there. If no place has a record of this rollback, the run resumes from the newest "
+          "checkpoint in manifests/ after the removal; nothing was changed"};
 }
 
 }  // namespace

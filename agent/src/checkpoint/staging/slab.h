@@ -32,7 +32,7 @@ class Slab {
   Slab& operator=(Slab&& other) noexcept;
   ~Slab();
 
-  // Makes room for an image of this size. If it has to grow, its contents are lost.
+  // Makes room for an image of this size. If the slab has to grow, its contents are lost.
   [[nodiscard]] Result<void> grow(std::uint64_t image_bytes);
 
   [[nodiscard]] std::span<std::byte> image() const;  // the whole room

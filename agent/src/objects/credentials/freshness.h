@@ -12,7 +12,7 @@ enum class Freshness {
 };
 
 // Credentials age from 15 minutes before their expiry, or from half of their lifetime if that is later. In
-// the last ten seconds they count as expired: a request takes time, and clocks differ.
+// the last ten seconds credentials count as expired: a request takes time, and clocks differ.
 [[nodiscard]] Freshness freshness_of(const Credentials& credentials, WallTime fetched_at, WallTime now);
 
 }  // namespace ratoon::objects

@@ -272,8 +272,8 @@ class Session::Engine : private data::WaitListener {
   };
   std::vector<Saved> saved_;       // neither known to be committed nor missed
   bool says_uncommitted_ = false;  // whether to report that many are uncommitted, once the reason is known
-  // The position that is reported as durable, and the time since when. The position before it is kept in case
-  // the newer one turns out to be damaged.
+  // The position that is reported as durable, and the time since when. The position before the newest save is
+  // kept in case the newest save turns out to be damaged.
   struct Durable {
     RunPosition position{};
     Timestamp since{};

@@ -1,5 +1,5 @@
-// How an attempt goes back to an older checkpoint on request. The decisions before it joins a world are in
-// rollback_plan.h.
+// How an attempt goes back to an older checkpoint on request. The decisions before the process joins a world
+// are in rollback_plan.h.
 #include <stdexcept>
 
 #include "agent/src/session/engine/engine.h"

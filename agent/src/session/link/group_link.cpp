@@ -20,8 +20,8 @@ namespace {
 constexpr std::uint32_t kWasInAWorld = 1;             // of this launch, and is the same process
 constexpr Duration kLine = std::chrono::seconds(10);  // from one log line about missing ranks to the next
 
-// Calls `tell` until it has reached all ranks, or until `give_up`, because some ranks may not have called
-// yet.
+// Calls `tell` until the reason has reached all ranks, or until `give_up`, because some ranks may not have
+// called yet.
 void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
                              const Clock& clock) {
   for (;;) {

@@ -104,9 +104,9 @@ class Link {
   // Does nothing in a link that never waits.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
 
-  // Called on rank 0 before it joins: no world is formed if it would consist only of processes that are new
-  // to the launch, and all of them get the reason. A world is formed if one of its processes was in a world
-  // before.
+  // Called on rank 0 before the rank joins: no world is formed if it would consist only of processes that are
+  // new to the launch, and all of them get the reason. A world is formed if one of its processes was in a
+  // world before.
   virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
 
   // This process ends, and the same program started again would end in the same way: the processes that wait

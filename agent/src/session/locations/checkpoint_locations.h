@@ -96,8 +96,8 @@ class CheckpointLocations {
 
   using Load = std::function<Result<void>(checkpoint::CheckpointReader&)>;
   // Loads the checkpoint that the assignment resumes from the first intact copy, and returns the name of that
-  // tier. Damaged copies before it are set aside with the reason. A returned error describes all copies: it
-  // is kUnavailable or similar if one of the copies could not be read.
+  // tier. Damaged copies before the intact one are set aside with the reason. A returned error describes all
+  // copies: it is kUnavailable or similar if one of the copies could not be read.
   [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
   // Called if all copies of a checkpoint were damaged. The copies with wrong bytes go to quarantine.
   void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;

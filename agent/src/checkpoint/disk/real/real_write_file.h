@@ -14,7 +14,8 @@
 
 namespace ratoon::checkpoint {
 
-// The function that writes. Tests replace this function to refuse writes. Tests replace it to refuse writes.
+// The function that writes. Tests replace this function to refuse writes. Tests replace the function to
+// refuse writes.
 struct WriteCalls {
   decltype(&::pwrite) write = &::pwrite;
 };

@@ -38,8 +38,8 @@ struct Mirrored {
   friend bool operator==(const Mirrored&, const Mirrored&) = default;
 };
 
-// When it returns without an error, the checkpoint is committed in the store. kConflict: the store holds
-// another checkpoint, or another run's pack, under that name, and keeps it. kCorrupted: the source is
+// When the copy returns without an error, the checkpoint is committed in the store. kConflict: the store
+// holds another checkpoint, or another run's pack, under that name, and keeps it. kCorrupted: the source is
 // damaged. Other errors may be temporary: any process may make the call again.
 [[nodiscard]] Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id,
                                                  ObjectStoreDisk& to, const MirrorOptions& options);

@@ -34,8 +34,8 @@ void run_ahead(std::span<Number> numbers, std::uint64_t steps, Draw draw, Swap s
   }
 }
 
-// Fisher and Yates' shuffle from the front, with 32 bits per place. In large lists it favours low places.
-// PyTorch's remainder is part of the order, and runs rely on it.
+// Fisher and Yates' shuffle from the front, with 32 bits per place. In large lists the shuffle favours low
+// places. PyTorch's remainder is part of the order, and runs rely on it.
 template <class Number>
 void fill_from_the_front(std::span<Number> numbers, TorchGenerator& generator) {
   std::iota(numbers.begin(), numbers.end(), Number{0});
