@@ -1,5 +1,5 @@
-// The time for which a node still exists after a notice that names no time. Shared: the operator reads
-// taints, an agent signals.
+// The time for which a node still exists after a notice that names no time. Operator and agent share these
+// times: the operator reads taints, an agent signals.
 #pragma once
 
 #include <string_view>

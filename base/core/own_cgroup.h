@@ -20,7 +20,7 @@ struct OwnCgroup {
                                                   const std::filesystem::path& root = "/");
 
 // The number after `word` at the beginning of a line of a cgroup's file; with an empty word, the number at
-// the beginning of the text. Nothing if there is no number, as for "max".
+// the beginning of the text. There is no value if there is no number, as for "max".
 [[nodiscard]] std::optional<std::uint64_t> number_after(std::string_view text, std::string_view word);
 
 }  // namespace ratoon

@@ -18,7 +18,7 @@ class TokenFile {
   // Without a path the token is empty. The clock must outlive this object.
   TokenFile(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
 
-  // Empty if the file could never be read; in that case each call tries again.
+  // The value is empty if the file could never be read; in that case each call tries again.
   [[nodiscard]] std::string token();
   // The token was refused: the next call of token() reads the file again.
   void doubt();

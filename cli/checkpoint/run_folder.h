@@ -17,7 +17,7 @@ namespace ratoon::cli {
 
 // The place where the members of a run in a folder of `ratoon run` save: a folder, or a store's address. A
 // save folder inside the run's own folder is returned below `folder`, also if `folder` is a copy or was
-// moved. Empty if the folder is not one of `ratoon run`, or if an older Ratoon wrote it.
+// moved. The value is empty if the folder is not one of `ratoon run`, or if an older Ratoon wrote it.
 [[nodiscard]] std::string saves_of_run(const std::filesystem::path& folder);
 
 // For a folder of `ratoon run`: the place where the run saves, or the only run folder below it. Else `folder`

@@ -21,8 +21,8 @@ struct ClusterSelection {
 // Whether any option of a cluster was given. Without such an option, the user means a run of this machine.
 [[nodiscard]] bool selects_cluster(const ClusterSelection& selection);
 
-// Returns the kubeconfig: the selected one, else the file of KUBECONFIG, else ~/.kube/config. Empty in a pod
-// without any of these files, which uses its service account.
+// Returns the kubeconfig: the selected one, else the file of KUBECONFIG, else ~/.kube/config. The value is
+// empty in a pod without any of these files, which uses its service account.
 [[nodiscard]] Result<std::string> choose_kubeconfig(const ClusterSelection& selection,
                                                     const runtime::EnvironmentLookup& environment,
                                                     const std::function<bool(const std::string&)>& exists);

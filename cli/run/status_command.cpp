@@ -57,7 +57,8 @@ struct Look {
   RunView view;
 };
 
-// The place that --save-folder gives on the trainer's command line. Empty if the run saves in its own folder.
+// The place that --save-folder gives on the trainer's command line. The value is empty if the run saves in
+// its own folder.
 std::string saves_elsewhere(const fs::path& folder) {
   const std::string saves = saves_of_run(folder);
   const fs::path way = fs::path(saves).lexically_relative(fs::absolute(folder).lexically_normal());

@@ -26,8 +26,8 @@ namespace ratoon::api {
 void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t length_max,
                 std::vector<std::string>& texts);
 
-// A quantity as Kubernetes writes it: "512Mi", "1.5G", "500m", "2e3", or a plain number. Nothing if the text
-// is not a quantity, or is outside of 0 to 2^53.
+// A quantity as Kubernetes writes it: "512Mi", "1.5G", "500m", "2e3", or a plain number. There is no value if
+// the text is not a quantity, or is outside of 0 to 2^53.
 [[nodiscard]] std::optional<double> parse_quantity(std::string_view quantity);
 // Reads the field as a number of 1/`parts` of its unit, rounded up; 0 if the field is missing.
 [[nodiscard]] std::uint64_t read_quantity(Fields& f, const char* name, std::uint64_t parts = 1);

@@ -26,7 +26,7 @@ class JobSession {
   // Refuses local ranks that the job does not have, older incarnations, other pods of the same name, and a
   // start of a process after another start of the process has joined.
   [[nodiscard]] std::optional<Refusal> refuse(const ProcessIdentity& process) const;
-  // Also refuses once the job is over.
+  // The function also refuses once the job is over.
   [[nodiscard]] std::optional<Refusal> refuse_join(const ProcessIdentity& process) const;
 
   // Refuses a completion whose last checkpoint contradicts the commits that members of that attempt reported.

@@ -52,7 +52,7 @@ class BatchColumn {
   // One sample's field. Throws std::out_of_range.
   [[nodiscard]] Field row(std::size_t row) const;
   // If the rows are not stacked: the offset of each row's first byte, and the total length as the last
-  // number. Empty if the rows are stacked.
+  // number. The value is empty if the rows are stacked.
   [[nodiscard]] std::span<const std::uint64_t> offsets() const { return offsets_; }
 
  private:

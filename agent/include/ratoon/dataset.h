@@ -58,7 +58,7 @@ class Dataset {
   virtual void read(std::uint64_t id, Sample& into) const = 0;
 
   // The number of samples of each shard, in the order of their ids, if reading neighbours is cheaper than
-  // reading in any order. Empty if any order costs the same. Order::kBlocks needs it.
+  // reading in any order. The value is empty if any order costs the same. Order::kBlocks needs it.
   [[nodiscard]] virtual std::vector<std::uint64_t> shard_sizes() const { return {}; }
 
   // A hint: these samples are read next, in this order, after all samples that were expected before. A remote

@@ -30,11 +30,12 @@ struct Numerics {
 
 // All functions are called on the thread that runs the training function.
 struct NumericsHook {
-  // Called once, before the first call of the training function; throws a Failure if it cannot pin.
+  // The function is called once, before the first call of the training function; throws a Failure if it
+  // cannot pin.
   std::function<void()> pin{};
   std::function<void(std::uint32_t count)> set_threads{};
-  // Called before each call of the training function, with the same seed on all ranks; empty: the library
-  // draws no random numbers.
+  // The function is called before each call of the training function, with the same seed on all ranks; empty:
+  // the library draws no random numbers.
   std::function<void(std::uint64_t seed)> seed{};
   std::function<Numerics()> now{};
 };

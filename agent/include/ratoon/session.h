@@ -333,7 +333,7 @@ class Session {
   // Calls `act`. If the function throws in a session without train(), the process ends.
   void answer(const std::function<void()>& act) const;
   [[noreturn]] void leave_in_place() const;
-  // Called when the training function returned: throws if the run is not at its end.
+  // The function is called when the training function returned, and throws if the run is not at its end.
   void refuse_early_return() const;
 
   std::unique_ptr<AttemptLoop> attempts_;  // only in a session without train()

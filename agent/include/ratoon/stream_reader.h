@@ -60,7 +60,8 @@ class StreamReader {
   // as fast.
   void fill(std::uint64_t first, std::span<Slot> slots) const;
   // The slot that holds a sample in an epoch of its source; the first such slot if PyTorch's order has
-  // several. Nothing if the source's weight became 0 before, or if that order leaves the sample out.
+  // several. There is no value if the source's weight became 0 before, or if that order leaves the sample
+  // out.
   [[nodiscard]] std::optional<std::uint64_t> slot_of(std::uint32_t source, std::uint64_t epoch,
                                                      std::uint64_t sample) const;
 

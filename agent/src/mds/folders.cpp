@@ -44,7 +44,8 @@ class Sources {
     return std::unique_ptr<ShardSource>(std::move(source));
   }
 
-  // Called when the index is known: decides whether shards will be evicted, and sets the limits that follow.
+  // The function is called when the index is known; it decides whether shards will be evicted, and sets the
+  // limits for the cache.
   Result<void> fit(Folders& folders) {
     const std::uint64_t bytes_max = options_.cache_bytes_max;
     if (cache_ == nullptr || bytes_max == 0) return {};

@@ -34,8 +34,9 @@ namespace ratoon::objects {
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
-  // Called before the first byte, and again when the bytes written so far are discarded. A download that was
-  // interrupted is resumed if the store can promise that the object is the same; otherwise it starts over.
+  // The function is called before the first byte, and again when the bytes written so far are discarded. A
+  // download that was interrupted is resumed if the store can promise that the object is the same; otherwise
+  // it starts over.
   [[nodiscard]] virtual Result<void> begin(const ObjectInfo& object) = 0;
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
 };

@@ -25,7 +25,8 @@ class MemorySink final : public ObjectSink {
   std::string bytes_;
 };
 
-// Neither closes nor syncs the file; its owner does. Bytes after the written bytes stay in the file.
+// The sink neither closes nor syncs the file; the file's owner does. Bytes after the written bytes stay in
+// the file.
 class FileSink final : public ObjectSink {
  public:
   // `shown` names the file in messages. More bytes than `bytes_max` are an error.

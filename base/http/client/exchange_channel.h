@@ -43,14 +43,15 @@ class ExchangeChannel {
  public:
   [[nodiscard]] const Wakeup& wakeup() const { return wakeup_; }
 
-  // Called by the library's threads.
+  // The function is called by the library's threads.
   void post(HeadArrived event);
   void post(BytesArrived event);
   void post(BytesWanted event);
   void post(Ended event);
   void post(Released event);
 
-  // Called by the thread of the call. Returns no part of a body before the head, unless the call only drains.
+  // The function is called by the thread of the call. Returns no part of a body before the head, unless the
+  // call only drains.
   [[nodiscard]] ChannelEvent take(bool is_draining);
   [[nodiscard]] bool has_event() const;
 

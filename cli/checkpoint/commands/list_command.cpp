@@ -19,8 +19,8 @@ be read.)";
 
 constexpr std::size_t kDigestDigitsShown = 12;
 
-// The time at which the manifest was written, or for a checkpoint in quarantine, set aside. Empty if the time
-// is unknown, as in a store.
+// The time at which the manifest was written, or for a checkpoint in quarantine, set aside. The value is
+// empty if the time is unknown, as in a store.
 std::string saved_at(const RunLocation& place, const FoundCheckpoint& found) {
   const auto* const folder =
       found.standing == CheckpointState::kSetAside ? checkpoint::kQuarantine : checkpoint::kManifests;

@@ -8,7 +8,8 @@
 
 namespace ratoon::cli {
 
-// Empty if there is no checkpoint, or no checkpoint with a stream. The data is verified when it is read.
+// The value is empty if there is no checkpoint, or no checkpoint with a stream. The data is verified when it
+// is read.
 [[nodiscard]] std::vector<ConsumedSamples> read_samples(const checkpoint::Disk& disk);
 
 }  // namespace ratoon::cli

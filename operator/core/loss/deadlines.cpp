@@ -62,8 +62,8 @@ std::optional<WallTime> newest_word(const Observation& seen, Timestamp now) {
 }
 
 // The time at which this operator last received a step of the present world, or the first message of one of
-// its processes. Nothing if some process has sent no message since this operator began to listen, or is
-// silent now: the world may have made steps that could not be reported.
+// its processes. There is no value if some process has sent no message since this operator began to listen,
+// or is silent now: the world may have made steps that could not be reported.
 std::optional<Timestamp> newest_move(const Observation& seen, Timestamp now,
                                      const api::TrainingJobStatus& status) {
   const Timestamp silent_before = now - limit_of_silence(seen);

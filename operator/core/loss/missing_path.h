@@ -6,8 +6,8 @@
 
 namespace ratoon::core {
 
-// Pure. Takes an exception's type and text. True if the exception names such a path and no other outside
-// cause: no server, no device, no library that a node lacks.
+// Pure. Takes an exception's type and text. The value is true if the exception names such a path and no other
+// outside cause: no server, no device, no library that a node lacks.
 [[nodiscard]] bool is_missing_path(std::string_view fault);
 
 }  // namespace ratoon::core

@@ -14,8 +14,8 @@
 namespace ratoon::core {
 
 // The type and text of the exception that ended a program, without numbers unless it names a missing path.
-// Empty if the last lines name no exception, or one whose cause may be outside of the program: memory, files,
-// connections, devices.
+// The value is empty if the last lines name no exception, or one whose cause may be outside of the program:
+// memory, files, connections, devices.
 [[nodiscard]] std::string find_fault(std::string_view last_lines);
 
 // The reason why the job cannot continue; empty: there is no such loss. The function is only for a job

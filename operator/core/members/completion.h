@@ -24,7 +24,7 @@ void note_completed_step(const Observation& seen, api::TrainingJobStatus& status
 
 // A completion is valid only while the checkpoint of its step can be loaded. If the run resumes from an
 // earlier step, this function revokes the completions of all members, which start as fresh incarnations, and
-// returns a message about the revocation. Empty if no completion was revoked.
+// returns a message about the revocation. The value is empty if no completion was revoked.
 [[nodiscard]] std::string revoke_completions(const Observation& seen,
                                              const std::optional<ResumePoint>& resume,
                                              api::TrainingJobStatus& status);

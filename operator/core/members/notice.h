@@ -22,8 +22,8 @@ inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
 [[nodiscard]] std::string find_node_notice(const Observation& seen, const std::string& node_name);
 
 // The time at which that node will end: the announced time, or the time that its cloud allows after this
-// taint. Nothing for a cordon or an autoscaler's taint: these leave each pod its grace period, which begins
-// with the pod's own signal.
+// taint. There is no value for a cordon or an autoscaler's taint: these leave each pod its grace period,
+// which begins with the pod's own signal.
 [[nodiscard]] std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now);
 
 // Stores when each member's node will end. A stored time is never postponed: a taint without a time counts

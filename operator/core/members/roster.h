@@ -21,8 +21,8 @@ namespace ratoon::core {
 // Returns the name of this incarnation's pod.
 [[nodiscard]] std::string display_name(const Observation& seen, const api::MemberStatus& member);
 
-// Whether the process runs in the pod of exactly this incarnation. False until the incarnation's pod was
-// observed: an earlier pod may have had the same name, and its processes may still send messages.
+// Whether the process runs in the pod of exactly this incarnation. The value is false until the incarnation's
+// pod was observed: an earlier pod may have had the same name, and its processes may still send messages.
 [[nodiscard]] bool is_process_of(const ProcessIdentity& process, const api::MemberStatus& member);
 
 // The pod of exactly this incarnation, or nullptr.

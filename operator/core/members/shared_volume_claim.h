@@ -14,8 +14,8 @@ namespace ratoon::core {
 // names a claim, has no pod and has trained nothing yet.
 [[nodiscard]] bool needs_volume_claim(const Observation& seen);
 
-// The reason why the claim cannot be shared, for people. Empty if the claim can be shared, or if the claim
-// does not exist: then the scheduler reports the missing claim.
+// The reason why the claim cannot be shared, for people. The value is empty if the claim can be shared, or if
+// the claim does not exist: then the scheduler reports the missing claim.
 [[nodiscard]] std::string find_volume_claim_fault(const Observation& seen);
 
 // Removes the creation of pods from the decision, and explains the reason in the status.

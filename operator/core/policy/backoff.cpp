@@ -12,7 +12,7 @@ bool is_outage(const Loss& loss) {
   return loss.is_rejection || loss.is_of_storage || loss.is_unheard;
 }
 
-// Another pod of the member would fail as the last one did.
+// Another pod of the member would fail as the last pod did.
 bool is_to_wait(const Loss& loss) {
   return loss.cause == EndCause::kApplication || is_outage(loss);
 }

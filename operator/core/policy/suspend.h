@@ -11,8 +11,8 @@
 
 namespace ratoon::core {
 
-// The end of the wait for a world to save before a suspension: it covers the duration of its saves. Nothing
-// until all of its members have sent a message to this operator.
+// The end of the wait for a world to save before a suspension: it covers the duration of its saves. There is
+// no value until all of its members have sent a message to this operator.
 [[nodiscard]] std::optional<WallTime> drain_deadline(const Observation& seen,
                                                      const api::TrainingJobStatus& status);
 

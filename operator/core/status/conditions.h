@@ -9,7 +9,7 @@
 namespace ratoon::core {
 
 // The conditions are Running, Recovering, Suspended, Succeeded, Failed; and Scheduled, with the scheduler's
-// message while no node takes a member. Also sets the fields of the scale subresource.
+// message while no node takes a member. The function also sets the fields of the scale subresource.
 void note_conditions(const Observation& seen, api::TrainingJobStatus& status);
 
 // InvalidSpec: whether the job cannot be served with its present spec. If a job cannot be decoded, the

@@ -8,8 +8,8 @@
 namespace ratoon::core {
 
 // Lists members that failed and are not created again yet, members that asked to join and fell silent, and
-// the scheduler's message about the first pod without a node; each begins with "; ". Empty if no reason is
-// known. Reads the members and the rejection of `status`.
+// the scheduler's message about the first pod without a node; each begins with "; ". The value is empty if no
+// reason is known. Reads the members and the rejection of `status`.
 [[nodiscard]] std::string why_waiting(const Observation& seen, const api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

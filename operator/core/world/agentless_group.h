@@ -24,7 +24,7 @@ namespace ratoon::core {
 // exist long after their grace period do not count either.
 [[nodiscard]] const api::Pod* find_previous_group_pod(const Observation& seen,
                                                       const std::vector<api::MemberStatus>& members);
-// The time at which such a pod no longer counts. Nothing for a group that already runs.
+// The time at which such a pod no longer counts. There is no value for a group that already runs.
 [[nodiscard]] std::optional<WallTime> previous_group_deadline(const Observation& seen,
                                                               const api::TrainingJobStatus& status);
 
@@ -45,7 +45,7 @@ namespace ratoon::core {
 [[nodiscard]] MemberEnd classify_in_group(bool is_one_disrupted, MemberEnd ending);
 
 // The time before which a failure is not classified, because the platform may report the failure of a peer
-// first and the outside cause later. Nothing if the failure can be classified now.
+// first and the outside cause later. There is no value if the failure can be classified now.
 [[nodiscard]] std::optional<WallTime> find_judgement_time(const Observation& seen, bool is_one_disrupted,
                                                           const api::Pod& pod);
 // The earliest such time of all pods of the group.

@@ -29,7 +29,7 @@ struct ElectionTimes {
 struct Candidate {
   std::string identity;  // unique to this start of the program
   // A prefix of `identity` that names a place with one living process at a time, such as a pod's container:
-  // an earlier holder with this prefix has ended. Empty if there is no such place.
+  // an earlier holder with this prefix has ended. The value is empty if there is no such place.
   std::string seat{};
 };
 

@@ -36,7 +36,7 @@ struct ApiCall {
 
 class ApiClient {
  public:
-  // Called by the thread that made the call.
+  // The function is called by the thread that made the call.
   using OnCall = std::function<void(const ApiCall&)>;
 
   // The clock and the fence must outlive the client. While the fence is closed, no write is sent; without a

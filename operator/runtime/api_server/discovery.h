@@ -19,8 +19,8 @@ using EnvironmentLookup = std::function<std::optional<std::string>(const std::st
 // environment of every pod. Members therefore need no name lookup.
 [[nodiscard]] Result<std::string> find_advertise_url(const EnvironmentLookup& environment, bool is_tls);
 
-// The Service whose EndpointSlice should point to this pod, and the pod's address. Nothing outside of a
-// cluster, where no Service is named.
+// The Service whose EndpointSlice should point to this pod, and the pod's address. There is no value outside
+// of a cluster, where no Service is named.
 struct OwnEndpoint {
   std::string service;
   std::string address;

@@ -27,7 +27,7 @@ class PluginCredentials {
   PluginCredentials(kube::CredentialPlugin plugin, kube::PluginCredential first, const Clock& clock,
                     RunProgram run);
 
-  // Empty if the plugin gives only a certificate.
+  // The value is empty if the plugin gives only a certificate.
   [[nodiscard]] Result<std::string> token();
   // Reports that the server refused that token: the next call fetches another token, unless this was done
   // already.

@@ -31,8 +31,8 @@ using kube::PodSettings;
 
 struct ClusterOptions {
   std::string name_space;  // the namespace that is served; empty: all
-  // Called for each job that a change concerns, by a thread of the cluster. The function must return quickly,
-  // and may be called before connect() returns.
+  // The function is called for each job that a change concerns, by a thread of the cluster. The function must
+  // return quickly, and may be called before connect() returns.
   JobCache::OnChange on_news;
   PodSettings settings;
   std::string reporter;          // name of this program's instance, for events
@@ -63,7 +63,8 @@ class Cluster {
   // Runs one list or one watch of each kind that is due, then writes the waiting events.
   void step(const std::stop_token& stop);
 
-  // Nothing if the job does not exist, is being deleted or cannot be read (unreadable_jobs() has the reason).
+  // There is no value if the job does not exist, is being deleted or cannot be read (unreadable_jobs() has
+  // the reason).
   [[nodiscard]] std::optional<JobView> view(const JobKey& key) const;
   [[nodiscard]] std::vector<JobKey> jobs() const;
   [[nodiscard]] std::vector<UnreadableJob> unreadable_jobs() const;

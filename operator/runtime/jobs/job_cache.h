@@ -46,7 +46,8 @@ struct UnreadableJob {
 
 class JobCache {
  public:
-  // Called for each job that a change concerns, by the thread that made the change, without any lock held.
+  // The function is called for each job that a change concerns, by the thread that made the change, without
+  // any lock held.
   using OnChange = std::function<void(const JobKey&, Urgency)>;
 
   explicit JobCache(OnChange on_news) : on_news_(std::move(on_news)) {}

@@ -65,7 +65,8 @@ class WorkQueue {
   void ask(const JobKey& key, Timestamp at, Urgency urgency);
   void enqueue(const JobKey& key, const Entry& entry);  // mutex_ is held
   [[nodiscard]] bool is_first_due() const;              // mutex_ is held
-  // mutex_ is held. Nothing if no job is due, or if all due jobs belong to namespaces at their limit.
+  // mutex_ is held. There is no value if no job is due, or if all due jobs belong to namespaces at their
+  // limit.
   [[nodiscard]] std::optional<JobKey> take_first();
   void note_returned(const std::string& name_space);  // mutex_ is held
 

@@ -31,7 +31,8 @@ struct AdmissionQueueOptions {
   int threads = 4;  // number of tokens reviewed at once
   std::size_t bytes_max = std::size_t{8} << 20;
   Duration wait_max{std::chrono::seconds(5)};  // after this wait the member is asked to call again
-  // Called when an address has waited so long for its turn that the silence of its members proves nothing.
+  // The function is called when an address has waited so long for its turn that the silence of its members
+  // proves nothing.
   std::function<void()> on_late = [] {};
 };
 

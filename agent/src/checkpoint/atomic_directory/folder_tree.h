@@ -22,7 +22,7 @@ void check(const std::error_code& code, const std::string& doing);
 
 [[nodiscard]] std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
-// False for a link to a directory.
+// The value is false for a link to a directory.
 [[nodiscard]] bool is_directory_itself(const std::filesystem::path& path);
 
 [[nodiscard]] bool is_link(const std::filesystem::path& path);

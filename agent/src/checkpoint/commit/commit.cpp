@@ -19,7 +19,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Empty if the receipt does not exist yet.
+// The value is empty if the receipt does not exist yet.
 Result<std::optional<PackRecord>> read_receipt_once(const Disk& disk, const CheckpointId& id, Rank rank) {
   const std::string path = receipt_path(id, rank);
   const auto text = read_whole(disk, path, kManifestBytesMax);
@@ -97,8 +97,8 @@ Result<void> check_owners(const Disk& disk, const CheckpointId& id, std::span<co
   return {};
 }
 
-// The owner in the header of a pack that has no receipt. Empty if there is no pack, or if the pack cannot be
-// read.
+// The owner in the header of a pack that has no receipt. The value is empty if there is no pack, or if the
+// pack cannot be read.
 std::string owner_in_pack(const Disk& disk, const std::string& path) {
   const auto file = disk.open(path);
   const auto size = file ? (*file)->size() : Result<std::uint64_t>(file.error());

@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The newest attempt that a manifest in any of these folders names. Empty if there is no manifest.
+// The newest attempt that a manifest in any of these folders names. The value is empty if there is no
+// manifest.
 Result<std::optional<Attempt>> newest_named(const Disk& disk) {
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();

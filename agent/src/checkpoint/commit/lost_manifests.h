@@ -16,13 +16,13 @@ namespace ratoon::checkpoint {
 
 // The name of a link, such as `latest`, that leads to a pack of an attempt newer than all manifests,
 // including those that were set aside. Links are made only after commits, so in this case a manifest of that
-// attempt is lost. Empty if there is no such link, or if manifests/ contains a manifest.
+// attempt is lost. The value is empty if there is no such link, or if manifests/ contains a manifest.
 [[nodiscard]] Result<std::optional<std::string>> link_without_manifests(
     const Disk& disk, const std::filesystem::path& run_folder);
 
-// Detects the loss without links, for stores and for places that have lost `latest` as well. True if
-// manifests/ contains no manifest, and there are packs of an attempt that committed and is newer than all
-// manifests that were set aside.
+// Detects the loss without links, for stores and for places that have lost `latest` as well. The value is
+// true if manifests/ contains no manifest, and there are packs of an attempt that committed and is newer than
+// all manifests that were set aside.
 [[nodiscard]] Result<bool> has_packs_of_lost_manifests(const Disk& disk);
 
 // Whether there are packs and no manifest of any kind. If there are, it is unknown whether the packs were

@@ -9,7 +9,7 @@ namespace ratoon::checkpoint {
 [[nodiscard]] bool is_run_folder(const std::filesystem::path& folder);
 
 // Whether a run created the file, or would create a file of this name, because one of the folders above the
-// file is a run's folder. Follows links in the path. False if the path cannot be resolved.
+// file is a run's folder. Follows links in the path. The value is false if the path cannot be resolved.
 [[nodiscard]] bool belongs_to_run(const std::filesystem::path& file);
 
 }  // namespace ratoon::checkpoint

@@ -45,7 +45,7 @@ enum class Durability { kForNow, kPowerCuts };
 [[nodiscard]] Result<void> move_durably(Disk& disk, const std::string& from, const std::string& to,
                                         std::uint64_t bytes_max, std::string_view mark);
 
-// Empty if the folder does not exist.
+// The value is empty if the folder does not exist.
 [[nodiscard]] Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& folder);
 
 [[nodiscard]] Result<std::string> read_whole(const Disk& disk, const std::string& path,

@@ -79,7 +79,7 @@ PendingRequests read_wishes(Fields f) {
           .finish = read_text(f, "finish", kReasonBytesMax)};
 }
 
-// Empty in texts of older versions, and in receipts of ranks that have no record.
+// The value is empty in texts of older versions, and in receipts of ranks that have no record.
 std::optional<RunRecord> read_run(Fields& parent) {
   if (parent.find("run") == nullptr) return std::nullopt;
   Fields f = parent.object("run");

@@ -46,7 +46,8 @@ class CheckpointReader {
                                                      std::vector<NamedPack> packs, Rank rank,
                                                      const ReadOptions& options = {});
 
-  // The run record of the manifest. Empty if the manifest has no record, or if there was no manifest.
+  // The run record of the manifest. The value is empty if the manifest has no record, or if there was no
+  // manifest.
   [[nodiscard]] const std::optional<RunRecord>& run() const { return run_; }
   void set_run(const std::optional<RunRecord>& run) { run_ = run; }
 
@@ -69,7 +70,7 @@ class CheckpointReader {
     ElementType type = ElementType::kUint8;  // kUint8 for bytes and text
     TensorShape shape{};                     // of the whole tensor
   };
-  // Nothing if this rank has no such tensor in the checkpoint.
+  // There is no value if this rank has no such tensor in the checkpoint.
   [[nodiscard]] Result<std::optional<Form>> find(std::string_view name);
 
   struct Amount {

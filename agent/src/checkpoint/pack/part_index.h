@@ -55,8 +55,8 @@ class PartIndex {
   [[nodiscard]] std::span<const IndexedTensor> tensors() const { return tensors_; }
   [[nodiscard]] std::span<const IndexedPack> packs() const { return packs_; }
 
-  // Nothing if no pack has a part of the tensor. For lookups in the order of a pack, pass the last result as
-  // `last`: the lookup is then faster.
+  // There is no value if no pack has a part of the tensor. For lookups in the order of a pack, pass the last
+  // result as `last`: the lookup is then faster.
   [[nodiscard]] const IndexedTensor* find(std::string_view name, const IndexedTensor* last = nullptr) const;
 
   [[nodiscard]] const PackedTensor& at(const TensorPart& part) const {

@@ -60,28 +60,30 @@ struct SavingWorld {
   Rank rank{0};
   std::uint32_t world_size = 1;
   KeepRules rules{};
-  // The writer's side calls all of these functions. Called before each attempt to commit, for files other
-  // than packs that the manifest refers to.
+  // The writer's side calls all of these functions. The function is called before each attempt to commit, for
+  // files other than packs that the manifest refers to.
   std::function<void()> before_commit{};
-  // Called after each commit, on every rank. An error means that the place now belongs to another job. The
-  // commit is then not reported, because that job may have chosen its resume point before this commit.
+  // The function is called after each commit, on every rank. An error means that the place now belongs to
+  // another job. The commit is then not reported, because that job may have chosen its resume point before
+  // this commit.
   std::function<Result<void>()> confirm_place{};
-  // Called for each commit, before older checkpoints are removed.
+  // The function is called for each commit, before older checkpoints are removed.
   std::function<void(const InventoryEntry&)> on_commit{};
-  // Called before older checkpoints are removed: whether this job still owns the place. False: nothing is
-  // removed. Null if no other job can reach the place.
+  // The function is called before older checkpoints are removed, and tells whether this job still owns the
+  // place. False: nothing is removed. The value is null if no other job can reach the place.
   std::function<bool()> may_clean_up{};
-  // Called after older checkpoints were removed, or could not be removed.
+  // The function is called after older checkpoints were removed, or could not be removed.
   std::function<void()> on_retired{};
-  // Called with the newest intact checkpoint before it, if the checkpoint that on_commit reported last does
-  // not read back.
+  // The function is called with the newest intact checkpoint before it, if the checkpoint that on_commit
+  // reported last does not read back.
   std::function<void(const std::optional<InventoryEntry>&)> on_damage{};
   std::function<Copies()> copies{};
-  // Called with the ticket of each commit, to report when stores have a copy. Null: no store gets a
-  // copy. Called with a lock held.
+  // The function is called with the ticket of each commit, to report when stores have a copy. Null: no store
+  // gets a
+  // copy. The function is called with a lock held.
   std::function<void(const CheckpointId&, const SavePromise&)> await_stores{};
   // Finds a copy of a checkpoint that may have been removed from the home before this rank saw it there.
-  // Null if no checkpoint is removed so early.
+  // The value is null if no checkpoint is removed so early.
   std::function<Result<std::optional<InventoryEntry>>(const CheckpointId&)> find_copy{};
   ReadBack read_back = ReadBack::kAllBytes;  // of the newest, before older ones are removed
 };
@@ -206,7 +208,7 @@ class SavePipeline {
   [[nodiscard]] Result<void> stage(Lock& lock, std::size_t number, const StagedPack& pack,
                                    const PackImage& plan, std::span<const TensorView> tensors,
                                    const SavePromise& ticket);
-  // A slot in the state kFilling that is large enough. Empty if there is no memory for a slot.
+  // A slot in the state kFilling that is large enough. The value is empty if there is no memory for a slot.
   [[nodiscard]] Result<std::optional<std::size_t>> take_slot(Lock& lock, std::uint64_t image_bytes);
   [[nodiscard]] SlotFacts slot_facts(std::uint64_t image_bytes) const;
   // Reports, only once, that saves wait for the disk although slots were requested.
@@ -266,7 +268,8 @@ class SavePipeline {
   void note_committed(const CheckpointId& id, const InventoryEntry& entry,
                       const std::set<CheckpointId>& before);
   void tell_commit(Lock& lock, const InventoryEntry& entry);
-  // The newest committed checkpoint before this checkpoint. Empty also if the disk cannot be read.
+  // The newest committed checkpoint before this checkpoint. The value is empty also if the disk cannot be
+  // read.
   [[nodiscard]] std::optional<InventoryEntry> committed_before_it(const CheckpointId& id) const;
   void retire(Lock& lock);
   void note_missed(const StagedPack& pack, const SavePromise& ticket, const Error& why);

@@ -36,7 +36,7 @@ class Slab {
   [[nodiscard]] Result<void> grow(std::uint64_t image_bytes);
 
   [[nodiscard]] std::span<std::byte> image() const;  // the whole room
-  // The SlotInfo that an earlier process left. Empty if there is no valid SlotInfo.
+  // The SlotInfo that an earlier process left. The value is empty if there is no valid SlotInfo.
   [[nodiscard]] std::optional<SlotInfo> read_info() const;
   // No effect for own memory, which no later process can read.
   void write_info(const SlotInfo& info);

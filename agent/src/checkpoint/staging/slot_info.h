@@ -44,7 +44,7 @@ using SlotInfoBytes = std::array<std::byte, kSlotInfoBytes>;
 
 // `home` is the mark of the folder that the pack is written to.
 [[nodiscard]] SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
-// Empty if the bytes are damaged, not from Ratoon, of another version or for another folder, or
+// The value is empty if the bytes are damaged, not from Ratoon, of another version or for another folder, or
 // if they have impossible values.
 [[nodiscard]] std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes,
                                                        std::uint64_t home = 0);

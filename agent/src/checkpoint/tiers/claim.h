@@ -39,8 +39,8 @@ class Claim {
   // kUnavailable: claims of other jobs change faster than this process can read them.
   [[nodiscard]] static Result<Claim> take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                                           const Clock& clock, const Pause& pause, SeenClaim& seen);
-  // Takes a place for one of many processes of a job, none of which writes yet. Empty if another process of
-  // the job holds the newest claim; in that case the other process keeps the claim.
+  // Takes a place for one of many processes of a job, none of which writes yet. The value is empty if another
+  // process of the job holds the newest claim; in that case the other process keeps the claim.
   [[nodiscard]] static Result<std::optional<Claim>> enter(std::shared_ptr<Disk> disk, Owner owner,
                                                           const ClaimTimes& times, const Clock& clock,
                                                           const Pause& pause, SeenClaim& seen);

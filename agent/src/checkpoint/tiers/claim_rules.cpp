@@ -21,7 +21,8 @@ JobName parse_job(std::string_view job) {
   return {.name = job.substr(0, at), .uid = uid};
 }
 
-// True for "/data/runs/digits on here" and "s3://bucket/runs/digits on here", false for "team-a/digits".
+// The value is true for "/data/runs/digits on here" and "s3://bucket/runs/digits on here", false for
+// "team-a/digits".
 bool is_place(std::string_view name) {
   return name.starts_with('/') || name.find("://") != std::string_view::npos;
 }

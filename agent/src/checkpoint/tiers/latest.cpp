@@ -45,8 +45,8 @@ std::optional<Pointer> read_pointer(std::string_view text) {
   return pointer;
 }
 
-// Empty if the object is not a pointer, or cannot be read. An unreadable object is then replaced, because the
-// pointer is only a hint.
+// The value is empty if the object is not a pointer, or cannot be read. An unreadable object is then
+// replaced, because the pointer is only a hint.
 std::optional<CheckpointId> id_in_pointer(const ObjectStoreDisk& store, const std::string& name) {
   const auto text = read_whole(store, name, kPointerBytesMax);
   const auto pointer = text ? read_pointer(*text) : std::nullopt;

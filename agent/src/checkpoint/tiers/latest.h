@@ -35,8 +35,8 @@ struct Latest {
 [[nodiscard]] Result<void> point_latest(const std::filesystem::path& run_folder, const std::string& name,
                                         const Latest& latest, std::string_view mark);
 
-// The pack that a link called `name`, or a pointer, leads to. Empty if point_latest() cannot have made this
-// name.
+// The pack that a link called `name`, or a pointer, leads to. The value is empty if point_latest() cannot
+// have made this name.
 [[nodiscard]] std::optional<std::string> pack_in_link(const std::string& name,
                                                       const std::filesystem::path& target);
 [[nodiscard]] std::optional<std::string> pack_in_pointer(std::string_view text);

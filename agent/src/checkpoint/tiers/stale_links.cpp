@@ -32,7 +32,8 @@ bool is_old_link(const Names& names, const std::string& name) {
   return pack && fs::symlink_status(names.run_folder / *pack, code).type() == fs::file_type::not_found;
 }
 
-// "latest" for ".latest.0123.tmp", a temporary link that a killed process left. Empty for other names.
+// "latest" for ".latest.0123.tmp", a temporary link that a killed process left. The value is empty for other
+// names.
 std::optional<std::string> name_of_temporary(const std::string& name) {
   constexpr std::string_view kEnding = ".tmp";
   if (!name.starts_with('.') || !name.ends_with(kEnding)) return std::nullopt;

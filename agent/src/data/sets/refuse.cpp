@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
   throw Failure(static_cast<int>(code), sentence);
 }
 
-// Also returns false if the folder cannot be read.
+// The function also returns false if the folder cannot be read.
 bool has_files(const fs::path& folder) {
   std::error_code code;
   const fs::directory_iterator first(folder, code);

@@ -162,7 +162,8 @@ Result<CacheFolder::Opened> ObjectCache::open_whole(const CacheRequest& request,
   return CacheFolder::Opened{};
 }
 
-// Called with the part's lock held. When the call returns, the part has become an object or is removed.
+// The function is called with the part's lock held. When the call returns, the part has become an object or
+// is removed.
 Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& name, const std::string& part,
                                 int fd, const std::stop_token& stop) {
   // The previous holder of the lock may have finished the download.

@@ -86,8 +86,9 @@ class ObjectCache {
   // Opens the file in the folder, after fetching it if it is missing.
   [[nodiscard]] Result<CachedFile> get(const CacheRequest& request, const std::stop_token& stop = {});
 
-  // Called when files must be evicted: returns the objects that this process will open next, the nearest
-  // first. These objects are evicted last, the farthest first. Other processes do not know this order.
+  // The function is called when files must be evicted, and returns the objects that this process will open
+  // next, the nearest first. These objects are evicted last, the farthest first. Other processes do not know
+  // this order.
   using Future = std::function<std::vector<CacheKey>()>;
   void set_future(Future next);
 

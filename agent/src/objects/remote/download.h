@@ -18,7 +18,7 @@ namespace ratoon::objects {
 struct DownloadPlan {
   std::string key;
   std::optional<ByteRange> range;
-  // Makes the request for the object with these additional headers. Called for each attempt.
+  // Makes the request for the object with these additional headers. The function is called for each attempt.
   std::function<Result<http::Request>(const http::Headers& more)> make;
   // Returns the refusal that a reply without the object means.
   std::function<RemoteRefusal(const http::ResponseHead& head, std::string_view body)> judge;

@@ -36,8 +36,8 @@ struct CallOptions {
   std::function<bool(const http::Response&)> accepts{};
   // Returns an error if a reply with 2xx is wrong. The call is repeated after such an error.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
-  // Returns the error that a lost reply must have meant. Called for each lost reply, before the call is
-  // repeated.
+  // Returns the error that a lost reply must have meant. The function is called for each lost reply, before
+  // the call is repeated.
   std::function<std::optional<Error>()> explains{};
   bool may_fail_late = false;                 // S3 may reply 200 at once and report a failure in the body
   std::uint32_t* requests = nullptr;          // counts the requests that were sent

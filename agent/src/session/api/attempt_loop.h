@@ -41,15 +41,15 @@ class Session::AttemptLoop {
   // Ends a run whose training is done: commits its saves, waits for copies, and reports the completion.
   void complete(Engine& engine);
 
-  // Called by the handler of an exception of this attempt. Returns if another attempt follows; otherwise
-  // throws the exception that ends the process.
+  // The function is called by the handler of an exception of this attempt. Returns if another attempt
+  // follows; otherwise throws the exception that ends the process.
   void end(Engine& engine);
 
   // Waits some time for staged saves to reach the disk, as the destructor does.
   void finish_staged_saves();
 
-  // Called when the process ends with 0 while this attempt is not complete. Prints why that is an error, and
-  // returns the exit code to use instead.
+  // The function is called when the process ends with 0 while this attempt is not complete. Prints why that
+  // is an error, and returns the exit code to use instead.
   [[nodiscard]] int report_incomplete(Engine& engine, const std::string& ended_by,
                                       const std::string& how_to_end);
 
@@ -69,7 +69,7 @@ class Session::AttemptLoop {
   // processes that wait for it.
   template <class Act>
   auto with_refusal_published(const Act& act);
-  // Null if the world changed before the attempt began.
+  // The value is null if the world changed before the attempt began.
   [[nodiscard]] std::unique_ptr<Engine> begin(const Assignment& assignment);
   [[nodiscard]] bool has_coordinator() const { return !options_.member.coordinator_url.empty(); }
 

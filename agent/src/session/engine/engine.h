@@ -91,7 +91,8 @@ class Session::Engine : private data::WaitListener {
   void before_saves(std::function<void()> check) { before_saves_.push_back(std::move(check)); }
   void before_saves_of_all(std::function<void()> check) { before_saves_of_all_.push_back(std::move(check)); }
   void take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all);
-  // Called when the attempt is over. The progress bar stays on the screen, and other lines follow it.
+  // The function is called when the attempt is over. The progress bar stays on the screen, and other lines
+  // follow it.
   void end_reporting();
   // Ends the reporting while an exception is handled, and throws the exception again. An Interrupted that the
   // program threw by itself becomes a Failure, unless the world has changed.
@@ -112,8 +113,8 @@ class Session::Engine : private data::WaitListener {
   void still_alive() { enter_within_step(position_.phase); }
   // Whether the training function may return, because the run is at its end.
   [[nodiscard]] bool is_done() const { return schedule_ && schedule_->is_over(); }
-  // Called if the training function may not return. Throws the loss or the notice that explains the return,
-  // or else an error of the program.
+  // The function is called if the training function may not return. Throws the loss or the notice that
+  // explains the return, or else an error of the program.
   [[noreturn]] void refuse_early_return();
   // The reason why a process may not end with 0 here: the loss or the notice that explains its end, or else
   // an error of the program. `waits`: whether to wait for such an explanation.
@@ -122,8 +123,8 @@ class Session::Engine : private data::WaitListener {
   // Throws the loss or the notice that explains why the program's loop ended with an exception. Returns if
   // neither a loss nor a notice is the cause.
   void leave_if_explained(const std::string& ended_by) { static_cast<void>(wait_for_news(ended_by)); }
-  // Called if the training function may return. The checkpoint of the last step is committed when this call
-  // returns.
+  // The function is called if the training function may return. The checkpoint of the last step is committed
+  // when this call returns.
   void finish();
   // Throws if the process was asked to leave before the work after finish() is done. A later start does the
   // rest of the work after finish().
@@ -153,7 +154,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] const session::Position& position() const { return position_; }
 
  private:
-  // Called by a loader that waits on the training thread.
+  // The function is called by a loader that waits on the training thread.
   void begin_wait() override;
   void end_wait() override { enter_within_step(waited_from_); }
   void note_failure(std::exception_ptr failure) override { failed_wait_ = std::move(failure); }
@@ -163,7 +164,7 @@ class Session::Engine : private data::WaitListener {
   void pass_over_skipped();
   void keep_rollbacks();
   [[nodiscard]] Stream& stream_to_skip_in() const;
-  // Called if there is no checkpoint to resume from.
+  // The function is called if there is no checkpoint to resume from.
   void begin_new_run();
   void check_nothing_is_left() const;
   // Reports why bits may differ from those of the restored run.
@@ -171,8 +172,8 @@ class Session::Engine : private data::WaitListener {
   // Prepares memory for the first save.
   void prepare_saves();
   void count_replay();
-  // Called at the end, by rank 0. The training is done even if the weights cannot be written: the checkpoint
-  // contains them.
+  // The function is called at the end, by rank 0. The training is done even if the weights cannot be written:
+  // the checkpoint contains them.
   void leave_weights();
   // Pins the last checkpoint if the program asked for the pin after the save.
   void serve_late_requests();
@@ -201,7 +202,7 @@ class Session::Engine : private data::WaitListener {
   Timestamp wait_for_news(const std::string& ended_by);
   [[nodiscard]] std::exception_ptr classify_interruption(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;
-  // Called if the program of a session without train() makes a step after the run's end.
+  // The function is called if the program of a session without train() makes a step after the run's end.
   [[noreturn]] void refuse_step_after_end();
   // Returns "at step 149 of 1000". describe_saved() says which of these steps are saved.
   [[nodiscard]] std::string describe_position() const;

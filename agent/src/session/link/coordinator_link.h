@@ -31,7 +31,7 @@ struct LinkTimeouts {
   // checked, and new commits are not reported.
   Duration beat_max{std::chrono::seconds(5)};
   // A token that is refused may be about to be replaced, or the operator may lack permissions for a while.
-  // The same holds for a certificate that this process refuses.
+  // A certificate that this process refuses is treated in the same way.
   Duration doubt{std::chrono::minutes(1)};
   // The timeout of one long poll, which is longer than the coordinator holds a poll.
   Duration poll{std::chrono::seconds(30)};

@@ -359,7 +359,7 @@ Result<void> GroupLink::complete(const Position&, const std::stop_token&) {
 std::string GroupLink::find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls) {
   const auto looked = folder_.find_fault(attempt, calls);
   if (looked && !looked->why.empty()) return looked->why;
-  // A check that hangs ends the attempt. Such a check does not count as a failed check.
+  // A check that hangs ends the attempt. A check that hangs does not count as a failed check.
   if (!looked && !looked.error().is_retryable()) return looked.error().message();
   const std::optional<Error> unknown = looked ? looked->unknown : looked.error();
   {

@@ -76,8 +76,8 @@ class GroupLink final : public Link {
   void stand_in(Attempt attempt, std::vector<std::string> calls);
 
   void watch_until_stopped(const std::stop_token& stop);
-  // Checks once, and returns why the attempt is over. Empty if the attempt is not over, or if that is unknown
-  // for now.
+  // Checks once, and returns why the attempt is over. The value is empty if the attempt is not over, or if
+  // that is unknown for now.
   [[nodiscard]] std::string find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls);
 
   const GroupOptions group_;
@@ -103,8 +103,9 @@ class GroupLink final : public Link {
   std::jthread watching_;
 };
 
-// Called by a rank that ends for good before it has a link: gives the reason to the ranks that wait for it,
-// for up to `patience.telling`. Does nothing if the processes of the launch do not meet in a folder.
+// A rank that ends for good before it has a link calls this function, which gives the reason to the ranks
+// that wait for it, for up to `patience.telling`. Does nothing if the processes of the launch do not meet in
+// a folder.
 void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                        const std::string& why, const GroupTimeouts& patience = {});
 

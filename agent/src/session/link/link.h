@@ -104,20 +104,20 @@ class Link {
   // Does nothing in a link that never waits.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
 
-  // Called on rank 0 before the rank joins: no world is formed if it would consist only of processes that are
-  // new to the launch, and all of them get the reason. A world is formed if one of its processes was in a
-  // world before.
+  // The function is called on rank 0 before the rank joins: no world is formed if it would consist only of
+  // processes that are new to the launch, and all of them get the reason. A world is formed if one of its
+  // processes was in a world before.
   virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
 
   // This process ends, and the same program started again would end in the same way: the processes that wait
   // for it get the reason.
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 
-  // Called before join(): the number of threads that share one operation in this process, if all ranks are to
+  // Sets, before join(), the number of threads that share one operation in this process, if all ranks are to
   // use the number of rank 0.
   void pin_threads(std::uint32_t count) { threads_ = count; }
 
-  // Called within join(), each time that members are known to be missing.
+  // The function is called within join(), each time that members are known to be missing.
   void tell_of_waiting(std::function<void()> told) { told_of_waiting_ = std::move(told); }
 
  protected:

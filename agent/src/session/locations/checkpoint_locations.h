@@ -59,9 +59,9 @@ class CheckpointLocations {
   // The timeouts of other calls that may hang with a disk.
   [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
 
-  // Called by a run without a coordinator before anything else: when it returns, no other job uses these
-  // locations. Throws a Failure. `goes_on` is called while another job that may have ended is watched; if it
-  // returns false, Interrupted is thrown.
+  // The function is called by a run without a coordinator before anything else: when it returns, no other job
+  // uses these locations. Throws a Failure. `goes_on` is called while another job that may have ended is
+  // watched; if it returns false, Interrupted is thrown.
   void own(const std::function<bool()>& goes_on);
   // Does the same for each process of a coordinator's world, before the process joins it.
   void enter(const std::function<bool()>& goes_on);
@@ -84,8 +84,8 @@ class CheckpointLocations {
   [[nodiscard]] Result<void> check_manifests_are_there() const;
   // The plan that look() decided last.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
-  // Called by rank 0: records the plan's rollbacks in every location, the newest first, and sets aside the
-  // checkpoints that they gave up.
+  // Rank 0 calls this function, which records the plan's rollbacks in every location, the newest first, and
+  // sets aside the checkpoints that they gave up.
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
   // From this call on rank 0 owns the locations, and copies committed checkpoints to stores. `goes_on` ends a
@@ -99,7 +99,8 @@ class CheckpointLocations {
   // tier. Damaged copies before the intact one are set aside with the reason. A returned error describes all
   // copies: it is kUnavailable or similar if one of the copies could not be read.
   [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
-  // Called if all copies of a checkpoint were damaged. The copies with wrong bytes go to quarantine.
+  // The function is called if all copies of a checkpoint were damaged. The copies with wrong bytes go to
+  // quarantine.
   void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;
 
   // Pins the checkpoint in every location. The returned error is that of the home; other locations only

@@ -22,7 +22,7 @@ std::string own_boot_id() {
   return boot_id ? *boot_id : std::string();
 }
 
-// Empty if the file cannot be read.
+// The value is empty if the file cannot be read.
 std::string read_start(int fd) {
   std::array<char, kTextBytesMax> text{};
   const auto bytes = ::pread(fd, text.data(), text.size(), 0);

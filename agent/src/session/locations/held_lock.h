@@ -64,7 +64,7 @@ void note_holder(int fd);
 
 struct LockWaiting {
   LockPatience patience{};
-  // Called in each pause; false: this process was ordered to leave, and stops waiting.
+  // The function is called in each pause; false: this process was ordered to leave, and stops waiting.
   std::function<bool()> goes_on = [] { return true; };
 };
 

@@ -65,7 +65,7 @@ Result<std::string> identity_in(checkpoint::Disk& home, bool is_alone,
   return identity_there(*kept, *mark);
 }
 
-// Empty if this machine provides no such text.
+// The value is empty if this machine provides no such text.
 Result<std::string> there_or_none(const Result<std::string>& text) {
   if (text ||
       (text.error().kind() != ErrorKind::kNotFound && text.error().kind() != ErrorKind::kPermissionDenied))

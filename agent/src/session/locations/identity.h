@@ -22,12 +22,12 @@
 
 namespace ratoon::session {
 
-// The id of this start of the machine's kernel. Empty if the machine does not provide the value.
+// The id of this start of the machine's kernel. The value is empty if the machine does not provide the value.
 [[nodiscard]] Result<std::string> read_boot_id();
 
-// Empty if the process that started this process gave no identity, if the file is damaged, or if it is
-// missing and cannot be created: identities are not compared then. An error if the file exists and cannot be
-// read now: the identity is then unknown, and must be treated neither as missing nor as different.
+// The value is empty if the process that started this process gave no identity, if the file is damaged, or if
+// it is missing and cannot be created: identities are not compared then. An error if the file exists and
+// cannot be read now: the identity is then unknown, and must be treated neither as missing nor as different.
 // `folder_mark` is called if there is a folder; `writer` names this process in temporary files.
 [[nodiscard]] Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
                                               const std::function<Result<std::uint64_t>()>& folder_mark,

@@ -51,7 +51,7 @@ void Mirrors::begin_attempt(const Assignment& assignment) {
       note_result(i, id, result);
     };
     const auto& tier = tier_of(i);
-    // Called before the first copy, which may be of an older attempt's checkpoint.
+    // The function is called before the first copy, which may be of an older attempt's checkpoint.
     const auto begins = [this, &tier, own](const std::stop_token& stop) {
       abort_abandoned_uploads(tier, own, stop);
     };

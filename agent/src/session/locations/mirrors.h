@@ -53,7 +53,8 @@ class Mirrors {
 
   // Gives the inventory that was found at the start, for the metrics.
   void note_found(const std::vector<checkpoint::TierInventory>& tiers);
-  // Called from a thread that may wait for the disk, because a name with the epoch needs the manifest.
+  // The function is called from a thread that may wait for the disk, because a name with the epoch needs the
+  // manifest.
   void note_committed(const InventoryEntry& entry);
   // Does the same for a checkpoint that was loaded from home. The training thread calls this function. `run`
   // comes from the manifest of that checkpoint.
@@ -81,7 +82,7 @@ class Mirrors {
                    const Result<checkpoint::Mirrored>& result);
   void hear_of(std::size_t store, const checkpoint::CheckpointId& id,
                const Result<checkpoint::Mirrored>& result);
-  // Called with the lock held.
+  // The function is called with the lock held.
   void notify_waiters();
   void fail_waiters(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why);
   void point_to(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest);

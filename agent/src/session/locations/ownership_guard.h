@@ -31,11 +31,11 @@ class OwnershipGuard {
   OwnershipGuard(const OwnershipGuard&) = delete;
   OwnershipGuard& operator=(const OwnershipGuard&) = delete;
 
-  // Called by each process of a job before its first attempt, when no process knows its rank yet. The
-  // locations then belong to the job: by the claim of another of its processes, or by a claim that this
-  // process makes and renews until another process of the job takes it over. A claim that another process of
-  // the job made in the meantime stays the claim of that process. Errors and waits are the same as for
-  // take().
+  // The function is called by each process of a job before its first attempt, when no process knows its rank
+  // yet. The locations then belong to the job: by the claim of another of its processes, or by a claim that
+  // this process makes and renews until another process of the job takes it over. A claim that another
+  // process of the job made in the meantime stays the claim of that process. Errors and waits are the same as
+  // for take().
   [[nodiscard]] Result<void> enter(const Clock& clock, const checkpoint::Claim::Pause& pause);
   // Claims all locations, unless they are held already. Errors are the same as for Claim::take. If another
   // job may be alive, waits for as long as a lease, and reports the wait.

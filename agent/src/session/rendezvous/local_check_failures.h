@@ -18,9 +18,9 @@ class LocalCheckFailures {
  public:
   explicit LocalCheckFailures(Duration patience) : patience_(patience) {}
 
-  // Called for each check with the reason why it failed; nullopt: the check worked. Only the first of several
-  // consecutive failures is logged. Returns the reason to end once checks have failed for as long as the
-  // patience.
+  // The function is called for each check with the reason why it failed; nullopt: the check worked. Only the
+  // first of several consecutive failures is logged. Returns the reason to end once checks have failed for as
+  // long as the patience.
   [[nodiscard]] std::optional<std::string> note(const std::optional<Error>& unknown, const Clock& clock);
 
  private:

@@ -65,13 +65,13 @@ class Drain {
   // leave, the program may know of the request, too. nullopt if the process was not asked to leave.
   [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
   void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
-  // Called when a step begins.
+  // The function is called when a step begins.
   void keep_hearing() const {
     if (setup_.retake_signals) setup_.retake_signals();
   }
   [[nodiscard]] std::uint32_t requests(const OutsideRequests& wanted, Timestamp now);
-  // Called after a step. `agrees`: whether the ranks of this attempt agree once a step; otherwise each rank
-  // leaves by itself.
+  // The function is called after a step. `agrees`: whether the ranks of this attempt agree once a step;
+  // otherwise each rank leaves by itself.
   [[nodiscard]] std::optional<Failure> must_exit(Timestamp now, bool agrees);
   // If ranks do not agree once a step, Ctrl-C waits for the next save that is due by counts, which is at the
   // same step on all of them. The wait is at most as long as the grace period.

@@ -24,12 +24,12 @@ struct ErrorMeaning {
   bool must_skip_teardown = false;  // destructors would block, or fail
 };
 
-// Called for each exception that is neither a Failure nor from Ratoon, before it counts as an error of the
-// program.
+// The function is called for each exception that is neither a Failure nor from Ratoon, before it counts as an
+// error of the program.
 void set_error_explainer(std::function<std::optional<ErrorMeaning>(const std::exception&)> explain);
 
-// Called by the handler of an exception: prints why the process ends, and returns its exit code. Handles an
-// exception that is neither a Failure nor from Ratoon, and that `whose` threw.
+// The handler of an exception calls this function, which prints why the process ends, and returns its exit
+// code. Handles an exception that is neither a Failure nor from Ratoon, and that `whose` threw.
 [[nodiscard]] int report_exception(std::string_view whose);
 
 }  // namespace ratoon::session

@@ -40,7 +40,7 @@ class NoticeWatch {
 
  private:
   void wait_for_news(const std::stop_token& stop) const;
-  // Null if there is no link yet.
+  // The value is null if there is no link yet.
   [[nodiscard]] std::optional<Failure> forbids_joining(const Link* link) const;
 
   const Clock& clock_;

@@ -9,7 +9,7 @@ namespace ratoon::session {
 
 // Parses words as in /proc/<pid>/cmdline, each ended by a zero byte.
 [[nodiscard]] std::string shell_command_of(std::string_view words);
-// Empty if the system does not provide the command line.
+// The value is empty if the system does not provide the command line.
 [[nodiscard]] std::string own_command();
 
 }  // namespace ratoon::session

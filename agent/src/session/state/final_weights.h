@@ -18,13 +18,13 @@
 
 namespace ratoon::session {
 
-// Empty if no file is wanted (--final-weights ''). A name without a folder lies in the run's folder, if there
-// is one: a run in a bucket leaves no file.
+// The value is empty if no file is wanted (--final-weights ''). A name without a folder lies in the run's
+// folder, if there is one: a run in a bucket leaves no file.
 [[nodiscard]] std::filesystem::path final_weights_file(const Options& options);
 
-// Called before any step is trained. kInvalid: a run made that file or would make one of its name, also if
-// the path leads there through links. At the end of the run the weights would replace that file. If the disk
-// does not answer now, the error is reported at the end.
+// The function is called before any step is trained. kInvalid: a run made that file or would make one of its
+// name, also if the path leads there through links. At the end of the run the weights would replace that
+// file. If the disk does not answer now, the error is reported at the end.
 [[nodiscard]] Result<void> check_final_weights_file(const Options& options,
                                                     checkpoint::CallsWithTimeout& calls);
 

@@ -72,7 +72,7 @@ class Reporting {
     double samples = 0;
   };
   void append_ledger();
-  // Returns a row of the ledger, if one is due. Called by the history's thread.
+  // Returns a row of the ledger, if one is due. The function is called by the history's thread.
   [[nodiscard]] HistoryWriter::Sampled sampled_ledger() const;
   [[nodiscard]] std::uint64_t shown(const RunPosition& position) const;
 

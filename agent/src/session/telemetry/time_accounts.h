@@ -38,7 +38,8 @@ class TimeAccounts {
 
   // The training thread's time counts for this phase from now on, with `step` steps in the weights.
   void enter(ProcessPhase phase, std::uint64_t step);
-  // Called while a world is missing members. The time of the wait for members ends with the next enter().
+  // The function is called while a world is missing members. The time of the wait for members ends with the
+  // next enter().
   void wait_for_members();
   // The attempt ends because a rank hung: the time for which this process waited for that rank counts as
   // lost.

@@ -24,7 +24,7 @@ class RankGroup {
   // Creates a RankGroup over a group of the program whose ranks are connected.
   RankGroup(Session& session, const WeightsFingerprint& mark, const c10::intrusive_ptr<c10d::Backend>& group);
 
-  // Null in a world of one process.
+  // The value is null in a world of one process.
   [[nodiscard]] const std::shared_ptr<Collective>& collective() const { return collective_; }
   // Call this in a step in which all ranks save: it fails if their weights differ.
   void compare_again(const WeightsFingerprint& mark);

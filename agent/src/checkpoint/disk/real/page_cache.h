@@ -8,8 +8,9 @@
 
 namespace ratoon::checkpoint {
 
-// Whether all of these bytes of a file are in the page cache. Does not access the disk. Empty if the system
-// gives no answer: on kernels before 6.5, and for files that this process neither owns nor may write.
+// Whether all of these bytes of a file are in the page cache. Does not access the disk. The value is empty if
+// the system gives no answer: on kernels before 6.5, and for files that this process neither owns nor may
+// write.
 [[nodiscard]] std::optional<bool> is_remembered(int fd, std::uint64_t at, std::uint64_t bytes);
 
 // Reads the beginning of `bytes`, as far as no disk is needed, and returns the number of bytes that were

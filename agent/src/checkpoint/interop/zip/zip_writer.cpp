@@ -23,8 +23,8 @@ std::uint32_t saturated(std::uint64_t number) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, zip::kIn64));
 }
 
-// Returns the zip64 field with the numbers that do not fit into 32 bits, in the order of the format. Empty if
-// all fit.
+// Returns the zip64 field with the numbers that do not fit into 32 bits, in the order of the format. The
+// value is empty if all fit.
 std::string extra_64(std::uint64_t size_bytes, std::uint64_t stored_bytes, std::uint64_t offset) {
   std::string numbers;
   if (needs_64(size_bytes)) {

@@ -23,7 +23,7 @@ class JsonScanner {
   // Consumes the next character if it is `c`.
   [[nodiscard]] bool take(char c);
 
-  // Nothing if the next value has another type. A text is UTF-8 with its escapes resolved.
+  // There is no value if the next value has another type. A text is UTF-8 with its escapes resolved.
   [[nodiscard]] std::optional<std::string> take_text();
   [[nodiscard]] std::optional<std::uint64_t> take_whole();  // none also for fractions and above 2^64 - 1
 

@@ -30,9 +30,9 @@ struct MirrorWorkerOptions {
   MirrorOptions mirror{};  // the worker sets its `stop`
   Duration pause_first{std::chrono::seconds(1)};
   Duration pause_max{std::chrono::seconds(60)};
-  // Called in the worker's thread before the first copy.
+  // The function is called in the worker's thread before the first copy.
   std::function<void(const std::stop_token& stop)> begins{};
-  // Called in the worker's thread after each try: for events, metrics, retention and pointers.
+  // The worker's thread calls the function after each try: for events, metrics, retention and pointers.
   std::function<void(const CheckpointId& id, const Result<Mirrored>& result)> told{};
 };
 

@@ -89,7 +89,7 @@ bool RandomSampler::is_after_loader_draw(std::uint64_t place) const {
          place >= samples_per_draw(options_);
 }
 
-// Also advances `outer` past the draws that come before the samples.
+// The function also advances `outer` past the draws that come before the samples.
 TorchGenerator RandomSampler::generator_of_samples(TorchGenerator& outer) const {
   if (is_torchdata(options_)) return outer;
   if (has_loader_draw()) outer.discard(kNumbersOfLoader);

@@ -18,7 +18,7 @@ struct DeviceCollectivePlan {
   std::uint32_t world_size = 1;
   // Copies rank 0's bytes to all ranks, over the host.
   std::function<void(std::span<std::uint8_t>)> broadcast_from_first;
-  // Called each millisecond while a call waits for other ranks; may throw.
+  // The function is called each millisecond while a call waits for other ranks; it may throw.
   std::function<void()> look;
 };
 
@@ -27,7 +27,7 @@ using MakeDeviceCollective = std::unique_ptr<Collective> (*)(const DeviceCollect
 // Returns true, so that a static variable can be initialized with it.
 bool register_device_collective(c10::DeviceType type, MakeDeviceCollective make);
 
-// Null if no such library is linked.
+// The value is null if no such library is linked.
 [[nodiscard]] MakeDeviceCollective find_device_collective(c10::DeviceType type);
 
 }  // namespace ratoon
