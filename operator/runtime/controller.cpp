@@ -163,8 +163,8 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
     return next;
   }
   const Timestamp again = now + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax);
-  // A failure must not delay the next check for silence. An action that is due at once has just failed, so it
-  // waits for the pause.
+  // A failure must not delay the next check for silence. If an action that is due at once has just failed, it
+  // is tried again after the pause.
   return decision.wake_at && *decision.wake_at > now ? std::min(again, *decision.wake_at) : again;
 }
 

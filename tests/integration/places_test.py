@@ -145,7 +145,8 @@ class Places(S3Test):
         lines, said = self.only_trains(80, code=83)
         self.assertEqual(lines, [], "no step is made")
         self.assertIn(f"s3://data/runs/{self.name}/rollbacks/a0002.json", said)
-        self.assertIn("If no place has it, the run resumes from the newest checkpoint in manifests/", said)
+        self.assertIn("If no place has a record of this rollback, the run resumes from the newest checkpoint in manifests/",
+                      said)
         record.unlink()
         lines, _ = self.only_trains(80)
         self.assertTrue(lines[0].startswith(f"attempt 3 begins at sample 70 sum {total(70)} "), lines)

@@ -121,7 +121,7 @@ class Report(unittest.TestCase):
         self.kill_and_repeat(run, [BIN / "gated_counter", "--save-folder", saves.parent, "--run-name", saves.name,
                                    "--save-every", "10", "--steps", "100"], saves)
         said = "".join(self.page(saves)[2].itertext())
-        self.assertIn("There is no events.jsonl", said)
+        self.assertIn("The run has no events.jsonl", said)
         self.assertIn("in 2 attempts. 1 loss", said)
 
     def test_a_program_alone_that_reports_nothing(self):

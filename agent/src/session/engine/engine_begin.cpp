@@ -151,7 +151,8 @@ void Session::Engine::restore() {
   if (!restored) {
     const std::string sentence =
         "the checkpoint to resume from cannot be loaded: " + restored.error().message();
-    // A read error of the disk counts as damage, too: a bad sector then costs a fallback, not the run.
+    // A read error of the disk counts as damage, too: with a bad sector the run falls back to an older
+    // checkpoint and goes on.
     const ErrorKind kind = restored.error().kind();
     const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
                         kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;

@@ -162,7 +162,7 @@ TEST(RollbackInTiers, ADamagedRecordIsSaidWithTheWaysOn) {
         testing::AllOf(HasSubstr("rollbacks/a0002.json: "),
                        HasSubstr("If another place of the run, such as a store, has the record of that name, "
                                  "remove this file: the next start copies the record from there."),
-                       HasSubstr("If no place has it, the run resumes from the newest")));
+                       HasSubstr("If no place has a record of this rollback, the run resumes")));
   }
   std::filesystem::remove(path);
   EXPECT_TRUE(take_inventory(*disk)) << "as the sentence says";

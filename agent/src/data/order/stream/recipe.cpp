@@ -101,7 +101,7 @@ void check_mixture(const Recipe& recipe) {
   std::uint64_t total = 0;
   for (const RecipeSource& source : recipe.sources) {
     if (!names.insert(source.name).second)
-      refuse_recipe("two sources are called '" + source.name + "': give one of them its weight");
+      refuse_recipe("has two sources called '" + source.name + "': give one of them its weight");
     if (source.samples > kSlotsMax - total)
       refuse_recipe("takes up to 2^62 samples, and its sources have more together");
     total += source.samples;
