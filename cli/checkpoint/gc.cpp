@@ -84,7 +84,7 @@ Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   return checkpoint::is_pinned(disk, id);
 }
 
-// Returns whether it was removed.
+// Returns whether the checkpoint was removed.
 Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto was_wanted = is_wanted_now(disk, id);
   if (!was_wanted) return was_wanted.error();

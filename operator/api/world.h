@@ -68,7 +68,7 @@ struct Announcement {
   // Processes that wait and listed their checkpoints before this time must list them again.
   std::optional<Timestamp> lists_from{};
   std::string reason{};
-  // Larger local ranks are refused. After its end a job has only the limit that applies to all jobs.
+  // Larger local ranks are refused. A job that is over accepts any local rank up to the limit for all jobs.
   std::uint32_t processes_per_node = kProcessesPerNodeMax;
 };
 

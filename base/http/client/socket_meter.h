@@ -1,5 +1,5 @@
-// The kernel's counters of a TCP connection that a library owns. Calls over cpprestsdk are bounded with them:
-// the library reports neither how much it has read nor when the last byte came.
+// The kernel's counters of a TCP connection that a library owns. With these counters calls over cpprestsdk
+// are bounded: the library reports neither how much it has read nor when the last byte came.
 #pragma once
 
 #include <cstdint>
