@@ -1,4 +1,4 @@
-// A small GPT learns to write, letter by letter, on any number of processes. Kill any of them at any time.
+// A small GPT learns to write, letter by letter, on any number of processes. Kill any process at any time.
 // Its samples come in the order of torch::randperm, as in the trainer without Ratoon: a single process ends
 // with the weights of plain_charlm, bit for bit.
 #include <cstdio>

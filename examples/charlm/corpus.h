@@ -1,5 +1,5 @@
-// Text as numbers: each character that occurs in it has a number. Samples are windows of the text, one
-// beginning at each character.
+// Text as numbers: each character of the text has a number. Samples are windows of the text, one beginning at
+// each character.
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,8 @@ struct Flags {
 // file.
 Flags read_flags(int argc, char** argv);
 
-// Rises over the first twentieth of the run, then falls along a cosine. It depends on the step alone, so it
-// need not be saved.
+// Rises over the first twentieth of the run, then falls along a cosine. The rate depends on the step alone,
+// so it need not be saved.
 double learning_rate(std::uint64_t step, std::uint64_t steps);
 
 void say_step(const Flags& flags, std::uint64_t step, double loss, std::uint32_t rank = 0,

@@ -1,5 +1,5 @@
-// A small convolutional network learns to read digits, on any number of processes. Kill any of them at any
-// time: the weights at the end are bit-for-bit those of an uninterrupted run.
+// A small convolutional network learns to read digits, on any number of processes. Kill any process at any
+// time: the weights at the end are, bit for bit, the weights of an uninterrupted run.
 #include <torch/nn/functional/loss.h>
 #include <torch/optim/adamw.h>
 

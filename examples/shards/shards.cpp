@@ -8,9 +8,9 @@
 //   .../build/no-torch/bin/shards --list >> first.log      resumes with the exact next sample
 //
 // Steps after the last checkpoint are trained again, with the same samples and the same augmentation. No
-// other sample is repeated, and none is left out. The digests in the last line are those of an uninterrupted
-// run, with any values of --threads and --cache and at any location of the data. docs/train/data.md explains
-// it; `shards --help` lists the flags.
+// other sample is repeated, and none is left out. The digests in the last line equal the digests of an
+// uninterrupted run, with any values of --threads and --cache and at any location of the data.
+// docs/train/data.md explains it; `shards --help` lists the flags.
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>

@@ -1,4 +1,5 @@
-// The reflector against a server that answers as it is told: it drops, forgets and lies.
+// The reflector against a server that gives scripted answers: it drops events, forgets versions and sends
+// wrong ones.
 #include "operator/runtime/api_server/reflector.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ using http::testing::RawSocket;
 using http::testing::ScriptedServer;
 using nlohmann::json;
 
-// A copy as a set of names, and all that was said to it.
+// A copy as a set of names, and all events that it received.
 class Copy final : public KubeObjectSink {
  public:
   void begin_list() override { listed_.clear(); }
@@ -42,7 +43,7 @@ class Copy final : public KubeObjectSink {
     change([] {}, "reached " + version);
   }
 
-  // Whether that was said within a while; what is said after it is not looked at.
+  // Whether the event arrived within a while; later events are not examined.
   bool wait_for(const std::string& line) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, http::testing::kPatience,
@@ -144,7 +145,7 @@ class ReflectorTest : public testing::Test {
   static Answer say(const std::string& status, const std::string& body) {
     return [=](RawSocket& peer, const std::string&) { peer.send(reply(status, body)); };
   }
-  // Sends these pieces as they are and breaks the connection.
+  // Sends these pieces unchanged and breaks the connection.
   static Answer watch(const std::vector<std::string>& pieces) {
     return [=](RawSocket& peer, const std::string&) {
       peer.send(kWatchHead);
@@ -215,7 +216,8 @@ TEST_F(ReflectorTest, WhatTheServerForgotIsListedAnewAsADifference) {
   EXPECT_EQ(copy_.names(), (std::set<std::string>{"c"}));
 }
 
-// Where it stands moves on after an event was taken, and in no file: who begins anew lists.
+// The reflector's position advances after an event was taken, and is in no file: a reflector that begins anew
+// lists.
 TEST_F(ReflectorTest, AnotherOneBeginsWithAList) {
   serve({say("200 OK", list_of({object("a", 3)}, 10)), watch_and_stay({event("ADDED", object("b", 12))})});
   ASSERT_TRUE(copy_.wait_for("put b"));
@@ -229,7 +231,7 @@ TEST_F(ReflectorTest, AnotherOneBeginsWithAList) {
   EXPECT_EQ(copy_.names(), (std::set<std::string>{"b"}));
 }
 
-// A reader that keeps the server waiting holds its buffers. Nobody looks at the copy here.
+// A reader that keeps the server waiting fills the server's buffers. No test reads the copy here.
 TEST_F(ReflectorTest, AFloodIsTakenWhileNobodyLooks) {
   watch_seconds_ = 3600;  // the flood may take its time
   constexpr int kEvents = 5000;
@@ -267,7 +269,7 @@ TEST_F(ReflectorTest, AServerThatAsksForTimeIsGivenIt) {
       << "without its wish it would be ten milliseconds";
 }
 
-// Sixty jobs of a megabyte each, by whoever may make jobs.
+// Sixty jobs of a megabyte each, made by a user who may make jobs.
 TEST_F(ReflectorTest, APageThatIsTooLongIsAskedForInPieces) {
   const std::string fat = list_of({R"({"x":")" + std::string(17 << 20, 'x') + "\"}"}, 9);
   serve({say("200 OK", fat), say("200 OK", fat), say("200 OK", list_of({object("a", 3)}, 9, "more")),

@@ -17,7 +17,7 @@ std::atomic<bool> has_no_ipv6{false};
 
 }  // namespace
 
-// In place of the C library's: a kernel that was booted without IPv6 refuses the family.
+// Replaces the function of the C library: a kernel that was booted without IPv6 refuses the address family.
 extern "C" int socket(int domain, int type, int protocol) noexcept {
   if (domain == AF_INET6 && has_no_ipv6) {
     errno = EAFNOSUPPORT;
@@ -33,7 +33,7 @@ void tell_peer(const ServerRequest& request, Responder responder) {
   responder.send({.body = request.peer});
 }
 
-// Whom the server sees when it is called over IPv6; nothing where it does not answer.
+// The client's address that the server sees over IPv6; nothing if no server answers.
 std::string answer_over_ipv6(const HttpServer& server) {
   UniqueFd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in6 address{};

@@ -1,4 +1,4 @@
-// HttpServer answers what is asked, at once or much later.
+// HttpServer answers requests, at once or much later.
 #include <vector>
 
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ TEST(HttpServer, AnswersOnAKeptConnection) {
 
 TEST(HttpServer, AnswersPipelinedRequestsInOrder) {
   const auto server = start({.threads = 2}, [](ServerRequest request, Responder responder) {
-    // The first answers come last, were they answered at the same time.
+    // If requests were answered at the same time, the answer to the last request arrives first.
     std::thread([request = std::move(request), responder = std::move(responder)]() mutable {
       std::this_thread::sleep_for(milliseconds(request.path == "/0" ? 50 : 1));
       responder.send({.body = request.path + ";"});
@@ -103,7 +103,7 @@ TEST(HttpServer, AsksForABodyThatWaits) {
   client.send("body");
   EXPECT_THAT(client.read_until(kEndOfHead), StartsWith("HTTP/1.1 200 OK"));
   EXPECT_EQ(client.read_exactly(11), "PUT /p body");
-  // A body that is refused is not asked for.
+  // The server does not ask for a body that it refuses.
   EXPECT_THAT(talk(*server,
                    "PUT /p HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 999999999\r\n\r\n"),
               StartsWith("HTTP/1.1 413"));

@@ -58,7 +58,7 @@ TEST(HttpServer, Answers408ToSlowHeadsAndBodies) {
     const Stopwatch watch;
     auto client = RawSocket::connect_to(server->port());
     client.send(begin);
-    // As long as it goes on: a deadline that each byte put off would never come.
+    // The body lasts as long as the test: a deadline that each byte postponed would never come.
     std::jthread drip([&](const std::stop_token& stop) {
       while (!stop.stop_requested() && client.send("x")) std::this_thread::sleep_for(milliseconds(20));
     });
@@ -71,7 +71,7 @@ TEST(HttpServer, Answers408ToSlowHeadsAndBodies) {
   }
 }
 
-// A write goes on with each part that the client takes.
+// A write continues with each part that the client takes.
 TEST(HttpServer, CutsAClientThatTakesItsReplyForTooLong) {
   auto options = unhurried();
   options.reply_deadline = kSoon;

@@ -49,7 +49,7 @@ TEST(HttpServer, HoldsTheWriterBackUntilTheReaderReads) {
     return seen != 0 && before == written;
   }));
   EXPECT_LT(written, 20'000'000);
-  // The handler blocks the only thread; a spare one serves the others.
+  // The handler blocks the only thread; a spare thread serves the other connections.
   EXPECT_THAT(talk(*server, "GET /short HTTP/1.1\r\nHost: t\r\n\r\n"), HasSubstr("still here"));
   EXPECT_GT(client.read_to_end().size(), 50'000'000);
   EXPECT_EQ(written, 50'000'000);
@@ -62,7 +62,7 @@ TEST(HttpServer, EndsAStreamOnlyWhenItIsFinished) {
     writer->finish();
   });
   EXPECT_TRUE(talk(*server, kGet).ends_with("4\r\npart\r\n0\r\n\r\n"));
-  // HTTP/1.0 knows no chunks: the end of the connection is the end of the reply.
+  // HTTP/1.0 has no chunks: the end of the connection is the end of the reply.
   EXPECT_TRUE(talk(*server, "GET / HTTP/1.0\r\n\r\n").ends_with("\r\n\r\npart"));
 }
 
@@ -99,7 +99,7 @@ TEST(HttpServer, RefusesWhatIsNotHttp) {
            "GET / HTTP/1.1\r\nHost: t\r\nX\x01: t\r\n\r\n",
            "CONNECT t:80 HTTP/1.1\r\nHost: t\r\n\r\n",
            "GET / HTTP/1.1\r\nHost: t\r\nExpect: miracles\r\n\r\n",
-           // Two ways to read the length: the shapes of request smuggling.
+           // A request whose length can be read in two ways, as in request smuggling.
            "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
            "POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
            "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcde",
@@ -185,7 +185,7 @@ TEST(HttpServer, StopsWithParkedAndStreamingRequests) {
     client.read_to_end();
     EXPECT_TRUE(client.has_ended());
   }
-  // What outlives the server does no harm.
+  // Objects that outlive the server do no harm.
   auto late = parking.take();
   EXPECT_TRUE(late.is_abandoned());
   late.send({.body = "too late"});

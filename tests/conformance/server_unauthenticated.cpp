@@ -1,5 +1,5 @@
-// HttpServer against floods of connections that say nothing, or nothing that makes them known: their number
-// is bounded, and who is known is served.
+// HttpServer against floods of connections that send nothing, or nothing that authenticates them: their
+// number is bounded, and authenticated clients are served.
 #include <optional>
 #include <vector>
 
@@ -12,10 +12,10 @@ namespace ratoon::http::testing::server_unauthenticated {
 namespace {
 
 constexpr std::string_view kFriend = "GET /friend HTTP/1.1\r\nHost: t\r\n\r\n";
-// A client's greeting in TLS that breaks off after 5 of 512 bytes.
+// A client's first TLS message that breaks off after 5 of 512 bytes.
 constexpr std::string_view kHalfGreeting("\x16\x03\x01\x02\x00", 5);
 
-// Vouches for who asks for /friend.
+// Authenticates each client that requests /friend.
 void greet(ServerRequest request, Responder responder) {
   if (request.path == "/friend") responder.mark_authenticated();
   responder.send({.body = "hello"});
@@ -110,7 +110,7 @@ TEST(UnauthenticatedConnections, WhereAllHaveARequestInWorkTheOldestGoes) {
   expect_open(clients, 1, 3);
 }
 
-// Sessions are told apart here and not looked at.
+// Sessions are only compared here, and their contents are not read.
 UnauthenticatedConnections::Session session(std::uintptr_t number) {
   static const auto owner = std::make_shared<int>();
   return {owner, reinterpret_cast<ServerSession*>(number)};

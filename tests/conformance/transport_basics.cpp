@@ -1,4 +1,4 @@
-// The conformance suite, part 1: requests and replies as they should be.
+// The conformance suite, part 1: correct requests and replies.
 #include <atomic>
 #include <latch>
 #include <mutex>
@@ -177,7 +177,7 @@ TEST_P(TransportConformance, StreamsMoreThanItsBodyLimitToASlowReader) {
   EXPECT_EQ(sink.body.size(), 5'000'000);
 }
 
-// One chunk of that size is far over the limit of the head, and comes together with it.
+// One chunk of that size is far over the limit of the head, and arrives together with the head.
 TEST_P(TransportConformance, TakesAReplyOfOneBigChunk) {
   const std::string text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n989680\r\n" +
                            std::string(10'000'000, 'c') + "\r\n0\r\n\r\n";

@@ -1,5 +1,5 @@
-// What every implementation of HttpTransport must do. A new one adds a file that instantiates this suite with
-// its factory.
+// What every implementation of HttpTransport must do. A new implementation adds a file that instantiates this
+// suite with its factory.
 #pragma once
 
 #include <functional>
@@ -60,7 +60,7 @@ class TlsConformance : public TransportConformance {
   const TestAuthority authority_;
 };
 
-// Calls ended by something that must not happen in a good run take at most this long.
+// Calls that are ended by an event that a good run does not have take at most this long.
 inline Limits patient() {
   Limits limits;
   limits.total = kPatience;
@@ -69,7 +69,7 @@ inline Limits patient() {
   return limits;
 }
 
-// For calls that end by something else, or not at all.
+// For calls that another event ends, or that do not end.
 inline Limits unlimited() {
   Limits limits;
   limits.total = kNever;
@@ -78,7 +78,7 @@ inline Limits unlimited() {
   return limits;
 }
 
-// Keeps what it is given; `on_piece` is told of every piece.
+// Keeps the received bytes; `on_piece` is called for every piece.
 class RecordingSink final : public BodySink {
  public:
   explicit RecordingSink(std::function<Result<void>(std::string_view)> on_piece = {})

@@ -1,5 +1,5 @@
-// The conformance suite, part 2: every call is bounded in time and memory, and ends at once when it is asked
-// to.
+// The conformance suite, part 2: every call is bounded in time and memory, and ends at once when a stop is
+// requested.
 #include <atomic>
 #include <future>
 #include <semaphore>
@@ -42,7 +42,7 @@ TEST_P(TransportConformance, EndsAfterSilenceButNotWhileBytesTrickle) {
     }
     peer.send("0\r\n\r\n");
   });
-  // A busy machine may make a real silence of a trickle: one good call of several shows that bytes count.
+  // A busy machine may turn a trickle into real silence: one good call of several shows that bytes count.
   auto reply = make()->call({.url = trickling.url()}, limits, {});
   for (int i = 0; i < 50 && !reply; ++i) {
     EXPECT_EQ(reply.error().kind(), ErrorKind::kTimeout) << describe(reply);
@@ -75,7 +75,7 @@ class UnwillingServer {
   }};
 };
 
-// More than the buffers of both sides hold.
+// More bytes than the buffers of both sides hold.
 const std::string kBigBody(24 << 20, 'b');
 
 TEST_P(TransportConformance, EndsAfterSilenceWhenTheServerStopsTakingTheBody) {
@@ -129,7 +129,7 @@ TEST_P(TransportConformance, EndsAtTheConnectDeadline) {
 
 // --- Cancellation
 
-// Of calls that would not end by themselves.
+// The time limit of calls that would not end by themselves.
 template <class Call>
 void expect_cancellation(milliseconds after, Call call) {
   std::stop_source source;
@@ -202,7 +202,7 @@ TEST_P(TransportConformance, DoesNotBeginWhenAlreadyCancelled) {
 
 // --- Replies without end
 
-// What is no HTTP from its first byte on may be refused before it is too long.
+// Bytes that are not HTTP from the first one on may be refused before their length exceeds the limit.
 auto is_flood_or_no_http(const char* limit) {
   return ::testing::AnyOf(::testing::HasSubstr(std::string("limit of ") + limit),
                           ::testing::HasSubstr("not HTTP/1.1 (bad "));

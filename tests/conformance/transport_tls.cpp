@@ -1,4 +1,4 @@
-// The conformance suite, part 3: TLS says no for every reason it should, and yes for none it should not.
+// The conformance suite, part 3: TLS refuses for every valid reason, and for no other reason.
 #include <future>
 #include <thread>
 
@@ -113,7 +113,7 @@ TEST_P(TlsConformance, ShowsItsOwnCertificateWhereOneIsAskedFor) {
   EXPECT_FAILS_WITH(ErrorKind::kPermissionDenied, make({.tls = options})->call({.url = url}, patient(), {}));
 }
 
-// A client that stays connected is not asked to trust the new authority; one that comes is.
+// A client that stays connected need not trust the new authority; a new client must.
 TEST_P(TlsConformance, ARenewedCertificateIsShownToNewConnectionsAndOpenOnesStay) {
   const TestAuthority next("The next authority");
   const auto url = "https://localhost:" + serve_tls(local(authority_));

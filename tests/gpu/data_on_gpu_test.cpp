@@ -1,5 +1,5 @@
-// Batches in pinned memory, copies to a GPU and data sets held there. Skipped, with a sentence, where none
-// is.
+// Batches in pinned memory, copies to a GPU and data sets held there. Skipped, with a sentence, on a machine
+// without a GPU.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -60,7 +60,8 @@ TEST_F(DataOnGpu, BatchesAreInPinnedMemory) {
   EXPECT_FALSE(ratoon::torch::tensor(plain, "x").is_pinned());
 }
 
-// The loader has few buffers and fills them again at once: a copy that its batch did not outlive would show.
+// The loader has few buffers and fills them again at once, so that a copy which outlives its batch becomes
+// visible.
 TEST_F(DataOnGpu, EachCopyIsOfItsOwnBatchThoughNobodyWaitsForIt) {
   Stream stream = in_order();
   const ratoon::torch::ToDevice to_device(at::kCUDA);

@@ -1,4 +1,4 @@
-// cluster_probe KUBECONFIG: does to a real API server what the operator does. Reads one command a line,
+// cluster_probe KUBECONFIG: makes the operator's calls to a real API server. Reads one command a line,
 // answers each with one line of JSON:
 //   wait-synced | fresh | jobs | broken | view NAME | keep NAME | write NAME STEP | write-kept STEP
 //   create NAME INDEX [AVOIDED] | delete NAME POD UID | event NAME MESSAGE | token TOKEN |
@@ -30,7 +30,7 @@ namespace runtime = ratoon::runtime;
 
 constexpr const char* kNamespace = "default";
 
-// Wakes whoever waits for something to change.
+// Wakes the threads that wait for a change.
 class News {
  public:
   void take(const JobKey& key) {

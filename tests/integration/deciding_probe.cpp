@@ -1,13 +1,13 @@
-// A trainer without tensors that decides on its way as many do: it validates, has the best state so far kept,
-// saves in between, and ends once validations are no better. All that it decides follows from its seed and
-// its step alone; which rank asks for it is another one in each step, once the ranks have agreed.
+// A trainer without tensors that makes decisions, as many trainers do: it validates, keeps the best state so
+// far, saves in between, and ends once validations no longer improve. All decisions follow from its seed and
+// its step alone; in each step another rank makes the request, once the ranks have agreed.
 //
 //   TEST_STEP_GATE=file
 //   deciding_probe --agree FOLDER [--steps N] [--best-at STEP] and the options of a session
 //
-// The gate counts thirds of a step: before the ranks agree, before one of them asks for something, and before
-// the step ends. In FOLDER a rank that is held says where, in a world of which size, and what it would like
-// to happen after the step: held/<attempt>-<rank> has these three numbers.
+// The gate counts thirds of a step: before the ranks agree, before a rank makes a request, and before the
+// step ends. A rank that is held writes its position, the size of its world and its request into FOLDER:
+// held/<attempt>-<rank> has these three numbers.
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -58,20 +58,20 @@ class HeldMark {
   std::tuple<std::uint64_t, std::uint32_t, std::uint32_t> noted_{};
 };
 
-// Falls until `best_at` and rises from there on, with noise of about three steps.
+// The loss falls until `best_at` and rises from there on, with noise of about three steps.
 double loss_of(std::uint64_t seed, std::uint64_t step, std::uint64_t best_at) {
   const std::uint64_t distance = step < best_at ? best_at - step : step - best_at;
   return static_cast<double>(distance) + 3 * ratoon::CounterRandom(seed, "noise", step).unit_double();
 }
 
-// What the program knows, the same on all ranks.
+// The program's knowledge, the same on all ranks.
 struct State {
   std::uint64_t weights = 0;
   double lowest = std::numeric_limits<double>::max();
   std::uint64_t no_better = 0;  // so many validations in a row
 };
 
-// In each step another rank asks.
+// In each step another rank makes the request.
 void decide(ratoon::Session& session, std::uint64_t step, std::uint64_t best_at, State& state) {
   const std::uint64_t seed = session.seed();
   const bool asks = ratoon::CounterRandom(seed, "who", step).below(session.world_size()) == session.rank();

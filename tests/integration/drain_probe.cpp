@@ -1,5 +1,5 @@
-// A trainer without tensors whose ranks agree once a step, as gradients do elsewhere: by files in a folder;
-// without --agree on nothing.
+// A trainer without tensors whose ranks agree once a step by files in a folder, as other trainers do by
+// gradients; without --agree they agree on nothing.
 //
 //   TEST_STEP_GATE=file
 //   drain_probe --agree FOLDER [--steps N] [--pause-ms N] [--finish-at STEP]
@@ -9,8 +9,8 @@
 //               [--fork FILE --fork-at STEP --fork-rank RANK]
 //               --save-folder ... --run-name ...
 //
-// It hangs once, whoever is started after it in the same folder; it is held until the file is there. The
-// child that it forks does not exec, lives until a signal ends it, and has its number in the file.
+// The trainer hangs once in a folder, also if it is started again; it is held until the file exists. The
+// child that the trainer forks does not exec, lives until a signal ends it, and has its number in the file.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -43,7 +43,7 @@ std::string read_flag(int argc, char** argv, std::string_view flag, const std::s
   return value;
 }
 
-// What is to happen to one rank within one step: "--hang data --hang-at 20 --hang-rank 1".
+// The fault of one rank within one step: "--hang data --hang-at 20 --hang-rank 1".
 struct Asked {
   std::string what;  // empty: nothing
   std::uint64_t step = 0;
@@ -60,7 +60,7 @@ struct Asked {
   }
 };
 
-// Stands still for good, if here and now is where it was asked for and nobody did before.
+// Hangs for ever, if the fault was requested for this place and time and no process has hung before.
 void hang_if_asked(const Asked& asked, std::string_view phase, const ratoon::Session& session,
                    const std::filesystem::path& folder) {
   if (asked.what != phase || !asked.is_here(session)) return;
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
     ratoon::Stream stream({.samples = 10'000, .global_batch = 6, .seed = 5});
     session.track("stream", stream);
-    // Its read may be one that does not come back, as from a disk that hangs.
+    // The hang may be a read that does not return, as from a disk that hangs.
     const auto numbers = std::make_shared<ratoon::test::NumbersDataset>(
         10, [&](std::uint64_t, ratoon::Sample&) { hang_if_asked(hang, "data", session, folder); });
     ratoon::Stream fed({.global_batch = 1, .sources = {ratoon::source_of(*numbers)}});

@@ -1,5 +1,5 @@
-// A trainer without tensors that makes no call of the C library by itself while it trains: what fails there
-// fails in Ratoon. What it says goes by the kernel into a file of its own.
+// A trainer without tensors that makes no call of the C library by itself while it trains: each failing call
+// is one of Ratoon's. Its output goes by the kernel into a file of its own.
 //
 //   fault_probe --steps N --journal FILE and the options of a session
 #include <cinttypes>

@@ -1,5 +1,5 @@
-// format_probe write FOLDER     the run of tests/support/sample_run.h
-// format_probe show ATTEMPT STEP   what one of its checkpoints holds, as JSON; bytes in hexadecimal digits
+// format_probe write FOLDER writes the run of tests/support/sample_run.h; format_probe show ATTEMPT STEP
+// shows the content of one of its checkpoints, as JSON; bytes in hexadecimal digits
 //
 // An error is one line on standard output, with exit code 1.
 #include <charconv>

@@ -1,5 +1,6 @@
-// Steps that a test lets pass: a file says how many, and a loop waits before the next one. So a process can
-// be hurt at a step, and none is at its end before the test wants that, however busy the machine is.
+// A gate for the steps of a trainer: a file says how many steps may be made, and a loop waits before the next
+// one. A test can therefore harm a process at an exact step, and no process ends before the test allows it,
+// on a machine with any load.
 #pragma once
 
 #include <chrono>
@@ -16,11 +17,11 @@ namespace ratoon::test {
 
 class Gate {
  public:
-  // Of the file that TEST_STEP_GATE names; without it every step passes.
+  // The gate of the file that TEST_STEP_GATE names; without the variable every step passes.
   Gate() : path_(std::getenv("TEST_STEP_GATE")) {}
 
-  // Until `step`, counted from 0, may be made. Leaves as a collective does when the world changes meanwhile;
-  // `while_held` is called again and again.
+  // Waits until `step`, counted from 0, may be made. Throws as a collective does if the world changes during
+  // the wait; `while_held` is called again and again.
   void wait_for(std::uint64_t step, const Session& session, const std::function<void()>& while_held = {}) {
     while (step >= passing_) {
       session.check();

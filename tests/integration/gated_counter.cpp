@@ -1,4 +1,4 @@
-// examples/counter whose steps a test lets pass.
+// examples/counter, whose steps wait for the gate of a test.
 //
 //   TEST_STEP_GATE=file gated_counter [--steps N] [--pause-ms N] and the options of a session
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace {
 
-// The last one counts.
+// The last value of a flag counts.
 std::uint64_t read_flag(int argc, char** argv, std::string_view flag, std::uint64_t otherwise) {
   for (int i = 1; i + 1 < argc; ++i)
     if (argv[i] == flag) otherwise = std::strtoull(argv[i + 1], nullptr, 10);

@@ -1,4 +1,5 @@
-// A trainer without tensors that leaves its loop before the run's end, in one of the ways of programs.
+// A trainer without tensors that leaves its loop before the run's end, in one of the ways in which programs
+// do.
 //
 //   TEST_STEP_GATE=file
 //   leaving_probe --agree FOLDER --leave HOW [--leave-at STEP] [--steps N] and the options of a session

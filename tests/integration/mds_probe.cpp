@@ -111,7 +111,7 @@ std::string outcome_of(const MdsDataset& data, std::uint64_t id) {
   }
 }
 
-// Whether all of them came.
+// Whether all of them arrived.
 bool meet(const MdsDataset& data, std::span<const std::string> ids, bool expects) {
   std::vector<std::uint64_t> wanted;
   for (const std::string& id : ids) wanted.push_back(number(id));

@@ -133,7 +133,8 @@ int fill(ObjectStore& store, CacheOptions options, const std::string& order) {
   return 0;
 }
 
-// The most memory that this program ever had. (getrusage() would count what its parent had before exec.)
+// The greatest amount of memory that this program ever had. (getrusage() would count its parent's memory
+// before exec.)
 std::uint64_t peak_kib() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

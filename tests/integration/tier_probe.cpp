@@ -1,4 +1,4 @@
-// tier_probe [--attempts N] COMMAND ...          "-" in place of a folder: there is none
+// tier_probe [--attempts N] COMMAND ... "-" in place of a folder means that there is no folder
 //
 //   save FOLDER|URI ATTEMPT STEP RANKS BYTES     commits a checkpoint whose bytes follow from its name; ranks
 //                                                but the first have a 64th of them
@@ -53,7 +53,7 @@ std::string shown(const CheckpointId& id) {
   return std::to_string(id.attempt.value()) + "/" + std::to_string(id.step.value());
 }
 
-// Of xorshift: every byte follows from the name.
+// Bytes of xorshift: every byte follows from the name.
 std::string bytes_of(const CheckpointId& id, Rank rank, std::uint64_t size) {
   std::uint64_t state =
       (id.attempt.value() << 40) ^ (id.step.value() << 8) ^ rank.value() ^ 0x9e3779b97f4a7c15;

@@ -1,4 +1,4 @@
-// What ranks tell each other once a step, as they tell gradients elsewhere: by files in a folder.
+// Ranks exchange words once a step by files in a folder, as other trainers do by gradients.
 //
 //   const Word of_all = words.reduce({.requests = session.requests(), .sum = 17}, session);
 //   session.agree(of_all.requests);
@@ -25,8 +25,8 @@ class Words {
  public:
   explicit Words(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // The wishes of all ranks together, and the sum of their sums. Leaves as a collective does when the world
-  // changes meanwhile.
+  // The requests of all ranks together, and the sum of their sums. Throws as a collective does if the world
+  // changes during the wait.
   [[nodiscard]] Word reduce(const Word& own, const Session& session) const {
     const auto path = path_of(session, session.rank());
     const std::filesystem::path unfinished = path.string() + ".new";

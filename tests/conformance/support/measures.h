@@ -13,10 +13,11 @@ inline constexpr bool kIsSanitized = true;
 inline constexpr bool kIsSanitized = false;
 #endif
 
-// How long a test waits for what must come: it ends a test that hangs, and says nothing about speed.
+// How long a test waits for an event that must come: the limit ends a test that hangs, and says nothing about
+// speed.
 inline constexpr std::chrono::milliseconds kPatience = std::chrono::minutes(2);
 
-// The limits that a test does not look at. A call or a connection that ends at all has not ended by them.
+// The limits that are not under test. A call or a connection that ends at all ends long before these limits.
 inline constexpr std::chrono::milliseconds kNever = std::chrono::hours(1);
 
 class Stopwatch {
@@ -47,7 +48,7 @@ inline long count_threads() {
   return read_status("Threads:");
 }
 
-// How far the process's memory rises above what it is now.
+// How far the process's memory rises above its present size.
 class MemoryPeak {
  public:
   MemoryPeak() {
@@ -64,7 +65,8 @@ class MemoryPeak {
   long start_kib_ = 0;
 };
 
-// Well under what the floods send, with room for a busy machine; sanitizers keep freed memory in quarantine.
+// Well under the bytes that the floods send, with room for a busy machine; sanitizers keep freed memory in
+// quarantine.
 inline constexpr long kFewMib = kIsSanitized ? 64 : 32;
 
 }  // namespace ratoon::http::testing

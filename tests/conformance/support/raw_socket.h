@@ -1,5 +1,5 @@
-// Blocking loopback sockets for tests that must misbehave in exact ways. Every read gives up after a while,
-// so that a failing test ends.
+// Blocking loopback sockets for tests that must break the protocol in exact ways. Every read gives up after a
+// while, so that a failing test ends.
 #pragma once
 
 #include <chrono>
@@ -15,24 +15,24 @@ namespace ratoon::http::testing {
 class RawSocket {
  public:
   explicit RawSocket(UniqueFd fd) : fd_(std::move(fd)) {}
-  // From that address of loopback: all of 127.0.0.0/8 are.
+  // Connects from the given address of loopback: all of 127.0.0.0/8 are loopback addresses.
   static RawSocket connect_to(std::uint16_t port, const char* from = "127.0.0.1");
 
-  // False once the other side has gone.
+  // False once the other side has closed the connection.
   bool send(std::string_view bytes) const;
-  // Sends `piece` again and again; how much of `total_bytes` went out.
+  // Sends `piece` again and again; returns how many of `total_bytes` were sent.
   std::size_t send_flood(std::string_view piece, std::size_t total_bytes) const;
 
-  // Everything up to and with `end`; less when the connection ends or nothing comes for `patience`.
+  // Reads up to and with `end`; returns less if the connection ends or nothing arrives for `patience`.
   std::string read_until(std::string_view end, std::chrono::milliseconds patience = kPatience);
   std::string read_exactly(std::size_t size, std::chrono::milliseconds patience = kPatience);
-  // Everything up to the connection's end; `has_ended` says whether that came in time.
+  // Reads up to the connection's end; `has_ended` says whether the end came in time.
   std::string read_to_end(std::chrono::milliseconds patience = kPatience);
   [[nodiscard]] bool has_ended() const { return has_ended_; }
 
   void close_writing() const;
-  // Until the other side's kernel has all that was sent, the end of the connection included: its program
-  // finds it at its next look. False where that does not come.
+  // Waits until the other side's kernel has all sent bytes, the end of the connection included: its program
+  // finds them at its next read. False if that does not happen in time.
   [[nodiscard]] bool wait_until_received() const;
   void reset();  // closes with RST
   void close() { fd_.reset(); }
@@ -46,14 +46,14 @@ class RawSocket {
   bool has_ended_ = false;
 };
 
-// A port of loopback that is taken, and where connections are refused.
+// A port of loopback that is taken, and at which connections are refused.
 struct ClosedPort {
   ClosedPort();
   UniqueFd fd;
   std::uint16_t port = 0;
 };
 
-// A socket that listens on loopback; 0 as backlog and two connections make it deaf.
+// A socket that listens on loopback; with a backlog of 0, two connections make it accept no more.
 struct Listener : ClosedPort {
   explicit Listener(int backlog = 64);
 };

@@ -37,7 +37,7 @@ inline void echo(ServerRequest request, Responder responder) {
   responder.send({.body = request.method + " " + request.path + " " + request.body});
 }
 
-// A deadline that comes soon, of a server whose others never come.
+// A server with one short deadline, whose other deadlines never come.
 inline constexpr milliseconds kSoon{200};
 
 inline ServerOptions unhurried() {
@@ -50,7 +50,7 @@ inline ServerOptions unhurried() {
   return options;
 }
 
-// Everything that the server answers to `bytes` on one connection.
+// Returns all bytes that the server answers to `bytes` on one connection.
 inline std::string talk(const HttpServer& server, std::string_view bytes) {
   auto client = RawSocket::connect_to(server.port());
   client.send(bytes);
@@ -58,7 +58,7 @@ inline std::string talk(const HttpServer& server, std::string_view bytes) {
   return client.read_to_end();
 }
 
-// Waits, in small steps, for what another thread is about to do.
+// Waits, in small steps, for an effect of another thread.
 template <class Condition>
 bool becomes_true(Condition condition, milliseconds patience = kPatience) {
   const Stopwatch watch;

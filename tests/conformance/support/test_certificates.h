@@ -1,4 +1,4 @@
-// Certificates made on the spot, so that no key lies in the repository and none runs out of time.
+// Certificates made during the test, so that no key is in the repository and no certificate expires.
 #pragma once
 
 #include <memory>

@@ -30,8 +30,8 @@ constexpr std::int64_t kBatch = 4096;
 constexpr int kRounds = 9;
 constexpr int kWarmUp = 2;
 
-// NCCL, and a stand-in for the wire: a world of one sends nothing, so a kernel that only waits, on the stream
-// of the sums, takes the time that a piece would need.
+// NCCL, and a stand-in for the network: a world of one sends nothing, so a kernel that only waits, on the
+// stream of the sums, takes the time that a piece would need.
 bool has_wire = false;
 constexpr double kWireBytesPerSecond = 100e9;
 
@@ -92,7 +92,7 @@ double median(std::vector<double> of) {
   return of[of.size() / 2];
 }
 
-// Steps of one kind follow those of another, in turn, so that all meet the same clocks.
+// Steps of two kinds alternate, so that both run at the same clock rates.
 void measure(Rows& rows, Session& session, int layers) {
   Net net(layers);
   ::torch::optim::SGD optimizer(net.parameters(), ::torch::optim::SGDOptions(1e-6));
@@ -154,7 +154,7 @@ void measure(Rows& rows, Session& session, int layers) {
   const auto ms = [&](const char* name) { return median(seconds[name]) * 1e3; };
   row["gate_over_bare_nccl"] = ms("gate") / ms("bare_nccl");
   row["gate_over_no_gate"] = ms("gate") / ms("no_gate");
-  // Of the time that the wire takes, the part that a step does not become longer by.
+  // The part of the network's time by which a step does not become longer.
   row["overlapped_share"] = 1 - (ms("wire_beside") - ms("gate")) / (ms("wire_after") - ms("after_backward"));
   rows.add(row);
 }

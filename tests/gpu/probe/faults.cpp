@@ -15,7 +15,7 @@
 namespace ratoon::gpu_probe {
 namespace {
 
-// What an error is called, and CUDA's number for it where it has one.
+// The name of an error, and CUDA's number for it if it has one.
 nlohmann::ordered_json facts_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);

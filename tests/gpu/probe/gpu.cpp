@@ -10,7 +10,7 @@
 namespace ratoon::gpu_probe {
 namespace {
 
-// From the libraries of CUDA that LibTorch has loaded: their headers are not needed for so little.
+// Uses the libraries of CUDA that LibTorch has loaded, so that their headers are not needed.
 template <class Function>
 Function* function_named(const char* name) {
   void* const found = ::dlsym(RTLD_DEFAULT, name);

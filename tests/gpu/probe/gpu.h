@@ -1,4 +1,4 @@
-// What the stages ask of the accelerator and of this process.
+// Requests of the stages to the accelerator and to this process.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 [[nodiscard]] c10::Device gpu();
 void synchronize();
-// Bytes of the device that no process holds.
+// Bytes of the device that no process uses.
 [[nodiscard]] std::uint64_t free_device_bytes();
 [[nodiscard]] std::size_t threads_of_this_process();
 [[nodiscard]] std::size_t descriptors_of_this_process();

@@ -38,7 +38,7 @@ struct Trained {
   std::vector<at::Tensor> weights{};
 };
 
-// The weights after 30 steps, averaged over a group of the program's own or over that of the session.
+// The weights after 30 steps, averaged over a group of the program's own or over the session's group.
 Trained train_over(const fs::path& folder, bool is_own) {
   Trained trained;
   const Options options{.save_folder = (folder / (is_own ? "own" : "session")).string(),
@@ -74,7 +74,7 @@ bool have_equal_bits(const Trained& one, const Trained& other) {
 
 struct GivenUp {};
 
-// A sum that stands behind a kernel is given up. Returns the seconds until nothing writes any longer.
+// A sum that waits behind a kernel is given up. Returns the seconds until nothing writes any longer.
 double give_up_sum(Rows& rows, const at::Tensor& numbers, const fs::path& store) {
   GroupCollective collective(make_group(store), [](c10d::Backend& group) { group.abort(); });
   collective.begin_sum(numbers);
@@ -100,7 +100,7 @@ double give_up_sum(Rows& rows, const at::Tensor& numbers, const fs::path& store)
 }  // namespace
 
 int own_group() {
-  // As docs/train/gpu.md asks: its watchdogs must not end the process.
+  // As docs/train/gpu.md demands, the group's watchdogs must not end the process.
   ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
   ::setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 1);
   Rows rows("own_group");

@@ -46,7 +46,7 @@ int restart() {
     collective->queue_wait();
     collective->wait([] {});
     connecting.push_back(seconds_since(began));
-    // The next sum stands behind a kernel that takes its time, and is given up meanwhile.
+    // The next sum waits behind a slow kernel, and is given up before the kernel ends.
     queue_pause(0.02);
     collective->begin_sum(numbers);
     bool is_interrupted = false;

@@ -1,4 +1,4 @@
-// Rows: what a stage measured or saw, each written as a line of JSON as soon as it is known.
+// Rows: results that a stage measured or observed, each written as a line of JSON as soon as it is known.
 #pragma once
 
 #include <cstdio>

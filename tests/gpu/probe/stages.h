@@ -1,4 +1,4 @@
-// The stages of gpu_probe. Each prints its rows and returns an exit code: 0 when all that it promises held.
+// The stages of gpu_probe. Each stage prints its rows and returns an exit code: 0 if all its promises held.
 #pragma once
 
 namespace ratoon::gpu_probe {
@@ -8,7 +8,7 @@ int bits();       // gradients averaged on the accelerator have the bits of the 
 int own_group();  // gradients go over a ProcessGroupNCCL that the program has made
 int averaging();  // what averaging costs a step, and how much of it goes on beside backward()
 int restart();    // connecting and aborting again and again leaves nothing behind
-// Faults: each in a process of its own, which it is the end of.
+// Faults: each fault runs in a process of its own, which the fault ends.
 int device_assert();
 int stuck_kernel();
 int out_of_memory();

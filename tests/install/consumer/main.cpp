@@ -1,4 +1,4 @@
-// What a program that links ratoon::agent alone may do: no LibTorch on its command line or in its memory.
+// A program that links ratoon::agent alone: no LibTorch on its command line or in its memory.
 #include <cstdio>
 
 #include <ratoon/every.h>
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
                            .set_threads = [](std::uint32_t) {},
                            .now = [] { return ratoon::Numerics{.library = "none"}; }});
   if (argc == 1) return 0;
-  // Not run by the test, but linked: train() draws in all of the agent's libraries.
+  // The test does not run this function, but links it: train() links all of the agent's libraries.
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [](ratoon::Session& session) {
     std::mt19937_64 noise;
     session.track("noise", noise);

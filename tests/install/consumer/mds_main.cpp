@@ -1,4 +1,4 @@
-// What a program may do that links ratoon::agent_mds: read shards, without LibTorch.
+// A program that links ratoon::agent_mds: it reads shards, without LibTorch.
 #include <cstdio>
 
 #include <ratoon/mds_dataset.h>

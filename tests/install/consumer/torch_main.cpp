@@ -1,4 +1,4 @@
-// What a LibTorch trainer may do that links ratoon::agent_torch.
+// A LibTorch trainer that links ratoon::agent_torch.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@
 #include <ratoon/torch/nccl.h>
 #endif
 
-// Never called with a session here; it must compile and link, Gloo included.
+// This function is never called with a session here; it must compile and link, Gloo included.
 void train(ratoon::Session& session) {
   torch::nn::Linear net(2, 2);
   torch::optim::SGD optimizer(net->parameters(), 0.1);
