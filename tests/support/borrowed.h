@@ -1,4 +1,4 @@
-// A shared pointer to what a test owns itself, and outlives.
+// A shared pointer to an object that a test owns itself, and that the pointer does not outlive.
 #pragma once
 
 #include <memory>

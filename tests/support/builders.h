@@ -1,4 +1,4 @@
-// Builders: whole objects with sensible contents, so that a case shows only what matters to it.
+// Builders: whole objects with sensible contents, so that a case shows only the values that matter to it.
 //
 //   auto seen = observation(job().members(2).build());
 //   seen.pods = {pod(0).running(), pod(1).failed(137)};
@@ -22,7 +22,7 @@ inline std::string uid_of(std::uint32_t index, std::uint32_t incarnation = 0) {
   return "uid-" + std::to_string(index) + "-" + std::to_string(incarnation);
 }
 
-// Process `local_rank` of member worker-<index>; the start's id says which start of it this is.
+// Process `local_rank` of member worker-<index>; `start` distinguishes the starts of the process.
 inline ProcessIdentity process(std::uint32_t index, std::uint32_t incarnation = 0,
                                std::uint32_t local_rank = 0, const std::string& start = "start-1") {
   return {.job = job_key(),

@@ -1,4 +1,5 @@
-// A change of the world, as a session reports one to the training function: alone there are none.
+// A change of the world, as a session reports it to the training function; a process that runs alone has no
+// such changes.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Waiting for processes to end, without asking again and again.
+// Waiting for processes to end, without polling.
 #pragma once
 
 #include <poll.h>
@@ -10,13 +10,14 @@
 
 namespace ratoon::test {
 
-// Blocks until one of our children has ended and leaves it for its owner to reap; false if we have none.
+// Blocks until one of our children has ended and leaves it for its owner to reap; returns false if we have no
+// child.
 inline bool wait_for_a_child() {
   siginfo_t info{};
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) == 0;
 }
 
-// Whether a process, not necessarily our child, lives on for so long.
+// Whether a process, not necessarily our child, lives for this time.
 inline bool lives_on(pid_t pid, int milliseconds) {
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!process.is_open()) return false;

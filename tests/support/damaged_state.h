@@ -19,16 +19,15 @@ inline std::string without_digest(std::string state) {
   return state.erase(state.find(kField), kFieldBytes);
 }
 
-// As a Ratoon from before the digest wrote it: nothing but its fields vouches for it.
+// A state as an early Ratoon without digests wrote it: only its fields describe it.
 inline std::string of_format_1(const std::string& state) {
   constexpr std::string_view kField = R"("format":2)";
   std::string old = without_digest(state);
   return old.replace(old.find(kField), kField.size(), R"("format":1)");
 }
 
-// Every byte in every way that a flipped bit makes of it, every byte gone, every byte twice, and the whole
-// digest gone. `stride`: of
-// large states only each so many bytes.
+// Each byte changed in every way of a flipped bit, each byte removed, each byte doubled, and the whole digest
+// removed. `stride`: of large states only every stride-th byte.
 inline void expect_that_no_damage_loads(const std::string& state,
                                         const std::function<void(const std::string&)>& load,
                                         std::size_t stride = 1) {

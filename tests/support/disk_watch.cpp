@@ -35,7 +35,7 @@ void note(const std::string& call) {
   if (notes().is_watching) notes().calls.push_back(call);
 }
 
-// After so many calls nothing comes any more, as after a kill -9 at this very point.
+// After this number of calls no further call happens, as after a kill -9 at this point.
 void maybe_die() {
   const std::scoped_lock guard(notes().mutex);
   const int calls = notes().faults.dies_at_call;

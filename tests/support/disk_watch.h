@@ -1,6 +1,6 @@
-// DiskWatch: what a program does to make files durable, in its order. A test program that is linked with it
-// has fsync, fallocate, rename, renameat and link of its own, which pass the call on to the kernel, or let it
-// fail.
+// DiskWatch: the calls by which a program makes files durable, in their order. A test program that is linked
+// with it has its own fsync, fallocate, rename, renameat and link, which pass the call on to the kernel, or
+// let it fail.
 //
 //   const DiskWatch watch;
 //   save_file_atomically(folder / "a", "text");
@@ -14,7 +14,7 @@
 
 namespace ratoon::test {
 
-// With which errno calls fail; 0: they do not.
+// The errno with which calls fail; 0: they do not fail.
 struct DiskFaults {
   int syncs = 0;  // of regular files
   int allocations = 0;
@@ -28,8 +28,8 @@ class DiskWatch {
   DiskWatch(const DiskWatch&) = delete;
   DiskWatch& operator=(const DiskWatch&) = delete;
 
-  // All but allocations: "sync NAME, 12 bytes" of a file, "sync NAME" of a folder, "rename NAME to NAME",
-  // "link NAME to NAME"
+  // All calls but allocations: "sync NAME, 12 bytes" of a file, "sync NAME" of a folder, "rename NAME to
+  // NAME", "link NAME to NAME"
   [[nodiscard]] std::vector<std::string> calls() const;
 };
 

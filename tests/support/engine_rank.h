@@ -1,4 +1,4 @@
-// Ranks whose engines have a link that says what a test wants.
+// Ranks whose engines have a link that gives the answers of a test.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace ratoon::test {
 
 inline constexpr std::uint64_t kAttempt = 7;
 
-// Time passes with every look that the engine takes outside.
+// Time passes with each query of the engine to its surroundings.
 class ScriptedLink final : public session::Link {
  public:
   Result<Assignment> join(const std::vector<InventoryEntry>&, Attempt) override {
@@ -51,7 +51,7 @@ class ScriptedLink final : public session::Link {
   std::vector<session::Milestone> milestones;
 };
 
-// It does its work when it is looked at: what a test sees is not a matter of time.
+// Work is done when it is queried, so that the results of a test do not depend on time.
 inline checkpoint::Saver inline_saver(const std::filesystem::path& folder) {
   auto disk = checkpoint::RealDisk::open_folder(folder).value();
   return checkpoint::Saver::open(std::move(disk), draw_name(), std::make_shared<SystemClock>(),

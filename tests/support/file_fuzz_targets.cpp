@@ -1,4 +1,4 @@
-// Files that people write, and what comes to the control socket of a run.
+// Files that people write, and messages to the control socket of a run.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -26,7 +26,7 @@ bool is_plain_text(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return (c >= 0x20 && c < 0x7f) || c == '\n'; });
 }
 
-// Nothing lies where a kubeconfig says that a file is.
+// No file exists where a kubeconfig names one.
 Result<std::string> read_no_file(const std::string& path) {
   if (path.ends_with("there")) return "bytes of " + path;
   return Error(ErrorKind::kNotFound, "no such file");
@@ -38,7 +38,7 @@ bool has_text(const json& value, const std::string& text) {
   return value == text;
 }
 
-// Every setting that is taken stands in the document.
+// Every accepted setting is in the document.
 void check_access(const kube::ApiServerAccess& access, const json& document) {
   require(access.server.starts_with("https://") || access.server.starts_with("http://"));
   require(!access.server.ends_with('/') && !access.name_space.empty());
@@ -47,7 +47,7 @@ void check_access(const kube::ApiServerAccess& access, const json& document) {
     require(text.empty() || has_text(document, text));
 }
 
-// One run's socket, and the folder that it lies in.
+// One run's socket, and its folder.
 class ControlSocketEnd {
  public:
   ControlSocketEnd() : socket_(local::ControlSocket::open(folder_.path()).value()) {}
@@ -69,7 +69,8 @@ class ControlSocketEnd {
   local::ControlSocket socket_;
 };
 
-// What the asker has been told; nothing: it was told nothing yet. An answer of no bytes is the end.
+// The answer that the caller has received; nothing: there was no answer yet. An answer of no bytes is the
+// end.
 std::optional<std::string> heard_by(const UniqueFd& asker) {
   std::array<char, 2 * local::kControlBytesMax> text{};
   const ssize_t size = ::recv(asker.get(), text.data(), text.size(), 0);
@@ -112,7 +113,7 @@ void check_control_words(std::string_view bytes) {
   } else {
     require_sentence(reply.error());
   }
-  // Whatever is said can be read.
+  // Every message can be printed.
   require(local::decode_control_reply(local::encode({.is_done = false, .message = std::string(bytes)}))
               .has_value());
 }
@@ -163,7 +164,7 @@ void control(std::string_view bytes) {
   for (std::size_t i = 0; i < kPackets && !bytes.empty(); ++i) {
     const std::size_t size = 4 * static_cast<unsigned char>(bytes.front());
     bytes.remove_prefix(1);
-    // The last one is the rest, however long.
+    // The last piece is the rest, of any length.
     const std::string_view packet = i + 1 == kPackets || size == 4 * 255U ? bytes : bytes.substr(0, size);
     check_packet(packet);
     bytes.remove_prefix(packet.size());

@@ -37,7 +37,7 @@ void check_manifest(std::string_view bytes) {
   }
 }
 
-// A state that was taken is saved as it was, or as one that is taken in turn, and gives slots.
+// An accepted state is saved unchanged, or as a state that is accepted in turn, and gives slots.
 void check_stream(std::string_view bytes, const StreamOptions& options) {
   Stream stream(options);
   stream.accept({.global_batch = true, .weights = true, .sources = true, .seed = true, .order = true});

@@ -1,5 +1,6 @@
-// What is fuzzed: every decoder of bytes that another program wrote. Each takes any bytes and aborts if a law
-// is broken: no crash, no exception, and what was taken can be written and read again as the same.
+// The fuzzed functions: every decoder of bytes that another program wrote. Each target takes any bytes and
+// aborts if a law is broken: there is no crash and no exception, and accepted bytes can be written and read
+// again as the same.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace ratoon::fuzz {
 
-// Holds a law: a fuzzer and a test see the end of the process, and which law it was.
+// Checks a law: if it is broken, the process ends, and the message names the law.
 inline void require(bool law, const std::source_location& where = std::source_location::current()) {
   if (law) return;
   std::fprintf(stderr, "%s:%u: the input breaks this law\n", where.file_name(),
@@ -22,8 +23,8 @@ inline void require(bool law, const std::source_location& where = std::source_lo
   std::abort();
 }
 
-// A text with a digest of itself: changed by one bit, at a few places that it chooses itself, it is refused,
-// or means what it meant.
+// A text with a digest of itself: if one bit is changed, at a few places that the text chooses, it is
+// refused, or has the same meaning.
 template <class Value, class Decode>
 void check_seal(const std::string& text, const Value& value, Decode decode) {
   const std::size_t begin = std::hash<std::string>()(text);
@@ -35,7 +36,7 @@ void check_seal(const std::string& text, const Value& value, Decode decode) {
   }
 }
 
-// What is said of bytes that are refused: something, and no longer than a person reads.
+// The message about refused bytes exists, and is short enough for a person.
 inline void require_sentence(const Error& error) {
   require(!error.message().empty() && error.message().size() < 4096);
 }
@@ -53,7 +54,7 @@ void objects(std::string_view bytes);      // answers of stores and token servic
 void torch_order(std::string_view bytes);  // states of samplers, and positions that other packages saved
 void pt_file(std::string_view bytes);      // as a file of torch.save, and as the pickle in one
 void safetensors_file(std::string_view bytes);
-// Built where operator/kube is.
+// Built if operator/kube is built.
 void watch(std::string_view bytes);         // the first byte chooses how the rest is cut into pieces
 void kube_objects(std::string_view bytes);  // as a pod, a node, a lease, a slice, a review, an error's body
 void training_job(std::string_view bytes);  // and as the pods that are made of it
@@ -61,11 +62,11 @@ void kubeconfig(std::string_view bytes);
 void job_file(std::string_view bytes);
 void control(
     std::string_view bytes);  // as packets to the socket of a run that goes on: a byte says how long each is
-// The first byte chooses how the rest is cut into pieces, and with what the server answers.
+// The first byte chooses how the rest is cut into pieces, and the server's answers.
 void http_server(std::string_view bytes);
 void http_reply(
     std::string_view bytes);  // as a client hears it; also, as what is in a reply of our own, and as a URL
-// Built where agent/src/mds is.
+// Built if agent/src/mds is built.
 void mds_index(std::string_view bytes);
 void mds_shard(std::string_view bytes);  // the first byte chooses columns; the rest is a shard, and a sample
 void mds_compressed(std::string_view bytes);  // a byte says how, two how long it was, the rest is compressed

@@ -1,4 +1,4 @@
-// A group of programs without the agent, as the operator's core looks at it.
+// A group of programs without the agent, as the operator's core observes it.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline api::TrainingJob group_job() {
   return group;
 }
 
-// All pods run, and nobody ever says anything.
+// All pods run, and no program ever sends a message.
 inline core::Observation running_group() {
   auto seen = running(group_job());
   seen.processes.clear();
@@ -34,7 +34,7 @@ inline core::Decision decide(const core::Observation& seen) {
   return core::reconcile(seen, at_seconds(10));
 }
 
-// As its caller does; what it deletes is gone at the next look.
+// Acts as the core's caller does; deleted pods are gone in the next observation.
 inline void follow(const core::Decision& decision, core::Observation& seen) {
   store(decision, "node-9", seen);
   for (const auto& action : only<core::DeletePod>(decision))

@@ -1,5 +1,5 @@
-// HeldFile: a file that nobody opens, as on a disk that hangs: the call stays in the kernel until the file is
-// let go. It is held by a lease, which takes no rights; the kernel breaks it after
+// HeldFile: a file that no process can open, as on a disk that hangs: the call stays in the kernel until the
+// file is released. The file is held by a lease, which needs no rights; the kernel breaks the lease after
 // /proc/sys/fs/lease-break-time (45 s).
 #pragma once
 
@@ -18,14 +18,14 @@ namespace ratoon::test {
 
 class HeldFile {
  public:
-  // Made where it is missing. Nobody has it open.
+  // The file is created if it is missing. No process has the file open.
   explicit HeldFile(const std::filesystem::path& path)
       : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
     struct sigaction rings{};
     rings.sa_handler = [](int) { static_cast<void>(::eventfd_write(bell(), 1)); };
     rings.sa_flags = SA_RESTART;
     static_cast<void>(bell());
-    // By SIGIO the kernel says that somebody comes.
+    // By SIGIO the kernel reports that a process wants to open the file.
     if (::sigaction(SIGIO, &rings, nullptr) != 0 || ::fcntl(file_.get(), F_SETLEASE, F_WRLCK) != 0)
       throw std::runtime_error("no lease on " + path.string());
   }

@@ -49,7 +49,7 @@ void check_line(std::string_view line) {
   }
 }
 
-// Whole lines, each without its newline; what stands behind the last newline is none.
+// Whole lines, each without its newline; text behind the last newline is no line.
 std::vector<std::string_view> lines_of(std::string_view file) {
   std::vector<std::string_view> lines;
   for (auto end = file.find('\n'); end != std::string_view::npos; end = file.find('\n')) {
@@ -66,7 +66,7 @@ std::optional<Row> newest_by_reading_all(std::string_view file, std::string_view
   return newest;
 }
 
-// The file that is sound is read whole, row by row, and after the one that it goes on from.
+// The intact file is read whole, row by row, after the file from which it goes on.
 void check_join(std::string_view sound) {
   const auto lines = lines_of(sound);
   const Beginning first = history::decode_beginning(lines.front()).value();
@@ -105,7 +105,7 @@ void history(std::string_view bytes) {
   const std::uint64_t sound = history::sound_bytes(bytes);
   require(sound <= bytes.size() && history::sound_bytes(bytes.substr(0, sound)) == sound);
   if (sound > 0) check_join(bytes.substr(0, sound));
-  // From anywhere on: the end of a long file is read first.
+  // Reading begins at any place: the end of a long file is read first.
   for (const std::size_t from : {std::size_t{0}, bytes.size() / 2}) {
     const auto newest = history::last_row_in(bytes.substr(from), "save");
     const auto expected = newest_by_reading_all(bytes.substr(from), "save");

@@ -23,7 +23,7 @@ namespace {
 
 using namespace http;  // NOLINT
 
-// Cuts bytes into pieces; 0: none.
+// Cuts bytes into pieces; 0: no cuts.
 std::vector<std::string_view> pieces_of(std::string_view bytes, std::size_t piece) {
   std::vector<std::string_view> pieces;
   if (piece == 0) piece = std::max<std::size_t>(bytes.size(), 1);
@@ -32,10 +32,10 @@ std::vector<std::string_view> pieces_of(std::string_view bytes, std::size_t piec
   return pieces;
 }
 
-// How a handler answers.
+// The way in which a handler answers.
 enum class Manner { kAtOnce, kInPieces, kNot, kLater };
 
-// One connection to a server without threads: it works while we look.
+// One connection to a server without threads: the server works only when the test polls it.
 class Talk {
  public:
   explicit Talk(unsigned manners) : manners_(manners) {
@@ -73,7 +73,7 @@ class Talk {
     work();
   }
 
-  // Until the server has nothing to say: what it put off it says now, the oldest first.
+  // Runs until the server has nothing to send: delayed replies are sent now, the oldest first.
   void end() {
     answer_later();
     ::shutdown(ours_.get(), SHUT_WR);
@@ -143,7 +143,7 @@ class Talk {
   std::string heard_;
 };
 
-// One reply as it stands on the wire, read by rules of our own.
+// One reply as sent on the wire, parsed by separate rules.
 struct ReadReply {
   int status = 0;
   std::string body;
@@ -199,7 +199,8 @@ ReadReply take_reply(std::string_view& rest, bool is_for_head) {
   return reply;
 }
 
-// Each request has one answer, its own, in order; behind them stands at most one refusal, and the end.
+// Each request has one answer, its own, in order; after the answers there is at most one refusal, and the
+// end.
 void check_replies(const Talk& talk) {
   std::string_view rest = talk.heard();
   bool is_over = false;
@@ -223,7 +224,7 @@ void check_replies(const Talk& talk) {
   }
 }
 
-// What two parsers could read in two ways is in none of them.
+// No reply contains bytes that two parsers could read in two ways.
 void check_request(const ServerRequest& request) {
   require(is_token(request.method) && (request.path.starts_with('/') || request.path == "*"));
   require(request.body.size() <= 256);
@@ -316,7 +317,7 @@ void check_reply(const std::string& method, std::string_view bytes, std::size_t 
   if (may_have_body && !length.empty() && !is_chunked) require(number_in(length, 10) == whole.body.size());
 }
 
-// What our server writes, our client reads as it was meant, and not a byte more.
+// Our client reads the replies of our server with the intended meaning, and not a byte more.
 void check_own_reply(std::string_view bytes, unsigned choice) {
   const std::size_t middle = std::min<std::size_t>(bytes.size(), choice);
   const Response response{.status = 200 + static_cast<int>(choice) * 3,
@@ -360,7 +361,7 @@ void http_server(std::string_view bytes) {
   for (const auto& part : pieces_of(bytes, piece)) cut.say(part);
   cut.end();
   check_replies(cut);
-  // A head that is no HTTP is refused at once or when its end does not come; what is taken is the same.
+  // A head that is not HTTP is refused at once or when its end is missing; an accepted head does not change.
   require(std::ranges::equal(whole.requests(), cut.requests(), is_same_request));
 }
 

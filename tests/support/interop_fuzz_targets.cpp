@@ -32,7 +32,7 @@ class TextSink final : public ByteSink {
   std::string text;
 };
 
-// What was read can be written, and read again as the same.
+// Accepted data can be written, and read again as the same.
 void check_file(const PtFile& file) {
   std::vector<TensorSource> sources;
   std::uint64_t left_bytes = kCopiedBytesMax;

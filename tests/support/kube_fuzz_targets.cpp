@@ -1,4 +1,4 @@
-// What an API server says: the lines of a watch, and the objects in them.
+// Messages of an API server: the lines of a watch, and the objects in them.
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -101,7 +101,7 @@ void check_slice(json object) {
   require(point_slice_to(object, "10.0.0.7", 9443) == json::object());
 }
 
-// A pod that is made of it says whose it is.
+// A pod that is made of the job names its owner.
 void check_pods_of(const api::TrainingJob& job) {
   const PodSettings settings{.coordinator_url = "https://10.96.0.7:9443", .coordinator_ca = "ca"};
   for (const auto& role : job.spec.roles) {

@@ -36,7 +36,7 @@ inline std::vector<SeenRow> rows_of(const Batch& batch) {
   return rows;
 }
 
-// The next `batches` batches, each trained.
+// Takes the next `batches` batches and trains each.
 inline std::vector<SeenRow> train(DataLoader& loader, std::uint64_t batches) {
   std::vector<SeenRow> all;
   for (; batches > 0; --batches) {
@@ -53,7 +53,7 @@ inline std::vector<Slot> slots_of(const std::vector<SeenRow>& rows) {
   return slots;
 }
 
-// What a stream says of slots [first, last).
+// The stream's samples of slots [first, last).
 inline std::vector<Slot> canonical(const Stream& stream, std::uint64_t first, std::uint64_t last) {
   std::vector<Slot> slots(last - first);
   stream.reader().fill(first, slots);

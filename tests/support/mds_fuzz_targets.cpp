@@ -24,7 +24,7 @@ void require_shard_sentence(const Error& error, ErrorKind kind) {
   require(error.kind() == kind && !error.message().empty() && error.message().size() < 8192);
 }
 
-// Every encoding is in one of these.
+// Every encoding is in one of these data sets.
 const std::vector<mds::Columns>& column_sets() {
   static const std::vector<mds::Columns> sets = [] {
     const std::vector<std::vector<std::string>> encodings = {{"int", "bytes"},

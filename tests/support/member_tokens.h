@@ -14,7 +14,8 @@
 
 namespace ratoon::test {
 
-// Each member its own, as long as Kubernetes makes them; whose it is stands in front.
+// Each member has its own token, as long as Kubernetes makes them; the token begins with the name of its
+// owner.
 inline std::string token_of(const ProcessIdentity& process) {
   constexpr std::size_t kTokenBytes = 1100;
   std::string token = member_name(process.job, process.role, process.index, process.incarnation) + "." +
@@ -23,7 +24,7 @@ inline std::string token_of(const ProcessIdentity& process) {
   return token;
 }
 
-// An API server in memory: a token is good, and whose it says.
+// An API server in memory: each token is valid, and belongs to the owner that it names.
 class ReviewsInMemory final : public http::HttpTransport {
  public:
   Result<http::Response> call(const http::Request& request, const http::Limits&, std::stop_token) override {

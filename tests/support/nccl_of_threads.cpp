@@ -56,7 +56,7 @@ void add_up(const std::vector<void*>& numbers, std::size_t count) {
   std::vector<T> sums(count);
   for (void* const of_rank : numbers)
     for (std::size_t i = 0; i < count; ++i) sums[i] += static_cast<const T*>(of_rank)[i];
-  // What comes too late to be read is written over.
+  // Bytes that arrive too late to be read are overwritten.
   std::this_thread::sleep_for(std::chrono::microseconds(300));
   for (void* const of_rank : numbers) std::memcpy(of_rank, sums.data(), count * sizeof(T));
 }
@@ -76,7 +76,7 @@ struct Communicator {
     world->changed.wait(lock, [&] { return running == 0; });
   }
 
-  // On the stream's thread.
+  // Runs on the stream's thread.
   void take_part(std::uint64_t number, void* numbers, std::size_t count, ncclDataType_t type) {
     std::unique_lock lock(world->mutex);
     Sum& sum = world->sums[number];
@@ -94,7 +94,7 @@ struct Communicator {
   }
 };
 
-// What NCCL's header leaves open.
+// The types that NCCL's header only declares.
 Communicator& of(ncclComm_t comm) {
   return *reinterpret_cast<Communicator*>(comm);
 }

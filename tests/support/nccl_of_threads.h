@@ -1,18 +1,18 @@
-// NCCL's C interface for ranks that are threads of one process and train on the test accelerator. It has
-// NCCL's manners: a sum is done when it is queued, its error is told only when it is asked for, a rank that
-// is lost leaves the others waiting until they abort, and after an abort the numbers are garbage. It stands
-// for libnccl in tests of the one file that calls NCCL; sums are made in the order of the ranks.
+// NCCL's C interface for ranks that are threads of one process and train on the test accelerator. The library
+// behaves like NCCL: a sum is done when it is queued, its error is reported only on request, a lost rank
+// leaves the others waiting until they abort, and after an abort the numbers are garbage. The library
+// replaces libnccl in tests of the one file that calls NCCL; sums are made in the order of the ranks.
 #pragma once
 
 namespace ratoon::test::nccl {
 
-// From now on each communicator says that a rank is lost.
+// From this call on each communicator reports that a rank is lost.
 void lose_a_rank();
-// From now on ranks that connect are refused as ranks that share a device are.
+// From this call on ranks that connect are refused like ranks that share a device.
 void refuse_ranks();
-// It says that it is older than the one that its user was compiled against.
+// The library reports an older version than the version that its user was compiled against.
 void become_older();
-// So long ncclCommAbort() takes, as it does with NCCL.
+// The time that ncclCommAbort() takes, as with NCCL.
 void set_milliseconds_of_abort(int milliseconds);
 void reset();
 

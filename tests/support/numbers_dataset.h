@@ -1,5 +1,5 @@
-// A data set of any size whose samples are computed: their number, and a row that follows from it. What
-// happens at a read can be put in.
+// A data set of any size whose samples are computed: their number, and a row that follows from it. A test can
+// insert an action at a read.
 #pragma once
 
 #include <algorithm>
@@ -50,12 +50,12 @@ class NumbersDataset : public Dataset {
     const auto low = static_cast<std::uint32_t>(id);
     return {low, low * 7 + 1, static_cast<std::uint32_t>(id >> 32)};
   }
-  // All ids that it was told to expect, in order.
+  // All ids of expect(), in order.
   std::vector<std::uint64_t> expected() const {
     const std::lock_guard lock(mutex_);
     return expected_;
   }
-  // Those that were not taken back, in order, and how many were.
+  // The expected ids that were not withdrawn, in order, and the number of withdrawn ids.
   std::vector<std::vector<std::uint64_t>> hints() const {
     const std::lock_guard lock(mutex_);
     return hints_;
@@ -77,7 +77,7 @@ class NumbersDataset : public Dataset {
   mutable std::uint64_t taken_back_ = 0;
 };
 
-// One that no batch divides, and a stream over it.
+// A data set of a size that no batch divides, and a stream over it.
 inline constexpr std::uint64_t kNumbers = 103;
 
 inline std::shared_ptr<NumbersDataset> numbers() {

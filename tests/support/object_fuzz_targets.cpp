@@ -1,4 +1,4 @@
-// The decoders of what stores, token services and settings files say.
+// The decoders of replies of stores and token services, and of settings files.
 #include <cstdlib>
 #include <string>
 
@@ -17,7 +17,7 @@
 namespace ratoon::fuzz {
 namespace {
 
-// A sentence of ours is one line, whatever was in the bytes.
+// A message of ours is one line, for any bytes.
 void require_reply_sentence(const Error& error) {
   require(!error.message().empty() && error.message().size() < 4096);
 }

@@ -1,4 +1,4 @@
-// Builders of what the operator's core looks at: a job, its pods, what its processes said.
+// Builders of the facts for the operator's core: a job, its pods, the messages of its processes.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ constexpr WallTime wall(int at) {
   return {std::chrono::seconds(at)};
 }
 
-// Of one kind, in their order.
+// Events of one kind, in their order.
 template <class Action>
 std::vector<Action> only(const std::vector<core::Action>& actions) {
   std::vector<Action> found;
@@ -109,7 +109,7 @@ inline api::Seat seat(ProcessIdentity who, std::uint32_t rank, std::uint64_t att
                          .rendezvous = "127.0.0.1:40000"}};
 }
 
-// Everything is well: each member's pod runs and its process trains in the world of the job's attempt.
+// All is well: each member's pod runs and its process trains in the world of the job's attempt.
 inline core::Observation running(api::TrainingJob job) {
   core::Observation seen{.job = std::move(job)};
   for (const auto& member : seen.job.status.members) {
@@ -121,7 +121,7 @@ inline core::Observation running(api::TrainingJob job) {
   return seen;
 }
 
-// As its caller does: what was decided is stored, and the pods that it makes run on that node.
+// Acts as the core's caller does: the decision is stored, and the created pods run on that node.
 inline void store(const core::Decision& decision, const std::string& node, core::Observation& seen) {
   seen.job.status = decision.status;
   seen.world = decision.announcement.world;

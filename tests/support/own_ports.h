@@ -1,5 +1,5 @@
-// The TCP ports at which this process listens. A test opens a server at any free port and looks here for
-// which.
+// The TCP ports at which this process listens. A test opens a server at any free port and finds the port
+// here.
 #pragma once
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// Packs in memory, as a writer would leave them on a disk, and a reader that obeys a plan.
+// Packs in memory, as a writer would leave them on a disk, and a reader that follows a plan.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ inline PackFile make_pack(std::string name, std::span<const TensorView> views) {
   return pack;
 }
 
-// As a reader does: from the bytes alone.
+// Reads as a reader does: from the bytes alone.
 inline Result<checkpoint::PackHeader> read_header(const PackFile& pack) {
   return checkpoint::header_bytes_of(pack.bytes, pack.bytes.size()).and_then([&](std::uint64_t header_bytes) {
     return checkpoint::decode_header(std::string_view(pack.bytes).substr(0, header_bytes), pack.bytes.size());
@@ -56,7 +56,7 @@ inline Result<checkpoint::PartIndex> index_of(std::span<const PackFile> packs) {
   return checkpoint::PartIndex::build(std::move(indexed));
 }
 
-// Reads the extents of a plan from the last to the first: each stands alone.
+// Reads the extents of a plan from the last to the first, because the extents do not depend on each other.
 inline Result<void> carry_out(const checkpoint::ReadPlan& plan, std::span<const PackFile> packs,
                               std::span<const std::span<std::byte>> destinations) {
   for (const auto& reads : plan.packs) {

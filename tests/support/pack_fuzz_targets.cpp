@@ -31,7 +31,7 @@ void require_pack_sentence(const Error& error) {
   require(!error.message().empty() && error.message().size() < 4096);
 }
 
-// What was taken can be written again, and its tensors can be looked for.
+// An accepted header can be written again, and its tensors can be found.
 void check_ours(const PackHeader& pack) {
   std::vector<TensorSpec> specs;
   std::vector<TensorSpec> wanted;
@@ -71,7 +71,7 @@ void check(std::string_view header, std::uint64_t file_bytes) {
     require_pack_sentence(foreign.error());
 }
 
-// The greatest number behind a comma or a bracket: where the last tensor may end.
+// The greatest number after a comma or a bracket: the last tensor may end there.
 std::uint64_t greatest_number(std::string_view text) {
   std::uint64_t greatest = 0;
   std::uint64_t number = 0;

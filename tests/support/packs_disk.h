@@ -1,4 +1,4 @@
-// A disk that holds packs and nothing else, remembers what is read of them, and may flip a bit on its way.
+// A disk that holds only packs, records the reads of them, and may flip a bit in a read.
 #pragma once
 
 #include <atomic>
@@ -46,7 +46,7 @@ class PacksDisk : public checkpoint::Disk {
     for (const auto& read : reads_) bytes += read.begin == 0 ? 0 : read.end - read.begin;
     return bytes;
   }
-  // The next so many reads of data come with a bit turned.
+  // The given number of next reads of data have a flipped bit.
   void turn_bits(int reads) { to_turn_ = reads; }
   [[nodiscard]] int times_forgotten() const { return times_forgotten_; }
 

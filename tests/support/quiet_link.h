@@ -1,4 +1,4 @@
-// QuietLink: for an engine that nobody talks to: no world comes, and nothing is wanted.
+// QuietLink: for an engine without messages: no world comes, and nothing is requested.
 #pragma once
 
 #include "agent/src/session/link/link.h"

@@ -1,4 +1,4 @@
-// What lies in a run's places beside packs and manifests: heads of staged slots, records of rollbacks,
+// Small files of a run's places beside packs and manifests: heads of staged slots, records of rollbacks,
 // claims.
 #include <algorithm>
 #include <array>
@@ -50,7 +50,7 @@ void check_rollback(std::string_view bytes) {
 void slot_info(std::string_view bytes) {
   const auto raw = std::as_bytes(std::span(bytes));
   check_slot_info(raw, 0);
-  // With the sum, and for the home, that it would have.
+  // With the checksum, and for the home, that the file would have.
   SlotInfoBytes head{};
   std::copy_n(raw.begin(), std::min(raw.size(), kSumAt), head.begin());
   std::uint64_t home = 0;
@@ -76,7 +76,8 @@ void claim(std::string_view bytes) {
   const std::string& job = known->owner.job;
   require(relation_of(job, job) == JobRelation::kSame);
   require(relation_of(job, known->owner.start) == relation_of(known->owner.start, job));
-  // Whose life was never seen is watched; who let go, and who has been silent for a lease, loses it.
+  // An owner whose sign of life was never seen is watched; an owner that released the place, or has been
+  // silent for a lease, loses it.
   const ClaimTimes times;
   const Owner newcomer{.job = known->owner.start, .start = "new"};
   require(judge_claim(newcomer, {.first = *known, .now = *known, .silent = times.lease}, times) ==

@@ -57,7 +57,7 @@ inline std::vector<SharedSample> shared_samples(const checkpoint::CheckpointId& 
           {sample_tensor("net.nothing", kFloat16, {0, 4}, seed + 6), {{{0, 0}, {0, 4}, {1}}}}};
 }
 
-// Each rank has others, under the same names.
+// Each rank has other tensors, under the same names.
 inline std::vector<WholeTensor> own_samples(const checkpoint::CheckpointId& id, std::uint32_t rank) {
   using enum ElementType;
   std::uint64_t seed = id.attempt.value() * 100000 + id.step.value() * 10 + rank;

@@ -51,11 +51,11 @@ class SavedObjects {
     track(objects, name, object);
     load(point, objects);
   }
-  // What load() seeds generators with on a rank that is new to the world.
+  // The seed that load() gives to generators on a rank that is new to the world.
   static std::uint64_t seed_of(std::uint32_t rank, std::string_view name) {
     return session::seed_of(0, Step(1), Rank(rank), name);
   }
-  // All that lies in the file.
+  // The whole content of the file.
   checkpoint::LoadedTensors content(const Point& point) const { return store_.load(point, Rank(0)).value(); }
 
  private:

@@ -25,7 +25,7 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
-// By itself it would come to the one above, but not where a sanitizer has its own.
+// Without a sanitizer, this operator would call the one above; a sanitizer has its own.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return ratoon::test::is_out() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
 }

@@ -1,4 +1,4 @@
-// Allocations that fail when a test says so. Whoever links scarce_memory.cpp has its operator new.
+// Allocations that fail when a test requests it. A program that links scarce_memory.cpp has its operator new.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@ namespace ratoon::test {
 struct ScarceMemory {
   std::atomic<long> left{0};     // allocations until they fail
   std::atomic<long> failing{0};  // how many fail then
-  // Threads that say so are spared unless `is_everywhere`.
+  // Threads that are marked are spared unless `is_everywhere`.
   static inline thread_local bool is_spared = false;
   std::atomic<bool> is_everywhere{false};
 };

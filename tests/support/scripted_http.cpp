@@ -28,7 +28,7 @@ bool read_more(int fd, std::string& buffer) {
   return true;
 }
 
-// One whole request off the connection; nothing once the other side is gone.
+// Reads one whole request from the connection; nothing once the other side is gone.
 std::optional<ScriptedRequest> read_request(int fd, std::string& buffer) {
   std::size_t end = 0;
   while ((end = buffer.find("\r\n\r\n")) == std::string::npos) {

@@ -1,5 +1,5 @@
-// An HTTP server on loopback that answers each request with the bytes that a script gives, also such as no
-// proper server would send, and remembers what it was asked.
+// An HTTP server on loopback that answers each request with the bytes of a script, also with replies that no
+// correct server would send, and records the requests.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct ScriptedReply {
   enum { kGoOn, kCut, kHang } then = kGoOn;  // kHang: keeps the connection open and says nothing more
 };
 
-// A proper reply; `claimed_bytes`, where it is not -1, is what its Content-Length says instead of the truth.
+// A correct reply; if `claimed_bytes` is not -1, its Content-Length has this number instead of the true one.
 [[nodiscard]] ScriptedReply reply(int status, const std::string& body, const std::string& headers = {},
                                   long claimed_bytes = -1);
 

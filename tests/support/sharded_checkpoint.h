@@ -32,7 +32,7 @@ inline std::string any_bytes(std::uint64_t count, std::uint64_t seed) {
   return bytes;
 }
 
-// The bytes of a box, element by element: slow, and plainly right.
+// The bytes of a box, element by element: a slow method that is easily seen to be right.
 inline std::string bytes_of_box(const WholeTensor& tensor, const TensorShape& begin,
                                 const TensorShape& shape) {
   std::string bytes;
@@ -73,7 +73,7 @@ inline std::vector<Box> boxes_of(const Cuts& cuts) {
   return boxes;
 }
 
-// Parts of tensors on their way into packs; their bytes live here.
+// Parts of tensors for packs; their bytes are stored here.
 class PackShelf {
  public:
   // With `boxes_all` whole tensors have a box, too: ranks share them.

@@ -1,4 +1,4 @@
-// States of PyTorch's samplers: ours, and those that other packages saved.
+// States of PyTorch's samplers: Ratoon's states, and states that other packages saved.
 #include <cstdlib>
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace ratoon::fuzz {
 namespace {
 
-// Either it is refused in a sentence, or it is right.
+// Each text is refused with a sentence, or is read correctly.
 template <class Take>
 void take_or_refuse(Take take) {
   try {

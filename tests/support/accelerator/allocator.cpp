@@ -19,8 +19,8 @@
 namespace ratoon::test::accelerator {
 namespace {
 
-// That of CPU tensors: kernels for matrices may sum in another order where it differs. An overrun of fewer
-// bytes may stay unseen.
+// The alignment equals the alignment of CPU tensors: with another one, kernels for matrices may sum in
+// another order. An overrun of fewer bytes may stay undetected.
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kMostGuardedBlocks = 4096;  // a process may have 65530 mappings
 constexpr int kGarbage = 0xFF;                    // NaN in each floating type
@@ -48,7 +48,7 @@ struct Memory {
   std::map<c10::DeviceIndex, c10::CachingDeviceAllocator::DeviceStats> stats;
 };
 
-// It is never destroyed: streams give memory back until the process ends.
+// The object is never destroyed: streams free memory until the process ends.
 Memory& memory() {
   static auto* const kept = std::make_unique<Memory>().release();
   return *kept;

@@ -1,5 +1,5 @@
-// Convolutions: LibTorch's fallback to the CPU does not know how to run them, because each device has
-// operators of its own for them. The stream is drained, and they run on the CPU.
+// Convolutions: LibTorch's fallback to the CPU cannot run convolutions, because each device has operators of
+// its own for them. The stream is drained, and convolutions run on the CPU.
 #include <array>
 #include <optional>
 #include <tuple>

@@ -25,7 +25,7 @@ void check_sizes_fit(const at::Tensor& from, const at::Tensor& to) {
               " was asked for: they must be equal, or ones");
 }
 
-// Two devices: the work of both before this copy ends first, and both go on after it.
+// Two devices: the work of both before this copy ends first, and both continue after it.
 void copy_between_devices(const at::Tensor& from, const at::Tensor& to) {
   Stream& source = queue_of(current_stream(from.device().index()));
   Stream& target = queue_of(current_stream(to.device().index()));

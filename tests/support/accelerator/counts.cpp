@@ -13,7 +13,7 @@ struct Tally {
   std::set<std::string> fallback_names;
 };
 
-// It is never destroyed: threads count until the process ends.
+// The object is never destroyed: threads count until the process ends.
 Tally& tally() {
   static auto* const kept = std::make_unique<Tally>().release();
   return *kept;

@@ -1,4 +1,4 @@
-// How often a program of the test accelerator did what costs time on a GPU.
+// How often a program of the test accelerator did operations that cost time on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ratoon::test::accelerator {
 
-// All threads and devices together, since the start or reset_counts().
+// The sum over all threads and devices, since the start or reset_counts().
 struct Counts {
   std::uint64_t host_synchronizations = 0;   // of streams, devices and events, blocking copies, item()
   std::uint64_t event_synchronizations = 0;  // those of them that waited for one event
@@ -23,7 +23,7 @@ void reset_counts();
 // The operators behind Counts::fallbacks, each once, such as "aten::cumsum".
 [[nodiscard]] std::vector<std::string> fallback_names();
 
-// For the parts of the accelerator.
+// Functions for the parts of the accelerator.
 void count_host_synchronization();
 void count_event_synchronization();
 void count_allocation();

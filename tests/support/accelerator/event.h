@@ -1,4 +1,4 @@
-// Events of the test accelerator: marks in streams, which other streams and the host wait for.
+// Events of the test accelerator: marks in streams, for which other streams and the host wait.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,13 @@
 
 namespace ratoon::test::accelerator {
 
-// One record of an event: a place in a stream, which comes once.
+// One record of an event: a place in a stream, which is reached once.
 class Moment {
  public:
   void come();
   [[nodiscard]] bool has_come();
   void wait();
-  // Waits on the host. Throws c10::AcceleratorError when the device breaks meanwhile.
+  // Waits on the host. Throws c10::AcceleratorError if the device breaks during the wait.
   void wait_while_alive(const char* call);
   [[nodiscard]] std::chrono::steady_clock::time_point time();
 
@@ -27,13 +27,13 @@ class Moment {
   std::chrono::steady_clock::time_point time_;
 };
 
-// The moment when all work has ended that `stream` has now.
+// The moment at which all present work of `stream` has ended.
 [[nodiscard]] std::shared_ptr<Moment> mark_end(Stream& stream);
 
 // All later work of `stream` waits for `moment`.
 void make_wait(Stream& stream, std::shared_ptr<Moment> moment);
 
-// What an event's handle points to.
+// The object to which an event's handle points.
 class Event {
  public:
   void record(Stream& stream);

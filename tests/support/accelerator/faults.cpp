@@ -25,7 +25,7 @@ struct Faults {
   std::uint64_t allocations_to_failure = 0;  // 0: none fails
 };
 
-// It is never destroyed: threads of streams read it until the process ends.
+// The object is never destroyed: threads of streams read it until the process ends.
 Faults& faults() {
   static auto* const kept = std::make_unique<Faults>().release();
   return *kept;

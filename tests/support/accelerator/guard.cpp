@@ -1,5 +1,5 @@
-// The device as LibTorch's guards, streams and events see it. Calls that only name devices and streams work
-// on a broken device, as they do for CUDA: destructors of guards make them.
+// The device for LibTorch's guards, streams and events. Calls that only name devices and streams work on a
+// broken device, as they do for CUDA: destructors of guards make them.
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "tests/support/accelerator/allocator.h"

@@ -1,4 +1,4 @@
-// The device as the rest of LibTorch sees it: its name, its generators, its pinned host memory.
+// The device for the rest of LibTorch: its name, its generators, its pinned host memory.
 #include <cstdlib>
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
-// Operators that are queued on the current stream and return at once. Their results' sizes and types, and
-// errors in their arguments, come from LibTorch's meta device; the CPU's kernel runs later, on the memory of
-// the device.
+// Operators that are queued on the current stream and return at once. The sizes and types of results, and
+// errors in arguments, come from LibTorch's meta device; the CPU's kernel runs later, on the memory of the
+// device.
 #include <memory>
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Stack = torch::jit::Stack;
 
-// The device of all tensors. Numbers on the host may be among them, as with CUDA.
+// The device of all tensors. Numbers on the host may be among the tensors, as with CUDA.
 c10::Device common_device(const c10::OperatorHandle& op, const Stack& arguments) {
   std::optional<c10::Device> found;
   for (const c10::IValue& argument : arguments) {
@@ -53,7 +53,7 @@ Stack mapped(const Stack& values, const TensorMap& map) {
   return result;
 }
 
-// Which argument a result is, by the schema: "a" of "add_(Tensor(a!) self, ...) -> Tensor(a!)".
+// The argument that a result refers to, by the schema: "a" of "add_(Tensor(a!) self, ...) -> Tensor(a!)".
 std::optional<std::size_t> argument_of(const c10::FunctionSchema& schema, const c10::Argument& result) {
   if (result.alias_info() == nullptr) return std::nullopt;
   for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
@@ -108,7 +108,7 @@ void queue_kernel(const c10::OperatorHandle& op, Stack* stack) {
   for (c10::IValue& value : results.values) stack->push_back(std::move(value));
 }
 
-// Each has a kernel for the meta device, or no result.
+// Each operator has a kernel for the meta device, or no result.
 constexpr const char* kKernels[] = {
     "fill_.Scalar",
     "fill_.Tensor",

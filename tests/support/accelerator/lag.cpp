@@ -26,7 +26,7 @@ struct Current {
   Lag lag = lag_of_environment();
 };
 
-// It is never destroyed: threads of streams read it until the process ends.
+// The object is never destroyed: threads of streams read it until the process ends.
 Current& current() {
   static auto* const kept = std::make_unique<Current>().release();
   return *kept;

@@ -17,7 +17,7 @@ struct Lag {
 // From the next piece of work on, each stream draws its lags anew: from the seed and its own id.
 void set_lag(std::uint64_t seed, std::chrono::microseconds longest = std::chrono::microseconds(300));
 
-// `draw` is even between 0 and 1. Most pieces of work start at once, some late, a few very late.
+// `draw` is uniform between 0 and 1. Most pieces of work start at once, some late, a few very late.
 [[nodiscard]] std::chrono::microseconds lag_of(double draw, std::chrono::microseconds longest);
 
 }  // namespace ratoon::test::accelerator

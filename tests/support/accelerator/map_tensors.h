@@ -1,4 +1,4 @@
-// An operator's argument with each tensor in it replaced.
+// Returns an operator's argument with each tensor in it replaced.
 #pragma once
 
 #include <functional>

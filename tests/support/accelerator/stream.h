@@ -1,5 +1,5 @@
 // A stream of the test accelerator: a queue of work that its own thread does in order, later than it was
-// asked for. This file and stream.cpp need no LibTorch.
+// queued. This file and stream.cpp need no LibTorch.
 //
 //   auto* stream = static_cast<accelerator::Stream*>(c10_stream.native_handle());
 //   stream->enqueue([=] { sum_buffers(mine, theirs); });
@@ -15,20 +15,20 @@
 
 namespace ratoon::test::accelerator {
 
-// What c10::Stream::native_handle() is of a stream of this device: a Stream*. It lives until the process
-// ends.
+// The Stream* that c10::Stream::native_handle() returns for a stream of this device. The stream lives until
+// the process ends.
 class Stream {
  public:
   Stream(int device, std::int64_t id);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // From any thread; returns at once. The work starts after all earlier work of this stream has ended, and a
-  // random time later (see lag.h). It may wait, and then the whole stream waits. It may enqueue more work, on
-  // any stream. It must not throw: an exception ends the process.
+  // May be called from any thread; returns at once. The work starts after all earlier work of this stream has
+  // ended, and a random time later (see lag.h). The work may wait, and then the whole stream waits. The work
+  // may enqueue more work, on any stream. The work must not throw: an exception ends the process.
   void enqueue(std::function<void()> work);
 
-  // The same, but the work starts as soon as all earlier work has ended: for marks, which cost no time.
+  // Does the same, but the work starts as soon as all earlier work has ended: for marks, which cost no time.
   void enqueue_mark(std::function<void()> mark);
 
   // Whether all work that was enqueued before this call has ended.

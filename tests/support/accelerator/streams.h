@@ -1,4 +1,4 @@
-// Which streams the devices have, and which of them a thread uses.
+// The streams of the devices, and the streams that a thread uses.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace ratoon::test::accelerator {
 
-// 2, or RATOON_TEST_ACCELERATOR_DEVICES, at most 8.
+// The number of devices: 2, or RATOON_TEST_ACCELERATOR_DEVICES, at most 8.
 [[nodiscard]] c10::DeviceIndex number_of_devices();
 
 // The current device of this thread.
@@ -19,7 +19,8 @@ void set_current_device(c10::DeviceIndex device);
 
 [[nodiscard]] c10::Stream default_stream(c10::DeviceIndex device);
 [[nodiscard]] c10::Stream new_stream(c10::DeviceIndex device);
-// One of eight of this priority, each in turn. They are made when they are first asked for.
+// Returns one of eight streams of this priority, each in turn. The streams are made when they are first
+// requested.
 [[nodiscard]] c10::Stream pool_stream(c10::DeviceIndex device, bool is_urgent);
 
 // The current stream of this thread on `device`; the default stream at first.

@@ -62,8 +62,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("set_.source_Storage_storage_offset", &at::native::set_storage_cpu_);
 }
 
-// LibTorch knows of no device beside its own whose tensors may replace those of the CPU, as Module::to()
-// does.
+// LibTorch knows no device except its own whose tensors may replace CPU tensors, as Module::to() does.
 bool may_take_place_of(const at::Tensor& self, const at::Tensor& from) {
   const auto is_plain = [](const at::Tensor& tensor) {
     return tensor.layout() == at::kStrided && (tensor.is_cpu() || tensor.is_privateuseone());

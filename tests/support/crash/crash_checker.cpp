@@ -8,7 +8,8 @@ namespace {
 std::uint64_t key_of(const CrashState& state) {
   Xxh3Stream hash;
   for (const std::string& what : state.acknowledged) hash.update(std::as_bytes(std::span(what)));
-  // What was acknowledged decides as well: a state that was fine before a promise may break it.
+  // A state that was good before an acknowledgement may be bad after it, so the acknowledged steps are part
+  // of the key.
   return fingerprint(state.image) * 31 + hash.digest64();
 }
 

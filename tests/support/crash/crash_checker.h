@@ -1,5 +1,5 @@
-// Cuts the power after every operation of a log, in every fate of crash_states.h and many by chance, and asks
-// a judge about each state that is left.
+// Cuts the power after every operation of a log, in every way of crash_states.h and in many random ways, and
+// asks a judge about each state that remains.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct CrashReport {
   std::string first_bad;  // what the judge said, and where the power failed
 };
 
-// What is wrong with a state, or nothing.
+// The fault of a state, or nothing.
 using CrashJudge = std::function<std::optional<std::string>(const CrashState& state)>;
 
-// States that were judged, and whether they were bad: many stories share most of theirs.
+// States that were judged, and whether they were bad: many stories share most of their states.
 using JudgedStates = std::unordered_map<std::uint64_t, bool>;
 
 struct CrashPlan {

@@ -1,5 +1,5 @@
-// A place in a program's calls of its disk: "the second time that a manifest is renamed, right after it". As
-// words, so that a process can be told where to die.
+// A place in a program's calls of its disk: "the second time that a manifest is renamed, right after the
+// call". The place as words, so that a process can be told where to die.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ struct Pending {
   std::map<FolderId, std::vector<DiskOp>> names;
 };
 
-// What is on the disk for certain, and what is not.
+// The part of the state that is on the disk for certain, and the part that may be lost.
 Pending settle(DiskImage& image, std::span<const DiskOp> ops, std::vector<std::string>& acknowledged) {
   Pending pending;
   for (const DiskOp& op : ops) {

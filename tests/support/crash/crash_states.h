@@ -1,7 +1,8 @@
-// What a power cut may leave of a ModelDisk: the persistence model, and the choice of states in it.
+// The states that a power cut may leave of a ModelDisk: the persistence model, and the choice of states in
+// it.
 //
-// After k operations the power fails. On the disk are for certain: the bytes of each file as of its last
-// sync, the names of each folder as of its last sync. What came after may be there in part:
+// After k operations the power fails. These parts are on the disk for certain: the bytes of each file as of
+// its last sync, the names of each folder as of its last sync. Later changes may be on the disk in part:
 //   bytes    none, all, a prefix of the writes, any of their 4 KiB blocks, the last torn at a multiple of
 //   512; or
 //            the new length is there and zeros where bytes were not written yet
@@ -32,7 +33,7 @@ struct CrashState {
 [[nodiscard]] CrashState crash(const DiskImage& before, std::span<const DiskOp> ops, Fate fate,
                                NameOrder order, std::mt19937_64& chance);
 
-// The same for equal images, whatever their numbers.
+// Gives the same for equal images, for any numbers of files.
 [[nodiscard]] std::uint64_t fingerprint(const DiskImage& image);
 
 }  // namespace ratoon::test

@@ -1,5 +1,5 @@
-// How much of a long search a build can afford: sanitizers slow it down tenfold, and look for faults that a
-// few cases show.
+// How much of a long search a build can run: sanitizers slow the search down tenfold, and look for faults
+// that a few cases show.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ inline constexpr std::uint64_t kEffortPercent = 2;
 inline constexpr std::uint64_t kEffortPercent = 100;
 #endif
 
-// So many of `all`, and at least one.
+// Returns the affordable part of `all`, and at least one.
 [[nodiscard]] constexpr std::uint64_t afforded(std::uint64_t all) {
   return all * kEffortPercent / 100 == 0 ? 1 : all * kEffortPercent / 100;
 }

@@ -16,7 +16,7 @@
 namespace ratoon::test {
 namespace {
 
-// XFS's, which ext4 answers as well.
+// XFS defines this call, and ext4 answers it as well.
 constexpr unsigned long kShutdown = _IOR('X', 125, std::uint32_t);
 
 constexpr off_t kExt4Bytes = 64 << 20;
@@ -30,7 +30,7 @@ Error failed(const std::string& doing) {
   return system_error(errno, doing);
 }
 
-// Programs of an administrator are not on everybody's path.
+// Programs of an administrator are not on every user's path.
 Result<void> run(std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -53,7 +53,7 @@ Result<void> make_image(const std::string& type, const std::filesystem::path& im
   return run({"mkfs." + type, "-q", type == "xfs" ? "-f" : "-F", image.string()});
 }
 
-// A mount that nobody else sees, and that goes with us.
+// A mount that no other process sees, and that ends with this process.
 Result<void> hide_mounts() {
   if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return cannot("this process may not mount: root is needed");
@@ -79,7 +79,7 @@ LoopMount::~LoopMount() {
   static_cast<void>(::umount2(mount_.c_str(), MNT_DETACH));
 }
 
-// Somebody else may take the device that we were told is free.
+// Another process may take the device that the kernel called free.
 Result<void> LoopMount::attach() {
   const UniqueFd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
   if (!control.is_open()) return cannot("there are no loop devices here");

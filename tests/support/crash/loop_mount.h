@@ -1,9 +1,9 @@
 // LoopMount: a small file system of its own in a file, mounted where only this process sees it, whose power
-// can be cut for real: FS_IOC_SHUTDOWN stops the kernel's file system in its tracks, and what comes back
-// after mounting it again is what its journal and its disk say.
+// can be cut: FS_IOC_SHUTDOWN stops the kernel's file system at once, and a later mount shows the state of
+// its journal and its disk.
 //
-// Needs root and loop devices. Whatever happens to the process, nothing of it stays: the mount is in a
-// namespace of its own, and the loop device lets go of its file with the last of its users.
+// Needs root and loop devices. When the process ends in any way, the mount disappears: it is in a namespace
+// of its own, and the loop device frees its file with the last user.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ enum class PowerCut {
 
 class LoopMount {
  public:
-  // `type` is "ext4" or "xfs". kUnavailable with the reason where this machine cannot do it.
+  // `type` is "ext4" or "xfs". kUnavailable with the reason if this machine does not support it.
   [[nodiscard]] static Result<std::unique_ptr<LoopMount>> make(const std::string& type,
                                                                const std::filesystem::path& scratch);
   ~LoopMount();
@@ -32,10 +32,10 @@ class LoopMount {
 
   [[nodiscard]] std::filesystem::path folder() const { return mount_ / "run"; }
 
-  // From now on the file system refuses everything.
+  // From this call on the file system refuses everything.
   [[nodiscard]] Result<void> cut_power(PowerCut how);
 
-  // With all files of it closed.
+  // All its files must be closed.
   [[nodiscard]] Result<void> start_again();
 
  private:

@@ -1,5 +1,5 @@
-// ModelDisk: a disk in memory that remembers every operation, so that crash_states.h can say what a power cut
-// after any of them may leave behind; and that refuses, tears or flips at the operation that a test chooses.
+// ModelDisk: a disk in memory that records every operation, so that crash_states.h can compute the states
+// after a power cut; it can also refuse, tear or flip bytes at an operation that a test chooses.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Named {
   std::uint32_t id = 0;
 };
 
-// What a folder's list of names goes through; on the disk only after SyncFolder.
+// A change of a folder's list of names, which is on the disk only after SyncFolder.
 struct Link {
   FolderId folder = 0;
   std::string name;
@@ -47,15 +47,15 @@ struct Write {
 struct SyncFile {
   FileId file = 0;
 };
-// A sync that failed, as ext4 does it: what was waiting is forgotten, though it can still be read until the
-// power fails, and the next sync says yes.
+// A sync that failed, as ext4 does it: waiting data is forgotten, though it can still be read until the power
+// fails, and the next sync reports success.
 struct LosePages {
   FileId file = 0;
 };
 struct SyncFolder {
   FolderId folder = 0;
 };
-// The engine told its caller that this is durable.
+// The engine told its caller that this checkpoint is durable.
 struct Acknowledge {
   std::string what;
 };
@@ -67,7 +67,8 @@ struct DiskImage {
   std::map<FileId, std::string> files;
 };
 
-// Asked before each call of the engine that would change or read something; an error is given to the engine.
+// Called before each call of the engine that would change or read data; a returned error is given to the
+// engine.
 enum class DiskCall {
   kCreate,
   kReserve,
@@ -103,10 +104,10 @@ class ModelDisk : public checkpoint::Disk, public std::enable_shared_from_this<M
   [[nodiscard]] const DiskImage& image() const { return image_; }
   [[nodiscard]] std::vector<std::string> all_paths() const;  // of files
 
-  // What other libraries do and our engine does not.
+  // Calls that other libraries make and our engine does not.
   [[nodiscard]] Result<void> rename_over(const std::string& from, const std::string& to);
 
-  // Damage from outside, which no log has.
+  // Damage from outside, which is in no log.
   [[nodiscard]] std::string* bytes_of(const std::string& path);
 
   [[nodiscard]] std::string shown(std::string_view path) const override;
@@ -141,7 +142,7 @@ class ModelDisk : public checkpoint::Disk, public std::enable_shared_from_this<M
   FaultPlan faults_;
 };
 
-// Applies one operation to an image; names that are not there are passed over.
+// Applies one operation to an image; names that do not exist are skipped.
 void carry_out(DiskImage& image, const DiskOp& op);
 
 }  // namespace ratoon::test

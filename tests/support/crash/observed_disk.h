@@ -1,6 +1,6 @@
-// ObservedDisk: another disk, and somebody who is told before and after each of its calls, and amid a write,
-// when half of its bytes are in the file. Who is told may kill the process, cut the power, or let others go
-// first.
+// ObservedDisk: another disk, and an observer that is called before and after each call, and in the middle of
+// a write, when half of the bytes are in the file. The observer may kill the process, cut the power, or let
+// other programs run first.
 #pragma once
 
 #include <functional>

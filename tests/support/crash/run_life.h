@@ -12,19 +12,21 @@
 
 namespace ratoon::test {
 
-// What a rank tracks at a step; no two are the same. A few bytes more than `weight_bytes`, a multiple of 4.
+// The tensors that a rank tracks at a step; no two steps have the same. The number of bytes is slightly above
+// `weight_bytes`, a multiple of 4.
 inline constexpr std::size_t kSmallState = 600;
 [[nodiscard]] checkpoint::LoadedTensors states_of(const checkpoint::CheckpointId& id, std::uint32_t rank,
                                                   std::size_t weight_bytes = kSmallState);
 
-// They look at `tensors`, which outlives them.
+// The views refer to `tensors`, which outlives them.
 [[nodiscard]] std::vector<TensorView> views_of(const checkpoint::LoadedTensors& tensors);
 
-// As acknowledged in the log.
+// The checkpoints that the log acknowledges.
 [[nodiscard]] std::string text_of(const checkpoint::CheckpointId& id);
 [[nodiscard]] checkpoint::CheckpointId parse_id(const std::string& text);
 
-// How a world saves: the packs of its ranks, one after the other, the commit, and then what the rules let go.
+// The way in which a world saves: the packs of its ranks, one after the other, the commit, and then the
+// removals of retention.
 struct WorldSave {
   checkpoint::CheckpointId id;
   std::uint32_t ranks = 2;
@@ -34,7 +36,7 @@ struct WorldSave {
 };
 [[nodiscard]] Result<void> save_world(const checkpoint::RunStore& store, const WorldSave& save);
 
-// The same on a ModelDisk, in whose log what was promised stands. Errors are the caller's to expect.
+// Does the same on a ModelDisk, whose log records the acknowledgements. The caller checks errors.
 struct Life {
   std::shared_ptr<ModelDisk> disk;
   std::uint32_t ranks = 2;
@@ -44,16 +46,17 @@ struct Life {
   [[nodiscard]] Result<void> save(const checkpoint::CheckpointId& id);
 };
 
-// The newest checkpoint that loads, as a start chooses it: what is bad is set aside, then the next. What is
-// wrong with that, or nothing; `recovered` is empty where nothing is there.
+// The newest checkpoint that loads, as a start chooses it: a bad checkpoint is set aside, then the next one
+// is tried. The fault of the recovered state, or nothing; `recovered` is empty if no checkpoint exists.
 [[nodiscard]] std::optional<std::string> recover(const checkpoint::RunStore& store,
                                                  std::optional<checkpoint::CheckpointId>& recovered,
                                                  std::size_t weight_bytes = kSmallState);
 
-// Damage that no crash may leave. A zombie may commit late what a newer attempt has swept: that is none.
+// Damage that no crash may leave. A process of an old attempt may commit late a checkpoint whose packs a
+// newer attempt has removed: that counts as no checkpoint.
 [[nodiscard]] std::optional<std::string> find_damage(const checkpoint::Inventory& inventory);
 
-// One of `paths` that belongs to no checkpoint that has a name, so that nobody will ever remove it.
+// One of `paths` that belongs to no checkpoint with a manifest, so that no process will ever remove it.
 [[nodiscard]] std::optional<std::string> find_litter(const checkpoint::RunStore& store,
                                                      const std::vector<std::string>& paths);
 

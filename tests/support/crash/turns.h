@@ -1,5 +1,5 @@
-// Turns: several programs that share a disk, each on a thread of its own, of which one moves at a time. Who
-// goes on is decided before each call of the disk, by a rule: the same rule tells the same story.
+// Turns: several programs that share a disk, each on a thread of its own, of which one runs at a time. A rule
+// decides before each call of the disk which program runs next: the same rule gives the same story.
 #pragma once
 
 #include <condition_variable>
@@ -14,14 +14,14 @@ namespace ratoon::test {
 
 class Turns {
  public:
-  // Who is next, one of `waiting`, when `mover` is about to make its `move`-th call: 1 is the first. Also
-  // asked when `mover` has ended, and is no longer among them.
+  // Returns the next program, one of `waiting`, when `mover` is about to make its `move`-th call: 1 is the
+  // first. The rule is also asked when `mover` has ended, and is no longer in the list.
   using Rule = std::function<std::size_t(const std::vector<std::size_t>& waiting, std::size_t mover,
                                          std::uint64_t move)>;
 
   explicit Turns(Rule rule) : rule_(std::move(rule)) {}
 
-  // The disk as `mover` sees it.
+  // The disk for the calls of `mover`.
   [[nodiscard]] std::shared_ptr<checkpoint::Disk> disk_of(std::size_t mover,
                                                           const std::shared_ptr<checkpoint::Disk>& disk);
 

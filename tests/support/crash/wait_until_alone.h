@@ -1,4 +1,4 @@
-// For disks that threads share which nobody joins: those that a test left behind in a call that hung.
+// For disks that threads share which no test joins: threads that a test left behind in a call that hung.
 #pragma once
 
 #include <memory>
@@ -6,11 +6,12 @@
 
 namespace ratoon::test {
 
-// Until nobody else holds it, and what they did with it has been done before this returns.
+// Waits until no other thread holds the disk; all effects of those threads are visible when this function
+// returns.
 template <class T>
 void wait_until_alone(const std::shared_ptr<T>& held) {
   while (held.use_count() > 1) std::this_thread::yield();
-  // InventoryPolling at the count orders nothing; counting does.
+  // Reading use_count() orders nothing; the decrement of the count does.
   std::shared_ptr<T>(held).reset();
 }
 

@@ -1,4 +1,4 @@
-// Calls that talk to others, or start them.
+// Calls that communicate with other processes, or start them.
 #include <cerrno>
 #include <csignal>
 

@@ -26,7 +26,7 @@ static_assert(std::size(kNames) == static_cast<std::size_t>(Call::kCalls));
 
 std::atomic<Page*> page_of_process{nullptr};
 
-// By calls that nothing stands in front of. Only the process that the test started has the page.
+// Uses calls that no library replaces. Only the process that the test started maps the page.
 __attribute__((constructor)) void map_page() {
   const char* const path = std::getenv("TEST_FAILING_CALLS");
   if (path == nullptr) return;

@@ -1,10 +1,10 @@
-// Which call of the C library fails in this process: the draw of a test, in a file that both map.
+// The draw of a test: which call of the C library fails in this process, in a file that both map.
 //
 //   TEST_FAILING_CALLS=page LD_PRELOAD=libfailing_calls.so trainer ...
 //
-// The test writes the draw into the page before it starts the process: the number of the call, the first of
-// its times that fails, how many do, and the error. The library writes how often each call came and how often
-// one failed. A process that it starts in turn has none of it.
+// Before the test starts the process, it writes the draw into the page: the number of the call, the first
+// failing time, how many times fail, and the error. The library writes how often each call was made and how
+// often it failed. A process that this process starts has no draw.
 #pragma once
 
 #include <atomic>
@@ -68,7 +68,8 @@ struct Page {
   Count counts[static_cast<std::uint32_t>(Call::kCalls)];
 };
 
-// For a test that is linked with the library: a call fails in this process from its next time on, so often.
+// For a test that is linked with the library: the next calls of this kind fail in this process, this number
+// of times.
 class Fault {
  public:
   static constexpr std::uint32_t kForGood = 0xffffffff;
@@ -80,13 +81,13 @@ class Fault {
   [[nodiscard]] std::uint32_t failed() const;
 };
 
-// Counts the call. Sets errno where it is the one that fails.
+// Counts the call. Returns whether the call fails now, and sets errno.
 bool fails(Call call);
 
 enum class Kind { kFile, kChannel, kOutput };
 Kind kind_of(int fd);
 
-// The function of that name in the library behind this one.
+// The function of that name in the library behind this library.
 void* find_next(const char* name);
 
 template <class Function>

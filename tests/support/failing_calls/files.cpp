@@ -213,7 +213,7 @@ ssize_t preadv2(int fd, const struct iovec* parts, int count, off_t offset, int 
   return fails_to_read(fd) ? -1 : real(fd, parts, count, offset, flags);
 }
 
-// The descriptor is gone all the same, as Linux has it.
+// The descriptor is closed in spite of the error, as on Linux.
 int close(int fd) {
   static auto* const real = next<int(int)>("close");
   const bool is_failing = fails(Call::kClose);

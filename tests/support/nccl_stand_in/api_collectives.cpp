@@ -1,4 +1,4 @@
-// The functions of nccl.h that enqueue collectives, or say what these do.
+// The functions of nccl.h that enqueue collectives, or describe them.
 #include <cstring>
 #include <string>
 

@@ -1,4 +1,4 @@
-// The functions of nccl.h that make, ask and end communicators.
+// The functions of nccl.h that make, query and end communicators.
 #include <string>
 #include <utility>
 

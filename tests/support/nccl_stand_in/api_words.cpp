@@ -1,4 +1,4 @@
-// The functions of nccl.h that say what the library is, and what went wrong.
+// The functions of nccl.h that describe the library, and its errors.
 #include <string>
 
 #include "tests/support/nccl_stand_in/last_words.h"

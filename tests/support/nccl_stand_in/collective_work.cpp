@@ -62,7 +62,7 @@ class Performance {
     return false;
   }
 
-  // A wrong order of calls hangs here as it does with NCCL; the words say why.
+  // A wrong order of calls hangs here as it does with NCCL; the message gives the reason.
   bool agree() {
     const Call own{
         turn_,

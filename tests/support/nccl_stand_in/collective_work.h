@@ -1,4 +1,4 @@
-// What a collective does on its stream.
+// The work of a collective on its stream.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,7 @@ namespace ratoon::test::nccl_stand_in {
 
 enum class Kind : std::uint32_t { kAllReduce, kBroadcast, kAllGather, kFinalize };
 
-// Each number is multiplied by it before it is summed: read when the operation was made, or when the work
-// runs.
+// The factor of each number before the sum: read when the operation was made, or when the work runs.
 struct Factor {
   Scalar value{};
   const void* on_device = nullptr;

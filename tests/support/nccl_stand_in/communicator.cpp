@@ -206,7 +206,7 @@ void Communicator::note_problem(ncclResult_t result, std::string words) {
   changed_.notify_all();
 }
 
-// As NCCL: what waits for a lost rank waits on, error or not.
+// As in NCCL, a call that waits for a lost rank goes on waiting, even after an error.
 void Communicator::note_loss(const std::string& problem) {
   if (settings().now().reports_lost_ranks != 0)
     note_problem(ncclRemoteError, problem);

@@ -45,13 +45,13 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // ncclSuccess if a call may be made now, else what the call returns.
   [[nodiscard]] ncclResult_t check_ready();
   void post(Task task);
-  // ncclInProgress, or on a blocking communicator what came of the tasks.
+  // ncclInProgress, or on a blocking communicator the result of the tasks.
   [[nodiscard]] ncclResult_t result_of_posted();
   [[nodiscard]] ncclResult_t async_error();
 
-  // Waits until all tasks are done; false if it was aborted instead. Then ends the thread.
+  // Waits until all tasks are done; false if it was aborted instead. After that, ends the thread.
   [[nodiscard]] bool destroy();
-  // Ends what runs, and waits until it has ended.
+  // Ends running work, and waits until it has ended.
   void abort();
 
   [[nodiscard]] ncclRedOp_t keep_factor(ncclDataType_t type, const Factor& factor);
@@ -80,7 +80,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  // All below are guarded by mutex_.
+  // All members below are guarded by mutex_.
   std::deque<Task> tasks_;
   bool has_task_in_hand_ = false;
   bool is_finalized_ = false;

@@ -91,7 +91,7 @@ class Connecting {
     return true;
   }
 
-  // Waits for all ranks from this one on to call. Strangers are let go.
+  // Waits for all ranks from this one on to call. Connections of strangers are closed.
   bool accept_from_rank(std::uint32_t first) {
     std::list<Caller> callers;
     for (std::uint32_t missing = plan_.size - first; missing > 0;) {
@@ -119,7 +119,7 @@ class Connecting {
     return true;
   }
 
-  // False if the caller is gone or a stranger.
+  // False if the caller has ended or is a stranger.
   bool listen_to(Caller& caller) const {
     const auto rest = bytes_of(caller.hello).subspan(caller.received);
     const ssize_t done = ::recv(caller.socket.get(), rest.data(), rest.size(), MSG_DONTWAIT);
@@ -141,7 +141,7 @@ class Connecting {
     return true;
   }
 
-  // Each rank knows then that all are connected.
+  // After this message each rank knows that all are connected.
   bool meet_all() {
     std::vector<std::byte> words(plan_.size);
     const std::byte word{1};

@@ -20,7 +20,7 @@ bool is_for_later(ssize_t done) {
   return done < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-// Moves what can be moved now; false if the rank at the other end is lost.
+// Moves all bytes that can be moved now; false if the rank at the other end is lost.
 bool move_bytes(Lane& lane) {
   if (!lane.to_send.empty()) {
     const ssize_t done =
@@ -63,7 +63,7 @@ Exchanged exchange(std::vector<Lane> lanes, const AbortSignal& signal, EarlyEnd 
     for (const Lane& lane : lanes) requests.push_back(wish_of(lane, early_end));
     if (::poll(requests.data(), requests.size(), -1) < 0) continue;
     if (requests[0].revents != 0) return {Outcome::kAborted};
-    // A rank that sent all that we await, and is gone, may not have sent the others theirs.
+    // A rank that sent all bytes that we await, and then ended, may not have sent the other ranks' bytes.
     for (std::size_t at = 0; at < lanes.size(); ++at) {
       const auto events = static_cast<unsigned>(requests[at + 1].revents);
       if (is_complete(lanes[at]) && (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0)

@@ -9,7 +9,7 @@
 
 namespace ratoon::test::nccl_stand_in {
 
-// What can end all waits of a communicator, for good.
+// The signal that ends all waits of a communicator, for good.
 class AbortSignal {
  public:
   AbortSignal();
@@ -22,7 +22,8 @@ class AbortSignal {
 
 enum class Outcome { kDone, kAborted, kLost };
 
-// What one rank is sent, and what is awaited from it. Both may be empty: then its end is watched for alone.
+// The bytes that one rank is sent, and the bytes that are awaited from it. Both may be empty: then only the
+// end of the connection is watched.
 struct Lane {
   int socket = -1;
   std::span<const std::byte> to_send = {};
@@ -34,7 +35,7 @@ struct Exchanged {
   std::size_t lost = 0;  // which lane
 };
 
-// A rank whose own lane is complete closes its end before the other lanes are.
+// A rank whose own exchange is complete closes its end before the other exchanges are.
 enum class EarlyEnd { kIsLoss, kIsFine };
 
 // Returns when all lanes are complete, a rank is lost, or the signal is raised.

@@ -1,4 +1,4 @@
-// ncclGroupStart() and ncclGroupEnd(): what the calls of a thread between them ask for begins at the end.
+// ncclGroupStart() and ncclGroupEnd(): the calls of a thread between them take effect at the end.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@ namespace ratoon::test::nccl_stand_in {
 
 void start_group();
 [[nodiscard]] ncclResult_t end_group();
-// Asks for a task now or, inside of a group, at its end.
+// Starts a task now or, inside of a group, at its end.
 [[nodiscard]] ncclResult_t ask(const std::shared_ptr<Communicator>& communicator, const Task& task);
 
 }  // namespace ratoon::test::nccl_stand_in

@@ -1,4 +1,4 @@
-// What ncclComm_t stands for. A handle is never given twice, so that a use after an abort is found out.
+// The objects behind ncclComm_t. A handle is never given twice, so that a use after an abort is detected.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct Found {
 
 [[nodiscard]] ncclComm_t give_handle(std::shared_ptr<Communicator> communicator);
 [[nodiscard]] Found find(ncclComm_t handle);
-// The same, of a communicator that is ready for another call.
+// Returns the same, for a communicator that is ready for another call.
 [[nodiscard]] Found find_ready(ncclComm_t handle);
 // Destroyed and aborted communicators have no handle.
 void drop_handle(ncclComm_t handle);

@@ -1,5 +1,5 @@
-// immortal<T>(): the one T of this process. Its destructor never runs, since threads that hang on purpose may
-// use it while the process ends.
+// immortal<T>(): the one T of this process. The destructor of the object never runs, since threads that hang
+// on purpose may use it while the process ends.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What ncclGetLastError() says: the last thing that went wrong in this process.
+// The text of ncclGetLastError(): the last error in this process.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace ratoon::test::nccl_stand_in {
 
 void say(std::string words);
 [[nodiscard]] std::string last_words();
-// Says the words and returns the result, for `return refuse(ncclInvalidUsage, "...")`.
+// Stores the words and returns the result, for `return refuse(ncclInvalidUsage, "...")`.
 ncclResult_t refuse(ncclResult_t result, std::string words);
 
 }  // namespace ratoon::test::nccl_stand_in

@@ -13,10 +13,10 @@ struct Listener {
   std::uint16_t port = 0;
 };
 
-// Closed sockets say that the system refused.
+// A closed socket as the result means that the system refused.
 [[nodiscard]] Listener listen_on_loopback();
 [[nodiscard]] UniqueFd accept_from(const Listener& listener);
-// Closed if the other end is gone or the signal is raised.
+// The socket is closed if the other end is gone or the signal is raised.
 [[nodiscard]] UniqueFd connect_on_loopback(std::uint16_t port, const AbortSignal& signal);
 
 }  // namespace ratoon::test::nccl_stand_in

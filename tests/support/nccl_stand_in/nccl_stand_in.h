@@ -1,5 +1,5 @@
-// A stand-in for NCCL for tests that have no GPU: a shared library with the functions of the real nccl.h,
-// whose ranks are processes or threads of one machine that speak over loopback sockets.
+// A stand-in for NCCL for tests without a GPU: a shared library with the functions of the real nccl.h, whose
+// ranks are processes or threads of one machine that communicate over loopback sockets.
 //
 // What it keeps of NCCL's behaviour:
 // - A collective returns when it is enqueued; its work is done later, on its stream, by
@@ -15,22 +15,22 @@
 // - ncclCommDestroy() waits for what is enqueued and for the other ranks.
 //
 // Sums are made in rank order, in the numbers' own type, rounded after each step: the result has the same
-// bits on all ranks, and the bits of a plain loop that begins with rank 0's number and adds those of rank 1,
-// 2, ... With ncclRedOpCreatePreMulSum() each number is first multiplied by its own rank's factor and
-// rounded.
+// bits on all ranks, as in a plain loop that begins with rank 0's number and adds the numbers of rank 1, 2,
+// ... With ncclRedOpCreatePreMulSum() each number is first multiplied by its own rank's factor and rounded.
 //
-// Not kept: ncclGetUniqueId() must be called by the process of rank 0. Stream 0 is refused.
+// One difference from NCCL is that ncclGetUniqueId() must be called by the process of rank 0. Stream 0 is
+// refused.
 #pragma once
 
 extern "C" {
 
-// The program that loads the library brings these two; both are weak, so that a program that never enqueues
-// can do without. `stream` is the cudaStream_t that the collective was given.
+// The program that loads the library provides these two functions; both are weak, so that a program that
+// never enqueues can do without them. `stream` is the cudaStream_t that the collective was given.
 [[gnu::weak]] void ratoon_test_stream_enqueue(void* stream, void (*work)(void*), void* context);
-// The device that ncclCommInitRank() uses; 0 where the program does not say.
+// The device that ncclCommInitRank() uses; 0 if the program does not say.
 [[gnu::weak]] int ratoon_test_current_device();
 
-// Changes a setting for this process. Each is first read from the environment, as
+// Changes a setting for this process. Each setting is first read from the environment, as
 // RATOON_NCCL_STAND_IN_<NAME>:
 //
 //   VERSION                 what ncclGetVersion() says, for instance 22703

@@ -13,7 +13,7 @@ namespace {
 template <typename T>
 constexpr bool kIsNarrow = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
 
-// What a step computes in: each result is then rounded or wrapped to T.
+// The type in which a step computes: each result is then rounded or wrapped to T.
 template <typename T>
 auto widen(T number) {
   if constexpr (kIsNarrow<T>)

@@ -18,12 +18,12 @@ using Scalar = std::array<std::byte, 8>;  // the number is at its begin
 
 // numbers[i] *= factor
 void multiply(std::span<std::byte> numbers, const Scalar& factor, ncclDataType_t type);
-// into[i] = into[i] (op) numbers[i], of ncclSum, ncclMin or ncclMax. Of min and max, into[i] stays where
+// into[i] = into[i] (op) numbers[i], of ncclSum, ncclMin or ncclMax. For min and max, into[i] stays if
 // numbers[i] is not less or more, so that a NaN in into[i] stays. Whole numbers wrap around.
 void reduce(std::span<std::byte> into, std::span<const std::byte> numbers, ncclRedOp_t op,
             ncclDataType_t type);
 
-// What stands in a result after an abort: bytes that depend on the seed alone, or NaN.
+// The content of a result after an abort: bytes that depend on the seed alone, or NaN.
 void fill_with_garbage(std::span<std::byte> numbers, std::uint64_t seed, bool is_nan, ncclDataType_t type);
 
 }  // namespace ratoon::test::nccl_stand_in

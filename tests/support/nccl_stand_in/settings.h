@@ -1,4 +1,4 @@
-// The settings of this process; nccl_stand_in.h says what each does.
+// The settings of this process; nccl_stand_in.h explains each.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// What ncclGetUniqueId() gives: the port on which rank 0 listens, and a secret that the ranks of one world
-// share.
+// The content of an ncclGetUniqueId(): the port on which rank 0 listens, and a secret that the ranks of one
+// world share.
 #pragma once
 
 #include <array>
