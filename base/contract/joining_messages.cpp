@@ -11,6 +11,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::uint32_t kLossesMax = 0xffffffffU;
+
 std::uint32_t read_threads(Fields& f) {
   return static_cast<std::uint32_t>(f.optional_whole("threads", kThreadsMax));
 }
@@ -64,6 +66,11 @@ json to_json(const Assignment& m) {
               {"rank", m.rank.value()},       {"rendezvous", m.rendezvous},
               {"secret", m.secret},           {"world_size", m.world_size}};
   if (m.resume) out["resume"] = to_json(*m.resume);
+  if (m.losses) {
+    out["losses"] = {{"application", m.losses->application},
+                     {"disruption", m.losses->disruption},
+                     {"hung", m.losses->hung}};
+  }
   if (m.threads != 0) out["threads"] = m.threads;
   return out;
 }
@@ -84,6 +91,12 @@ void read(Fields& f, Assignment& m) {
     Fields r = f.object("resume");
     m.resume = read_resume_point(r);
     if (m.resume->attempt >= m.attempt) r.complain("attempt", "an attempt before the assignment's own");
+  }
+  if (f.find("losses") != nullptr) {
+    Fields losses = f.object("losses");
+    m.losses = RunLosses{.disruption = small(losses, "disruption", kLossesMax),
+                         .application = small(losses, "application", kLossesMax),
+                         .hung = small(losses, "hung", kLossesMax)};
   }
   m.threads = read_threads(f);
 }

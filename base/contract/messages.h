@@ -96,6 +96,15 @@ struct ResumePoint {
 // Number of random bytes; the message has two digits for each.
 inline constexpr std::size_t kSecretBytes = 32;
 
+// Members that a run has lost so far, by cause, as the job's status counts them.
+struct RunLosses {
+  std::uint32_t disruption = 0;
+  std::uint32_t application = 0;
+  std::uint32_t hung = 0;
+
+  friend bool operator==(const RunLosses&, const RunLosses&) = default;
+};
+
 struct Assignment {
   Attempt attempt{0};
   Rank rank{0};
@@ -104,7 +113,8 @@ struct Assignment {
   std::string secret;                 // of the attempt: only its ranks get it, and it is never logged
   std::optional<ResumePoint> resume;  // absent: start from the beginning
   double beat_seconds = 1.0;
-  std::uint32_t threads = 0;  // those that rank 0 requested
+  std::optional<RunLosses> losses{};  // of the run; absent: they are not counted
+  std::uint32_t threads = 0;          // those that rank 0 requested
 
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };

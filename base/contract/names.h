@@ -151,6 +151,9 @@ inline constexpr std::string_view kStoreDurableAge = "ratoon_store_durable_age_s
 inline constexpr std::string_view kRejoins = "ratoon_rejoins_total";
 inline constexpr std::string_view kLastRecovery = "ratoon_last_recovery_seconds";
 inline constexpr std::string_view kRunLedgerSeconds = "ratoon_run_ledger_seconds";
+inline constexpr std::string_view kEpoch = "ratoon_epoch";
+inline constexpr std::string_view kRunLosses = "ratoon_run_losses_total";
+inline constexpr std::string_view kBuildInfo = "ratoon_build_info";
 inline constexpr std::string_view kRestarts = "ratoon_restarts_total";
 inline constexpr std::string_view kRecoverySeconds = "ratoon_recovery_seconds";
 inline constexpr std::string_view kLedgerSeconds = "ratoon_ledger_seconds_total";
@@ -191,6 +194,8 @@ inline constexpr std::string_view kPart = "part";
 inline constexpr std::string_view kName = "name";
 inline constexpr std::string_view kCause = "cause";
 inline constexpr std::string_view kPhase = "phase";
+inline constexpr std::string_view kVersion = "version";
+inline constexpr std::string_view kContract = "contract";
 }  // namespace metric_label
 
 }  // namespace ratoon::names

@@ -7,6 +7,9 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <ratoon/version.h>
+
+#include "base/contract/messages.h"
 #include "base/contract/names.h"
 
 namespace ratoon::metrics {
@@ -36,6 +39,18 @@ class Page {
   void counter(std::string_view name, const char* help, double value) {
     one_.counter.value = value;
     add(name, help, MetricType::Counter);
+  }
+  // The program itself: the same for all processes that it runs in.
+  void build_info() {
+    ClientMetric one{.label = one_.label};
+    one.label.push_back({.name = std::string(names::metric_label::kVersion), .value = version()});
+    one.label.push_back(
+        {.name = std::string(names::metric_label::kContract), .value = std::to_string(kContractVersion)});
+    one.gauge.value = 1;
+    families_.push_back({.name = std::string(names::metric::kBuildInfo),
+                         .help = "1; the version of Ratoon in this process, and of its messages.",
+                         .type = MetricType::Gauge,
+                         .metric = {std::move(one)}});
   }
   // Adds a series for each value of a label. Without values the family is omitted.
   void by_label(std::string_view name, const char* help, MetricType type, std::string_view label,
@@ -102,6 +117,10 @@ void add_progress(const Meters& meters, Page& page) {
   page.gauge(metric::kProgress, "Completed part of the run, from 0 to 1.", meters.progress);
   page.gauge(metric::kSamples, "Samples whose training is in the weights.",
              static_cast<double>(meters.samples));
+  if (const std::uint64_t epoch = meters.epoch_samples; epoch != 0) {
+    page.gauge(metric::kEpoch, "Whole epochs of the stream that are in the weights.",
+               static_cast<double>(meters.samples / epoch));
+  }
   page.counter(metric::kReplayedSamples, "Samples of lost steps that this process repeated.",
                static_cast<double>(meters.replayed_samples));
   const auto all = meters.values.all();
@@ -128,6 +147,13 @@ void add_time(const Meters& meters, Page& page) {
                 {{"world_changed", static_cast<double>(meters.rejoins.world_changed)},
                  {"handed_over", static_cast<double>(meters.rejoins.handed_over)},
                  {"checkpoint_unreadable", static_cast<double>(meters.rejoins.checkpoint_unreadable)}});
+  if (meters.run_losses.are_counted) {
+    page.by_label(metric::kRunLosses, "Members that the run had lost when this attempt began, by cause.",
+                  MetricType::Counter, label::kCause,
+                  {{"disruption", static_cast<double>(meters.run_losses.disruption)},
+                   {"application", static_cast<double>(meters.run_losses.application)},
+                   {"hung", static_cast<double>(meters.run_losses.hung)}});
+  }
   page.by_label(metric::kLastRecovery, "Time of each phase of the last recovery.", MetricType::Gauge,
                 label::kPhase,
                 {{"join", of_nanoseconds(meters.last_recovery.join)},
@@ -153,6 +179,7 @@ void add_ages(const Meters& meters, Timestamp now, Page& page) {
 std::string expose(const Meters& meters, const MemberOptions& member, Timestamp now) {
   namespace metric = names::metric;
   Page page(member);
+  page.build_info();
   page.gauge(metric::kAttempt, "Attempt in which this process trains.", static_cast<double>(meters.attempt));
   page.gauge(metric::kWorldSize, "Processes that train together in this attempt.",
              static_cast<double>(meters.world_size));

@@ -82,6 +82,15 @@ struct Rejoins {
   std::atomic<std::uint64_t> checkpoint_unreadable{0};
 };
 
+// The members that the run has lost, as its coordinator counted them when this attempt's world was formed.
+// Without a coordinator they are not counted.
+struct LossMeters {
+  std::atomic<bool> are_counted{false};
+  std::atomic<std::uint64_t> disruption{0};
+  std::atomic<std::uint64_t> application{0};
+  std::atomic<std::uint64_t> hung{0};
+};
+
 // Returns the current seconds by part. The function is set before the first scrape, and called from any
 // thread.
 using ReadLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
@@ -107,9 +116,11 @@ struct Meters {
   Since durable_since;
   std::atomic<double> progress{0};  // 0 to 1
   std::atomic<std::uint64_t> samples{0};
+  std::atomic<std::uint64_t> epoch_samples{0};  // of one epoch; 0: the training follows no stream
   std::atomic<std::uint64_t> replayed_samples{0};
   Values values;
   Rejoins rejoins;
+  LossMeters run_losses;
   LastRecovery last_recovery;
   ReadLedger ledger;      // of this process
   ReadLedger run_ledger;  // of the run: empty except on rank 0

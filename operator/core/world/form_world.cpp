@@ -165,6 +165,10 @@ void note_wait(const Observation& seen, const Gang& gang, const NextWorldMembers
     status.message += "; the world forms with fewer members at " + format_rfc3339(*next_world.fewer_at);
 }
 
+RunLosses losses_of(const api::Restarts& lost) {
+  return {.disruption = lost.disruption, .application = lost.application, .hung = lost.hung};
+}
+
 // If the status was lost, the attempt must not go back to numbers whose checkpoints exist already.
 Attempt newest_attempt(Attempt attempt, const std::vector<JoinRequest>& joiners) {
   for (const auto& joiner : joiners) {
@@ -236,6 +240,7 @@ FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& dec
   begin_lineage(status);
   decision.announcement.world = assign_seats(
       gang, status.attempt, static_cast<double>(seen.job.spec.disruption_policy.heartbeat_seconds), resume);
+  for (auto& seat : decision.announcement.world) seat.assignment.losses = losses_of(status.restarts);
   stand(seen, gang, resume, status);
   decision.actions.push_back(
       EmitEvent{.is_warning = false, .reason = "WorldFormed", .message = status.message});

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/contract/messages.h"
 #include "base/contract/names.h"
 #include "operator/runtime/metrics/metric_family.h"
 
@@ -62,6 +63,11 @@ struct SelfMetrics::Families {
   Family<Gauge>& certificate_end =
       build(registry, prometheus::BuildGauge(), names::metric::kCoordinatorCertificateExpiry,
             "Seconds since 1970 at which the certificate for members expires");
+  Gauge& build_info =
+      build(registry, prometheus::BuildGauge(), names::metric::kBuildInfo,
+            "1; the version of Ratoon in this operator, and of the messages between it and its members")
+          .Add({{std::string(names::metric_label::kVersion), RATOON_VERSION},
+                {std::string(names::metric_label::kContract), std::to_string(kContractVersion)}});
   Gauge& memory =
       build(registry, prometheus::BuildGauge(), names::metric::kProcessMemory, "Resident memory").Add({});
   Counter& cpu = build(registry, prometheus::BuildCounter(), names::metric::kProcessCpu,
@@ -69,7 +75,9 @@ struct SelfMetrics::Families {
                      .Add({});
 };
 
-SelfMetrics::SelfMetrics() : families_(std::make_unique<Families>()) {}
+SelfMetrics::SelfMetrics() : families_(std::make_unique<Families>()) {
+  families_->build_info.Set(1);
+}
 SelfMetrics::~SelfMetrics() = default;
 
 void SelfMetrics::note_call(const ApiCall& call) {

@@ -71,6 +71,12 @@ inline Assignment golden_assignment() {
           .beat_seconds = 0.5};
 }
 
+inline Assignment golden_assignment_with_losses() {
+  Assignment assignment = golden_assignment();
+  assignment.losses = RunLosses{.disruption = 12, .application = 1, .hung = 2};
+  return assignment;
+}
+
 inline Beat golden_beat() {
   return {.process = golden_process(),
           .attempt = Attempt(7),

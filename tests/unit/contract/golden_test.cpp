@@ -52,6 +52,7 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
 
 TEST(GoldenMessages, OfTheCoordinatorEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("assignment", test::golden_assignment());
+  expect_golden("assignment_with_losses", test::golden_assignment_with_losses());
   expect_golden("join_reply", JoinReply{.assignment = test::golden_assignment(), .waiting_for = ""});
   expect_golden("join_reply_waiting",
                 JoinReply{.assignment = {}, .waiting_for = "1 of 2 processes are ready"});

@@ -114,6 +114,9 @@ TEST(Names, OfMetricsAreFrozen) {
                  {names::metric::kRejoins, "ratoon_rejoins_total"},
                  {names::metric::kLastRecovery, "ratoon_last_recovery_seconds"},
                  {names::metric::kRunLedgerSeconds, "ratoon_run_ledger_seconds"},
+                 {names::metric::kEpoch, "ratoon_epoch"},
+                 {names::metric::kRunLosses, "ratoon_run_losses_total"},
+                 {names::metric::kBuildInfo, "ratoon_build_info"},
                  {names::metric::kRestarts, "ratoon_restarts_total"},
                  {names::metric::kRecoverySeconds, "ratoon_recovery_seconds"},
                  {names::metric::kLedgerSeconds, "ratoon_ledger_seconds_total"},
@@ -130,7 +133,9 @@ TEST(Names, OfMetricsAreFrozen) {
                  {names::metric_label::kPart, "part"},
                  {names::metric_label::kName, "name"},
                  {names::metric_label::kCause, "cause"},
-                 {names::metric_label::kPhase, "phase"}});
+                 {names::metric_label::kPhase, "phase"},
+                 {names::metric_label::kVersion, "version"},
+                 {names::metric_label::kContract, "contract"}});
 }
 
 TEST(ExitCodes, AreFrozen) {

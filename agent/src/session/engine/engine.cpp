@@ -45,6 +45,12 @@ Session::Engine::Engine(const Dependencies& dependencies, Assignment assignment)
   position_.milestone = session::Milestone::kJoined;
   meters_.attempt = assignment_.attempt.value();
   meters_.world_size = assignment_.world_size;
+  if (const auto& losses = assignment_.losses) {
+    meters_.run_losses.disruption = losses->disruption;
+    meters_.run_losses.application = losses->application;
+    meters_.run_losses.hung = losses->hung;
+    meters_.run_losses.are_counted = true;
+  }
   places_.begin_attempt(assignment_, [this] { return link_.world_status() == session::WorldStatus::kGoOn; });
   auto world = places_.saving_world(assignment_);
   world.before_commit = [history = history_] {
@@ -121,6 +127,7 @@ void Session::Engine::show_progress() {
   const auto done = static_cast<double>(count_of(position, schedule_->until().unit()));
   meters_.progress = total > 0 ? std::min(1.0, done / total) : 1.0;
   meters_.samples = position.samples;
+  meters_.epoch_samples = position.epoch_samples;
 }
 
 void Session::Engine::enter(ProcessPhase phase) {

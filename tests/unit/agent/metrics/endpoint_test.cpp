@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ratoon/version.h>
+
 #include "agent/src/metrics/exposition.h"
 #include "agent/src/session/telemetry/run_ledger.h"
 #include "base/http/server.h"
@@ -125,6 +127,26 @@ TEST_F(EndpointTest, ShowsValuesTimesAndAges) {
     EXPECT_THAT(text(), HasSubstr(name + labels + rest));
 }
 
+TEST_F(EndpointTest, ShowsTheBuildTheEpochAndTheLossesOfTheRun) {
+  const std::string labels =
+      R"({training_namespace="team-a",training_job="digits",training_role="worker",index="3",local_rank="0")";
+  const auto text = [&] { return expose(meters_, member(0), clock_.now()); };
+  EXPECT_THAT(text(),
+              HasSubstr("ratoon_build_info" + labels + ",version=\"" + version() + "\",contract=\"1\"} 1\n"));
+  EXPECT_THAT(text(), testing::Not(HasSubstr("ratoon_epoch"))) << "there is no stream";
+  EXPECT_THAT(text(), testing::Not(HasSubstr("ratoon_run_losses"))) << "no coordinator counted them";
+  meters_.samples = 2999;
+  meters_.epoch_samples = 1000;
+  meters_.run_losses.disruption = 3;
+  meters_.run_losses.hung = 1;
+  meters_.run_losses.are_counted = true;
+  for (const auto& [name, rest] : {std::pair("ratoon_epoch", "} 2\n"),
+                                   {"ratoon_run_losses_total", ",cause=\"disruption\"} 3\n"},
+                                   {"ratoon_run_losses_total", ",cause=\"application\"} 0\n"},
+                                   {"ratoon_run_losses_total", ",cause=\"hung\"} 1\n"}})
+    EXPECT_THAT(text(), HasSubstr(name + labels + rest));
+}
+
 // A Prometheus pays for each of them in every pod of a job.
 TEST_F(EndpointTest, ShowsAHundredAndFiftySeriesAtMost) {
   for (int i = 0; i < 1000; ++i) meters_.values.set("value" + std::to_string(i), i);
@@ -133,6 +155,8 @@ TEST_F(EndpointTest, ShowsAHundredAndFiftySeriesAtMost) {
   meters_.durable_since.set(clock_.now());
   const auto parts = [] { return session::seconds_of({}); };
   meters_.ledger = meters_.run_ledger = parts;
+  meters_.epoch_samples = 1000;
+  meters_.run_losses.are_counted = true;
   const auto port = free_port();
   const auto endpoint = open_endpoint(member(port), meters_, logger_);
   ASSERT_NE(endpoint, nullptr);

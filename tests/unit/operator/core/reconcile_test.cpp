@@ -59,6 +59,18 @@ TEST(Reconcile, AWorldIsFormedWhenTheLastOneJoins) {
   EXPECT_EQ(decision.announcement.attempt, Attempt(1));
 }
 
+TEST(Reconcile, AWorldIsToldHowManyMembersTheRunHasLost) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.is_formed = false;
+  seen.world.clear();
+  seen.job.status.restarts = {.application = 1, .hung = 2, .disruption = 3};
+  seen.processes = {test::waiting(process(0)), test::waiting(process(1))};
+  const auto decision = decide(seen);
+  ASSERT_EQ(decision.announcement.world.size(), 2u);
+  for (const auto& seat : decision.announcement.world)
+    EXPECT_EQ(seat.assignment.losses, (RunLosses{.disruption = 3, .application = 1, .hung = 2}));
+}
+
 TEST(Reconcile, TellsWhichMemberThatAskedToJoinFellQuiet) {
   auto seen = test::running(test::job(3));
   seen.job.status.is_formed = false;

@@ -56,6 +56,11 @@ TEST(SelfMetrics, WhatIsKeptElsewhereIsToldAsItIsWhenAsked) {
     EXPECT_THAT(later, HasSubstr(line));
 }
 
+TEST(SelfMetrics, TheBuildIsOneSeries) {
+  EXPECT_THAT(SelfMetrics().text({}),
+              testing::ContainsRegex("\nratoon_build_info\\{contract=\"1\",version=\"[0-9.]+\"\\} 1\n"));
+}
+
 TEST(SelfMetrics, WithoutACertificateThereIsNoEndOfOne) {
   SelfMetrics metrics;
   EXPECT_THAT(metrics.text({}), Not(HasSubstr("\nratoon_coordinator_certificate_expiry_timestamp_seconds ")));
