@@ -43,6 +43,15 @@ MUTANTS = {
         ("session_test", "Drain.*"), SESSION + "shutdown/drain.cpp", r"if \(is_interrupted\(\)\) bits \|= [^;]*;", ""),
     "a save on notice beside which the hand-over's does not fit": (
         ("session_test", "Drain.*"), "agent/src/preemption/drain_facts.cpp", r"\n  facts\.has_saved = true;", ""),
+    "two machines whose launches have one name": (
+        of_session("LauncherVariables.*"), SESSION + "options/launcher_variables.cpp",
+        r'if \(!is_on_one_machine\) return name;', "if (true) return name;"),
+    "a call of another launch that is swept while its rank waits": (
+        ("group_link_test", "GroupLinkTest.*"), SESSION + "rendezvous/rendezvous_folder.cpp",
+        r" && !may_hold_living_call\(at->path\(\)\)\)", ")"),
+    "two launches in one folder of the meeting": (
+        ("group_link_test", "GroupLinkTest.*"), SESSION + "rendezvous/rendezvous_folder.cpp",
+        r"if \(name != group\.name\) name \+= [^;]*;", ""),
     "a scraper for whom other clients leave no place": (
         ("metrics_test", "IdleConnections.*"), "agent/src/metrics/endpoint.cpp",
         r"options\.unauthenticated_connections_max = kConnectionsMax;", "options.connections_max = kConnectionsMax;"),

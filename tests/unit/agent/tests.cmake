@@ -64,7 +64,8 @@ ratoon_test(unit/agent/session_begin_test
           session/state/load_seed_test.cpp session/api/train_data_test.cpp session/api/train_names_test.cpp LIBS
           ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/group_link_test
-  SOURCES session/link/group_ends_test.cpp session/link/group_link_test.cpp session/link/group_secret_test.cpp
+  SOURCES session/link/group_ends_test.cpp session/link/group_launches_test.cpp
+          session/link/group_link_test.cpp session/link/group_secret_test.cpp
   LIBS ratoon::agent ratoon::base_contract LABELS threads)
 # What a session is made of, without a session: pure rules, and the thin edges around them.
 ratoon_test(unit/agent/session_rules_test

@@ -1,11 +1,18 @@
 #include "agent/src/session/options/launcher_variables.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
+#include <unistd.h>
+
 #include "base/contract/names.h"
+#include "base/core/boot_id.h"
+#include "base/core/hex.h"
+#include "base/core/xxh3.h"
 
 namespace ratoon::session {
 namespace {
@@ -97,6 +104,25 @@ std::string join_variables(const Variables& variables, std::initializer_list<con
   return joined;
 }
 
+// The folder that torchrun makes anew for the logs of each launch on a machine; empty: the variable says
+// nothing of it. Its content has a folder for each round of restarts, so the launch is what stands before.
+std::string log_folder_of_launch(const Variables& variables) {
+  const std::string file = variables("TORCHELASTIC_ERROR_FILE").value_or("");
+  const std::size_t round = file.rfind("/attempt_");
+  return round == std::string::npos ? std::string() : file.substr(0, round);
+}
+
+// Two launches on two machines, each with all of its ranks on its own one, may have the same variables: a run
+// ID of "none", and a port of loopback. Launches over several machines have the address of one of them.
+std::string name_of_torchrun(const Variables& variables, bool is_on_one_machine,
+                             const std::function<std::string()>& machine) {
+  const std::string name =
+      "torchrun" + join_variables(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"});
+  if (!is_on_one_machine) return name;
+  const std::string here = machine() + "\n" + log_folder_of_launch(variables);
+  return name + "-" + to_hex(xxh3_64(std::as_bytes(std::span(here))));
+}
+
 // A text that is not a number counts as 0.
 std::uint64_t count_in(const Variables& variables, const char* name) {
   const auto count = read_number(variables, name, ~std::uint32_t{0});
@@ -116,12 +142,10 @@ std::vector<LaunchName> read_launches(const Variables& variables) {
   return launches;
 }
 
-Result<GroupOptions> read_group(const Variables& variables) {
+Result<GroupOptions> read_group(const Variables& variables, const std::function<std::string()>& machine) {
   if (variables("RANK") || variables("WORLD_SIZE")) {
     auto group = read_numbers(variables, {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"});
-    if (group)
-      group->name =
-          "torchrun" + join_variables(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"});
+    if (group) group->name = name_of_torchrun(variables, group->is_on_one_machine, machine);
     return group;
   }
   if (variables("SLURM_PROCID") && variables("SLURM_STEP_ID")) {
@@ -144,8 +168,17 @@ Result<GroupOptions> read_group(const Variables& variables) {
 
 }  // namespace
 
-Result<GroupOptions> read_launcher_variables(const Variables& variables) {
-  auto group = read_group(variables);
+std::string identify_machine() {
+  std::array<char, 256> host{};
+  static_cast<void>(::gethostname(host.data(), host.size() - 1));
+  std::array<char, 64> network{};
+  static_cast<void>(::readlink("/proc/self/ns/net", network.data(), network.size() - 1));
+  return std::string(host.data()) + " " + network.data() + " " + boot_id().value_or("");
+}
+
+Result<GroupOptions> read_launcher_variables(const Variables& variables,
+                                             const std::function<std::string()>& machine) {
+  auto group = read_group(variables, machine);
   if (group) group->launches = read_launches(variables);
   return group;
 }

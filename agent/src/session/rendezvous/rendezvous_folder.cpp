@@ -3,8 +3,10 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <set>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +20,7 @@
 #include "base/contract/codec.h"
 #include "base/contract/limits.h"
 #include "base/core/read_file.h"
+#include "base/core/xxh3.h"
 
 namespace ratoon::session {
 namespace {
@@ -32,8 +35,19 @@ std::string rank_name(std::uint32_t rank) {
   return name.data();
 }
 
-// The name of a launch as the name of a folder. Two launches whose names differ only in other characters get
-// the same folder; the lock of rank 0 separates them.
+// Of "r0003.json"; nothing: the file is no call.
+std::optional<std::uint32_t> rank_of_call(std::string_view name) {
+  constexpr std::string_view kSuffix = ".json";
+  if (!name.starts_with('r') || !name.ends_with(kSuffix)) return std::nullopt;
+  const std::string_view digits = name.substr(1, name.size() - 1 - kSuffix.size());
+  std::uint32_t rank = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return rank;
+}
+
+// The name of a launch as the name of a folder. Launches whose names differ never share a folder, since ranks
+// that share one form one world: where characters are lost, a digest of all of them is added.
 std::string folder_name(const GroupOptions& group) {
   constexpr std::size_t kBytesMax = 128;
   std::string name;
@@ -41,6 +55,7 @@ std::string folder_name(const GroupOptions& group) {
     const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
     name += is_plain ? c : '_';
   }
+  if (name != group.name) name += "-" + to_hex(xxh3_128(std::as_bytes(std::span(group.name))));
   return name + "-of-" + std::to_string(group.size);
 }
 
@@ -137,7 +152,8 @@ void RendezvousFolder::sweep() const {
   std::error_code code;
   for (fs::directory_iterator at(root_, code), end; !code && at != end; at.increment(code)) {
     std::error_code ignored;
-    if (at->is_directory(ignored) && at->path() != folder_) fs::remove_all(at->path(), ignored);
+    if (at->is_directory(ignored) && at->path() != folder_ && !may_hold_living_call(at->path()))
+      fs::remove_all(at->path(), ignored);
   }
   std::set<std::string> kept;
   for (std::uint32_t rank = 0; rank < size_; ++rank) {
@@ -153,6 +169,21 @@ void RendezvousFolder::sweep() const {
   }
 }
 
+// A rank that lives and has not called here may have called there. Its own rank 0 could not tell it that its
+// launch is refused if the call were gone.
+bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
+  std::error_code code;
+  for (fs::directory_iterator at(group, code), end; !code && at != end; at.increment(code)) {
+    const std::string name = at->path().filename().string();
+    const auto rank = rank_of_call(name);
+    if (!rank) continue;
+    const auto lives = holds(*rank, kIsHeld);
+    const auto is_here = is_there(folder_ / name);
+    if (!lives || !is_here || (*lives && !*is_here)) return true;
+  }
+  return false;
+}
+
 Result<void> RendezvousFolder::call(const JoinRequest& request) const {
   auto saved = save_file_atomically(folder_ / (rank_name(rank_) + ".json"), encode(request));
   if (!saved) return saved;
@@ -163,19 +194,19 @@ Result<void> RendezvousFolder::call(const JoinRequest& request) const {
 }
 
 Result<std::optional<JoinRequest>> RendezvousFolder::find_call(std::uint32_t rank) const {
-  const auto has_called = holds_call(rank);
+  const auto has_called = holds(rank, kHasCalled);
   if (!has_called) return has_called.error();
   if (!*has_called) return std::optional<JoinRequest>();
   return read_message<JoinRequest>(folder_ / (rank_name(rank) + ".json"));
 }
 
-Result<bool> RendezvousFolder::holds_call(std::uint32_t rank) const {
+Result<bool> RendezvousFolder::holds(std::uint32_t rank, off_t fact) const {
   const fs::path path = root_ / (rank_name(rank) + ".lock");
   const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   const int number = errno;
   if (!file.is_open() && number == ENOENT) return false;
   if (!file.is_open()) return system_error(number, "opening " + path.string());
-  auto range = lock_of(kHasCalled);
+  auto range = lock_of(fact);
   if (::fcntl(file.get(), F_OFD_GETLK, &range) != 0)
     return system_error(errno, "checking the lock on " + path.string());
   return range.l_type != F_UNLCK;

@@ -24,6 +24,8 @@
 #include <optional>
 #include <string>
 
+#include <sys/types.h>
+
 #include <ratoon/options.h>
 #include <ratoon/result.h>
 
@@ -44,6 +46,7 @@ class RendezvousFolder {
                                                       const GroupOptions& group);
 
   // For rank 0, which holds the run's folder for itself: removes the files of earlier launches.
+  // The folder of a launch of which a rank may live stays.
   void sweep() const;
 
   // `request.process.start` names the call.
@@ -88,7 +91,9 @@ class RendezvousFolder {
         size_(group.size),
         lock_(std::move(lock)) {}
 
-  [[nodiscard]] Result<bool> holds_call(std::uint32_t rank) const;
+  // Whether a living process holds the lock of that rank for that fact.
+  [[nodiscard]] Result<bool> holds(std::uint32_t rank, off_t fact) const;
+  [[nodiscard]] bool may_hold_living_call(const std::filesystem::path& group) const;
 
   std::filesystem::path root_;    // of all groups
   std::filesystem::path folder_;  // of this group

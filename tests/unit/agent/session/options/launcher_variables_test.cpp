@@ -11,21 +11,22 @@ namespace {
 using testing::HasSubstr;
 using Values = std::map<std::string, std::string>;
 
-Result<GroupOptions> read(const Values& values) {
-  return read_launcher_variables([&](const char* name) -> std::optional<std::string> {
+Variables variables_of(const Values& values) {
+  return [&values](const char* name) -> std::optional<std::string> {
     const auto found = values.find(name);
     return found == values.end() ? std::nullopt : std::optional(found->second);
-  });
+  };
+}
+
+Result<GroupOptions> read(const Values& values) {
+  return read_launcher_variables(variables_of(values));
 }
 
 TEST(LocalRank, OfSeveralProcessesEachMustKnowItsOwn) {
   const auto check = [](std::uint32_t processes, const Values& values) {
     MemberOptions member;
     member.processes_per_node = processes;
-    return check_local_rank(member, [&](const char* name) -> std::optional<std::string> {
-      const auto found = values.find(name);
-      return found == values.end() ? std::nullopt : std::optional(found->second);
-    });
+    return check_local_rank(member, variables_of(values));
   };
   EXPECT_TRUE(check(1, {}));
   EXPECT_TRUE(check(8, {{"LOCAL_RANK", "0"}}));
@@ -128,6 +129,28 @@ TEST(LauncherVariables, LaunchesAreToldApart) {
   EXPECT_EQ(read(kSlurm)->name, read(with(kSlurm, "SLURM_PROCID", "0"))->name);
   for (const char* name : {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"})
     EXPECT_NE(read(kSlurm)->name, read(with(kSlurm, name, "9"))->name) << name;
+}
+
+// `torchrun` alone gives its launches the run ID "none" and a port of loopback, the same on each machine.
+TEST(LauncherVariables, LaunchesOnOneMachineEachAreToldApart) {
+  const Values own = with(with(kTorchrun, "MASTER_ADDR", "127.0.0.1"), "LOCAL_WORLD_SIZE", "8");
+  const auto name_on = [](const Values& values, const std::string& machine) {
+    return read_launcher_variables(variables_of(values), [&] { return machine; })->name;
+  };
+  EXPECT_EQ(name_on(own, "a"), name_on(with(own, "RANK", "0"), "a"));
+  EXPECT_NE(name_on(own, "a"), name_on(own, "b"));
+  EXPECT_EQ(name_on(kTorchrun, "a"), name_on(kTorchrun, "b")) << "a launch over several machines";
+  EXPECT_EQ(identify_machine(), identify_machine());
+  EXPECT_GT(identify_machine().size(), 36u);
+
+  const auto logs = [&](const std::string& file) { return with(own, "TORCHELASTIC_ERROR_FILE", file); };
+  const std::string first = name_on(logs("/tmp/torchelastic_x/none_a/attempt_0/3/error.json"), "a");
+  EXPECT_EQ(first, name_on(logs("/tmp/torchelastic_x/none_a/attempt_0/0/error.json"), "a"));
+  EXPECT_EQ(first, name_on(logs("/tmp/torchelastic_x/none_a/attempt_2/3/error.json"), "a"))
+      << "the next round";
+  EXPECT_NE(first, name_on(logs("/tmp/torchelastic_x/none_b/attempt_0/3/error.json"), "a"));
+  EXPECT_EQ(name_on(own, "a"), name_on(logs("/dev/null/3/error.json"), "a"))
+      << "the file of a rank is no name";
 }
 
 // Of the name by which a launcher may start a process again, and of how often it has.
