@@ -133,13 +133,25 @@ std::string standing_of(const RunView& view, const RunView::Node& node, WallTime
   return "";
 }
 
+// The ports of a member follow each other.
+std::string metrics_of(const RunView& view, const RunView::Member& member) {
+  const auto& ports = member.metrics_ports;
+  if (!view.is_running || ports.empty()) return "";
+  const std::string first = "127.0.0.1:" + std::to_string(ports.front());
+  return ports.size() == 1 ? first : first + "-" + std::to_string(ports.back());
+}
+
 std::vector<Row> node_rows(const RunView& view, WallTime now) {
+  const bool has_metrics = std::ranges::any_of(
+      view.members, [&](const auto& member) { return !metrics_of(view, member).empty(); });
   std::vector<Row> rows = {{"NODE", "", "MEMBER", "STATE"}};
+  if (has_metrics) rows.back().push_back("METRICS");
   const auto add = [&](const std::string& node, const std::string& standing) {
     bool is_empty = true;
     for (const auto& member : view.members) {
       if (member.node != node) continue;
       rows.push_back({is_empty ? node : "", is_empty ? standing : "", member.name, note_on(view, member)});
+      if (has_metrics) rows.back().push_back(metrics_of(view, member));
       is_empty = false;
     }
     return is_empty;

@@ -4,12 +4,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <system_error>
 
 #include <unistd.h>
 
 #include "base/contract/exit_code.h"
+#include "base/contract/names.h"
 #include "cli/command.h"
 #include "cli/run/find_run.h"
 #include "cli/run/live_screen.h"
@@ -40,6 +42,11 @@ Result<void> ask_to_start_over(const fs::path& folder) {
     return {};
   return Error(ErrorKind::kCancelled,
                "nothing was changed; the same command without --fresh continues the run");
+}
+
+std::optional<std::string> find_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 // The runner handled the signals until now. The last lines are still to be written, and a full pipe can block
@@ -74,6 +81,7 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
   search_beside_this_program();
   const auto code = local::run({.job = job,
                                 .folder = folder,
+                                .metrics_port = find_variable(names::env::kMetricsPort),
                                 .print = print,
                                 .losses = options.losses,
                                 .starts_over = starts_over,

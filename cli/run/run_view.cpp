@@ -9,6 +9,7 @@ using nlohmann::json;
 
 constexpr std::size_t kItemsMax = 100'000;
 constexpr std::size_t kTextBytesMax = 4096;
+constexpr std::int64_t kPortMax = 65'535;
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 
 WallTime read_time(Fields& f, const char* name) {
@@ -27,6 +28,19 @@ std::optional<double> read_number(Fields& f, const char* name) {
   return value->get<double>();
 }
 
+std::vector<std::uint64_t> read_ports(Fields& member) {
+  std::vector<std::uint64_t> ports;
+  if (member.find("metrics_ports") == nullptr) return ports;
+  for (const auto& port : member.list("metrics_ports", kItemsMax)) {
+    const auto number = port.is_number_integer() ? port.get<std::int64_t>() : 0;
+    if (number < 1 || number > kPortMax)
+      member.complain("metrics_ports", "a list of ports");
+    else
+      ports.push_back(static_cast<std::uint64_t>(number));
+  }
+  return ports;
+}
+
 void read_progress(Fields f, RunView& view) {
   view.position = f.whole("position", kCountMax);
   view.total = f.whole("total", kCountMax);
@@ -42,6 +56,7 @@ void read(Fields& f, RunView& view) {
     view.members.push_back({.name = m.text("name", kTextBytesMax),
                             .node = m.optional_text("node", kTextBytesMax),
                             .phase = m.text("phase", kTextBytesMax)});
+    view.members.back().metrics_ports = read_ports(m);
   }
   for (const auto& item : f.list("nodes", kItemsMax)) {
     Fields n = f.child(item, "nodes[]");

@@ -20,6 +20,7 @@ struct RunView {
     std::string name;  // with its incarnation
     std::string node;
     std::string phase;
+    std::vector<std::uint64_t> metrics_ports{};  // of its processes that live, by local rank
   };
   struct Node {
     std::string name;

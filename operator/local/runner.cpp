@@ -29,6 +29,7 @@
 #include "operator/local/members/free_port.h"
 #include "operator/local/members/local_cluster.h"
 #include "operator/local/members/member_launch_context.h"
+#include "operator/local/metrics_ports.h"
 #include "operator/local/run_exit.h"
 #include "operator/local/run_start.h"
 #include "operator/local/runner_wakeup.h"
@@ -78,7 +79,9 @@ class Runner {
         cluster_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),
                  [this](const api::Pod& pod) {
                    return launch_context_.plan(job_, pod, folder_,
-                                               {.coordinator = server_->port(), .group = group_port_});
+                                               {.coordinator = server_->port(),
+                                                .group = group_port_,
+                                                .metrics = metrics_ports_.first_of(pod.name).value_or(0)});
                  }),
         controls_(cluster_, journal_, clock, options.print, options.job.spec.is_suspended),
         coordinator_(clock, {.authenticate =
@@ -211,6 +214,7 @@ class Runner {
       group_port_ = *port;
     }
     folder_.make_logs();
+    metrics_ports_.choose(job_, action.pod, cluster_.pods());
     if (auto created = cluster_.create(action.pod); !created) return created;
     refused_start_.clear();
     roles_run_.insert(action.pod.role);
@@ -233,6 +237,7 @@ class Runner {
     nlohmann::json document = journal_.describe();
     document["job"] = api::encode_training_job(job_);
     document["members"] = cluster_.describe();
+    metrics_ports_.add_to(document["members"]);
     document["nodes"] = cluster_.nodes().describe();
     document["runner_pid"] = ::getpid();
     document["saves"] = save_location_;
@@ -312,6 +317,7 @@ class Runner {
   StatusFile status_file_{[this](const nlohmann::json& document) { return folder_.write_status(document); },
                           [this](const std::string& sentence) { news_.say(sentence); }};
   std::uint16_t group_port_ = 0;
+  MetricsPorts metrics_ports_{options_.metrics_port};
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,6 +20,7 @@ namespace ratoon::local {
 struct RunOptions {
   api::TrainingJob job;
   std::filesystem::path folder;
+  std::optional<std::string> metrics_port{};  // RATOON_METRICS_PORT of this program
   std::function<void(const std::string& line)> print;
   LossPlan losses{};         // losses on purpose
   bool starts_over = false;  // sets aside the files of earlier runs of the job first

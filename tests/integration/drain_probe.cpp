@@ -107,6 +107,7 @@ int main(int argc, char** argv) {
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
     ratoon::Stream stream({.samples = 10'000, .global_batch = 6, .seed = 5});
     session.track("stream", stream);
+    session.follow(stream);
     // The hang may be a read that does not return, as from a disk that hangs.
     const auto numbers = std::make_shared<ratoon::test::NumbersDataset>(
         10, [&](std::uint64_t, ratoon::Sample&) { hang_if_asked(hang, "data", session, folder); });

@@ -18,6 +18,11 @@ def of_local(tests):
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "a port of metrics that another member has": (
+        of_local("MetricsPorts*"), LOCAL + "metrics_ports.cpp",
+        r"if \(std::ranges::any_of\(blocks_, overlaps\)\) return false;", ""),
+    "a port of metrics that a server has": (
+        of_local("MetricsPorts*"), LOCAL + "metrics_ports.cpp", r"if \(!is_port_free\(port\)\) return false;", ""),
     "a rest that ends in the middle of a save": (
         core("Suspend.*"), CORE + "policy/save_time.cpp", r"return std::max<Duration>\(kSaveTimeoutMin, [^;]*;",
         "return kSaveTimeoutMin;"),

@@ -54,7 +54,8 @@ class LiveScreen(unittest.TestCase):
         self.assertRegex(text, r"^counter  \w+, attempt \d")
         for pattern in (r"(?m)^at       step \d+ of 1000000 \(\d %\)", r"(?m)^durable  step \d+  \w+ [0-9a-f]+",
                         r"(?m)^losses   1 lost, 0 failed, 1 on purpose; recovered in \d+\.\d\d s$",
-                        r"(?m)^node-1 +counter-worker-0-i0  Running$", r"(?m)^node-3 +counter-worker-1-i1  Running$",
+                        r"(?m)^node-1 +counter-worker-0-i0  Running +127\.0\.0\.1:\d+$",
+                        r"(?m)^node-3 +counter-worker-1-i1  Running +127\.0\.0\.1:\d+$",
                         r"(?m)^\d\d:\d\d:\d\d +\d+\.\d\d +\d+ +counter-worker-1-i0  node-2  ended by signal 9$"):
             self.assertRegex(text, pattern)
         self.assertTrue(any("node-2 was removed with its members: counter-worker-1-i0" in line for line in above), above)

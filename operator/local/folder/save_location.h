@@ -15,6 +15,9 @@ struct SaveFolders {
   std::filesystem::path work;  // the base of relative paths
 };
 
+// Pure: the name of the run as its trainer finds it.
+[[nodiscard]] std::string run_name_of(const api::TrainingJob& job);
+
 // Pure: returns "<save folder>/<run name>", or the URL of a bucket. A path within the run's folder is
 // returned relative to it, so that it stays valid when the folder is copied, moved or restored. Other paths
 // are returned as absolute paths.

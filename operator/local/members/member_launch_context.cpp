@@ -47,6 +47,7 @@ MemberLaunchPlan MemberLaunchContext::plan(const api::TrainingJob& job, const ap
   return plan_member(job, pod,
                      {.coordinator_port = ports.coordinator,
                       .group_port = ports.group,
+                      .metrics_port = ports.metrics,
                       .job_uid = job_uid_,
                       .token_file = folder.token_path(),
                       .save_folder = folder.checkpoints_path(),

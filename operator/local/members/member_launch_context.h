@@ -31,7 +31,8 @@ class MemberLaunchContext {
   [[nodiscard]] Result<void> authenticate(std::string_view shown) const;
   struct Ports {
     std::uint16_t coordinator = 0;
-    std::uint16_t group = 0;  // the master port of members without the agent
+    std::uint16_t group = 0;    // the master port of members without the agent
+    std::uint16_t metrics = 0;  // the first of the member; 0: the runner chose none
   };
   [[nodiscard]] MemberLaunchPlan plan(const api::TrainingJob& job, const api::Pod& pod,
                                       const RunFolder& folder, const Ports& ports) const;

@@ -58,6 +58,21 @@ TEST(RunView, SaysWhereARunSavesThatDoesNotSaveInItsFolder) {
   EXPECT_THAT(render_run(view, WallTime{}, 0, 0), Contains("saves in  /data/saves/digits"));
 }
 
+TEST(RunView, ShowsWhereMembersThatLiveServeTheirMetrics) {
+  json with_ports = document();
+  with_ports["members"][0]["metrics_ports"] = {12000};
+  with_ports["members"][1]["metrics_ports"] = {12001, 12002};
+  const auto lines = render_run(view_of(with_ports), WallTime{}, 0, 0);
+  EXPECT_THAT(lines, Contains("NODE                  MEMBER              STATE        METRICS"));
+  EXPECT_THAT(lines, Contains("node-1                digits-worker-0-i0  Running      127.0.0.1:12000"));
+  EXPECT_THAT(lines,
+              Contains("node-2  goes in 0:30  digits-worker-1-i2  Leaving      127.0.0.1:12001-12002"));
+  EXPECT_THAT(lines, Contains("node-4                digits-worker-1-i3  Taking over"));
+  EXPECT_THAT(render_run(view_of(with_ports, false), WallTime{}, 0, 0), Not(Contains(HasSubstr("METRICS"))));
+  with_ports["members"][0]["metrics_ports"] = {70000};
+  EXPECT_FALSE(decode_run_view(with_ports));
+}
+
 TEST(RunView, ShowsAllThatAPersonAsksFor) {
   EXPECT_THAT(
       render_run(view_of(document()), WallTime{}, 0, 0),

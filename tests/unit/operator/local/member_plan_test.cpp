@@ -48,6 +48,14 @@ TEST_F(MemberPlan, EachProcessKnowsItsPlace) {
   EXPECT_EQ(plan().lifeline_fd, 9);
 }
 
+TEST_F(MemberPlan, EachProcessHasAPortForItsMetrics) {
+  EXPECT_EQ(variable(env::kMetricsPort), "-");
+  places_.metrics_port = 12'000;
+  EXPECT_EQ(variable(env::kMetricsPort), "12000");
+  job_.spec.roles[0].environment = {{env::kMetricsPort, "9400"}};
+  EXPECT_EQ(variable(env::kMetricsPort), "12000") << "the user's is the first of the run, not of each member";
+}
+
 TEST_F(MemberPlan, TheTemplateWinsOverThePolicyAndNotOverThePlace) {
   job_.spec.roles[0].environment = {{env::kKeepLast, "9"}, {env::kRole, "king"}, {"LEVEL", "3"}};
   EXPECT_EQ(variable(env::kKeepLast), "9");
@@ -83,7 +91,8 @@ TEST_F(MemberPlan, AProgramWithoutTheAgentLearnsItsRankAndWhereToMeet) {
   EXPECT_EQ(variable(env::kRank, 0), "2");
   EXPECT_EQ(variable(env::kRank, 1), "3");
   EXPECT_EQ(variable(env::kLocalRank, 1), "1");
-  for (const char* absent : {env::kCoordinatorUrl, env::kTokenFile, env::kLifelineFd})
+  places_.metrics_port = 12'000;
+  for (const char* absent : {env::kCoordinatorUrl, env::kTokenFile, env::kLifelineFd, env::kMetricsPort})
     EXPECT_EQ(variable(absent), "-") << absent;
   EXPECT_TRUE(plan().ends_with_lifeline);
   job_.spec.roles[0].environment = {{env::kMasterPort, "29501"}, {env::kRank, "0"}};

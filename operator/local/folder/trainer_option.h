@@ -1,0 +1,22 @@
+// The value that a trainer finds for one of its options: on its command line, as given in the job's file or
+// after
+// `--` of `ratoon run` and `ratoon launch`, or in the container's `env`.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "operator/api/training_job.h"
+
+namespace ratoon::local {
+
+struct TrainerOption {
+  const char* flag;
+  const char* variable;
+};
+
+// Pure. The flag of any role counts before a variable. Nothing: neither is given.
+[[nodiscard]] std::optional<std::string> find_trainer_option(const api::TrainingJob& job,
+                                                             const TrainerOption& option);
+
+}  // namespace ratoon::local
