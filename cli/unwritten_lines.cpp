@@ -14,6 +14,7 @@ namespace ratoon::cli {
 namespace {
 
 constexpr std::size_t kKeptBytesMax = 64 * 1024;
+constexpr std::size_t kRoomBytes = 16 * 1024;
 
 // The result is not open if `fd` is not a pipe, or if the system refuses. If the result is not open, the
 // lines are written to `fd` itself.
@@ -43,6 +44,10 @@ void UnwrittenLines::add(const std::string& line) {
   }
   note_dropped_lines();
   kept_ += line + "\n";
+}
+
+bool UnwrittenLines::has_room() const {
+  return kept_.size() < kRoomBytes;
 }
 
 bool UnwrittenLines::takes_output() const {

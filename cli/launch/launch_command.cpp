@@ -17,8 +17,11 @@
 #include "base/core/child_process.h"
 #include "cli/command.h"
 #include "cli/launch/launcher.h"
+#include "cli/run/find_run.h"
 #include "cli/run/run_job.h"
 #include "cli/unwritten_lines.h"
+#include "operator/local/folder/save_location.h"
+#include "operator/local/folder/trainer_option.h"
 
 namespace ratoon::cli {
 namespace {
@@ -36,9 +39,10 @@ constexpr const char* kLaunchExamples = R"(Examples:
   command: [ratoon, launch, --nproc, auto, --, trainer]       in a pod: one process a GPU
 
 In a member of a TrainingJob (a pod, or `ratoon run`) the processes join the job's world. Outside of a job,
-several processes form a world of their own, and --folder keeps their status, logs and checkpoints. The same
-command continues such a run. Each process finds LOCAL_RANK; in a member with GPUs also its own
-CUDA_VISIBLE_DEVICES.
+several processes form a world of their own, and --folder keeps their status and logs, and their checkpoints
+unless the trainer has --save-folder. The same command continues such a run. Their lines appear here with the
+number of the process in front, as in "[1] step 100". Each process finds LOCAL_RANK; in a member with GPUs
+also its own CUDA_VISIBLE_DEVICES.
 
 A process that is killed, or ends with 81, is restarted. SIGTERM and Ctrl-C go to all processes. After Ctrl-C
 they save and leave; a second Ctrl-C stops them at once.
@@ -124,12 +128,27 @@ std::string job_name(const std::string& command) {
   return name.empty() ? "trainer" : name;
 }
 
+// Where the launch keeps its files, if the user does not say: beside the checkpoints, where that is a folder.
+std::filesystem::path default_folder(const api::TrainingJob& job) {
+  auto saves =
+      local::find_trainer_option(job, {.flag = "--save-folder", .variable = names::env::kSaveFolder});
+  if (!saves) saves = find_variable(names::env::kSaveFolder);
+  const bool is_folder = saves && !saves->empty() && saves->find("://") == std::string::npos;
+  if (!is_folder) return std::filesystem::path(kRunsFolder) / job.meta.name;
+  const std::string run = std::filesystem::path(local::run_name_of(job)).filename();
+  const bool is_name = !run.empty() && run != "." && run != "..";
+  return std::filesystem::path(*saves) / kRunsFolder / (is_name ? run : job.meta.name);
+}
+
 // Each process is a member, so that the others outlive it. The job is made as a document, because status.json
 // keeps it: the same command continues the run, and `ratoon status` shows it.
 int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
   json words = json::array();
   for (const std::string& word : arguments.command) words.push_back(api::escape_variables(word));
-  const json trainer = {{"name", "trainer"}, {"command", words}};
+  json trainer = {{"name", "trainer"}, {"command", words}};
+  // The runner sets this variable itself, to the name of the job.
+  if (const auto run_name = find_variable(names::env::kRunName))
+    trainer["env"] = {{{"name", names::env::kRunName}, {"value", api::escape_variables(*run_name)}}};
   const json role = {{"name", "worker"}, {"template", {{"spec", {{"containers", json::array({trainer})}}}}}};
   const auto job =
       api::decode_training_job({{"apiVersion", names::kApiVersion},
@@ -141,7 +160,11 @@ int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
                                   {"checkpointPolicy", {{"graceSeconds", arguments.grace_seconds}}},
                                   {"roles", json::array({role})}}}});
   if (!job) return refuse(job.error().message());
-  return run_job(*job, {.folder = arguments.folder});
+  const std::string save_folder = find_variable(names::env::kSaveFolder).value_or("");
+  return run_job(*job, {.folder = arguments.folder.empty() ? default_folder(*job)
+                                                           : std::filesystem::path(arguments.folder),
+                        .save_folder = save_folder,
+                        .shows_lines_of_members = true});
 }
 
 int run_launch(const LaunchArguments& arguments) {
@@ -175,9 +198,9 @@ void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::st
   command->add_option(
       "--nproc", arguments->processes,
       "Number of processes, or 'auto': one per GPU (default: processesPerNode of the job, else auto)");
-  command->add_option(
-      "--folder", arguments->folder,
-      "For several processes outside a job: status, logs and checkpoints (default: ratoon-runs/<program>)");
+  command->add_option("--folder", arguments->folder,
+                      "For several processes outside a job: status, logs and checkpoints (default: "
+                      "<save folder>/ratoon-runs/<run name>, without --save-folder: ratoon-runs/<program>)");
   command
       ->add_option("--max-restarts", arguments->restarts_max,
                    "How many times in a row a process may be killed within a minute of its start")

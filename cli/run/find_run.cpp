@@ -28,10 +28,10 @@ std::string listed(const std::vector<fs::path>& runs) {
   return text + (runs.size() > kNamedMax ? ", ..." : "");
 }
 
-std::vector<fs::path> find_runs() {
+std::vector<fs::path> find_runs(const fs::path& folder = kRunsFolder) {
   std::vector<fs::path> all;
   std::error_code code;
-  for (fs::directory_iterator at(kRunsFolder, code), end; !code && at != end; at.increment(code))
+  for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code))
     if (is_run(at->path())) all.push_back(at->path());
   std::ranges::sort(all);
   return all;
@@ -56,11 +56,15 @@ Result<fs::path> find_only_run() {
   return Error(ErrorKind::kInvalid, "which run? Name one of " + listed(living.empty() ? all : living));
 }
 
-// Finds the run in ratoon-runs/ that saves in this place; if several save there, the running one.
+// Finds the run that saves in this place, in ratoon-runs/ here and beside the place, where `ratoon launch`
+// has it; if several save there, the running one.
 Result<fs::path> find_run_that_saves_in(const fs::path& place) {
   std::optional<fs::path> found;
-  for (const fs::path& run : find_runs()) {
-    std::error_code ignored;
+  std::error_code ignored;
+  const fs::path beside = fs::absolute(place, ignored).lexically_normal() / ".." / kRunsFolder;
+  std::vector<fs::path> runs = find_runs();
+  for (fs::path& run : find_runs(beside.lexically_normal())) runs.push_back(std::move(run));
+  for (const fs::path& run : runs) {
     const std::string saves = saves_of_run(run);
     if (!saves.empty() && fs::equivalent(saves, place, ignored) &&
         (!found || local::RunFolder::is_in_use(run)))
@@ -69,8 +73,8 @@ Result<fs::path> find_run_that_saves_in(const fs::path& place) {
   if (found) return *found;
   return Error(ErrorKind::kInvalid,
                place.string() + " has the checkpoints of a run, but no run in " + kRunsFolder +
-                   "/ saves there: name the folder of the run; `ratoon checkpoint list " + place.string() +
-                   "` and `ratoon report " + place.string() + "` show them");
+                   "/, here or beside it, saves there: name the folder of the run; `ratoon checkpoint list " +
+                   place.string() + "` and `ratoon report " + place.string() + "` show them");
 }
 
 }  // namespace

@@ -41,6 +41,14 @@ void LiveScreen::print(const std::string& line) {
   write_what_it_takes();
 }
 
+void LiveScreen::write_all() {
+  lines_.note_dropped_lines();
+  if (is_terminal_)
+    write_kept();
+  else
+    lines_.write_all(/*pause_max_ms=*/-1);
+}
+
 void LiveScreen::write_what_it_takes() {
   if (!is_terminal_)
     lines_.write_what_fits();
@@ -85,11 +93,7 @@ void LiveScreen::draw(const nlohmann::json& document, bool is_running) {
 }
 
 void LiveScreen::finish() {
-  lines_.note_dropped_lines();
-  if (is_terminal_)
-    write_kept();
-  else
-    lines_.write_all(/*pause_max_ms=*/-1);
+  write_all();
   if (newest_.empty()) return;
   const auto document = nlohmann::json::parse(newest_, nullptr, false);
   draw(document, false);

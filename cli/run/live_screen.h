@@ -23,6 +23,14 @@ class LiveScreen {
 
   [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   void print(const std::string& line);
+  // Keeps a line as it is, for the next write: the caller has removed what could move the cursor.
+  void add_line(const std::string& line) { lines_.add(line); }
+  // Whether the output takes lines as fast as they come. Lines beyond what is kept would be left out.
+  [[nodiscard]] bool has_room() const { return lines_.has_room(); }
+  // Writes lines as far as the output takes them now.
+  void write_what_it_takes();
+  // Waits until the output has taken all lines.
+  void write_all();
   // Shows the current status.json. Draws a few times per second at most.
   void show(const nlohmann::json& document);
   // Leaves the last picture of an ended run on the terminal. Waits until all output is written.
@@ -33,7 +41,6 @@ class LiveScreen {
   [[nodiscard]] std::string erase_picture();
   void write(const std::string& text);
   void write_kept();
-  void write_what_it_takes();
 
   const int fd_;
   const Clock& clock_;

@@ -4,10 +4,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <string>
 #include <system_error>
 
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "base/contract/exit_code.h"
@@ -15,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/run/find_run.h"
 #include "cli/run/live_screen.h"
+#include "cli/run/member_lines.h"
 #include "operator/local/runner.h"
 
 namespace ratoon::cli {
@@ -77,19 +80,36 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
   }
   const SystemClock clock;
   LiveScreen screen(STDOUT_FILENO, clock);
-  const auto print = [&screen](const std::string& line) { screen.print(line); };
+  std::optional<MemberLines> lines;
+  if (options.shows_lines_of_members)
+    lines.emplace(folder / "logs",
+                  MemberLines::Output{.add = [&](const auto& line) { screen.add_line(line); },
+                                      .has_room = [&] { return screen.has_room(); },
+                                      .write = [&] { screen.write_what_it_takes(); },
+                                      .is_terminal = screen.is_terminal()});
+  const auto show = [&](const nlohmann::json& document) {
+    if (lines) lines->follow(document);
+    screen.show(document);
+  };
   search_beside_this_program();
   const auto code = local::run({.job = job,
                                 .folder = folder,
+                                .save_folder = options.save_folder,
                                 .metrics_port = find_variable(names::env::kMetricsPort),
-                                .print = print,
+                                .print = [&](const std::string& line) { screen.print(line); },
                                 .losses = options.losses,
                                 .starts_over = starts_over,
                                 .how_to_start_over = options.how_to_start_over,
                                 .shows_checkpoints = screen.is_terminal(),
-                                .show = [&screen](const nlohmann::json& document) { screen.show(document); }},
+                                .shows_lines_of_members = options.shows_lines_of_members,
+                                .while_waiting = lines ? std::function([&] { lines->relay(); }) : nullptr,
+                                .show = show},
                                clock);
   obey_signals();
+  while (lines && lines->has_more()) {
+    lines->relay();
+    screen.write_all();
+  }
   screen.finish();
   return code ? *code : complain_of(code.error());
 }

@@ -10,10 +10,12 @@
 namespace ratoon::cli {
 
 struct RunJobOptions {
-  std::filesystem::path folder{};  // empty: ratoon-runs/<job>
-  local::LossPlan losses{};        // losses that are made on purpose
+  std::filesystem::path folder{};       // empty: ratoon-runs/<job>
+  std::filesystem::path save_folder{};  // where members save unless their words say otherwise; empty: in it
+  local::LossPlan losses{};             // losses that are made on purpose
   bool starts_over = false;
   bool is_sure = false;                                // starts over without asking the user
+  bool shows_lines_of_members = false;                 // as they come, each with the number of its process
   std::string how_to_start_over = "another --folder";  // shown to a user whose run has completed
 };
 

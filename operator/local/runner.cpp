@@ -46,6 +46,7 @@ constexpr Duration kDrainMax = seconds(10);
 // to stop.
 constexpr Duration kOneStopRequest = milliseconds(100);
 constexpr std::uint32_t kGraceSeconds = 30;  // the default of a pod
+constexpr Duration kPauseWhileWaiting = milliseconds(100);
 
 MachineCapacity count_capacity(const LossPlan& losses) {
   MachineCapacity capacity;
@@ -73,8 +74,13 @@ class Runner {
         launch_context_(std::move(launch_context)),
         job_(options.job),
         save_location_(save_location(
-            job_, {.run = folder_.path(), .save = folder_.checkpoints_path(), .work = current_folder()})),
-        news_(options.print, folder_.log_path("*").string(), clock),
+            job_, {.run = folder_.path(),
+                   .save = options.save_folder.empty() ? folder_.checkpoints_path() : options.save_folder,
+                   .work = current_folder()})),
+        news_(options.print,
+              {.pattern = folder_.log_path("*").string(),
+               .repeats_last_lines = !options.shows_lines_of_members},
+              clock),
         // There are as many nodes as members and one spare node for a replacement; or the nodes of the trace.
         cluster_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),
                  [this](const api::Pod& pod) {
@@ -88,7 +94,10 @@ class Runner {
                                  [this](std::string_view shown, const ProcessIdentity&) {
                                    return launch_context_.authenticate(shown);
                                  },
-                             .on_news = [this](const JobKey&) { wakeup_.notify(); }}) {}
+                             .on_news = [this](const JobKey&) { wakeup_.notify(); }}) {
+    if (options.while_waiting) wakeup_.call_while_asleep(kPauseWhileWaiting, options.while_waiting);
+    launch_context_.set_save_folder(options.save_folder);
+  }
 
   Result<int> run() {
     if (auto ready = prepare(); !ready) return ready.error();

@@ -20,6 +20,8 @@ namespace ratoon::local {
 struct RunOptions {
   api::TrainingJob job;
   std::filesystem::path folder;
+  // Where members save, unless their command lines say otherwise; empty: in `folder`.
+  std::filesystem::path save_folder{};
   std::optional<std::string> metrics_port{};  // RATOON_METRICS_PORT of this program
   std::function<void(const std::string& line)> print;
   LossPlan losses{};         // losses on purpose
@@ -29,6 +31,11 @@ struct RunOptions {
   // Whether `show` displays the last durable step. If `show` displays the step, checkpoints get no lines of
   // their own, which would scroll the losses away.
   bool shows_checkpoints = false;
+  // Whether the lines of members are shown as they come. If so, those of a member that failed are not
+  // repeated.
+  bool shows_lines_of_members = false;
+  // May be empty. Called every tenth of a second while the run waits; it must not block.
+  std::function<void()> while_waiting{};
   // May be empty. Receives the content of status.json after each change and every second.
   std::function<void(const nlohmann::json& document)> show{};
 };

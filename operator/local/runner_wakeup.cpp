@@ -1,5 +1,6 @@
 #include "operator/local/runner_wakeup.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -38,11 +39,19 @@ void RunnerWakeup::notify() const {
   if (::write(news_.get(), &one, sizeof one) < 0) return;
 }
 
-int RunnerWakeup::sleep(Duration at_most) const {
+void RunnerWakeup::wait(Duration at_most) const {
   std::array<pollfd, 3> ready{{{signals_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}, {watched_, POLLIN, 0}}};
-  const auto millis = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
-  ::poll(ready.data(), ready.size(), static_cast<int>(millis));
+  for (int found = 0; found == 0; at_most -= pause_) {
+    const Duration part = act_ ? std::min(at_most, pause_) : at_most;
+    const auto millis = std::chrono::ceil<std::chrono::milliseconds>(part).count();
+    found = ::poll(ready.data(), ready.size(), static_cast<int>(millis));
+    if (act_) act_();
+    if (part == at_most) return;
+  }
+}
 
+int RunnerWakeup::sleep(Duration at_most) const {
+  wait(at_most);
   std::uint64_t count = 0;
   while (::read(news_.get(), &count, sizeof count) > 0) {
   }

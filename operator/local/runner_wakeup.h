@@ -2,7 +2,7 @@
 // notifications of other threads end the sleep.
 #pragma once
 
-#include <optional>
+#include <functional>
 
 #include <ratoon/result.h>
 
@@ -13,13 +13,18 @@ namespace ratoon::local {
 
 class RunnerWakeup {
  public:
-  // Blocks SIGCHLD, SIGINT, SIGTERM and SIGHUP for this thread and for threads that it starts later, and
-  // reads them here. A signal that was inherited as ignored, for example after nohup or behind '&' in a
-  // script, stays ignored.
+  // Blocks SIGCHLD, SIGINT, SIGTERM and SIGHUP for this thread and for threads that it
+  // starts later, and reads them here. A signal that was inherited as ignored, for example after nohup or
+  // behind '&' in a script, stays ignored.
   [[nodiscard]] static Result<RunnerWakeup> open();
 
   // Readable data on this descriptor ends the sleep as well; -1: no descriptor.
   void watch(int fd) { watched_ = fd; }
+  // Called every so often during sleeps; it must not block.
+  void call_while_asleep(Duration every, std::function<void()> act) {
+    pause_ = every;
+    act_ = std::move(act);
+  }
   // From any thread.
   void notify() const;
   // Returns the number of stop requests during this sleep: SIGINT, SIGTERM, or SIGHUP (the terminal was
@@ -29,9 +34,14 @@ class RunnerWakeup {
  private:
   RunnerWakeup(UniqueFd signals, UniqueFd news) : signals_(std::move(signals)), news_(std::move(news)) {}
 
+  // Until an event, or for at most this long.
+  void wait(Duration at_most) const;
+
   UniqueFd signals_;
   UniqueFd news_;
   int watched_ = -1;
+  Duration pause_{0};
+  std::function<void()> act_{};
 };
 
 }  // namespace ratoon::local

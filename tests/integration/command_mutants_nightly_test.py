@@ -13,6 +13,10 @@ def of_view(tests):
     return "run_view_test", tests
 
 
+def of_lines(tests):
+    return "member_lines_test", tests
+
+
 def of_report(tests):
     return "report_test", tests
 
@@ -21,6 +25,17 @@ MUTANTS = {
     "a process that is started again without end": (
         ("process_supervisor_test", "ProcessSupervisorTest.*"), "cli/launch/process_supervisor.cpp",
         r" && slot\.quick_ends <= restarts_max_", ""),
+    "half a line of a member that is printed as a whole one": (
+        of_lines("MemberLinesTest.*"), "cli/run/member_lines.cpp", r"const bool is_last = log\.has_ended && ",
+        "const bool is_last = "),
+    "the last line of a member that has no end, and is left out": (
+        of_lines("MemberLinesTest.*"), "cli/run/member_lines.cpp", r"const bool is_last = log\.has_ended && ",
+        "const bool is_last = false && "),
+    "lines that an output without room is to take": (
+        of_lines("MemberLinesTest.*"), "cli/run/member_lines.cpp",
+        r" && output_\.has_room\(\)\) \{\n    const std::string_view rest", ") {\n    const std::string_view rest"),
+    "lines of an earlier run that are printed again": (
+        of_lines("MemberLinesTest.*"), "cli/run/member_lines.cpp", r"found->second\.offset = before->second\.size;", ""),
     "a process that is started again after a stop": (
         ("process_supervisor_test", "ProcessSupervisorTest.*"), "cli/launch/process_supervisor.cpp", r"&& !is_stopping_ ", ""),
     "gc that takes a pinned one from the quarantine": (

@@ -30,7 +30,7 @@ void RunConsole::tell_long_wait(const api::TrainingJobStatus& before, const api:
   if (clock_.now() - waiting_since_ < kLongWait) return;
   const std::string nodes =
       without_node.empty() ? "" : "; no node is left for " + join(without_node, ", ") + " until one comes";
-  print_("still waiting: " + next.message + nodes + "; logs are in " + logs_);
+  print_("still waiting: " + next.message + nodes + "; logs are in " + logs_.pattern);
   waiting_since_ = clock_.now();
 }
 
@@ -42,7 +42,7 @@ bool RunConsole::tell_event(const std::string& message) {
 }
 
 void RunConsole::print_last_lines(const api::MemberFailure& failure) {
-  if (failure.time < began_ || failure.last_lines.empty()) return;
+  if (!logs_.repeats_last_lines || failure.time < began_ || failure.last_lines.empty()) return;
   print_("the last lines of " + failure.member + ":");
   for (const auto& line : last_lines_in(failure.last_lines, kLastLinesMax)) print_("  " + line);
   told_ = failure;
@@ -54,7 +54,7 @@ void RunConsole::tell_first_failure(const api::TrainingJobStatus& status) {
 
 void RunConsole::tell_failure(const api::TrainingJobStatus& status) {
   if (status.last_failure && status.last_failure != told_) print_last_lines(*status.last_failure);
-  print_("what the members printed: " + logs_);
+  print_("what the members printed: " + logs_.pattern);
 }
 
 void RunConsole::tell_stop(const api::TrainingJobStatus& status) const {

@@ -15,8 +15,11 @@ class RunConsole {
  public:
   using Print = std::function<void(const std::string& line)>;
 
-  // `logs`: the pattern of the members' log files.
-  RunConsole(Print print, std::string logs, const Clock& clock)
+  struct Logs {
+    std::string pattern;             // of the members' log files
+    bool repeats_last_lines = true;  // of a member that failed
+  };
+  RunConsole(Print print, Logs logs, const Clock& clock)
       : print_(std::move(print)), logs_(std::move(logs)), clock_(clock), began_(clock.wall_now()) {}
 
   void say(const std::string& line) const { print_(line); }
@@ -40,7 +43,7 @@ class RunConsole {
   void print_last_lines(const api::MemberFailure& failure);
 
   const Print print_;
-  const std::string logs_;
+  const Logs logs_;
   const Clock& clock_;
   const WallTime began_;
   Timestamp waiting_since_ = clock_.now();

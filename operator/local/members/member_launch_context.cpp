@@ -50,7 +50,7 @@ MemberLaunchPlan MemberLaunchContext::plan(const api::TrainingJob& job, const ap
                       .metrics_port = ports.metrics,
                       .job_uid = job_uid_,
                       .token_file = folder.token_path(),
-                      .save_folder = folder.checkpoints_path(),
+                      .save_folder = save_folder_.empty() ? folder.checkpoints_path() : save_folder_,
                       .staging_folder = staging_ ? std::optional(staging_->path()) : std::nullopt,
                       .log_file = folder.log_path(pod.name),
                       .lifeline_fd = read_end_.get()});

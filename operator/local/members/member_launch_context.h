@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ class MemberLaunchContext {
   };
   [[nodiscard]] MemberLaunchPlan plan(const api::TrainingJob& job, const api::Pod& pod,
                                       const RunFolder& folder, const Ports& ports) const;
+  // Where members save, unless their command lines say otherwise: not in the run's folder.
+  void set_save_folder(std::filesystem::path folder) { save_folder_ = std::move(folder); }
 
  private:
   MemberLaunchContext(RunToken token, UniqueFd read_end, UniqueFd write_end)
@@ -46,6 +49,7 @@ class MemberLaunchContext {
   UniqueFd write_end_;  // only the runner has it
   std::string job_uid_;
   std::optional<StagingFolder> staging_;
+  std::filesystem::path save_folder_{};  // empty: in the run's folder
 };
 
 }  // namespace ratoon::local

@@ -25,7 +25,8 @@ class RunConsoleTest : public testing::Test {
 
   std::vector<std::string> lines_;
   ManualClock clock_{Timestamp{seconds(50)}, WallTime{seconds(1000)}};
-  RunConsole news_{[this](const std::string& line) { lines_.push_back(line); }, "logs/*.log", clock_};
+  RunConsole news_{
+      [this](const std::string& line) { lines_.push_back(line); }, {.pattern = "logs/*.log"}, clock_};
   api::TrainingJobStatus status_ = test::job().status;
 };
 

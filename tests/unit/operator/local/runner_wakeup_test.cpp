@@ -50,6 +50,17 @@ TEST_F(RunnerWakeupTest, NewsEndTheSleepEvenIfTheyCameBeforeIt) {
   EXPECT_EQ(wakeup.sleep(1ms), 0) << "without news it ends by itself";
 }
 
+TEST_F(RunnerWakeupTest, OtherWorkIsDoneDuringASleep) {
+  RunnerWakeup wakeup = open();
+  int calls = 0;
+  wakeup.call_while_asleep(1ms, [&] {
+    if (++calls == 3) wakeup.notify();
+  });
+  EXPECT_EQ(wakeup.sleep(kForLong), 0);
+  EXPECT_GE(calls, 3);
+  EXPECT_EQ(wakeup.sleep(5ms), 0) << "without news it ends by itself";
+}
+
 TEST_F(RunnerWakeupTest, TheEndOfAChildEndsTheSleep) {
   const RunnerWakeup wakeup = open();
   auto group = exit_with("0");

@@ -1,0 +1,67 @@
+// MemberLines: shows what the members of a run print, line by line and with the number of the process in
+// front:
+// "[2] step 100 loss 0.5". Members write into their log files and never wait for this output. The lines are
+// read from there as fast as the output takes them, so none is lost where it is slow.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+#include <sys/types.h>
+
+namespace ratoon::cli {
+
+class MemberLines {
+ public:
+  struct Output {
+    std::function<void(const std::string& line)> add;
+    std::function<bool()> has_room;  // whether another line should be added now
+    std::function<void()> write;     // what the output takes of the lines that were added
+    bool is_terminal = false;
+  };
+
+  // Lines that are in the files of this folder already belong to earlier runs, and are not shown.
+  MemberLines(std::filesystem::path logs, Output output);
+
+  // Takes the members from status.json. The first call must come before the first member's first line is due.
+  void follow(const nlohmann::json& document);
+  // Prints lines that have come, as far as the output has room. A line that is not complete waits until its
+  // member has ended.
+  void relay();
+  // After the run: the members have ended. Whether there are lines left to relay().
+  [[nodiscard]] bool has_more();
+
+ private:
+  struct File {
+    dev_t device = 0;
+    ino_t number = 0;
+    std::uint64_t size = 0;
+  };
+  struct Log {
+    std::string prefix;
+    std::uint64_t offset = 0;  // the begin of the next line
+    std::uint64_t seen = 0;    // the size of the file when its last line was found to be incomplete
+    bool has_ended = false;    // its member has
+    bool is_shown = false;     // to its end
+  };
+
+  [[nodiscard]] File find(const std::string& member) const;
+  // Returns whether it has printed a line.
+  bool relay_some(const std::string& member, Log& log);
+  [[nodiscard]] std::string shown(std::string_view line) const;
+
+  const std::filesystem::path folder_;
+  const Output output_;
+  std::map<std::string, File> before_;  // by member
+  std::map<std::string, Log> logs_;     // by member
+};
+
+// "[2] " for "digits-worker-2-i0".
+[[nodiscard]] std::string prefix_of(std::string_view member);
+
+}  // namespace ratoon::cli

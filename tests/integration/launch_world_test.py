@@ -1,0 +1,119 @@
+"""`ratoon launch` of several processes outside of a job: what it prints, and where it keeps its files."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from local_run import BIN, PATIENCE_SECONDS, wait_until
+
+
+class LaunchWorld(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-world-"))
+        self.work = self.root / "work"  # the working directory, in which nothing is to be written
+        self.work.mkdir()
+        self.words = self.root / "words"
+        self.words.mkdir()
+        self.saves = self.root / "saves"
+        self.process = None
+
+    def tearDown(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.root)
+
+    def start(self, *words, stdout=None, **environment):
+        with open(self.root / "output.txt", "a") as output:
+            self.process = subprocess.Popen([BIN / "ratoon", "launch", *map(str, words)], cwd=self.work, stdin=subprocess.DEVNULL,
+                                            stdout=stdout or output, stderr=subprocess.STDOUT, start_new_session=True,
+                                            env={**os.environ, **{name: str(value) for name, value in environment.items()}})
+
+    def output(self):
+        return (self.root / "output.txt").read_text()
+
+    def finish(self):
+        return self.process.wait(timeout=PATIENCE_SECONDS)
+
+    def logs(self, folder):
+        """{(process, incarnation): [line]}"""
+        found = {}
+        for path in sorted(folder.glob("logs/*.log")):
+            process, incarnation = re.search(r"-worker-(\d+)-i(\d+)$", path.stem).groups()
+            found[int(process), int(incarnation)] = path.read_text().splitlines()
+        return found
+
+    def assert_all_lines_in(self, output, folder):
+        """Each line that a process printed is there once, whole, in its order and with the number of its process."""
+        shown = {}
+        for line in output.splitlines():
+            if found := re.match(r"\[(\d+)\] (.*)", line):
+                shown.setdefault(int(found[1]), []).append(found[2])
+        printed = {}
+        for (process, _), lines in self.logs(folder).items():
+            printed.setdefault(process, []).extend(lines)
+        self.assertEqual(sorted(shown), sorted(printed))
+        for process, lines in printed.items():
+            self.assertEqual(shown[process], lines)
+
+    def test_each_line_is_printed_with_the_number_of_its_process(self):
+        self.start("--nproc", 3, "--folder", self.root / "run", "--", "counter", "--steps", 40, "--pause-ms", 1)
+        self.assertEqual(self.finish(), 0, self.output())
+        self.assert_all_lines_in(self.output(), self.root / "run")
+        for rank in range(3):
+            self.assertRegex(self.output(), rf"(?m)^\[{rank}\] attempt 1 rank {rank} step 30 sum 435$")
+            self.assertRegex(self.output(), rf"(?m)^\[{rank}\] done: 40 steps")
+
+    def test_the_lines_of_a_process_that_fails_are_printed_once(self):
+        self.start("--nproc", 2, "--folder", self.root / "run", "--", "sh", "-c", "echo it broke; printf 'without end'; exit 82")
+        self.assertEqual(self.finish(), 82, self.output())
+        self.assert_all_lines_in(self.output(), self.root / "run")
+        self.assertRegex(self.output(), r"(?m)^\[[01]\] without end$")
+        self.assertLessEqual(self.output().count("it broke"), 2, self.output())
+
+    def test_nothing_is_lost_where_the_output_is_read_late(self):
+        lines = 40_000  # more than the pipe and this program keep
+        self.start("--nproc", 2, "--folder", self.root / "run", "--", "sh", "-c",
+                   f"seq 1 {lines}; exec counter --steps 30 --pause-ms 1", stdout=subprocess.PIPE)
+        wait_until(lambda: sum("done: 30 steps" in lines for log in self.logs(self.root / "run").values() for lines in log) == 2,
+                   "both to be done, whoever reads")
+        output = self.process.communicate(timeout=PATIENCE_SECONDS)[0].decode()
+        self.assertEqual(self.process.returncode, 0, output[-2000:])
+        self.assert_all_lines_in(output, self.root / "run")
+        self.assertGreater(output.count("\n"), 2 * lines)
+
+    def test_an_output_that_is_closed_ends_nothing(self):
+        self.start("--nproc", 2, "--folder", self.root / "run", "--", "counter", "--steps", 60, "--pause-ms", 2,
+                   stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+        self.process.stdout.close()
+        self.assertEqual(self.finish(), 0)
+        for lines in self.logs(self.root / "run").values():
+            self.assertIn("done: 60 steps, sum 1770", lines)
+
+    def test_its_files_are_beside_the_save_folder_and_not_in_the_working_directory(self):
+        trainer = ["--", "counter", "--steps", 20, "--pause-ms", 1]
+        self.start("--nproc", 2, *trainer, "--save-folder", self.saves, "--run-name", "a")
+        self.assertEqual(self.finish(), 0, self.output())
+        self.start("--nproc", 2, *trainer, RATOON_SAVE_FOLDER=self.saves, RATOON_RUN_NAME="b")
+        self.assertEqual(self.finish(), 0, self.output())
+        self.assertEqual(list(self.work.iterdir()), [])
+        self.assertEqual(sorted(p.name for p in self.saves.iterdir()), ["a", "b", "ratoon-runs"])
+        for run in ("a", "b"):
+            folder = self.saves / "ratoon-runs" / run
+            self.assertTrue((folder / "status.json").exists())
+            self.assertTrue(list((self.saves / run / "manifests").glob("*.json")))
+            self.assertFalse((folder / "checkpoints").exists())
+            status = subprocess.run([BIN / "ratoon", "status", self.saves / run], cwd=self.work, capture_output=True, text=True)
+            self.assertEqual(status.returncode, 0, status.stderr)
+            self.assertIn("counter   Succeeded", status.stdout)
+        self.start("--nproc", 2, "--", "counter", "--steps", 30, "--pause-ms", 1, "--save-folder", self.saves, "--run-name", "a")
+        self.assertEqual(self.finish(), 0, self.output())
+        self.assertIn("trains with 2 processes from step 20", self.output())
+
+if __name__ == "__main__":
+    unittest.main()
