@@ -96,6 +96,7 @@ class Runner {
                                  },
                              .on_news = [this](const JobKey&) { wakeup_.notify(); }}) {
     if (options.while_waiting) wakeup_.call_while_asleep(kPauseWhileWaiting, options.while_waiting);
+    wakeup_.pass_signals_to([this](int number) { cluster_.send_to_all(number); });
     launch_context_.set_save_folder(options.save_folder);
   }
 

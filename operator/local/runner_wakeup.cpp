@@ -19,7 +19,7 @@ Result<RunnerWakeup> RunnerWakeup::open() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGCHLD);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
     if (!is_ignored(number)) sigaddset(&signals, number);
   if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
     return system_error(error, "blocking signals");
@@ -58,7 +58,9 @@ int RunnerWakeup::sleep(Duration at_most) const {
   int stops = 0;
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    if (info.ssi_signo != SIGCHLD) ++stops;
+    const bool is_passed_on = info.ssi_signo == SIGUSR1 || info.ssi_signo == SIGUSR2;
+    if (is_passed_on && pass_) pass_(static_cast<int>(info.ssi_signo));
+    if (info.ssi_signo != SIGCHLD && !is_passed_on) ++stops;
   }
   return stops;
 }

@@ -13,7 +13,7 @@ namespace ratoon::local {
 
 class RunnerWakeup {
  public:
-  // Blocks SIGCHLD, SIGINT, SIGTERM and SIGHUP for this thread and for threads that it
+  // Blocks SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 for this thread and for threads that it
   // starts later, and reads them here. A signal that was inherited as ignored, for example after nohup or
   // behind '&' in a script, stays ignored.
   [[nodiscard]] static Result<RunnerWakeup> open();
@@ -25,6 +25,8 @@ class RunnerWakeup {
     pause_ = every;
     act_ = std::move(act);
   }
+  // Called during a sleep with SIGUSR1 or SIGUSR2: the trainers know what they mean.
+  void pass_signals_to(std::function<void(int number)> act) { pass_ = std::move(act); }
   // From any thread.
   void notify() const;
   // Returns the number of stop requests during this sleep: SIGINT, SIGTERM, or SIGHUP (the terminal was
@@ -42,6 +44,7 @@ class RunnerWakeup {
   int watched_ = -1;
   Duration pause_{0};
   std::function<void()> act_{};
+  std::function<void(int number)> pass_{};
 };
 
 }  // namespace ratoon::local

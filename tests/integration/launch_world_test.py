@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -114,6 +115,17 @@ class LaunchWorld(unittest.TestCase):
         self.start("--nproc", 2, "--", "counter", "--steps", 30, "--pause-ms", 1, "--save-folder", self.saves, "--run-name", "a")
         self.assertEqual(self.finish(), 0, self.output())
         self.assertIn("trains with 2 processes from step 20", self.output())
+    def test_a_signal_for_a_save_reaches_the_trainers_and_ends_nothing(self):
+        run = self.root / "run"
+        self.start("--nproc", 2, "--folder", run, "--", "drain_probe", "--agree", self.words, "--steps", 1_000_000,
+                   "--save-every", 1_000_000, "--pause-ms", 5)
+        wait_until(lambda: re.search(r"(?m)^\[1\] rank 1 step 3 ", self.output()), "a few steps")
+        self.process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: list(run.glob("checkpoints/*/manifests/*.json")), "a checkpoint")
+        self.process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(), 130, self.output())
+        self.assertNotIn("attempt 2", self.output())
+
 
 if __name__ == "__main__":
     unittest.main()

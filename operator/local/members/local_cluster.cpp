@@ -95,6 +95,10 @@ void LocalCluster::interrupt_all() {
   for (auto& [name, entry] : entries_) entry.group.interrupt();
 }
 
+void LocalCluster::send_to_all(int signal) const {
+  for (const auto& [name, entry] : entries_) entry.group.send(signal);
+}
+
 Result<std::string> LocalCluster::kill_member(const std::string& member) {
   Entry* newest = nullptr;
   std::string known;

@@ -37,6 +37,7 @@ class LocalCluster {
   void remove_all();
   // Sends SIGINT to all processes, like Ctrl-C.
   void interrupt_all();
+  void send_to_all(int signal) const;
   // Kills the processes of the newest pod of that member. The name may be "<job>-<role>-<index>", with or
   // without the incarnation, or "<role>-<index>". The pod then looks as if it had ended by itself. Returns
   // its name.

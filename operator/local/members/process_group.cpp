@@ -135,13 +135,17 @@ void ProcessGroup::reap() {
 
 void ProcessGroup::interrupt() {
   is_interrupted_ = true;
-  if (group_ > 0 && !living_.empty()) ::kill(-group_, SIGINT);
+  send(SIGINT);
 }
 
 void ProcessGroup::kill() const {
+  send(SIGKILL);
+}
+
+void ProcessGroup::send(int signal) const {
   // The group exists while one of its processes does. The number of the group cannot be reused before this
   // process has reaped it.
-  if (group_ > 0 && !living_.empty()) ::kill(-group_, SIGKILL);
+  if (group_ > 0 && !living_.empty()) ::kill(-group_, signal);
 }
 
 }  // namespace ratoon::local

@@ -35,6 +35,7 @@ class ProcessGroup {
   // killed: a member is either whole or lost. The end of the last process also kills its children.
   void reap();
   void kill() const;
+  void send(int signal) const;
   // Sends SIGINT, like Ctrl-C at a terminal. Each process leaves when it is ready; the end of one process
   // does not kill the others.
   void interrupt();

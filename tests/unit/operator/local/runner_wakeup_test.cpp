@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ class RunnerWakeupTest : public testing::Test {
  protected:
   RunnerWakeupTest() {
     ::pthread_sigmask(SIG_SETMASK, nullptr, &before_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_DFL);
   }
   ~RunnerWakeupTest() override { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   static RunnerWakeup open() {
@@ -59,6 +60,17 @@ TEST_F(RunnerWakeupTest, OtherWorkIsDoneDuringASleep) {
   EXPECT_EQ(wakeup.sleep(kForLong), 0);
   EXPECT_GE(calls, 3);
   EXPECT_EQ(wakeup.sleep(5ms), 0) << "without news it ends by itself";
+}
+
+TEST_F(RunnerWakeupTest, SignalsOfTheBatchSystemArePassedOnAndEndNoRun) {
+  RunnerWakeup wakeup = open();
+  std::vector<int> passed;
+  wakeup.pass_signals_to([&](int number) { passed.push_back(number); });
+  for (const int number : {SIGUSR1, SIGUSR2}) {
+    ::kill(::getpid(), number);
+    EXPECT_EQ(wakeup.sleep(kForLong), 0);
+  }
+  EXPECT_EQ(passed, std::vector<int>({SIGUSR1, SIGUSR2}));
 }
 
 TEST_F(RunnerWakeupTest, TheEndOfAChildEndsTheSleep) {
