@@ -45,11 +45,12 @@ number of the process in front, as in "[1] step 100". Each process finds LOCAL_R
 also its own CUDA_VISIBLE_DEVICES.
 
 A process that is killed, or ends with 81, is restarted. SIGTERM and Ctrl-C go to all processes. After Ctrl-C
-they save and leave; a second Ctrl-C stops them at once.
+they save and leave; a second Ctrl-C stops them at once. With the trainer's --time-limit all processes save
+and leave together, within that time from the start of this command.
 
-Exit codes: 0 all completed, 1 a world of their own failed, 80 preempted, 82 the command line is wrong or the
-program cannot be started, 83 a trainer has checkpoints and none is good, 84 the folder cannot be used, 130
-stopped by Ctrl-C, else the code of the first process that failed.)";
+Exit codes: 0 all completed, 1 a world of their own failed, 80 preempted or the time limit is over, 82 the
+command line is wrong or the program cannot be started, 83 a trainer has checkpoints and none is good, 84 the
+folder cannot be used, 130 stopped by Ctrl-C, else the code of the first process that failed.)";
 
 struct LaunchArguments {
   std::string processes;
@@ -91,6 +92,7 @@ int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
   const auto code = launch({.command = arguments.command,
                             .processes = processes,
                             .devices = std::move(devices),
+                            .time_limit_since = find_variable(names::env::kTimeLimitSince),
                             .restarts_max = arguments.restarts_max,
                             .grace = std::chrono::seconds(arguments.grace_seconds),
                             .say = say,

@@ -30,6 +30,10 @@ bool asks_to_leave(int signal) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
+std::int64_t seconds_since_1970(WallTime time) {
+  return std::chrono::duration_cast<seconds>(time.since_epoch).count();
+}
+
 class Launcher {
  public:
   Launcher(const LauncherOptions& plan, const Clock& clock)
@@ -56,7 +60,10 @@ class Launcher {
         return started.error();
       }
       sleep();
-      if (supervisor_.has_failed()) end_the_rest();
+      if (supervisor_.has_failed())
+        end_the_rest();
+      else if (supervisor_.was_preempted())
+        end_stragglers();
     }
     return supervisor_.exit_code();
   }
@@ -87,7 +94,9 @@ class Launcher {
         {env::kLaunch, name_},
         {env::kLocalRank, std::to_string(rank)},
         {"LOCAL_WORLD_SIZE", std::to_string(plan_.processes)},
-        {env::kProcessesPerNode, std::to_string(plan_.processes)}};
+        {env::kProcessesPerNode, std::to_string(plan_.processes)},
+        // The launch has one end, also for a process that is restarted.
+        {env::kTimeLimitSince, plan_.time_limit_since.value_or(began_)}};
     if (!plan_.devices.empty())
       environment["CUDA_VISIBLE_DEVICES"] = plan_.devices[rank % plan_.devices.size()];
     return environment;
@@ -133,6 +142,16 @@ class Launcher {
               (starts_again ? "; it is started again" : ""));
   }
 
+  // A process left because it was told to, and so were the others, mostly. One that was not would wait
+  // without end for a process that is not started again.
+  void end_stragglers() {
+    if (!hurry_at_) hurry_at_ = clock_.now() + plan_.grace;
+    if (living_.empty() || has_hurried_ || clock_.now() < *hurry_at_) return;
+    has_hurried_ = true;
+    plan_.say("a process left because it was told to, and others still run: they get SIGTERM");
+    end_all(SIGTERM);
+  }
+
   void end_the_rest() {
     if (living_.empty()) return;
     if (!kill_at_) {
@@ -152,11 +171,14 @@ class Launcher {
   const LauncherOptions& plan_;
   const Clock& clock_;
   const std::string name_ = draw_name();
+  const std::string began_ = std::to_string(seconds_since_1970(clock_.wall_now()));
   ProcessSupervisor supervisor_;
   sigset_t signals_{};
   std::vector<int> ignored_here_;  // but not by the process that started us
   std::map<pid_t, std::uint32_t> living_;
-  std::set<std::uint32_t> have_run_;  // ranks that were started at least once
+  std::set<std::uint32_t> have_run_;   // ranks that were started at least once
+  std::optional<Timestamp> hurry_at_;  // when processes that have not left get SIGTERM
+  bool has_hurried_ = false;
   std::optional<Timestamp> kill_at_;
   std::string said_;  // the last refused start, until one succeeds
 };

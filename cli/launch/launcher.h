@@ -18,6 +18,7 @@ struct LauncherOptions {
   std::vector<std::string> command;
   std::uint32_t processes = 1;
   std::vector<std::string> devices;  // as in CUDA_VISIBLE_DEVICES, dealt to the processes in turn; or none
+  std::optional<std::string> time_limit_since{};  // of a launch around this one; else it counts from here
   std::uint32_t restarts_max = 10;
   Duration grace = std::chrono::seconds(30);             // for the others, once one has failed
   std::function<void(const std::string& sentence)> say;  // must not block

@@ -9,6 +9,7 @@ using std::chrono::seconds;
 
 constexpr Duration kQuick = seconds(60);
 constexpr Duration kPauseMax = seconds(32);
+constexpr int kEndedByTerm = 128 + 15;
 constexpr Duration kPauseOfShortage = seconds(1);
 
 // There is no pause after the first end: a process that dies once costs its peers only the time of its own
@@ -65,6 +66,7 @@ bool ProcessSupervisor::note_end(std::uint32_t local_rank, ProcessEnd end, Times
     slot.since = now + pause_after(slot.quick_ends);
     return true;
   }
+  if (was_preempted_ && end.was_killed && end.code == kEndedByTerm) return false;
   if (!failure_) failure_ = end.code;
   static_cast<void>(give_up_starts());
   return false;

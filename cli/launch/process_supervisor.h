@@ -1,6 +1,8 @@
 // ProcessSupervisor: decides for `ratoon launch` what action follows the end of a process. A process that was
 // killed, or that ended with 81, is restarted beside the others in the same pod: its staged checkpoints are
 // still in memory. Any other failure ends all processes, and the launcher ends with the first exit code.
+// After a process has left with 80, the end of another one by SIGTERM is no failure: it was told to leave,
+// too.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +40,8 @@ class ProcessSupervisor {
 
   // If true, the processes that still run are asked to leave.
   [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
+  // If true, a process left because it was told to, and the others are expected to leave as well.
+  [[nodiscard]] bool was_preempted() const { return was_preempted_; }
   [[nodiscard]] bool is_over() const;
   // The exit code at the end: the first failure; else 80 if a process was preempted; else the code of
   // note_stop(), if a process was still to be started; else 0.

@@ -26,14 +26,14 @@ are the run's, and each run starts at the beginning of the trace.
 In another terminal: ratoon status, ratoon kill worker-1, ratoon reclaim node-2, ratoon suspend.
 
 Ctrl-C saves and stops, within graceSeconds of the job's checkpointPolicy (default: 30 s); a second Ctrl-C
-stops at once.
+stops at once. With --time-limit of the trainer all members save and leave together within that time.
 
 A trainer named without a '/' is looked for in PATH, then beside this program.
 A relative path counts from the current folder.
 
-Exit codes: 0 completed, 1 failed, 82 the file or a command line (also the trainer's) is wrong, 83 the run
-has checkpoints and none is good, 84 the folder cannot be used, or the trainer cannot save, 130 stopped by
-Ctrl-C.)";
+Exit codes: 0 completed, 1 failed, 80 the trainer's time limit is over, 82 the file or a command line (also
+the trainer's) is wrong, 83 the run has checkpoints and none is good, 84 the folder cannot be used, or the
+trainer cannot save, 130 stopped by Ctrl-C.)";
 
 constexpr std::size_t kTraceBytesMax = 64 * 1024 * 1024;
 

@@ -18,6 +18,7 @@
 #include "cli/run/find_run.h"
 #include "cli/run/live_screen.h"
 #include "cli/run/member_lines.h"
+#include "cli/run/run_end.h"
 #include "operator/local/runner.h"
 
 namespace ratoon::cli {
@@ -79,6 +80,7 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
     }
   }
   const SystemClock clock;
+  const RunBeginning beginning{.at = clock.now(), .wall_at = clock.wall_now(), .variable = find_variable};
   LiveScreen screen(STDOUT_FILENO, clock);
   std::optional<MemberLines> lines;
   if (options.shows_lines_of_members)
@@ -96,6 +98,8 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
                                 .folder = folder,
                                 .save_folder = options.save_folder,
                                 .metrics_port = find_variable(names::env::kMetricsPort),
+                                .began = beginning.wall_at,
+                                .end = find_run_end(job, beginning),
                                 .print = [&](const std::string& line) { screen.print(line); },
                                 .losses = options.losses,
                                 .starts_over = starts_over,

@@ -13,6 +13,7 @@
 #include "base/http/server.h"
 #include "operator/coordinator/coordinator.h"
 #include "operator/core/members/roster.h"
+#include "operator/core/policy/save_time.h"
 #include "operator/core/policy/time_limit.h"
 #include "operator/core/reconcile.h"
 #include "operator/core/status/progress.h"
@@ -47,6 +48,9 @@ constexpr Duration kDrainMax = seconds(10);
 constexpr Duration kOneStopRequest = milliseconds(100);
 constexpr std::uint32_t kGraceSeconds = 30;  // the default of a pod
 constexpr Duration kPauseWhileWaiting = milliseconds(100);
+// Members leave this long before the run's end, and earlier where saves take long.
+constexpr Duration kLeaveBeforeEnd = seconds(30);
+constexpr int kSavesBeforeEnd = 3;
 
 MachineCapacity count_capacity(const LossPlan& losses) {
   MachineCapacity capacity;
@@ -110,6 +114,9 @@ class Runner {
       return static_cast<int>(ExitCode::kDone);
     }
     while (!is_over()) {
+      controls_.act();
+      cluster_.observe();
+      if (is_ending()) return leave_at_end();
       if (auto decided = decide(); !decided) {
         tell_to_stop(decided.error().message());
         static_cast<void>(drain(kDrainMax));
@@ -171,9 +178,7 @@ class Runner {
   }
 
   Result<void> decide() {
-    controls_.act();
     job_.spec.is_suspended = controls_.is_suspended();
-    cluster_.observe();
     const JobKey key = api::key_of(job_);
     const core::Observation seen{.job = job_,
                                  .pods = cluster_.pods(),
@@ -183,6 +188,7 @@ class Runner {
                                  .wall_now = clock_.wall_now(),
                                  .recovery = recovery_,
                                  .listening_since = coordinator_.listening_since(key)};
+    longest_save_ = core::longest_save(seen).value_or(Duration(0));
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
     recovery_ = decision.recovery;
@@ -259,9 +265,28 @@ class Runner {
   Duration next_sleep() const {
     const Timestamp now = clock_.now();
     Timestamp next = now + kSleepMax;
-    for (const auto& moment : {wake_at_, controls_.next()})
+    const auto end = options_.end ? std::optional(options_.end->at) : std::nullopt;
+    for (const auto& moment : {wake_at_, controls_.next(), end})
       if (moment) next = std::min(next, *moment);
     return std::max(next - now, Duration(milliseconds(1)));
+  }
+
+  // Whether the run's end is here, or a member has left because it is near: a new one would leave as well.
+  bool is_ending() const {
+    if (!options_.end) return false;
+    const Duration left = options_.end->at - clock_.now();
+    if (left <= Duration(0)) return true;
+    if (left > std::max<Duration>(kLeaveBeforeEnd, kSavesBeforeEnd * longest_save_)) return false;
+    return std::ranges::any_of(cluster_.pods(), [](const api::Pod& pod) {
+      return !pod.is_deleting && pod.exit_code == static_cast<int>(ExitCode::kPreempted);
+    });
+  }
+
+  int leave_at_end() {
+    news_.say("stopping because of " + options_.end->why + ": members save and leave");
+    if (!drain(options_.end->at - clock_.now())) news_.say("members that had not left yet were killed");
+    news_.tell_stop(job_.status);
+    return static_cast<int>(ExitCode::kPreempted);
   }
 
   int stop_for_user() {
@@ -328,6 +353,7 @@ class Runner {
                           [this](const std::string& sentence) { news_.say(sentence); }};
   std::uint16_t group_port_ = 0;
   MetricsPorts metrics_ports_{options_.metrics_port};
+  Duration longest_save_{0};  // of those that members have measured last
 };
 
 }  // namespace
@@ -338,7 +364,7 @@ Result<int> run(const RunOptions& options, const Clock& clock) {
   if (auto fits = check_capacity(options.job, count_capacity(options.losses)); !fits) return fits.error();
   auto folder = RunFolder::open(options.folder);
   if (!folder) return folder.error();
-  auto launch_context = MemberLaunchContext::draw();
+  auto launch_context = MemberLaunchContext::draw(options.began);
   if (!launch_context) return launch_context.error();
   Runner runner(options, clock, std::move(*folder), std::move(*wakeup), std::move(*launch_context));
   return runner.run();

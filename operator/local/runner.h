@@ -17,12 +17,21 @@
 
 namespace ratoon::local {
 
+// The end that a run has from its beginning, with all of its processes: its trainers know it, too, and save
+// and leave before it.
+struct RunEnd {
+  Timestamp at;
+  std::string why;  // "the time limit of 4h"
+};
+
 struct RunOptions {
   api::TrainingJob job;
   std::filesystem::path folder;
   // Where members save, unless their command lines say otherwise; empty: in `folder`.
   std::filesystem::path save_folder{};
   std::optional<std::string> metrics_port{};  // RATOON_METRICS_PORT of this program
+  WallTime began;                             // the time limit of a trainer counts from here
+  std::optional<RunEnd> end{};
   std::function<void(const std::string& line)> print;
   LossPlan losses{};         // losses on purpose
   bool starts_over = false;  // sets aside the files of earlier runs of the job first
@@ -40,9 +49,9 @@ struct RunOptions {
   std::function<void(const nlohmann::json& document)> show{};
 };
 
-// Runs the job to its end and returns the exit code: 0 completed, 130 interrupted by Ctrl-C, 1 failed.
-// Returns an error if the run cannot begin. Blocks SIGCHLD, SIGINT and SIGTERM in the calling thread, which
-// must be the first thread.
+// Runs the job to its end and returns the exit code: 0 completed, 80 left because of `end`, 130 interrupted
+// by Ctrl-C, 1 failed. Returns an error if the run cannot begin. Blocks SIGCHLD, SIGINT and SIGTERM in the
+// calling thread, which must be the first thread.
 [[nodiscard]] Result<int> run(const RunOptions& options, const Clock& clock);
 
 }  // namespace ratoon::local

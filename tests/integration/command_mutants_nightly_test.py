@@ -25,6 +25,9 @@ MUTANTS = {
     "a process that is started again without end": (
         ("process_supervisor_test", "ProcessSupervisorTest.*"), "cli/launch/process_supervisor.cpp",
         r" && slot\.quick_ends <= restarts_max_", ""),
+    "a process that leaves late by SIGTERM and fails the launch": (
+        ("process_supervisor_test", "ProcessSupervisorTest.*"), "cli/launch/process_supervisor.cpp",
+        r"if \(was_preempted_ && end\.was_killed && end\.code == kEndedByTerm\) return false;", ""),
     "half a line of a member that is printed as a whole one": (
         of_lines("MemberLinesTest.*"), "cli/run/member_lines.cpp", r"const bool is_last = log\.has_ended && ",
         "const bool is_last = "),
@@ -36,6 +39,9 @@ MUTANTS = {
         r" && output_\.has_room\(\)\) \{\n    const std::string_view rest", ") {\n    const std::string_view rest"),
     "lines of an earlier run that are printed again": (
         of_lines("MemberLinesTest.*"), "cli/run/member_lines.cpp", r"found->second\.offset = before->second\.size;", ""),
+    "a time limit of the trainer that its run does not know": (
+        of_lines("RunEndTest.*"), "cli/run/run_end.cpp", r"if \(!limit \|\| \(of_slurm && of_slurm->at < limit->at\)\) return",
+        "if (true) return"),
     "a process that is started again after a stop": (
         ("process_supervisor_test", "ProcessSupervisorTest.*"), "cli/launch/process_supervisor.cpp", r"&& !is_stopping_ ", ""),
     "gc that takes a pinned one from the quarantine": (

@@ -1,4 +1,5 @@
-"""`ratoon launch` of several processes outside of a job: what it prints, and where it keeps its files."""
+"""`ratoon launch` of several processes outside of a job: what it prints, where it keeps its files, and that all processes leave
+together at a time limit."""
 
 import os
 import pathlib
@@ -10,6 +11,8 @@ import tempfile
 import unittest
 
 from local_run import BIN, PATIENCE_SECONDS, wait_until
+
+LIMIT = "12s"  # long enough for a start and a restart on a busy machine
 
 
 class LaunchWorld(unittest.TestCase):
@@ -115,6 +118,29 @@ class LaunchWorld(unittest.TestCase):
         self.start("--nproc", 2, "--", "counter", "--steps", 30, "--pause-ms", 1, "--save-folder", self.saves, "--run-name", "a")
         self.assertEqual(self.finish(), 0, self.output())
         self.assertIn("trains with 2 processes from step 20", self.output())
+
+    def test_at_a_time_limit_all_leave_together_one_that_was_started_later_too(self):
+        run = self.root / "run"
+        words = ["--nproc", 3, "--folder", run, "--", "drain_probe", "--agree", self.words, "--steps", 1_000_000,
+                 "--save-every", 20, "--pause-ms", 5]
+        self.start(*words, "--time-limit", LIMIT)
+        wait_until(lambda: list(run.glob("checkpoints/*/manifests/*.json")), "a checkpoint")
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        os.kill(int(children[1]), signal.SIGKILL)
+        self.assertEqual(self.finish(), 80, self.output())
+        self.assertIn("attempt 2 trains with 3 processes", self.output())
+        self.assertNotIn("attempt 3", self.output())
+        self.assertIn(f"stopping because of the time limit of {LIMIT}: members save and leave", self.output())
+        self.assertNotIn("killed", self.output())
+        last = {process: lines[-1] for (process, _), lines in self.logs(run).items()}
+        left = {process: re.search(rf"left because of the time limit of {LIMIT} at step (\d+), which is saved", line)
+                for process, line in last.items()}
+        self.assertEqual(sorted(left), [0, 1, 2])
+        self.assertTrue(all(left.values()), last)
+        steps = {int(found[1]) for found in left.values()}
+        self.assertEqual(len(steps), 1, "all after the same step")
+        self.assertRegex(self.output(), rf"stopped at step \d+; the same command goes on from step {steps.pop()}")
+
     def test_a_signal_for_a_save_reaches_the_trainers_and_ends_nothing(self):
         run = self.root / "run"
         self.start("--nproc", 2, "--folder", run, "--", "drain_probe", "--agree", self.words, "--steps", 1_000_000,
@@ -125,6 +151,23 @@ class LaunchWorld(unittest.TestCase):
         self.process.send_signal(signal.SIGINT)
         self.assertEqual(self.finish(), 130, self.output())
         self.assertNotIn("attempt 2", self.output())
+
+    def test_a_restarted_process_has_the_time_limit_of_its_launch(self):
+        self.start("--", "sh", "-c", "echo since $RATOON_TIME_LIMIT_SINCE; kill -9 $$")
+        since = wait_until(lambda: re.findall(r"since (\d+)", self.output())[1:], "a restart")
+        since += re.findall(r"since (\d+)", self.output())[:1]
+        self.assertEqual(len(set(since)), 1, since)
+        self.process.terminate()
+        self.finish()
+
+    def test_in_a_member_one_that_stays_behind_is_told_to_leave_too(self):
+        stays = ("import os, signal, sys, time\n"
+                 "if os.environ['LOCAL_RANK'] == '0': sys.exit(80)\n"
+                 "print('stays', flush=True)\n"
+                 "while True: time.sleep(600)")
+        self.start("--nproc", 2, "--grace", 1, "--", "python3", "-c", stays, RATOON_COORDINATOR_URL="http://127.0.0.1:9")
+        self.assertEqual(self.finish(), 80, self.output())
+        self.assertIn("a process left because it was told to, and others still run: they get SIGTERM", self.output())
 
 
 if __name__ == "__main__":

@@ -43,6 +43,10 @@ MUTANTS = {
         ("session_test", "Drain.*"), SESSION + "shutdown/drain.cpp", r"if \(is_interrupted\(\)\) bits \|= [^;]*;", ""),
     "a save on notice beside which the hand-over's does not fit": (
         ("session_test", "Drain.*"), "agent/src/preemption/drain_facts.cpp", r"\n  facts\.has_saved = true;", ""),
+    "the end of a run at which each rank leaves alone": (
+        ("session_test", "Drain.*"), SESSION + "shutdown/drain.cpp", r" && \(first == nullptr \|\| !first->ends_run\);", ";"),
+    "a time limit that begins anew with each process": (
+        of_rules("KnownEnds.*"), "agent/src/preemption/notices.cpp", r"if \(ends\.time_limit_since\) began = [^;]*;", ""),
     "two machines whose launches have one name": (
         of_session("LauncherVariables.*"), SESSION + "options/launcher_variables.cpp",
         r'if \(!is_on_one_machine\) return name;', "if (true) return name;"),

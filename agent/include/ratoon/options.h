@@ -62,12 +62,15 @@ struct GroupOptions {
   std::vector<LaunchName> launches{};  // also of a single process; several if launchers start launchers
 };
 
-// The ways in which a process learns that it will be ended (docs/train/notice.md). The two Slurm values are
-// filled from Slurm's variables.
+// The ways in which a process learns that it will be ended (docs/train/notice.md). The two Slurm values and
+// time_limit_since are filled from variables of the launcher.
 struct NoticeOptions {
   // --time-limit, RATOON_TIME_LIMIT: "4h". The process saves and exits within this time after its start;
   // empty: no limit.
   std::string time_limit{};
+  // RATOON_TIME_LIMIT_SINCE: the start of the launch, in seconds since 1970, from which the time limit counts;
+  // empty: from the start of the process.
+  std::string time_limit_since{};
   std::uint64_t grace_seconds = 30;  // --grace-seconds, RATOON_GRACE_SECONDS; from SIGTERM to the end
   // --notice-signal, RATOON_NOTICE_SIGNAL: "USR1", "USR2" or "none". The process saves and leaves at this
   // signal; empty: USR1 under Slurm, else none.

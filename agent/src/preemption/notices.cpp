@@ -1,5 +1,6 @@
 #include "agent/src/preemption/notices.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <utility>
@@ -20,6 +21,20 @@ Result<std::int64_t> parse_whole(std::string_view text, std::int64_t max, const 
   if (code == std::errc() && end == text.data() + text.size() && number >= 0 && number <= max) return number;
   return Error(ErrorKind::kInvalid, what + " up to " + std::to_string(max) + ", found '" +
                                         std::string(text.substr(0, kShown)) + "'");
+}
+
+// When the launch began that this process belongs to. A launch cannot have begun later than now, and a clock
+// that was set back puts its end off no further than that.
+Result<Timestamp> read_time_limit_since(std::string_view text, Timestamp now, WallTime wall_now) {
+  double since = -1;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), since);
+  if (code == std::errc() && end == text.data() + text.size() && since >= 0 &&
+      since <= static_cast<double>(kYear2100)) {
+    return now - std::max(Duration(0), wall_now.since_epoch - from_seconds(since));
+  }
+  return Error(ErrorKind::kInvalid,
+               "RATOON_TIME_LIMIT_SINCE must be a number of seconds since 1970, found '" +
+                   std::string(text.substr(0, kShown)) + "'");
 }
 
 Result<Notice> read_time_limit(std::string_view text, Timestamp began) {
@@ -77,12 +92,18 @@ Result<Notices> read_known_ends(const KnownEnds& ends) {
                                  "SLURM_JOB_END_TIME must be a whole number of seconds since 1970");
     if (!end) return end.error();
     const Duration left = Duration(std::chrono::seconds(*end)) - ends.wall_now.since_epoch;
-    notices.give("slurm",
-                 {.deadline = ends.now + left, .is_sudden = false, .why = "the end of the Slurm job"});
+    notices.give("slurm", {.deadline = ends.now + left,
+                           .is_sudden = false,
+                           .why = "the end of the Slurm job",
+                           .ends_run = ends.ends_run});
   }
   if (ends.time_limit) {
-    auto notice = read_time_limit(*ends.time_limit, ends.began);
+    Result<Timestamp> began = ends.began;
+    if (ends.time_limit_since) began = read_time_limit_since(*ends.time_limit_since, ends.now, ends.wall_now);
+    if (!began) return began.error();
+    auto notice = read_time_limit(*ends.time_limit, *began);
     if (!notice) return notice.error();
+    notice->ends_run = ends.ends_run;
     notices.give("time limit", std::move(*notice));
   }
   return notices;

@@ -19,6 +19,7 @@ struct Notice {
   bool is_sudden = true;      // false: known since the process began, no reason to save at once
   std::string why{};          // for people: "SIGTERM", "the time limit of 4h"
   Duration margin = kMargin;  // the process leaves this long before the deadline
+  bool ends_run = false;      // all processes of the run end then, so none is replaced
 
   friend bool operator==(const Notice&, const Notice&) = default;
 };
@@ -42,7 +43,10 @@ class Notices {
 // not set.
 struct KnownEnds {
   std::optional<std::string_view> slurm_job_end_time;  // SLURM_JOB_END_TIME: seconds since 1970
-  std::optional<std::string_view> time_limit;          // --time-limit: "4h", from when the process began
+  std::optional<std::string_view> time_limit;          // --time-limit: "4h"
+  // RATOON_TIME_LIMIT_SINCE: seconds since 1970 from which the limit counts; without it from `began`
+  std::optional<std::string_view> time_limit_since{};
+  bool ends_run = false;  // these are the ends of a run on this machine, with all of its processes
   Timestamp began;
   Timestamp now;
   WallTime wall_now;

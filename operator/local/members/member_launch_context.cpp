@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,15 +10,26 @@
 #include "operator/local/members/member_plan.h"
 
 namespace ratoon::local {
+namespace {
 
-Result<MemberLaunchContext> MemberLaunchContext::draw() {
+// With three decimal places.
+std::string format_seconds(WallTime time) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.3f", seconds(time.since_epoch));
+  return text.data();
+}
+
+}  // namespace
+
+Result<MemberLaunchContext> MemberLaunchContext::draw(WallTime began) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "making the members' lifeline");
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
   auto token = RunToken::draw();
   if (!token) return token.error();
-  return MemberLaunchContext(std::move(*token), std::move(read_end), std::move(write_end));
+  return MemberLaunchContext(format_seconds(began), std::move(*token), std::move(read_end),
+                             std::move(write_end));
 }
 
 Result<std::optional<std::string>> MemberLaunchContext::prepare(const RunFolder& folder,
@@ -48,6 +60,7 @@ MemberLaunchPlan MemberLaunchContext::plan(const api::TrainingJob& job, const ap
                      {.coordinator_port = ports.coordinator,
                       .group_port = ports.group,
                       .metrics_port = ports.metrics,
+                      .began = began_,
                       .job_uid = job_uid_,
                       .token_file = folder.token_path(),
                       .save_folder = save_folder_.empty() ? folder.checkpoints_path() : save_folder_,

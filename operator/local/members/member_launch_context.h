@@ -10,6 +10,7 @@
 
 #include <ratoon/result.h>
 
+#include "base/core/clock.h"
 #include "base/core/unique_fd.h"
 #include "operator/api/pod.h"
 #include "operator/api/training_job.h"
@@ -22,7 +23,8 @@ namespace ratoon::local {
 
 class MemberLaunchContext {
  public:
-  [[nodiscard]] static Result<MemberLaunchContext> draw();
+  // `began`: when the run did.
+  [[nodiscard]] static Result<MemberLaunchContext> draw(WallTime began);
 
   // Writes the token's file and, if the job stages checkpoints, creates a folder in memory. Returns a
   // sentence for the user if that folder cannot be created.
@@ -41,9 +43,13 @@ class MemberLaunchContext {
   void set_save_folder(std::filesystem::path folder) { save_folder_ = std::move(folder); }
 
  private:
-  MemberLaunchContext(RunToken token, UniqueFd read_end, UniqueFd write_end)
-      : token_(std::move(token)), read_end_(std::move(read_end)), write_end_(std::move(write_end)) {}
+  MemberLaunchContext(std::string began, RunToken token, UniqueFd read_end, UniqueFd write_end)
+      : began_(std::move(began)),
+        token_(std::move(token)),
+        read_end_(std::move(read_end)),
+        write_end_(std::move(write_end)) {}
 
+  std::string began_;  // in seconds since 1970
   RunToken token_;
   UniqueFd read_end_;   // members inherit it and read its end of file when the runner is gone
   UniqueFd write_end_;  // only the runner has it

@@ -34,6 +34,7 @@ api::VariableMap place_environment(const api::TrainingJob& job, const api::Pod& 
     place[env::kCoordinatorUrl] = "http://127.0.0.1:" + std::to_string(inputs.coordinator_port);
     place[env::kTokenFile] = inputs.token_file.string();
     place[env::kLifelineFd] = "3";
+    place[env::kTimeLimitSince] = inputs.began;
     if (inputs.metrics_port != 0) place[env::kMetricsPort] = std::to_string(inputs.metrics_port);
   }
   return place;

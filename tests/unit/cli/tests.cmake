@@ -15,7 +15,8 @@ if(TARGET ratoon_operator_local)
             ../../../cli/text/text_format.cpp
     LIBS ratoon::operator_api)
   ratoon_test(unit/cli/member_lines_test
-    SOURCES run/member_lines_test.cpp ../../../cli/run/member_lines.cpp ../../../cli/text/text_format.cpp
+    SOURCES run/member_lines_test.cpp run/run_end_test.cpp ../../../cli/run/member_lines.cpp
+            ../../../cli/run/run_end.cpp ../../../cli/text/text_format.cpp
     LIBS ratoon::agent ratoon::operator_local nlohmann_json::nlohmann_json)
   ratoon_test(unit/cli/cluster_status_test
     SOURCES cluster/job_status_text_test.cpp cluster/explain_refusals_test.cpp cluster/cluster_selection_test.cpp

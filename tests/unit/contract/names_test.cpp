@@ -70,6 +70,7 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kMaxMissedSaves, "RATOON_MAX_MISSED_SAVES"},
                  {names::env::kDiskTimeoutSeconds, "RATOON_DISK_TIMEOUT_SECONDS"},
                  {names::env::kLaunch, "RATOON_LAUNCH"},
+                 {names::env::kTimeLimitSince, "RATOON_TIME_LIMIT_SINCE"},
                  {names::env::kLifelineFd, "RATOON_LIFELINE_FD"},
                  {names::env::kTerminationFile, "RATOON_TERMINATION_FILE"},
                  {names::env::kMetricsPort, "RATOON_METRICS_PORT"},

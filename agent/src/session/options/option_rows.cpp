@@ -84,8 +84,9 @@ Rows rows_of_saving(Options& o) {
 Rows rows_of_leaving(Options& o) {
   return {
       {&o.notice.time_limit, env::kTimeLimit, "--time-limit",
-       "how long this process may run, such as 4h; it saves in time and ends with exit code 80; empty: no "
-       "limit"},
+       "how long this process, or its launch, may run, such as 4h; it saves in time and ends with exit code "
+       "80; "
+       "empty: no limit"},
       {&o.notice.grace_seconds, env::kGraceSeconds, "--grace-seconds",
        "seconds from SIGTERM to the moment when the process is killed"},
       {&o.notice.signal, env::kNoticeSignal, "--notice-signal",
@@ -103,6 +104,7 @@ Rows rows_of_leaving(Options& o) {
 // The program that starts the process sets these variables; they have no flags.
 Rows rows_of_place(Options& o) {
   return {
+      {&o.notice.time_limit_since, env::kTimeLimitSince, nullptr},
       {&o.notice.slurm_job_end_time, env::kSlurmJobEndTime, nullptr},
       {&o.notice.slurm_job_id, env::kSlurmJobId, nullptr},
       {&o.member.coordinator_url, env::kCoordinatorUrl, nullptr},

@@ -63,7 +63,9 @@ void Drain::hear_signals() {
   if (now.notice.count > 0 && before.notice.count == 0) {
     const Timestamp came = now.notice.first;
     give("notice signal",
-         {.deadline = setup_.job_end.value_or(came + setup_.grace), .why = "the notice of the batch system"},
+         {.deadline = setup_.job_end.value_or(came + setup_.grace),
+          .why = "the notice of the batch system",
+          .ends_run = setup_.job_end && setup_.job_end_ends_run},
          came);
   }
 }
@@ -83,12 +85,17 @@ void Drain::hear_order(const OutsideRequests& wanted, Timestamp now) {
        now);
 }
 
+bool Drain::can_be_replaced() const {
+  const Notice* const first = notices_.first();
+  return setup_.can_be_replaced && (first == nullptr || !first->ends_run);
+}
+
 DrainStep Drain::next(Timestamp now) const {
   const Notice* const first = notices_.first();
   if (first == nullptr) return DrainStep::kTrainOn;
   auto facts = speeds_.facts(first->deadline - now, saved_ >= sudden_since_);
   facts.margin = first->margin;
-  return preemption::next_in_drain(facts, setup_.can_be_replaced);
+  return preemption::next_in_drain(facts, can_be_replaced());
 }
 
 std::string Drain::why() const {
@@ -106,7 +113,7 @@ std::uint32_t Drain::requests(const OutsideRequests& wanted, Timestamp now) {
   const DrainStep step = next(now);
   if (step == DrainStep::kSave) bits |= control::kSave;
   if (step == DrainStep::kSaveAndLeave) bits |= control::kStop;
-  if (step == DrainStep::kLeave && !setup_.can_be_replaced) bits |= control::kGo;
+  if (step == DrainStep::kLeave && !can_be_replaced()) bits |= control::kGo;
   return bits;
 }
 
@@ -126,7 +133,7 @@ std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
   if (next(now) != DrainStep::kLeave && !is_alone_in_margin) return std::nullopt;
   // A rank that stays would wait for this rank without end, so half of the margin is reserved for leaving
   // together.
-  const bool may_leave_together = agrees && !setup_.can_be_replaced;
+  const bool may_leave_together = agrees && !can_be_replaced();
   if (may_leave_together && *notices_.left(now) > preemption::kMargin / 2) return std::nullopt;
   return leaving(ExitCode::kPreempted, "left because of " + why() + ": no other save can end in time");
 }

@@ -45,6 +45,7 @@ class Drain {
     preemption::Notices known_ends{};
     Duration grace{std::chrono::seconds(30)};
     std::optional<Timestamp> job_end{};  // of a batch job; without it a notice signal has the grace
+    bool job_end_ends_run = false;       // with all of its processes
     bool can_be_replaced = false;        // by a coordinator
     std::function<SignalCounts()> signal_counts{};  // empty: nothing listens to signals
     std::function<void()> retake_signals{};         // takes back those that the program has taken meanwhile
@@ -99,6 +100,8 @@ class Drain {
   void hear_order(const OutsideRequests& wanted, Timestamp now);
   void give(std::string_view source, const preemption::Notice& notice, Timestamp heard);
   [[nodiscard]] preemption::DrainStep next(Timestamp now) const;
+  // Before the nearest end.
+  [[nodiscard]] bool can_be_replaced() const;
   [[nodiscard]] bool is_interrupted() const { return told_.interrupt.count > 0; }
   [[nodiscard]] std::string why() const;
   [[nodiscard]] Duration commit_patience() const;

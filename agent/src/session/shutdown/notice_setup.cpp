@@ -32,9 +32,13 @@ Result<int> notice_signal(const NoticeOptions& options) {
   return Error(ErrorKind::kInvalid, "--notice-signal must be USR1, USR2 or none, found '" + name + "'");
 }
 
-Result<preemption::Notices> known_ends(const NoticeOptions& options, const Clock& clock, Timestamp began) {
+// `ends_run`: a runner on this machine started this process and all others of its run, and ends with them.
+Result<preemption::Notices> known_ends(const NoticeOptions& options, const Clock& clock, Timestamp began,
+                                       bool ends_run) {
   return preemption::read_known_ends({.slurm_job_end_time = given(options.slurm_job_end_time),
                                       .time_limit = given(options.time_limit),
+                                      .time_limit_since = given(options.time_limit_since),
+                                      .ends_run = ends_run,
                                       .began = began,
                                       .now = clock.now(),
                                       .wall_now = clock.wall_now()});
@@ -42,7 +46,7 @@ Result<preemption::Notices> known_ends(const NoticeOptions& options, const Clock
 
 std::optional<Timestamp> job_end(NoticeOptions options, const Clock& clock) {
   options.time_limit.clear();
-  const auto ends = known_ends(options, clock, {});
+  const auto ends = known_ends(options, clock, {}, false);
   const auto* const end = ends ? ends->first() : nullptr;
   return end != nullptr ? std::optional(end->deadline) : std::nullopt;
 }
@@ -68,7 +72,7 @@ Result<void> check_notices(const NoticeOptions& options) {
                                           ", found " + std::to_string(options.grace_seconds));
   }
   if (auto signal = notice_signal(options); !signal) return signal.error();
-  if (auto ends = known_ends(options, SystemClock(), {}); !ends) return ends.error();
+  if (auto ends = known_ends(options, SystemClock(), {}, false); !ends) return ends.error();
   return {};
 }
 
@@ -76,9 +80,11 @@ NoticeWatch::NoticeWatch(const Options& options, const Clock& clock, Timestamp p
     : clock_(clock) {
   const NoticeOptions& notice = options.notice;
   const int number = take(notice_signal(notice));
-  Drain::Setup setup{.known_ends = take(known_ends(notice, clock, process_began)),
+  const bool has_local_runner = options.member.lifeline_fd >= 0;
+  Drain::Setup setup{.known_ends = take(known_ends(notice, clock, process_began, has_local_runner)),
                      .grace = std::chrono::seconds(notice.grace_seconds),
                      .job_end = job_end(notice, clock),
+                     .job_end_ends_run = has_local_runner,
                      .can_be_replaced = !options.member.coordinator_url.empty()};
   if (notice.handles_signals) {
     signals_ = std::make_shared<Signals>(number);

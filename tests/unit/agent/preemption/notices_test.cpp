@@ -63,6 +63,23 @@ TEST(KnownEnds, AreOfSlurmAndOfATimeLimit) {
   EXPECT_EQ(read_known_ends(known("1600000000", {}))->left(at(4h + 1min)), -100'000'000s);  // long over
 }
 
+TEST(KnownEnds, ATimeLimitCountsFromTheStartOfTheLaunch) {
+  KnownEnds ends = known({}, "1h30m");
+  ends.time_limit_since = "1699999400.5";
+  const auto limit = read_known_ends(ends);
+  ASSERT_TRUE(limit) << limit.error().message();
+  EXPECT_EQ(limit->left(at(4h + 1min)), 90min - 599s - 500ms);
+  ends.time_limit_since = "1700000100";  // the clock was set back since
+  EXPECT_EQ(read_known_ends(ends)->left(at(4h + 1min)), 90min);
+  for (const char* text : {"", "soon", "-1", "1e300", "nan", "1700000090 "}) {
+    ends.time_limit_since = text;
+    const auto refused = read_known_ends(ends);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_THAT(refused.error().message(), HasSubstr("RATOON_TIME_LIMIT_SINCE"));
+  }
+  EXPECT_TRUE(read_known_ends({.time_limit_since = "soon"})) << "without a limit it means nothing";
+}
+
 TEST(KnownEnds, RefuseNonsenseWithASentence) {
   for (const char* text : {"", "soon", "-1", "1.5", "99999999999", "1700000090 "}) {
     const auto refused = read_known_ends(known(text, {}));

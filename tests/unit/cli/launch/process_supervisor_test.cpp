@@ -135,6 +135,16 @@ TEST(ProcessSupervisorTest, WhereOneWasPreemptedTheOthersAreNotStartedAgain) {
   EXPECT_EQ(supervisor.exit_code(), 137);
 }
 
+TEST(ProcessSupervisorTest, OneThatLeavesLateBySigtermIsNoFailure) {
+  ProcessSupervisor supervisor = started(2);
+  EXPECT_FALSE(supervisor.was_preempted());
+  EXPECT_FALSE(supervisor.note_end(0, with_code(80), at(1)));
+  EXPECT_TRUE(supervisor.was_preempted());
+  EXPECT_FALSE(supervisor.note_end(1, {.code = 143, .was_killed = true}, at(40)));
+  EXPECT_TRUE(supervisor.is_over());
+  EXPECT_EQ(supervisor.exit_code(), 80);
+}
+
 TEST(ProcessSupervisorTest, AStartThatTheSystemRefusesIsTriedAgainAndIsNoEndOfAProcess) {
   ProcessSupervisor supervisor(2, 0);
   supervisor.note_refused_start(0, at(0));

@@ -22,6 +22,7 @@ class MemberPlan : public testing::Test {
   api::TrainingJob job_ = test::job();
   api::Pod pod_ = test::pod(1, 3);
   MemberLaunchInputs places_{.coordinator_port = 4711,
+                             .began = "1700000000.250",
                              .job_uid = "6f1c",
                              .token_file = "run/token",
                              .save_folder = "run/checkpoints",
@@ -48,7 +49,8 @@ TEST_F(MemberPlan, EachProcessKnowsItsPlace) {
   EXPECT_EQ(plan().lifeline_fd, 9);
 }
 
-TEST_F(MemberPlan, EachProcessHasAPortForItsMetrics) {
+TEST_F(MemberPlan, EachProcessHasAPortForItsMetricsAndTheRunsBeginning) {
+  EXPECT_EQ(variable(env::kTimeLimitSince), "1700000000.250");
   EXPECT_EQ(variable(env::kMetricsPort), "-");
   places_.metrics_port = 12'000;
   EXPECT_EQ(variable(env::kMetricsPort), "12000");
@@ -92,7 +94,8 @@ TEST_F(MemberPlan, AProgramWithoutTheAgentLearnsItsRankAndWhereToMeet) {
   EXPECT_EQ(variable(env::kRank, 1), "3");
   EXPECT_EQ(variable(env::kLocalRank, 1), "1");
   places_.metrics_port = 12'000;
-  for (const char* absent : {env::kCoordinatorUrl, env::kTokenFile, env::kLifelineFd, env::kMetricsPort})
+  for (const char* absent :
+       {env::kCoordinatorUrl, env::kTokenFile, env::kLifelineFd, env::kTimeLimitSince, env::kMetricsPort})
     EXPECT_EQ(variable(absent), "-") << absent;
   EXPECT_TRUE(plan().ends_with_lifeline);
   job_.spec.roles[0].environment = {{env::kMasterPort, "29501"}, {env::kRank, "0"}};

@@ -148,6 +148,24 @@ TEST(Drain, ATimeLimitIsNoReasonToSaveAtOnce) {
   EXPECT_THAT(late->what(), HasSubstr("the time limit of 100s"));
 }
 
+// `ratoon run` and `ratoon launch` leave with all of their processes, so no replacement comes.
+TEST(Drain, TheEndOfARunIsLeftTogetherUnlikeTheEndOfANode) {
+  preemption::Notices ends;
+  ends.give("time limit",
+            {.deadline = at(100s), .is_sudden = false, .why = "the time limit of 100s", .ends_run = true});
+  Drain drain({.known_ends = ends, .can_be_replaced = true});
+  drain.note_step(1s);
+  EXPECT_EQ(drain.requests({}, at(97s)), control::kStop);
+  EXPECT_EQ(drain.requests({}, at(98500ms)), control::kGo);
+
+  Drain with_notice({.known_ends = ends, .can_be_replaced = true});
+  with_notice.note_step(1s);
+  const OutsideRequests goes{.drain_deadline = at(50s)};
+  EXPECT_EQ(with_notice.requests(goes, at(40s)), control::kSave);
+  EXPECT_EQ(with_notice.requests(goes, at(48500ms)), 0u) << "it trains on until a replacement joins";
+  EXPECT_TRUE(with_notice.must_exit(at(48500ms), true).has_value());
+}
+
 // Seen where a machine stood still for the blink in which the last save was to begin.
 TEST(Drain, AStepThatOutlastedTheLastMomentIsSavedAllTheSame) {
   Drain drain;
@@ -326,6 +344,12 @@ TEST(Drain, ABatchSystemsSignalHasTheEndOfTheJob) {
   EXPECT_EQ(drain.requests({}, at(400s)), 0u);
   drain.note_step(1s);
   EXPECT_EQ(drain.requests({}, at(597s)), control::kStop);
+
+  Drain of_run({.job_end = at(600s), .job_end_ends_run = true, .can_be_replaced = true, .signal_counts = [&] {
+                  return signals;
+                }});
+  of_run.note_step(1s);
+  EXPECT_EQ(of_run.requests({}, at(597s)), control::kStop) << "the runner ends with the job, too";
 }
 
 }  // namespace
