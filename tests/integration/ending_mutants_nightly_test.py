@@ -65,7 +65,10 @@ MUTANTS = {
         of_session("EngineReturnsTest.*"), SESSION + "engine/engine_end.cpp", r"if \(wait\.was_coordinator_silent\(\)\)",
         "if (false)"),
     "a wish behind the last save that is lost": (
-        of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp", r"    serve_late_requests\(\);\n", ""),
+        of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp", r"return serve_late_requests\(\);", "return;"),
+    "a full volume that ends a run with 84 at each of its starts": (
+        of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp",
+        r"if \(!pinned && pinned\.error\(\)\.kind\(\) == ErrorKind::kNoSpace\)", "if (false)"),
     "a wish that a resume at the end forgets": (
         of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
         r"due_\.requests = std::exchange\(resumed_, \{\}\);\n  end_run", "due_.requests = {};\n  end_run"),

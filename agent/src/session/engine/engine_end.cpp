@@ -207,8 +207,8 @@ void Session::Engine::finish() {
   // here.
   const bool is_committed = wait_for_last_commit();
   if (is_committed && position_.committed && position_.committed->step == position_.step) {
-    serve_late_requests();
-    return leave_weights();
+    leave_weights();  // first: a pin may fail now and at each later start
+    return serve_late_requests();
   }
   fail(ExitCode::kStorage,
        "the last checkpoint of the training could not be saved, so the run is not complete: " +
@@ -219,7 +219,12 @@ void Session::Engine::serve_late_requests() {
   const auto late = requests_.take_late();
   const checkpoint::CheckpointId last = checkpoint::id_of(position_.committed.value());
   if (!late.keep.empty()) {
-    if (const auto pinned = places_.pin(last, late.keep); !pinned) {
+    const auto pinned = places_.pin(last, late.keep);
+    if (!pinned && pinned.error().kind() == ErrorKind::kNoSpace) {
+      // The run is done, and nothing of it would ever free the volume.
+      say("the last checkpoint is not pinned, and save() asked for it (" + late.keep +
+          "): " + pinned.error().message() + "; free space, and `ratoon checkpoint pin` does it");
+    } else if (!pinned) {
       fail(ExitCode::kStorage, "the last checkpoint is not pinned, and save() asked for it (" + late.keep +
                                    "): " + pinned.error().message() + "; start again to pin it");
     }

@@ -1,5 +1,6 @@
 // The end of a run whose last checkpoint is never committed, since a part of it does not come: it ends all
 // the same, says why, and hears meanwhile that it is to leave.
+#include <cerrno>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 #include "agent/src/session/engine/final_commit_wait.h"
 #include "base/contract/exit_code.h"
 #include "tests/support/engine_rank.h"
+#include "tests/support/failing_calls/draw.h"
 
 namespace ratoon::engine_at_end_test {
 namespace {
@@ -75,6 +77,23 @@ TEST_F(EngineAtEnd, AWishThatComesAfterTheLastSavePinsIt) {
   alone.engine().finish();
   EXPECT_EQ(test::read_text(folder_ / "pins" / "s0000000003.a0007.json"), "the best of all runs\n");
   EXPECT_TRUE(ticket.wait(SaveLevel::kCommitted, 0s));
+}
+
+// Another start would find the same volume, and nothing would free it.
+TEST_F(EngineAtEnd, AFullVolumeThatTakesNoPinEndsNoRunThatIsDone) {
+  auto alone = rank(0, 1);
+  alone.begin(3);
+  alone.steps(3);
+  static_cast<void>(alone.committed());
+  static_cast<void>(alone.engine().ask_to_save("the best of all runs"));
+  testing::internal::CaptureStderr();
+  {
+    const test::failing::Fault full(test::failing::Call::kOpenToWrite, ENOSPC);
+    alone.engine().finish();
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("the last checkpoint is not pinned, and save() asked for it (the best of all "),
+                    HasSubstr("`ratoon checkpoint pin` does it")));
 }
 
 TEST_F(EngineAtEnd, SoDoesTheWishOfAnotherRank) {
