@@ -97,8 +97,9 @@ Result<bool> has_packs_and_no_manifest(const Disk& disk) {
 void note_commit(Disk& disk, Attempt attempt) {
   const std::string path = committed_path(attempt);
   const auto file = disk.create(path);  // fails if an earlier commit of this attempt created it
-  if (!file || !(*file)->close()) return;
+  if (!file || !(*file)->sync() || !(*file)->close()) return;
   static_cast<void>(disk.rename_new(path, path));  // a store creates an object only when it is renamed
+  static_cast<void>(disk.sync_folder(kPacks));
 }
 
 Result<void> remove_old_notes_of_commits(Disk& disk) {

@@ -4,6 +4,8 @@
 
 #include "agent/src/checkpoint/commit/run_store.h"
 #include "agent/src/checkpoint/tiers/stores/mirror.h"
+#include "tests/support/crash/crash_checker.h"
+#include "tests/support/crash/model_disk.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
@@ -160,6 +162,27 @@ TEST_P(SignOfACommit, IsLeftByTheFirstCommitAndKept) {
   EXPECT_TRUE(*has_packs_of_lost_manifests(*disk));
   fs::remove_all(place / "receipts");
   EXPECT_TRUE(*has_packs_of_lost_manifests(*disk)) << "a copy of the packs alone";
+}
+
+// After a power cut, too: a note without its manifest would say that manifests are lost.
+TEST(SignOfACommitAfterAPowerCut, IsThereAsSoonAsTheCommitIsReportedAndNotBefore) {
+  const auto disk = std::make_shared<ratoon::test::ModelDisk>();
+  const auto store = test::run_in(disk);
+  const std::string bytes = "state";
+  const TensorView view{.name = "sum", .shape = {5}, .bytes = std::as_bytes(std::span(bytes))};
+  ASSERT_TRUE(store.write_pack(test::id(1, 10), Rank(0), std::span(&view, 1)));
+  ASSERT_TRUE(*store.try_commit(test::id(1, 10), 1));
+  disk->acknowledge("committed");
+  const auto judge = [](const ratoon::test::CrashState& state) -> std::optional<std::string> {
+    const ratoon::test::ModelDisk left(state.image);
+    const bool has_manifest = left.open(manifest_path(test::id(1, 10))).has_value();
+    const bool has_note = left.open(committed_path(Attempt(1))).has_value();
+    if (has_note && !has_manifest) return "a note without its manifest";
+    if (!state.acknowledged.empty() && !has_note) return "the commit was reported, and its note is gone";
+    return std::nullopt;
+  };
+  const auto report = ratoon::test::check_crashes({.ops = disk->log(), .chances_a_cut = 50}, judge);
+  EXPECT_EQ(report.bad, 0u) << report.first_bad;
 }
 
 TEST(SignOfACommitInTiers, IsInAStoreThatGetsCopies) {
