@@ -27,6 +27,9 @@ MUTANTS = {
     "a checkpoint that was complete before the next one and is passed over": (
         ("staging_test", "SaverOfTwoTest.*"), CHECKPOINT + "saver/save_pipeline_writer.cpp",
         r"if \(commits && i > 0 && !are_older_settled && ", "if (false && commits && i > 0 && !are_older_settled && "),
+    "a receipt that is read again when its checkpoint is committed": (
+        ("staging_test", "SaverOfTwoTest.*"), CHECKPOINT + "saver/save_pipeline_writer.cpp",
+        r"pack\.world_size, receipts\); \}\);", "pack.world_size, receipts); });\n  receipts.clear();"),
     "a note of a commit that a power cut takes": (
         of_checkpoint("SignOfACommitAfterAPowerCut.*"), CHECKPOINT + "commit/lost_manifests.cpp",
         r"  static_cast<void>\(disk\.sync_folder\(kPacks\)\);\n", ""),

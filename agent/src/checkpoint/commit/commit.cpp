@@ -35,18 +35,6 @@ Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const Checkpoin
   return read_file_twice(disk, receipt_path(id, rank), [&] { return read_receipt_once(disk, id, rank); });
 }
 
-// Adds the receipts that `receipts` lacks. Returns false if a receipt does not exist yet.
-Result<bool> read_receipts(const Disk& disk, const CheckpointId& id, std::uint32_t world_size,
-                           std::vector<PackRecord>& receipts) {
-  for (auto rank = static_cast<std::uint32_t>(receipts.size()); rank < world_size; ++rank) {
-    auto receipt = read_receipt(disk, id, Rank(rank));
-    if (!receipt) return receipt.error();
-    if (!*receipt) return false;
-    receipts.push_back(**std::move(receipt));
-  }
-  return true;
-}
-
 Error not_whole(const std::string& why) {
   return Error(ErrorKind::kInvalid,
                "the packs of the ranks do not make up a whole checkpoint, and it is not committed: " + why);
@@ -170,6 +158,17 @@ Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId&
 }
 
 }  // namespace
+
+Result<bool> read_receipts(const Disk& disk, const CheckpointId& id, std::uint32_t world_size,
+                           std::vector<PackRecord>& receipts) {
+  for (auto rank = static_cast<std::uint32_t>(receipts.size()); rank < world_size; ++rank) {
+    auto receipt = read_receipt(disk, id, Rank(rank));
+    if (!receipt) return receipt.error();
+    if (!*receipt) return false;
+    receipts.push_back(**std::move(receipt));
+  }
+  return true;
+}
 
 Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record, std::string_view mark) {
   if (auto made = make_folders(disk, receipts_folder(id), Durability::kForNow); !made) return made;

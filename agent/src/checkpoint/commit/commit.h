@@ -48,6 +48,11 @@ enum class Tried { kNever, kBefore };
 [[nodiscard]] Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record,
                                 std::string_view mark);
 
+// Adds the receipts that `receipts` lacks. Returns false if a receipt does not exist yet: a rank has not
+// written its pack.
+[[nodiscard]] Result<bool> read_receipts(const Disk& disk, const CheckpointId& id, std::uint32_t world_size,
+                                         std::vector<PackRecord>& receipts);
+
 // Step 3. Returns nothing if receipts are missing, else the committed checkpoint, also if another process
 // committed it. kInvalid if the packs do not make up one whole checkpoint; the message names the tensor.
 // `receipts` holds the receipts that earlier calls of this process have read, by rank, so that no call reads

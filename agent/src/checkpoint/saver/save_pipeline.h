@@ -253,8 +253,8 @@ class SavePipeline {
   void give_up_waiting(const StagedPack& for_pack);
   bool write_directly(Lock& lock);
   bool advance_commits(Lock& lock);
-  // Whether all ranks have written their packs of this checkpoint.
-  [[nodiscard]] bool has_all_votes(Lock& lock, const StagedPack& pack);
+  // Whether all ranks have written their packs of this checkpoint. Reads the receipts that are not read yet.
+  [[nodiscard]] bool has_all_votes(Lock& lock, const StagedPack& pack, std::vector<PackRecord>& receipts);
   bool prepare_one(Lock& lock);
   bool look_for_votes(Lock& lock);
   void release(std::size_t slot);

@@ -130,16 +130,16 @@ bool SavePipeline::advance_commits(Lock& lock) {
     const std::size_t i = is_in_order ? k : watched_.size() - 1 - k;
     const StagedPack pack = watched_[i].pack;
     const bool commits = watched_[i].commits;
+    const auto receipts = watched_[i].receipts;
     // Ranks write in order. Once all ranks have written this checkpoint, no further receipt of an older one
     // is written. A receipt may have come since the older one was tried, so that checkpoint is tried again,
     // and committed first.
-    if (commits && i > 0 && !are_older_settled && has_all_votes(lock, pack)) {
+    if (commits && i > 0 && !are_older_settled && has_all_votes(lock, pack, *receipts)) {
       are_older_settled = true;
       k = 0;
       continue;
     }
     if (i >= watched_.size() || watched_[i].pack.id != pack.id) return true;  // an attempt began meanwhile
-    const auto receipts = watched_[i].receipts;
     const bool is_of_now = world_ && world_->attempt == pack.id.attempt;
     const auto before_commit = is_of_now && commits ? world_->before_commit : nullptr;
     const auto confirm = world_ ? world_->confirm_place : nullptr;
@@ -176,11 +176,11 @@ bool SavePipeline::advance_commits(Lock& lock) {
   return false;
 }
 
-bool SavePipeline::has_all_votes(Lock& lock, const StagedPack& pack) {
-  return without_lock(lock, [&] {
-    const auto votes = count_votes(*resources_.disk, pack.id, pack.world_size);
-    return votes && votes->missing.empty();
-  });
+// An error shows again when the checkpoint is committed.
+bool SavePipeline::has_all_votes(Lock& lock, const StagedPack& pack, std::vector<PackRecord>& receipts) {
+  const auto found =
+      without_lock(lock, [&] { return read_receipts(*resources_.disk, pack.id, pack.world_size, receipts); });
+  return found && *found;
 }
 
 // Runs after the newer commit was seen, because a rank that only watches checks the newest first.

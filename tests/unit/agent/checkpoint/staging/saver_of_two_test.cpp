@@ -1,9 +1,11 @@
 // Saves of a world of two ranks, of which the other is played by hand.
+#include <map>
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "agent/src/checkpoint/format/file_names.h"
 #include "agent/src/checkpoint/saver/saver.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/crash/observed_disk.h"
@@ -78,6 +80,22 @@ TEST_F(SaverOfTwoTest, OneThatIsCompleteJustInTimeIsCommittedFirst) {
   EXPECT_EQ(failure_of(first), std::nullopt);
   EXPECT_EQ(failure_of(second), std::nullopt);
   EXPECT_TRUE(*other_.find(id(10)));
+}
+
+TEST_F(SaverOfTwoTest, NoReceiptIsReadTwiceWhileTwoWait) {
+  std::map<std::string, int> reads;
+  const auto observed = std::make_shared<test::ObservedDisk>(
+      disk_, [&](test::DiskCall call, const std::string& path, test::Moment moment) {
+        const bool is_read = call == test::DiskCall::kRead && moment == test::Moment::kAfter;
+        if (is_read && path.starts_with("receipts/")) ++reads[path];
+      });
+  auto saver = open_rank(0, observed);
+  static_cast<void>(save(saver, 10));
+  static_cast<void>(save(saver, 20));
+  for (int i = 0; i < 3; ++i) static_cast<void>(saver.poll());
+  write_other(20, 1);
+  EXPECT_EQ(saver.poll().committed->step, Step(20));
+  for (const std::uint32_t rank : {0, 1}) EXPECT_EQ(reads[receipt_path(id(20), Rank(rank))], 1) << rank;
 }
 
 TEST_F(SaverOfTwoTest, WhoOnlyLooksIsToldWhatIsThereOfEach) {
