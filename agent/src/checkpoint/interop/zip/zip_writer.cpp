@@ -56,6 +56,7 @@ Result<void> ZipWriter::write(std::string_view bytes) {
 }
 
 Result<void> ZipWriter::begin(std::string_view name, std::uint64_t size_bytes) {
+  if (open_) return still_open();
   Record record{.name = folder_ + "/" + std::string(name), .offset = position_, .size_bytes = size_bytes};
   record.left_bytes = size_bytes;
   if (record.name.size() > std::numeric_limits<std::uint16_t>::max())
@@ -76,6 +77,10 @@ Result<void> ZipWriter::begin(std::string_view name, std::uint64_t size_bytes) {
   return write(header + open_->name + extra + pad);
 }
 
+Error ZipWriter::still_open() const {
+  return {ErrorKind::kInvalid, "record " + quoted(open_->name) + " of the zip file is not ended"};
+}
+
 Result<void> ZipWriter::append(std::span<const std::byte> bytes) {
   if (!open_ || bytes.size() > open_->left_bytes)
     return Error(ErrorKind::kInvalid, "record " + quoted(open_ ? open_->name : "") + " got more than its " +
@@ -87,6 +92,7 @@ Result<void> ZipWriter::append(std::span<const std::byte> bytes) {
 }
 
 Result<void> ZipWriter::end() {
+  if (!open_) return Error(ErrorKind::kInvalid, "a record of the zip file is ended, and none was begun");
   const Record record = std::move(*open_);
   open_.reset();
   if (record.left_bytes != 0)
@@ -134,6 +140,7 @@ Result<void> ZipWriter::add(std::string_view name, std::string_view bytes) {
 }
 
 Result<void> ZipWriter::finish() {
+  if (open_) return still_open();
   const std::uint64_t directory_offset = position_;
   const std::uint64_t end64_offset = directory_offset + directory_.size();
   std::string tail = std::move(directory_);

@@ -31,11 +31,11 @@ class ZipWriter final : public ByteSink {
   // Every record is named "<folder>/<name>".
   ZipWriter(ByteSink& sink, std::string folder) : sink_(sink), folder_(std::move(folder)) {}
 
-  // Begins a record of `size_bytes` bytes. The name of the record must be new.
+  // Begins a record of `size_bytes` bytes, after the end of the one before. The name of the record must be new.
   [[nodiscard]] Result<void> begin(std::string_view name, std::uint64_t size_bytes);
   // Appends to the record that was begun.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes) override;
-  // Ends the record, which must have all its bytes.
+  // Ends the record that was begun, which must have all its bytes.
   [[nodiscard]] Result<void> end();
   // Writes a whole record.
   [[nodiscard]] Result<void> add(std::string_view name, std::string_view bytes);
@@ -55,6 +55,7 @@ class ZipWriter final : public ByteSink {
   };
 
   [[nodiscard]] Result<void> write(std::string_view bytes);
+  [[nodiscard]] Error still_open() const;
   void list(const Record& record);
 
   ByteSink& sink_;

@@ -7,6 +7,7 @@
 
 #include "agent/src/checkpoint/interop/pickle/pickle_writer.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
+#include "agent/src/checkpoint/interop/zip/zip_writer.h"
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 
 namespace ratoon::checkpoint::pt_writer_test {
@@ -47,6 +48,20 @@ TEST(PtWriter, ATensorHandsOverExactlyItsBytes) {
     EXPECT_THAT(refusal({source("some", ElementType::kInt8, {0}, "a")}), HasSubstr("more"));
     EXPECT_EQ(refusal({source("fine", ElementType::kInt8, {2}, "ab")}), "written");
   }
+}
+
+TEST(ZipWriterOrder, ARecordIsEndedOnceAndBeforeTheNextOne) {
+  TextSink sink;
+  ZipWriter zip(sink, "archive");
+  EXPECT_THAT(zip.end().error().message(), HasSubstr("none was begun"));
+  ASSERT_TRUE(zip.begin("first", 0));
+  EXPECT_THAT(zip.begin("second", 0).error().message(),
+              HasSubstr("'archive/first' of the zip file is not ended"));
+  EXPECT_THAT(zip.finish().error().message(), HasSubstr("is not ended"));
+  ASSERT_TRUE(zip.end());
+  EXPECT_FALSE(zip.end());
+  ASSERT_TRUE(zip.add("second", "b"));
+  EXPECT_TRUE(zip.finish());
 }
 
 TEST(PtWriter, ErrorsOfSourcesAndSinksComeThrough) {
