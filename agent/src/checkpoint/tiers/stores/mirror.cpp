@@ -38,9 +38,14 @@ Result<std::string> read_header_text(const ReadFile& file, const std::string& sh
                                      const PackRecord& record) {
   const auto size = file.size();
   if (!size) return size.error();
-  if (*size != record.size_bytes || record.header_bytes > std::min(*size, kHeaderBytesMax)) {
+  if (*size != record.size_bytes) {
     return Error(ErrorKind::kCorrupted, shown + " has " + std::to_string(*size) + " bytes, and " +
                                             std::to_string(record.size_bytes) + " were committed");
+  }
+  if (const std::uint64_t most = std::min(*size, kHeaderBytesMax); record.header_bytes > most) {
+    return Error(ErrorKind::kCorrupted, "the manifest says that the header of " + shown + " has " +
+                                            std::to_string(record.header_bytes) + " bytes, and it has " +
+                                            std::to_string(most) + " at most");
   }
   std::string text(record.header_bytes, '\0');
   if (auto read = file.read(0, std::as_writable_bytes(std::span(text))); !read) return read.error();

@@ -240,6 +240,23 @@ TEST_F(ObjectStoreDiskTest, WhatRanksMirrorRankZeroCommits) {
       << "the same checkpoint as in the folder";
 }
 
+// As in a manifest that was edited.
+TEST_F(ObjectStoreDiskTest, ARecordIsToldWhatItSaysWrong) {
+  test::digest_of_commit(local_, id(1, 20));
+  const PackRecord sound = read_manifest(*local_, id(1, 20))->manifest.packs[0];
+  const auto refusal_of = [&](const PackRecord& record) {
+    return mirror_pack(*local_, id(1, 20), record, *store_, {}).error().message();
+  };
+  PackRecord wrong = sound;
+  ++wrong.size_bytes;
+  EXPECT_THAT(refusal_of(wrong), testing::HasSubstr("and " + std::to_string(wrong.size_bytes) + " were"));
+  wrong = sound;
+  wrong.header_bytes = sound.size_bytes + 1;
+  EXPECT_THAT(refusal_of(wrong),
+              testing::HasSubstr("has " + std::to_string(wrong.header_bytes) + " bytes, and it has " +
+                                 std::to_string(sound.size_bytes) + " at most"));
+}
+
 TEST_F(ObjectStoreDiskTest, TiersLoadFromTheFirstSoundCopy) {
   const std::string digest = test::digest_of_commit(local_, id(1, 20), 100'000);
   ASSERT_TRUE(mirror_checkpoint(*local_, id(1, 20), *store_, {}));
