@@ -41,7 +41,11 @@ std::optional<Error> find_unsupported(const json& cluster, const json& user) {
   if (!child(user, "auth-provider").is_null())
     return refuse("auth-provider",
                   "let the cluster's tool write the kubeconfig again, with an 'exec' plugin");
-  if (!text_in(user, "username").empty()) return refuse("username", "API servers no longer accept passwords");
+  for (const char* field : {"username", "password"}) {
+    // A password of digits is a number in YAML.
+    const json value = child(user, field);
+    if (!value.is_null() && value != "") return refuse(field, "API servers no longer accept passwords");
+  }
   if (!text_in(user, "as").empty()) return refuse("as", "give that user's credentials directly");
   if (flag_in(cluster, "insecure-skip-tls-verify"))
     return refuse("insecure-skip-tls-verify", "give the server's authority in certificate-authority-data");

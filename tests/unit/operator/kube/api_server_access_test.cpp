@@ -51,6 +51,12 @@ TEST(Kubeconfig, RefusesWithASentence) {
   EXPECT_NE(refusal("/users/0/user/auth-provider", {{"name", "gcp"}}).find("with an 'exec' plugin"),
             std::string::npos);
   EXPECT_NE(refusal("/users/0/user/exec", {{"command", "login"}}).find("v1 or v1beta1"), std::string::npos);
+  for (const char* field : {"username", "password"}) {
+    const std::string pointer = std::string("/users/0/user/") + field;
+    for (const json& value : {json("secret"), json(1234)})
+      EXPECT_NE(refusal(pointer.c_str(), value).find("'" + std::string(field) + "'"), std::string::npos);
+    EXPECT_EQ(refusal(pointer.c_str(), ""), "") << "as tools leave it";
+  }
   EXPECT_NE(refusal("/users/0/user/as", "root").find("'as'"), std::string::npos);
   EXPECT_NE(refusal("/clusters/0/cluster/insecure-skip-tls-verify", true).find("insecure"),
             std::string::npos);
