@@ -68,8 +68,8 @@ struct NoticeOptions {
   // --time-limit, RATOON_TIME_LIMIT: "4h". The process saves and exits within this time after its start;
   // empty: no limit.
   std::string time_limit{};
-  // RATOON_TIME_LIMIT_SINCE: the start of the launch, in seconds since 1970, from which the time limit counts;
-  // empty: from the start of the process.
+  // RATOON_TIME_LIMIT_SINCE: the start of the launch, in seconds since 1970, from which the time limit
+  // counts; empty: from the start of the process.
   std::string time_limit_since{};
   std::uint64_t grace_seconds = 30;  // --grace-seconds, RATOON_GRACE_SECONDS; from SIGTERM to the end
   // --notice-signal, RATOON_NOTICE_SIGNAL: "USR1", "USR2" or "none". The process saves and leaves at this

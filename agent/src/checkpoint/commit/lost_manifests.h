@@ -29,9 +29,9 @@ namespace ratoon::checkpoint {
 // ever committed.
 [[nodiscard]] Result<bool> has_packs_and_no_manifest(const Disk& disk);
 
-// Writes a note beside the packs that this attempt has committed. Call it once the manifest is durable: a note
-// without its manifest says that manifests are lost. The note is durable when this returns, before the commit
-// is reported. Ignores errors: the commit is valid without the note.
+// Writes a note beside the packs that this attempt has committed. Call it once the manifest is durable: a
+// note without its manifest says that manifests are lost. The note is durable when this returns, before the
+// commit is reported. Ignores errors: the commit is valid without the note.
 void note_commit(Disk& disk, Attempt attempt);
 // Keeps the newest note.
 [[nodiscard]] Result<void> remove_old_notes_of_commits(Disk& disk);

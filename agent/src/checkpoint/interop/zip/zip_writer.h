@@ -31,7 +31,8 @@ class ZipWriter final : public ByteSink {
   // Every record is named "<folder>/<name>".
   ZipWriter(ByteSink& sink, std::string folder) : sink_(sink), folder_(std::move(folder)) {}
 
-  // Begins a record of `size_bytes` bytes, after the end of the one before. The name of the record must be new.
+  // Begins a record of `size_bytes` bytes, after the end of the one before. The name of the record must be
+  // new.
   [[nodiscard]] Result<void> begin(std::string_view name, std::uint64_t size_bytes);
   // Appends to the record that was begun.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes) override;
