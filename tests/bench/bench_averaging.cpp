@@ -1,5 +1,5 @@
-// What averaging gradients costs beside c10d's all-reduce alone, of the same buckets over the same loopback:
-// the goal is 0.95 of its speed. Ranks are processes; the two take turns within each step.
+// The speed of averaging gradients beside c10d's all-reduce alone, of the same buckets over the same
+// loopback: the goal is 0.95 of its speed. Ranks are processes; the two methods take turns within each step.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -37,7 +37,7 @@ struct Model : torch::nn::Module {
       register_parameter("p" + std::to_string(i), at::zeros({kElements}));
   }
 
-  // As backward() leaves them after zero_grad(): each in memory of its own.
+  // Gradients as backward() leaves them after zero_grad(): each in memory of its own.
   void give_gradients() {
     for (at::Tensor& parameter : this->parameters()) parameter.mutable_grad() = at::ones_like(parameter);
   }
@@ -68,7 +68,7 @@ double seconds_of(const auto& act) {
   return Seconds(std::chrono::steady_clock::now() - began).count();
 }
 
-// One rank; the first leaves the medians in the folder.
+// The work of one rank; the first rank leaves the medians in the folder.
 int train(std::uint32_t rank, std::uint32_t size, std::int64_t parameters, const std::string& folder) {
   at::set_num_threads(1);
   const ratoon::Options options{

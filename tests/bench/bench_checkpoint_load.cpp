@@ -1,7 +1,7 @@
-// What it costs to load a checkpoint from a disk, verified, into memory that is there: beside memcpy, and
-// beside the disk read in order past the page cache. Each figure is taken in turn with its limit.
+// The time to load a checkpoint from a disk, verified, into existing memory: beside memcpy, and beside the
+// disk read in order past the page cache. Each figure is measured in turn with its limit.
 //
-// RATOON_BENCH_FOLDER (where the files go), RATOON_BENCH_MIB (of state, 1024).
+// RATOON_BENCH_FOLDER (the place of the files), RATOON_BENCH_MIB (of state, 1024).
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -52,7 +52,7 @@ std::unique_ptr<std::byte[]> touched(std::uint64_t bytes, int value) {
   return memory;
 }
 
-// A run's folder with one checkpoint, gone with the program.
+// A run's folder with one checkpoint, which is removed with the object.
 class SavedState {
  public:
   explicit SavedState(const std::vector<std::vector<TensorSpec>>& ranks,
@@ -77,7 +77,7 @@ class SavedState {
   }
   ~SavedState() { std::filesystem::remove_all(where_); }
 
-  // As rank 0 does: all votes and headers are read, the cover is checked, the manifest is written.
+  // Commits as rank 0 does: all votes and headers are read, the cover is checked, the manifest is written.
   void commit() {
     const auto entry = store.try_commit(kId, static_cast<std::uint32_t>(paths.size())).value().value();
     point = {.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};
@@ -174,7 +174,7 @@ void cold_load_beside_the_disk(benchmark::State& state) {
   state.counters["share_of_disk"] = reading / loading;
 }
 
-// Rows of a model that some ranks saved, loaded by another number of them, one after the other.
+// Rows of a model that some ranks saved, loaded by another number of ranks, one after the other.
 void reshard(benchmark::State& state) {
   const auto model = ratoon::test::transformer(4, 1024, 2752, 8000, ratoon::ElementType::kBfloat16);
   const auto writers = static_cast<std::uint64_t>(state.range(0));
@@ -198,9 +198,9 @@ void reshard(benchmark::State& state) {
   state.counters["read_over_wanted"] = read / wanted;
 }
 
-// 100,000 tensors, each whole in one of 64 packs and shared: what rank 0 does until there is a manifest, then
-// all headers, the index, one rank's plan and its share. In memory: hundreds of syncs are no matter of plans,
-// and on a disk that is busy they take minutes.
+// 100,000 tensors, each whole in one of 64 packs and shared: rank 0's work until there is a manifest, then
+// all headers, the index, one rank's plan and its share. The packs are in memory: hundreds of syncs are not
+// part of planning, and on a busy disk they take minutes.
 void manifest_and_plan(benchmark::State& state) {
   std::vector<std::vector<TensorSpec>> ranks(64);
   for (std::size_t i = 0; i < 100'000; ++i) {

@@ -1,8 +1,9 @@
-// What a save costs: how long training is blocked, how long until the checkpoint is durable, and by how much
-// a step loop slows down while it is written. Each figure is taken in turn with its limit: one memcpy() of
-// the state by one thread, or the disk written in order past the page cache, and synced.
+// The cost of a save: the time for which training is blocked, the time until the checkpoint is durable, and
+// the slowdown of a step loop while the checkpoint is written. Each figure is measured in turn with its
+// limit: one memcpy() of the state by one thread, or the disk written in order past the page cache, and
+// synced.
 //
-// RATOON_BENCH_FOLDER (where the files go), RATOON_BENCH_MIB (of state, 1024).
+// RATOON_BENCH_FOLDER (the place of the files), RATOON_BENCH_MIB (of state, 1024).
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -62,7 +63,7 @@ double median_of(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-// Touched pages of this process, from the beginning of one.
+// Touched pages of this process, from the beginning of a page.
 class Memory {
  public:
   explicit Memory(std::size_t bytes)
@@ -112,7 +113,7 @@ double memcpy_seconds() {
   });
 }
 
-// What a file system takes: room first, then large writes, then a sync.
+// Writes as a file system requires: room first, then large writes, then a sync.
 double write_seconds(const std::filesystem::path& where, int flags) {
   std::filesystem::create_directories(where);
   const auto path = where / "limit";
@@ -133,12 +134,12 @@ double write_seconds(const std::filesystem::path& where, int flags) {
   return seconds;
 }
 
-// The disk, past the page cache.
+// Writes to the disk, past the page cache.
 double disk_seconds() {
   return write_seconds(folder(), O_DIRECT);
 }
 
-// A run that saves, its slots touched before.
+// A run that saves, whose slots were touched before.
 class Run {
  public:
   explicit Run(const std::filesystem::path& above, SaverOptions options = {})
@@ -177,7 +178,7 @@ class Run {
   std::uint64_t step_ = 0;
 };
 
-// Beside each time its limit in the same round: medians of both, and of their ratio.
+// Each time is shown beside its limit in the same round: medians of both, and of their ratio.
 struct Beside {
   std::vector<double> own;
   std::vector<double> limit;
@@ -195,7 +196,7 @@ struct Beside {
   }
 };
 
-// From the call until the checkpoint is committed: pack, receipt and manifest are there after a power cut.
+// The time from the call until the checkpoint is committed: pack, receipt and manifest survive a power cut.
 void durable_save(benchmark::State& to) {
   Run run(folder().parent_path());
   Beside beside;
@@ -210,7 +211,7 @@ void durable_save(benchmark::State& to) {
   beside.report(to, "disk");
 }
 
-// And what saving takes of memory, two slots and all that lies beside them.
+// The memory that saving takes: two slots and all other buffers.
 void blocked(benchmark::State& to, const SaverOptions& options) {
   static_cast<void>(state());  // it is there before the peak is looked for
   const bench::Peak peak;
@@ -229,7 +230,8 @@ void blocked(benchmark::State& to, const SaverOptions& options) {
   peak.report_above(to);
 }
 
-// A step: the processor alone, 100 copies of 64 KiB within the cache, as peer_checkpoint_save.py makes them.
+// A step uses the processor alone: 100 copies of 64 KiB within the cache, as peer_checkpoint_save.py makes
+// them.
 constexpr std::size_t kStepBytes = 64 << 10;
 
 double steps_seconds(int count) {
@@ -244,7 +246,7 @@ double steps_seconds(int count) {
   });
 }
 
-// A step loop that goes on for as long as the save takes, and half as long again.
+// A step loop that runs for as long as the save takes, and half as long again.
 void blocked_and_slowdown(benchmark::State& to) {
   Run run(folder().parent_path());
   const double save_seconds = seconds_of([&] { run.save_durably(); });
@@ -267,8 +269,8 @@ void blocked_and_slowdown(benchmark::State& to) {
   beside.report(to, "memcpy");
 }
 
-// A pack with its sums into new memory, from where the tensors lie: beside one memcpy(), and beside the same
-// bytes written without sums, since most of it is spent on making pages.
+// A pack with its sums into new memory, from the tensors: beside one memcpy(), and beside the same bytes
+// written without sums, since most of the time is spent on making pages.
 void new_file_in_memory(benchmark::State& to) {
   const auto where = folder_in(kMemoryFolder);
   auto disk = RealDisk::open_folder(where).value();
@@ -293,7 +295,7 @@ void new_file_in_memory(benchmark::State& to) {
 }
 
 // The same sums, and the copy into a slot in memory that was used before: one after the other, which is the
-// most that both can take. A saver's writer makes the sums later, beside training.
+// longest time for both. A saver's writer makes the sums later, beside training.
 void recycled_slot(benchmark::State& to) {
   Run run(folder().parent_path(), {.slots_folder = kMemoryFolder, .slots_name = "ratoon-bench"});
   const PackImage image = lay_out_image(state().views).value();

@@ -1,4 +1,4 @@
-// What it costs to know that bytes are the bytes that were written, beside the cost of copying them.
+// The cost of checksums beside the cost of copying the same bytes.
 #include <cstring>
 #include <vector>
 

@@ -1,6 +1,6 @@
-// The agents' door under load, over real HTTP on loopback. Who calls is another process, so that the
-// processor time is the server's alone. Each member shows a token of its own, which is reviewed as the
-// operator reviews it; the API server alone is a stand-in that answers at once.
+// The coordinator's server under load, over real HTTP on loopback. The callers are in another process, so
+// that the measured processor time is the server's alone. Each member sends a token of its own, which the
+// operator's own reviewer reviews; only the API server is a stand-in, which answers at once.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
@@ -42,7 +42,7 @@ using bench::TlsCaller;
 using http::testing::RawSocket;
 using Tls = std::optional<http::TlsServerOptions>;
 
-// As the chart makes them: elliptic curves.
+// Keys as the chart makes them: elliptic curves.
 Tls make_certificate() {
   const auto identity = http::testing::TestAuthority().issue({.alternative_names = "DNS:localhost"});
   return http::TlsServerOptions{.certificate_pem = identity.certificate_pem,
@@ -72,7 +72,7 @@ std::string read_head(TlsCaller& caller) {
   return caller.read_until("\r\n\r\n");
 }
 
-// Its body; empty: it was refused, or did not come.
+// The reply's body; empty: the call was refused, or there was no reply.
 template <class Connection>
 std::string take_reply(Connection& socket) {
   constexpr std::string_view kLength = "Content-Length: ";
@@ -84,7 +84,7 @@ std::string take_reply(Connection& socket) {
   return body.size() == size ? body : "";
 }
 
-// Another process that calls once it is told the port. It is made before this one has threads.
+// Another process that calls once it knows the port. The process is made before this process has threads.
 class Callers {
  public:
   explicit Callers(const std::function<bool(std::uint16_t port)>& call) {
@@ -99,7 +99,7 @@ class Callers {
     ::close(ends[0]);
     tell_ = ends[1];
   }
-  // Whether all were answered.
+  // Whether all calls were answered.
   bool run(std::uint16_t port) {
     if (::write(tell_, &port, sizeof port) != sizeof port) return false;
     int status = 1;
@@ -113,7 +113,7 @@ class Callers {
   int tell_ = -1;
 };
 
-// One job whose pods all run, and a thread that decides on it whenever somebody said something.
+// One job whose pods all run, and a thread that decides on it after each message.
 class Server {
  public:
   explicit Server(api::TrainingJob job, Tls tls = {})
@@ -196,7 +196,7 @@ api::TrainingJob forming(std::uint32_t members) {
   return job;
 }
 
-// Each beat of one of so many members in turn, on connections that stay open.
+// Each beat comes from the next one of the members in turn, on connections that stay open.
 template <class Connection>
 void time_beats_of_all(benchmark::State& state, const Tls& tls) {
   constexpr std::uint32_t kConnections = 8;
@@ -242,7 +242,7 @@ BENCHMARK(beats_over_tls)
     ->Iterations(3)
     ->Unit(benchmark::kMillisecond);
 
-// All members ask to join, and all have their seats.
+// All members ask to join, and all get their seats.
 template <class Connection>
 void time_joins_of_all(benchmark::State& state, const Tls& tls) {
   const auto members = static_cast<std::uint32_t>(state.range(0));
@@ -260,7 +260,7 @@ void time_joins_of_all(benchmark::State& state, const Tls& tls) {
       return true;
     });
     auto job = forming(members);
-    // Nobody beats here, as agents do while they wait for a seat.
+    // No member sends beats here, as agents do while they wait for a seat.
     job.spec.disruption_policy.suspect_after_seconds = 60;
     Server server(std::move(job), tls);
     const SystemClock clock;
@@ -288,7 +288,7 @@ BENCHMARK(joins_over_tls)
     ->Iterations(3)
     ->Unit(benchmark::kMillisecond);
 
-// What a process of its own found, for this one to read.
+// Results of a separate process, for this process to read.
 struct Found {
   double beat_p99_seconds = 0;
 };
@@ -303,7 +303,7 @@ bool park(RawSocket& socket, const ProcessIdentity& process) {
   return orders && ask(orders->revision);
 }
 
-// The time of a beat, from its sending to its reply, while all others are parked.
+// The time of a beat, from sending to reply, while all other processes are parked in polls.
 bool time_beats(std::uint16_t port, Found& found) {
   constexpr std::uint64_t kBeats = 1000;
   const SystemClock clock;
@@ -325,8 +325,8 @@ std::ptrdiff_t count_threads() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
 }
 
-// As many long polls as there are processes, all held by the four threads that answer beats meanwhile. What
-// the server took for them: memory (peak_bytes) and threads.
+// As many long polls as there are processes, all held by the four threads that also answer beats. The
+// server's resources for the polls: memory (peak_bytes) and threads.
 void parked_polls(benchmark::State& state) {
   constexpr std::uint32_t kEach = 5;  // processes of a member
   const auto polls = static_cast<std::uint32_t>(state.range(0));

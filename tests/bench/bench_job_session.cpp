@@ -1,4 +1,4 @@
-// The door of one large job, without any transport: what is done while the job's room is locked.
+// The messages of one large job, without any transport: the work while the job's state is locked.
 #include <chrono>
 #include <cstdint>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace ratoon;
 
-// Of a second: a beat of each process, ten looks at polls that are parked, and one look of the operator's
+// The work of one second: a beat of each process, ten checks of parked polls, and one check of the operator's
 // loop.
 void lock_seconds(benchmark::State& state) {
   constexpr std::uint32_t kEach = 8;  // processes of a member

@@ -1,9 +1,9 @@
-// Samples through a loader, and how long a resumed run waits for its first batch.
+// Samples through a loader, and the time until a resumed run has its first batch.
 //
 // through_.../threads    rate of tiny samples, end to end: order, read, batch, account (Stream's digest)
 // resume_.../percent     open the data, load the state, first batch; `percent` is how far the run was
 //
-// Samples are 72 bytes: in memory, in a file of records, in shards of MDS; each in a random order.
+// Samples have 72 bytes: in memory, in a file of records, in shards of MDS; each in a random order.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -63,7 +63,7 @@ std::shared_ptr<const ratoon::Dataset> shards() {
   return ratoon::MdsDataset::open(ratoon::bench::small_shards().string());
 }
 
-// Samples that are computed, as many as one likes.
+// Samples that are computed, in any number.
 class Virtual : public ratoon::Dataset {
  public:
   explicit Virtual(std::uint64_t size) : size_(size) {}
@@ -128,7 +128,7 @@ BENCHMARK(through_records)->Apply(of_threads);
 BENCHMARK(through_shards)->Apply(of_threads);
 BENCHMARK(through_records_with_draws)->ArgName("threads")->Arg(0)->UseRealTime()->MeasureProcessCPUTime();
 
-// From nothing to the first batch of a run that was so many percent through its third epoch.
+// From a new process to the first batch of a run that had finished this percentage of its third epoch.
 void resume(benchmark::State& state, std::uint64_t samples,
             const std::function<std::shared_ptr<const ratoon::Dataset>()>& open) {
   ratoon::Stream before(options(samples));

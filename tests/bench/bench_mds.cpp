@@ -1,7 +1,7 @@
-// Reading shards in MDS format: 200,000 small samples in 62 shards, and an index of 100,000 shards. What
-// tests/bench/peers/peer_mds.py measures with Streaming has a row here that does the same work: a sample by
-// its number, samples in the order of training, batches through a loader of one thread or worker, and a
-// resume up to the first batch. Both sides look at both fields of each sample.
+// Reading shards in MDS format: 200,000 small samples in 62 shards, and an index of 100,000 shards. Each
+// measurement of tests/bench/peers/peer_mds.py with Streaming has a row here that does the same work: a
+// sample by its number, samples in the order of training, batches through a loader of one thread or worker,
+// and a resume up to the first batch. Both sides read both fields of each sample.
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -25,7 +25,7 @@ using ratoon::bench::Peak;
 using ratoon::bench::small_shards;
 constexpr std::uint64_t kSamples = ratoon::bench::kSmallSamples;
 
-// As Streaming writes them: some 480 bytes a shard.
+// Index entries as Streaming writes them: some 480 bytes a shard.
 std::string large_index(std::uint64_t shards) {
   std::string text = R"({"shards": [)";
   for (std::uint64_t i = 0; i < shards; ++i) {
@@ -78,8 +78,8 @@ std::int64_t look_at(const ratoon::Batch& batch) {
   return sum;
 }
 
-// Open the folder, load the stream's state, and get the first batch: what a restarted process does before its
-// first step.
+// Opens the folder, loads the stream's state, and gets the first batch: the work of a restarted process
+// before its first step.
 void resume(benchmark::State& state) {
   const Peak peak;
   const std::string folder = small_shards().string();
@@ -114,7 +114,7 @@ void iterate_samples(benchmark::State& state) {
   peak.report_above(state);
 }
 
-// The same as batches, which one thread beside this one makes.
+// The same samples as batches, which one additional thread makes.
 void iterate_batches(benchmark::State& state) {
   const Peak peak;
   const std::shared_ptr<const ratoon::Dataset> data = ratoon::MdsDataset::open(small_shards().string());
@@ -161,7 +161,7 @@ BENCHMARK(iterate_samples)->UseRealTime();
 BENCHMARK(iterate_batches)->UseRealTime();
 BENCHMARK_CAPTURE(read_samples, sequential, Order::kSequential);
 BENCHMARK_CAPTURE(read_samples, random, Order::kRandom)->ThreadRange(1, 2)->UseRealTime();
-// Last: its memory is in no other case's peak then.
+// This case is last, so that its memory is not in the peak of another case.
 BENCHMARK(parse_index)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace

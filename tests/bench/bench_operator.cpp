@@ -1,5 +1,5 @@
-// The operator's side of an API server, without one: what it sends is decoded, kept and decided on. Times are
-// processor time.
+// The operator's side of an API server, without a server: watch events are decoded, kept and decided on.
+// Times are processor time.
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
@@ -37,7 +37,8 @@ std::size_t heap_bytes() {
   return ::mallinfo2().uordblks;
 }
 
-// Bytes of a watch in which each pod changes again and again, with the place of each event's version.
+// Bytes of a watch in which each pod changes again and again, with the place of each event's version in the
+// text.
 struct Stream {
   std::vector<std::string> events;
   std::vector<std::size_t> version_at;
@@ -98,7 +99,8 @@ void cached_nodes(benchmark::State& state) {
 }
 BENCHMARK(cached_nodes)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-// One look at each of a thousand jobs: its view out of the cache, the decision, its status as a document.
+// One decision about each of a thousand jobs: its view out of the cache, the decision, its status as a
+// document.
 void reconcile(benchmark::State& state) {
   constexpr std::uint32_t kJobs = 1000;
   const bool has_loss = state.range(0) != 0;
@@ -155,7 +157,7 @@ void list(runtime::JobCache& store, const std::vector<std::string>& pages) {
   sink.end_list("100000");
 }
 
-// From nothing to a decision about each job: 10,000 pods of 1,250 jobs on as many nodes.
+// From an empty cache to a decision about each job: 10,000 pods of 1,250 jobs on as many nodes.
 void cold_start(benchmark::State& state) {
   constexpr std::uint32_t kJobs = 1250;
   std::vector<bench::json> jobs, pods, nodes;

@@ -1,5 +1,5 @@
-// What the headers, the cover and the read plans of a checkpoint cost, without its bytes. Times are of one
-// core.
+// The cost of the headers, the cover and the read plans of a checkpoint, without its bytes. Times are
+// measured on one core.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,7 +32,7 @@ std::vector<TensorSpec> tensors(std::int64_t count) {
   return specs;
 }
 
-// As replicated state is striped on a shared volume: each tensor whole, in one of the packs.
+// The layout of replicated state on a shared volume: each tensor whole, in one of the packs.
 std::vector<PackLayout> striped_layouts(const std::vector<TensorSpec>& specs) {
   std::vector<std::vector<TensorSpec>> packs(kRanks);
   for (std::size_t i = 0; i < specs.size(); ++i) packs[i % kRanks].push_back(specs[i]);
@@ -83,7 +83,7 @@ void index_and_cover(benchmark::State& state) {
   }
 }
 
-// What one rank does at a start: the index, and the plan of its own reads; 48 ranks follow upon 64.
+// The work of one rank at a start: the index, and the plan of its own reads; 48 ranks follow a world of 64.
 void plan_of_a_rank(benchmark::State& state) {
   const Written written(state.range(0), state.range(1) != 0);
   const auto wanted = state.range(1) != 0 ? ratoon::test::shard(written.specs, 17, 48) : written.specs;
@@ -92,7 +92,7 @@ void plan_of_a_rank(benchmark::State& state) {
         ratoon::checkpoint::plan_reads(ratoon::test::index_of(written.layouts), wanted, 17));
 }
 
-// The plans of 64 ranks, one after the other, with one index. Each wants its stripe of all tensors.
+// The plans of 64 ranks, one after the other, with one index. Each rank wants its stripe of all tensors.
 void plans_of_all_ranks(benchmark::State& state) {
   const Written written(state.range(0), false);
   std::vector<std::vector<TensorSpec>> wanted(kRanks);

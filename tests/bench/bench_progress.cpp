@@ -1,4 +1,5 @@
-// What an update of the progress bar and of running metrics costs a step. The goal for a bar is below 1 us.
+// The cost of an update of the progress bar and of running metrics for a step. The goal for a bar is below 1
+// us.
 #include <cstdint>
 
 #include <benchmark/benchmark.h>
@@ -12,7 +13,7 @@
 
 namespace {
 
-// Drawing included, ten times a second, to a descriptor that takes all.
+// The cost with drawing, ten times a second, to a descriptor that accepts every write.
 void update_bar(benchmark::State& state) {
   const int fd = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   ratoon::ProgressBar bar(

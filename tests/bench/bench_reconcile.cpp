@@ -1,5 +1,5 @@
-// What one look at a large job costs: all its members train, with eight processes each, and nothing is to be
-// done.
+// The cost of one decision about a large job: all its members train, with eight processes each, and no action
+// is due.
 #include <cstdint>
 #include <utility>
 
@@ -30,7 +30,7 @@ core::Observation training(std::uint32_t members) {
   return seen;
 }
 
-// `saves`: it is suspended, and waited for until all have saved.
+// `saves`: the job is suspended, and the decision waits until all members have saved.
 void look_at(benchmark::State& state, bool saves) {
   auto seen = training(static_cast<std::uint32_t>(state.range(0)));
   seen.job.spec.is_suspended = saves;

@@ -1,5 +1,5 @@
-// What a session costs a step with saving off, and what a scrape costs: goals are 10 us and 5 ms. What saving
-// each 10 steps costs, where that is 0.8 of what the disk takes: the goal is 3 % of a step.
+// The cost of a session for a step without saving, and of a scrape: goals are 10 us and 5 ms. The cost of a
+// save each 10 steps, at 0.8 of the disk's speed: the goal is 3 % of a step.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -35,7 +35,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// A run that has been measured ends with this: it is not complete, and 0 is refused before its last step.
+// A measured run ends with this error: the run is not complete, and ending with 0 before its last step is
+// refused.
 constexpr int kMeasured = 7;
 
 double seconds_since(SteadyClock::time_point began) {
@@ -47,8 +48,8 @@ double median(std::vector<double> of) {
   return of[of.size() / 2];
 }
 
-// The loop alone: of one rank, files only, with the bar on no terminal, history, ledger and metrics. One that
-// agrees does so once a step, as ranks that average gradients do, and has no wish.
+// The loop alone: one rank, files only, with the bar on no terminal, history, ledger and metrics. A rank that
+// agrees does so once a step, as ranks that average gradients do, and makes no request.
 void run_steps(benchmark::State& state, std::int64_t reports, bool agrees) {
   const ratoon::test::TemporaryFolder folder;
   const ratoon::Options options{.save_folder = folder.path().string(),
@@ -78,7 +79,7 @@ void step_that_agrees(benchmark::State& state) {
   run_steps(state, 0, true);
 }
 
-// The same amount of work each time, in registers: what a saver's threads take of the machine is seen.
+// The same amount of work each time, in registers, so that the time of a saver's threads becomes visible.
 void work(std::uint64_t rounds) {
   std::uint64_t x = rounds;
   for (std::uint64_t i = 0; i < rounds; ++i) benchmark::DoNotOptimize(x = x * 6364136223846793005U + 1);

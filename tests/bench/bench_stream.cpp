@@ -1,5 +1,5 @@
-// What the order of samples costs: finding a place, going through places, a step of a rank, and what is kept.
-// Times are of one core; counters say how much memory and state there is, in bytes.
+// The cost of the order of samples: finding a place, going through places, a step of a rank, and the memory.
+// Times are measured on one core; counters give the bytes of memory and state.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -43,7 +43,7 @@ StreamOptions blocks(std::uint64_t shards) {
           .sources = {{.name = "shards", .shards = std::vector<std::uint64_t>(shards, 10'000)}}};
 }
 
-// Another epoch each time, so that nothing that was computed before helps: at the start, the middle, the end.
+// Each call uses another epoch, so that no cached result helps: at the start, the middle, the end.
 void seek_cold(benchmark::State& state, const StreamOptions& options) {
   const Stream stream(options);
   const StreamReader reader = stream.reader();
@@ -119,7 +119,7 @@ void permutation_fill(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(values.size()));
 }
 
-// What rank 0 of 8 spends in a step of 4,096 samples: its share, and the digest of them all.
+// The time of rank 0 of 8 for a step of 4,096 samples: its share, and the digest of all samples.
 void take(benchmark::State& state) {
   Stream stream(shuffled(static_cast<std::uint64_t>(state.range(0))));
   for (auto _ : state) benchmark::DoNotOptimize(stream.take(0, 8));

@@ -1,5 +1,5 @@
-// PyTorch's order made here, beside tests/bench/peers/peer_torch_order.py, which makes it with PyTorch. One
-// core. peak_bytes is what a case took at its most, above what the process had before.
+// PyTorch's order in C++, beside tests/bench/peers/peer_torch_order.py, which makes it with PyTorch. One
+// core. peak_bytes is the greatest amount of memory of a case, above the process's memory before.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -66,7 +66,7 @@ class Folder {
   std::string path_;
 };
 
-// The same where the list of the epoch is a file already.
+// The same with a file that already contains the list of the epoch.
 void distributed_sampler_to_the_middle_with_a_file(benchmark::State& state) {
   const Folder folder;
   DistributedSamplerOptions options = rank_3_of_8(state);
@@ -115,7 +115,7 @@ void stream_through_an_epoch(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * 256);
 }
 
-// Which slot has a sample: the first question in an epoch makes a table, ...
+// The slot of a sample: the first query in an epoch makes a table, ...
 void first_slot_of(benchmark::State& state) {
   const Peak peak;
   const Stream stream(ratoon::torch_stream({.samples = samples_of(state), .seed = 17}, {.batch_size = 256}));
@@ -129,7 +129,7 @@ void first_slot_of(benchmark::State& state) {
   peak.report_above(state);
 }
 
-// ... and each one after it looks there.
+// ... and each later query uses the table.
 void next_slot_of(benchmark::State& state) {
   const Stream stream(ratoon::torch_stream({.samples = samples_of(state), .seed = 17}, {.batch_size = 256}));
   benchmark::DoNotOptimize(stream.slot_of(0, 0));

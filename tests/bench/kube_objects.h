@@ -1,5 +1,5 @@
-// Objects as an API server sends them, of the size that they have there: with managedFields, conditions, what
-// a kubelet says of containers and which images a node has.
+// Objects as an API server sends them, of realistic size: with managedFields, conditions, a kubelet's
+// messages about containers and the images of a node.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ inline json job_object(std::uint32_t number, std::uint32_t members) {
           {"spec", {{"numNodes", members}, {"roles", json::array({role})}}}};
 }
 
-// One that runs, of the first incarnation.
+// A running pod of the first incarnation.
 inline json pod_object(const api::TrainingJob& job, std::uint32_t index, std::uint64_t version) {
   api::Pod member{
       .name = member_name(api::key_of(job), "worker", index, 0), .role = "worker", .index = index};

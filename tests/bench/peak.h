@@ -1,4 +1,4 @@
-// What a benchmark took of memory at its most, as the kernel counts it: VmHWM of the process, mapped files
+// The greatest amount of memory of a benchmark, as the kernel counts it: VmHWM of the process, mapped files
 // that are in memory included. The peers in tests/bench/peers report the same number.
 #pragma once
 
@@ -25,12 +25,12 @@ class Peak {
  public:
   Peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
-  // peak_bytes: of the whole process, what the cases before this one left there included.
+  // peak_bytes of the whole process, including memory that earlier cases left.
   void report_whole(benchmark::State& state) const {
     state.counters["peak_bytes"] =
         benchmark::Counter(static_cast<double>(memory_bytes("VmHWM:")), benchmark::Counter::kAvgThreads);
   }
-  // peak_bytes: above what the process had when this was made.
+  // peak_bytes above the process's memory when this object was made.
   void report_above(benchmark::State& state) const {
     const std::uint64_t peak = memory_bytes("VmHWM:");
     state.counters["peak_bytes"] = static_cast<double>(peak > before_ ? peak - before_ : 0);

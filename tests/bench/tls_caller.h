@@ -1,5 +1,5 @@
-// A caller's end of one connection over TLS that stays open; blocking, for load. It believes everybody: what
-// it costs the caller is not measured.
+// A caller's end of one connection over TLS that stays open; blocking, for load. The caller accepts every
+// certificate, because the cost for the caller is not measured.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class TlsCaller {
   bool send(std::string_view bytes) {
     return tls_ && SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size())) > 0;
   }
-  // Up to and with `end`; less when the connection ends.
+  // Reads up to and with `end`; returns less if the connection ends.
   std::string read_until(std::string_view end) {
     std::size_t found = 0;
     while ((found = received_.find(end)) == std::string::npos)

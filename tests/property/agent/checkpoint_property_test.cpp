@@ -9,7 +9,7 @@ namespace {
 
 namespace gen = rc::gen;
 
-// Changes bytes, mostly where the header is: flips, cuts and insertions.
+// Changes bytes, mostly in the header: flips, cuts and insertions.
 std::string mutated(std::string bytes) {
   for (int i = *gen::inRange(1, 5); i > 0 && !bytes.empty(); --i) {
     const auto at = *gen::inRange<std::size_t>(0, std::min<std::size_t>(bytes.size(), 300));

@@ -1,5 +1,5 @@
-// The fuzz targets on the inputs that are worth keeping, in every build; tests/fuzz/tests.cmake tells how to
-// dig.
+// The fuzz targets on the inputs that are worth keeping, in every build; tests/fuzz/tests.cmake explains how
+// to fuzz.
 #include "tests/property/corpus.h"
 
 #include <gtest/gtest.h>

@@ -27,7 +27,7 @@ RC_GTEST_PROP(Permutation, InverseUndoesForwardAtAnySize, ()) {
   RC_ASSERT(order(order.inverse(place)) == place);
 }
 
-// Any chain of worlds, each cut off after any step with some of its steps lost: what was committed is the
+// Any chain of worlds, each cut off after any step with some of its steps lost: the committed samples are the
 // canonical order, each slot once.
 RC_GTEST_PROP(Stream, TheCommittedHistoryIsTheCanonicalOne, ()) {
   const StreamOptions options{.samples = *gen::inRange<std::uint64_t>(1, 1000),

@@ -1,4 +1,4 @@
-// Laws of what is saved before a node goes, on random cases.
+// Laws about the saves before a node goes, on random cases.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -47,7 +47,8 @@ RC_GTEST_PROP(DrainPlan, StagesFollowEachOtherAndEndInTime, ()) {
   RC_ASSERT(busy <= plan.leave);
 }
 
-// What is tried is the last thing, ends within half of the margin, and comes where nothing surer fits.
+// A save that is only tried is the last action, ends within half of the margin, and comes only if no safer
+// save fits.
 RC_GTEST_PROP(DrainPlan, ASaveIsTriedOnlyWhereNoneIsSure, ()) {
   const DrainFacts facts = any_facts();
   const DrainPlan plan = plan_drain(facts);
@@ -69,13 +70,13 @@ RC_GTEST_PROP(DrainPlan, MoreTimeNeverSavesLess, ()) {
   const DrainPlan before = plan_drain(facts);
   facts.left += any_time(60'000);
   const DrainPlan after = plan_drain(facts);
-  // Once all fits, what is staged goes first; then a second save may wait for it.
+  // Once all fits, staged data is written first; then a second save may wait for it.
   RC_ASSERT((saves(after) > 0) >= (saves(before) > 0));
   RC_ASSERT(after.stages.empty() <= before.stages.empty());
 }
 
-// Who asks after every step, and does what is due by then, ends everything in time while the machine is at
-// least as fast as feared, and saves at all where there was time for it.
+// A process that asks after every step, and does the due work, ends everything in time while the machine is
+// at least as fast as assumed, and makes a save if there was time for one.
 RC_GTEST_PROP(DrainPlan, AskedAgainAfterEveryStepItEndsWhatItBegins, ()) {
   DrainFacts facts = any_facts();
   facts.step = std::max<Duration>(facts.step, milliseconds(50));
@@ -87,7 +88,7 @@ RC_GTEST_PROP(DrainPlan, AskedAgainAfterEveryStepItEndsWhatItBegins, ()) {
     facts.left = end - now;
     const DrainPlan plan = without_attempts(plan_drain(facts));
     if (plan.leave == Duration(0)) break;
-    // Due where waiting for one more step would be too late.
+    // A save is due when waiting for one more step would be too late.
     const bool is_due = !plan.stages.empty() && plan.stages.front().begin < facts.step;
     if (!is_due) {
       now += facts.step * *gen::inRange(50, 101) / 100;

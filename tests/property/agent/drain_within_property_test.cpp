@@ -1,5 +1,5 @@
 // Laws of a whole drain, from the news to the end of the process, by the clock of a model: any machine, any
-// moment between two steps and two saves, as much notice as clouds and batch systems give.
+// moment between two steps and two saves, and as much notice as clouds and batch systems give.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// What a step and a save take; steps and saves of late took at most that, and one of each as long.
+// The durations of a step and a save; recent steps and saves took at most that time, and one of each exactly
+// as long.
 struct Machine {
   std::uint64_t state_bytes = 0;
   Duration step{0};
@@ -36,7 +37,7 @@ Machine any_machine() {
           .write = stall + milliseconds(*gen::inRange(1, 60'000))};
 }
 
-// What a save has to be given: nothing may be slower than it was by more than half.
+// The time that a save must be given: each part may be slower than before by at most half.
 Duration full_save(const Machine& machine) {
   constexpr Duration kRounding = 1us;
   return machine.step + (machine.stall + machine.write) * 3 / 2 + kRounding;
@@ -47,8 +48,8 @@ struct Save {
   Timestamp durable;
 };
 
-// One rank from the moment of the news on. From then its steps take as it is asked, at most a whole one each,
-// and its saves so many parts of what they took before.
+// One rank from the moment of the news on. From then on each of its steps takes the drawn part of a whole
+// step, and its saves the drawn part of their former time.
 class Rank {
  public:
   Rank(const Machine& machine, Duration notice, bool can_be_replaced, double of_measured)
@@ -114,8 +115,8 @@ class Rank {
   Drain drain_;
 };
 
-// Whoever comes in its place may come to the last: it trains on until its margin. Else it leaves with its
-// last save, which is the newest that it could be sure of.
+// A replacement may come until the end: the rank trains on until its margin. Otherwise it leaves with its
+// last save, which is the newest save that was sure to end.
 void check_drain(Duration notice) {
   const Machine machine = any_machine();
   const bool can_be_replaced = *gen::arbitrary<bool>();
@@ -123,21 +124,21 @@ void check_drain(Duration notice) {
   rank.train_until_it_leaves();
   const Timestamp deadline = Rank::kNews + notice;
   for (const Save& save : rank.saves) RC_ASSERT(save.durable <= deadline);
-  // It never leaves within a step.
+  // The rank never leaves within a step.
   RC_ASSERT(*rank.left <= deadline + std::max(Duration(0), machine.step - preemption::kMargin));
 
   const Duration full = full_save(machine);
   const Duration usable = deadline - *rank.heard - preemption::kMargin;
   if (usable < full) return;
   RC_ASSERT(!rank.saves.empty());
-  // What is staged, a save at once and a last one are sure to fit: then the last is as late as it can be.
+  // Staged data, a save at once and a last save are sure to fit: then the last save is as late as possible.
   const bool has_room_for_all = usable > 3 * full;
   const Duration after_the_last = deadline - rank.saves.back().began - preemption::kMargin;
   RC_ASSERT(after_the_last <= (has_room_for_all ? full + machine.step : 3 * full));
   if (can_be_replaced) RC_ASSERT(*rank.left >= deadline - preemption::kMargin);
 }
 
-// The same where everything is half as slow again from the news on: what was begun first is durable.
+// The same if everything is half as slow again after the news: the work that was begun first is durable.
 void check_slow_drain(Duration notice) {
   const Machine machine = any_machine();
   Rank rank(machine, notice, *gen::arbitrary<bool>(), 1.5);

@@ -31,7 +31,7 @@ LoaderOptions any_loading() {
           .augment = test::add_draws};
 }
 
-// What one process of a canonical run without threads sees.
+// The batches of one process of a canonical run without threads.
 std::vector<SeenRow> unbroken(const StreamOptions& options, std::uint64_t batches) {
   Stream stream(options);
   DataLoader loader(std::make_shared<NumbersDataset>(options.samples), stream,
@@ -39,7 +39,7 @@ std::vector<SeenRow> unbroken(const StreamOptions& options, std::uint64_t batche
   return test::train(loader, batches);
 }
 
-// Each rank is a process: it goes on from a state, fetches more than it trains, and is gone.
+// Each rank is a process: it goes on from a state, fetches more than it trains, and ends.
 void run_world(const StreamOptions& options, std::uint32_t world, std::uint64_t batches, std::string& state,
                std::map<std::uint64_t, SeenRow>& committed, std::size_t& rows) {
   std::string after;
@@ -80,7 +80,7 @@ RC_GTEST_PROP(DataLoader, TheCommittedHistoryIsThatOfAnUnbrokenRun, ()) {
   for (const SeenRow& row : expected) RC_ASSERT(committed.at(row.slot.number) == row);
 }
 
-// Any mix of calls leaves the next batch where the stream says it is.
+// Any mix of calls leaves the next batch at the stream's position.
 RC_GTEST_PROP(DataLoader, TheNextBatchIsTheStreams, ()) {
   const StreamOptions options = any_options();
   Stream stream(options);

@@ -1,5 +1,5 @@
-// Shards under damage: each flipped bit and each lost byte of what is hashed is noticed; what is not hashed
-// never does harm. And what is written is read again.
+// Shards under damage: each flipped bit and each lost byte of hashed data is noticed; data without a hash
+// never does harm. Written data is also read again.
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -39,7 +39,7 @@ TEST(MdsCorpus, KeepsTheLaws) {
 
 enum class Read { kAll, kRefused };
 
-// Opens the folder and reads every sample with every element; anything but a Failure is a fault of ours.
+// Opens the folder and reads every sample with every element; any exception but a Failure is a fault of ours.
 Read read_all(const fs::path& folder) {
   try {
     const auto data = MdsDataset::open(folder.string());
@@ -58,7 +58,7 @@ Read read_all(const fs::path& folder) {
   }
 }
 
-// Small, with every kind of column that has a header of its own.
+// A small data set, with every kind of column that has a header of its own.
 void write_small(const fs::path& folder, const MdsWriterOptions& options) {
   MdsWriter writer(folder, {{"a", "ndarray"}, {"i", "int"}, {"l", "list[pil]"}, {"s", "str"}}, options);
   const std::string pixels = "123456";
@@ -70,7 +70,7 @@ void write_small(const fs::path& folder, const MdsWriterOptions& options) {
   writer.finish();
 }
 
-// In its place: the file keeps its inode and its length, and mostly its times.
+// Damages the file in its place: the file keeps its inode and its length, and mostly its times.
 void flip(const fs::path& file, std::size_t bit, char byte) {
   std::fstream at(file, std::ios::binary | std::ios::in | std::ios::out);
   at.seekp(static_cast<std::streamoff>(bit / 8));
@@ -122,7 +122,8 @@ TEST(MdsDamage, EveryLostByteIsNoticed) {
   }
 }
 
-// Without a hash a flip may go unseen in a sample's own bytes; it is read or refused, and never more.
+// Without a hash a flip may stay undetected in a sample's own bytes; the sample is read or refused, and no
+// other harm is done.
 TEST(MdsDamage, AFlippedBitWithoutAHashDoesNoHarm) {
   const test::TemporaryFolder folder;
   write_small(folder.path(), {});
@@ -201,7 +202,7 @@ RC_GTEST_PROP(MdsRoundTrip, WhatIsWrittenIsReadAgain, ()) {
     RC_ASSERT(array.shape[0] == rows[id].array.size());
     RC_ASSERT(std::memcmp(array.bytes.data(), rows[id].array.data(), array.bytes.size()) == 0);
   }
-  // No shard but one of a single sample is longer than the limit.
+  // Only a shard of a single sample may be longer than the limit.
   const auto index = nlohmann::json::parse(test::read_text(folder / "index.json"));
   for (const auto& shard : index["shards"]) {
     RC_ASSERT(options.size_limit_bytes == 0 || shard["samples"].get<int>() <= 1 ||

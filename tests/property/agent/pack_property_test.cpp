@@ -25,7 +25,7 @@ ElementType any_type() {
   return static_cast<ElementType>(number_between(0, static_cast<int>(ElementType::kComplex64)));
 }
 
-// Mostly small, sometimes of several blocks.
+// Tensors are mostly small, sometimes of several blocks.
 WholeTensor any_tensor(std::size_t number) {
   WholeTensor tensor{.name = "t" + std::to_string(number), .type = any_type(), .shape = {}, .bytes = {}};
   std::uint64_t most = number_between(0, 3) == 0 ? 400'000 : 200;
@@ -60,8 +60,8 @@ struct Checkpoint {
   std::vector<test::PackFile> packs;
 };
 
-// Each pack holds at most one part of a tensor: as many packs as the most parts, and copies where there is
-// room.
+// Each pack holds at most one part of a tensor: there are as many packs as the most parts, and copies if
+// there is room.
 Checkpoint any_checkpoint(bool boxes_all = false) {
   Checkpoint made;
   std::vector<std::vector<Box>> boxes;
@@ -84,7 +84,7 @@ Checkpoint any_checkpoint(bool boxes_all = false) {
   return made;
 }
 
-// Some boxes of some tensors, and their bytes as they should be.
+// Some boxes of some tensors, and their correct bytes.
 struct Selection {
   std::vector<TensorSpec> specs;
   std::vector<std::string> expected;
@@ -128,7 +128,7 @@ RC_GTEST_PROP(Pack2, HeadersSurviveARoundTrip, ()) {
   }
 }
 
-// Each name is read as it was given: whatever UTF-8 it is.
+// Each name is read as it was given, for any UTF-8.
 RC_GTEST_PROP(Pack2, NamesSurviveARoundTrip, ()) {
   std::map<std::string, TensorSpec> specs;
   for (int i = number_between(0, 8); i > 0; --i) {
@@ -165,7 +165,7 @@ RC_GTEST_PROP(Pack2, AnyDamageOfAHeaderIsTakenWithoutHarm, ()) {
     RC_ASSERT(!decoded.error().message().empty() && decoded.error().message().size() < 2000);
     return;
   }
-  // What is taken lies in the file.
+  // Accepted tensors lie within the file.
   std::uint64_t expected = 0;
   for (const auto& tensor : decoded->layout.tensors) {
     RC_ASSERT(tensor.begin == expected);
@@ -183,9 +183,8 @@ RC_GTEST_PROP(Pack2, AnyWorldReadsWhatAnyOtherWrote, ()) {
   RC_ASSERT(load(checkpoint, selection) == selection.expected);
 }
 
-// The same from a disk, in pieces of any length and by any number of threads: nothing is read that the plan
-// does not name but for what lies in the same page, and a bit that is turned in what is copied never goes
-// through.
+// The same from a disk, in pieces of any length and by any number of threads: only planned bytes and bytes of
+// the same page are read, and a flipped bit in copied bytes is always noticed.
 RC_GTEST_PROP(Pack2, AnyWorldReadsItFromADisk, ()) {
   const Checkpoint checkpoint = any_checkpoint(true);
   const Selection selection = any_selection(checkpoint);
@@ -201,7 +200,7 @@ RC_GTEST_PROP(Pack2, AnyWorldReadsItFromADisk, ()) {
   const auto amount = reader.load(selection.specs, places);
   RC_ASSERT(amount.has_value());
   RC_ASSERT(found == selection.expected);
-  // Past the page cache a piece is read from the beginning of the page where it begins.
+  // Past the page cache a piece is read from the beginning of its first page.
   RC_ASSERT(disk->data_bytes_read() >= amount->bytes_read);
   RC_ASSERT(disk->data_bytes_read() <= amount->bytes_read + disk->reads().size() * kDirectAlignment);
   if (amount->bytes_wanted == 0) return;
@@ -217,7 +216,7 @@ RC_GTEST_PROP(Pack2, AnyWorldReadsItFromADisk, ()) {
   RC_ASSERT(is_noticed || (again.has_value() && found == selection.expected));
 }
 
-// Extents lie apart and in order, are not too long, and each wanted byte is vouched for.
+// Extents are separate and in order, are not too long, and a checksum covers each wanted byte.
 RC_GTEST_PROP(Pack2, EveryCopiedByteIsVouchedFor, ()) {
   Checkpoint checkpoint = any_checkpoint();
   const Selection selection = any_selection(checkpoint);
@@ -247,7 +246,7 @@ RC_GTEST_PROP(Pack2, EveryCopiedByteIsVouchedFor, ()) {
   RC_ASSERT(carried.error().kind() == ErrorKind::kCorrupted);
 }
 
-// A part less, a part moved or a part twice: never whole.
+// With a part less, a part moved or a part twice, the tensor is never complete.
 RC_GTEST_PROP(Pack2, NoMutantOfACoverIsTaken, ()) {
   const WholeTensor tensor = any_tensor(1);
   RC_PRE(!tensor.bytes.empty() && !tensor.shape.empty());

@@ -1,5 +1,5 @@
-// What a program asks for (saves, saves that are kept, the end) on random worlds: whatever is lost, handed
-// over and resized, the run decides as its unbroken run does.
+// Requests of a program (saves, saves that are kept, the end) on random worlds: with any losses, hand-overs
+// and changes of size, the run decides as its unbroken run does.
 #include <algorithm>
 #include <future>
 #include <map>
@@ -30,7 +30,7 @@ struct Request {
   bool is_late = false;     // asked for once the word of the step was made
 };
 
-// The same on every rank and in every attempt: step by step, counted from 1.
+// The same decisions on every rank and in every attempt: step by step, counted from 1.
 struct Program {
   std::uint64_t total = 1;
   std::uint64_t save_every = 1;
@@ -44,7 +44,7 @@ struct Decisions {
   std::set<std::string> reasons;  // of pins, and of the end
 };
 
-// What happens to the world in the step under way.
+// The event of the world in the current step.
 enum class Fate {
   kGoesOn,
   kIsLostBefore,  // no rank ends the step
@@ -70,7 +70,7 @@ Decisions unbroken(const Program& program) {
         decided.pinned.insert(takes_effect);
         decided.reasons.insert(kLowLoss);
       }
-      // In the last step there is nothing that it would end.
+      // In the last step a request to end has no effect.
       if (request.kind == Request::Kind::kFinish && step < decided.end) decided.reasons.insert(kEnough);
     }
   }
@@ -107,7 +107,7 @@ class World {
     request(number, true);
     if (fate == Fate::kIsLostBefore) return false;
     if (fate == Fate::kIsHandedOver) return hand_over(number);
-    // In any order: those that are left when the others are lost, and who commits, may be any.
+    // Ranks may act in any order: any rank may remain when others are lost, and any rank may commit.
     std::vector<std::size_t> order(ranks_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::rotate(order, order.begin() + *gen::inRange<std::ptrdiff_t>(0, std::ssize(order)));

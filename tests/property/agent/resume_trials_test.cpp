@@ -1,5 +1,5 @@
-// Runs that are killed and go on in worlds of other sizes, thousands of them, with changes of the plan on the
-// way. A failure names its seed:
+// Runs that are killed and continue in worlds of other sizes, thousands of them, with changes of the plan in
+// between. A failure names its seed:
 //   RATOON_SEED=17 resume_trials_test          runs that one alone
 //   RATOON_SEEDS=1000000 resume_trials_test    digs deeper, from RATOON_FIRST_SEED on
 #include <algorithm>
@@ -63,7 +63,7 @@ StreamOptions any_options(Dice& dice) {
   return options;
 }
 
-// What the program does before a batch.
+// The action of the program before a batch.
 struct Change {
   std::uint64_t global_batch = 0;
   std::uint64_t skipped = 0;
@@ -98,14 +98,15 @@ void change(const std::vector<Change>& changes, Stream& stream) {
   }
 }
 
-// The run as its checkpoints tell it.
+// The run according to its checkpoints.
 struct History {
   std::vector<std::vector<Change>> changes;  // before each batch
   std::vector<Slot> slots;
   std::string state;
 };
 
-// All ranks of a world, in one step: what they take together. One of them is a Stream of its own.
+// All ranks of a world, in one step: the samples that they take together. One of the ranks is a Stream of its
+// own.
 void step_of_world(Dice& dice, std::uint32_t world, Stream& of_one, Stream& of_others, History& run) {
   const auto one = static_cast<std::uint32_t>(dice.from_to(0, world - 1));
   const StreamReader reader = of_others.reader();
@@ -121,7 +122,7 @@ void step_of_world(Dice& dice, std::uint32_t world, Stream& of_one, Stream& of_o
   of_others.advance();
 }
 
-// A world of any size goes on from the last checkpoint, makes some, and is killed.
+// A world of any size continues from the last checkpoint, makes some steps, and is killed.
 void live_and_die(Dice& dice, const StreamOptions& options, History& committed) {
   const auto world = static_cast<std::uint32_t>(dice.from_to(1, 64));
   Stream of_one(options);
@@ -165,7 +166,7 @@ void live_through(std::uint64_t seed) {
   ASSERT_EQ(unbroken.save_state(), committed.state);
   ASSERT_TRUE(slots == committed.slots) << "not the samples of the run that was never killed";
   expect_each_once(committed);
-  // And the checkpoint alone tells what each batch took.
+  // The checkpoint alone determines the samples of each batch.
   Stream audited(options);
   audited.load_state(committed.state);
   std::vector<Slot> again;

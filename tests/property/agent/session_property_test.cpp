@@ -1,4 +1,4 @@
-// Laws of what a session is made of, on random cases.
+// Laws of the parts of a session, on random cases.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -16,7 +16,7 @@ Amount any_amount() {
   const auto unit = *gen::element(CountedIn::kSteps, CountedIn::kBatches, CountedIn::kEpochs,
                                   CountedIn::kSamples, CountedIn::kTime);
   std::uint64_t count = *gen::inRange<std::uint64_t>(1, 1'000'000'000'000);
-  // As texts have them: millionths of an epoch, microseconds.
+  // Amounts as texts have them: millionths of an epoch, microseconds.
   if (unit == CountedIn::kTime) count *= 1000;
   std::uint64_t parts =
       unit == CountedIn::kEpochs ? *gen::element<std::uint64_t>(1, 2, 4, 125, 1'000'000) : 1;
@@ -35,7 +35,7 @@ RC_GTEST_PROP(Amount, AnyTextIsReadOrRefused, ()) {
   if (const auto amount = parse_amount(text)) RC_ASSERT(parse_amount(text_of(*amount)).value() == *amount);
 }
 
-// However the way is cut into steps, it is due as often.
+// For every division of the way into steps, the event is due equally often.
 RC_GTEST_PROP(Every, IsDueOnceAMultiple, ()) {
   const std::uint64_t epoch = *gen::inRange<std::uint64_t>(1, 500);
   const Period period{.count = *gen::inRange<std::uint64_t>(1, 5),
@@ -45,7 +45,7 @@ RC_GTEST_PROP(Every, IsDueOnceAMultiple, ()) {
   std::uint64_t times = 0;
   for (int steps = *gen::inRange(1, 60); steps > 0; --steps) {
     RunPosition next = position;
-    // No step is so long that two fall into one.
+    // No step is so long that it contains two due events.
     next.samples += *gen::inRange<std::uint64_t>(1, 2 + epoch * period.count / period.parts / 2);
     if (epoch * period.count >= 2 * period.parts && every.is_due(position, next)) ++times;
     position = next;
@@ -67,7 +67,7 @@ RC_GTEST_PROP(Until, IsReachedFromItsTotalOn, ()) {
   RC_ASSERT(total > 0 && !reached_at(total - 1));
 }
 
-// Events in any order, clocks that stand and run backwards: not a nanosecond is lost or counted twice.
+// Events in any order, with clocks that stop and run backwards: not a nanosecond is lost or counted twice.
 RC_GTEST_PROP(Ledger, PartsSumToTheWhole, ()) {
   using session::Account, session::Ledger, session::Part;
   const auto any_part = [] { return static_cast<Part>(*gen::inRange(0, static_cast<int>(session::kParts))); };

@@ -18,8 +18,8 @@ Ids list_of(std::uint64_t samples, std::uint64_t seed, std::uint64_t epoch) {
   return alone.fetch(samples);
 }
 
-// Any chain of worlds, each cut off after some rounds of which some are lost: what was committed is the list,
-// entry by entry, and its front again only behind its end.
+// Any chain of worlds, each cut off after some rounds of which some are lost: the committed samples are the
+// list, entry by entry, and its front again only behind its end.
 RC_GTEST_PROP(DistributedSampler, TheCommittedHistoryIsTheList, ()) {
   const auto samples = *gen::inRange<std::uint64_t>(1, 400);
   const auto seed = *gen::arbitrary<std::uint64_t>();
@@ -84,7 +84,7 @@ RC_GTEST_PROP(TorchStream, StandsWhereTheSamplerStands, ()) {
   }
 }
 
-// However an epoch is fetched and broken off, RandomSampler gives the same.
+// For every way in which an epoch is fetched and interrupted, RandomSampler gives the same.
 RC_GTEST_PROP(RandomSampler, PiecesMakeTheWhole, ()) {
   RandomSamplerOptions options{.samples = *gen::inRange<std::uint64_t>(1, 80),
                                .replacement = *gen::arbitrary<bool>(),

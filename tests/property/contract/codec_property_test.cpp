@@ -141,7 +141,7 @@ const std::vector<std::string>& golden_texts() {
   return texts;
 }
 
-// A decoder says no or gives a message that can be sent on; it never throws and never gives half of one.
+// A decoder refuses, or gives a message that can be sent on; it never throws and never gives half a message.
 template <class T>
 void assert_bounded(const std::string& text) {
   const Result<T> decoded = decode<T>(text);

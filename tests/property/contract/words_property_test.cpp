@@ -1,6 +1,6 @@
-// Law of words: what operator and agent say to each other can be read by the other side, at every bound.
-// Sentences, lists and spans of time that are beyond theirs are cut by who says them; what tells one thing
-// from another is refused by its name.
+// Law of messages: the messages of operator and agent can be read by the other side, at every bound.
+// The sender cuts sentences, lists and durations beyond their bounds; a value that identifies an object is
+// refused by its name.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 
 namespace gen = rc::gen;
 
-// Any bytes, also such as are no text, of a length around one of the bounds.
+// Any bytes, also invalid text, of a length around one of the bounds.
 std::string any_bytes() {
   const std::vector<std::string> pieces = {"a",  " ",  "\"",   "\n",       "\x01", "é",
                                            "漢", "😀", "\xff", "\xe2\x82", "\xc3"};
@@ -46,7 +46,7 @@ T heard(const T& message) {
   return *decoded;
 }
 
-// As much of what was said as there is room for.
+// As much of the sentence as fits.
 void assert_is_beginning(const std::string& heard_text, const std::string& said) {
   const std::string whole = as_utf8(said);
   RC_ASSERT(heard_text.size() <= contract::kSentenceBytesMax);
@@ -86,7 +86,7 @@ ProcessIdentity process_of(const std::string& text) {
           .start = text};
 }
 
-// Every text as long as it may be, of characters that JSON writes as six.
+// Every text at its greatest length, of characters that JSON writes as six.
 const std::string kLongestName(contract::kNameBytesMax, '\x01');
 const std::string kLongestDigest(contract::kDigestBytesMax, '\x01');
 
@@ -133,7 +133,7 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   RC_ASSERT(heard(completed) == completed);
 }
 
-// A name that is cut would be another one.
+// A name that is cut would be another name.
 RC_GTEST_PROP(LawOfWords, WhatIsBeyondABoundIsRefusedByItsName, ()) {
   ProcessIdentity process = process_of("a");
   std::string field;

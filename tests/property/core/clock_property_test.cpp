@@ -18,7 +18,7 @@ RC_GTEST_PROP(FromSeconds, IsTheInverseOfSeconds, ()) {
   RC_ASSERT(from_seconds(seconds(Duration(count))) == Duration(count));
 }
 
-// Undefined behaviour is what UBSan looks for here; the value must be near where it is not clamped.
+// UBSan looks for undefined behaviour here; the value must be near unless it is clamped.
 RC_GTEST_PROP(FromSeconds, IsDefinedForEveryDouble, (std::uint64_t bits)) {
   double value = 0;
   static_assert(sizeof value == sizeof bits);

@@ -19,7 +19,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// The definition, a bit at a time.
+// The definition of the CRC, a bit at a time.
 std::uint32_t reference(Bytes data) {
   std::uint32_t crc = ~std::uint32_t{0};
   for (const std::byte byte : data) {

@@ -1,4 +1,4 @@
-// Whatever is logged, the line is one line, valid JSON, bounded, and says what it was given.
+// For everything that is logged, the line is one line, valid JSON, bounded, and has the given values.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr std::string_view kTime = "2026-11-21T11:38:21.250Z";
 
-// Bytes of all kinds, with whole and broken UTF-8 and escapes more often than chance would have them.
+// Bytes of all kinds, with more whole and broken UTF-8 and escapes than random bytes would have.
 std::string any_text() {
   const auto pieces = *rc::gen::container<std::vector<std::string>>(
       rc::gen::oneOf(rc::gen::string<std::string>(),

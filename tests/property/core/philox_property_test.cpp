@@ -25,7 +25,7 @@ RC_GTEST_PROP(CounterRandom, UnitDoubleStaysInTheUnitInterval, (std::uint64_t se
   }
 }
 
-// Seeking must leave no trace of where the stream was before.
+// Seeking must leave no trace of the stream's former position.
 RC_GTEST_PROP(CounterRandom, SeekingIsTheSameAsDrawing, (std::uint64_t seed, std::uint64_t stream)) {
   const auto target = *rc::gen::inRange<std::uint64_t>(0, 200);
   const auto drawn_before = *rc::gen::inRange(0, 9);
@@ -38,7 +38,7 @@ RC_GTEST_PROP(CounterRandom, SeekingIsTheSameAsDrawing, (std::uint64_t seed, std
   RC_ASSERT(seeking.position() == drawing.position());
 }
 
-// The multiplier of each round is odd, so a block is a bijection of its counter: no two are alike.
+// The multiplier of each round is odd, so a block is a bijection of its counter: all blocks differ.
 RC_GTEST_PROP(Philox, NeighbouringCountersDifferInAboutHalfOfTheirBits,
               (std::uint32_t key, std::uint32_t counter)) {
   const PhiloxBlock a = philox4x32({key, 0}, {counter, 0, 0, 0});

@@ -1,6 +1,6 @@
-// Power cuts at every operation of a run that saves, commits, retires, sets aside and starts again: nothing
-// that was acknowledged is lost, no wrong byte is accepted, nothing wedges. And the same with one promise of
-// the disk left out, so that each promise is seen to be needed.
+// Power cuts at every operation of a run that saves, commits, retires, sets aside and starts again: no
+// acknowledged checkpoint is lost, no wrong byte is accepted, no start gets stuck. The same power cuts with
+// one guarantee of the disk left out, which shows that each guarantee is needed.
 #include <cstdio>
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ std::optional<std::string> judge(const CrashState& state) {
   if (auto problem = test::recover(*store, again)) return "the second time: " + *problem;
   if (again != recovered) return "recovery is not the same twice";
 
-  // The next attempt must be able to save, and to clean up what this one left.
+  // The next attempt must be able to save, and to remove the files that this attempt left.
   const auto inventory = store->inventory();
   const CheckpointId next{.attempt = Attempt(inventory->newest_attempt.value() + 1), .step = Step(1000)};
   Life life{.disk = disk};
@@ -116,7 +116,8 @@ TEST(PowerCut, OfPacksOfSeveralBlocks) {
               static_cast<unsigned long long>(report.distinct));
 }
 
-// What the engine asks of the disk, one promise at a time: without it, some power cut loses something.
+// The guarantees that the engine needs from the disk, one at a time: without it, some power cut loses a
+// checkpoint.
 struct Promise {
   const char* what;
   DiskCall call;
@@ -149,7 +150,7 @@ TEST(PowerCut, EachSyncIsNeeded) {
   }
 }
 
-// The only checkpoint is bad. Whatever happens while it is set aside, the run is never taken for a new one.
+// The only checkpoint is bad. At any point while it is set aside, the run is never mistaken for a new one.
 std::vector<test::DiskOp> log_of_setting_aside(test::DiskImage& before, const test::FaultPlan& faults) {
   Life life{.disk = std::make_shared<ModelDisk>()};
   EXPECT_TRUE(life.save({.attempt = Attempt(1), .step = Step(10)}));

@@ -1,5 +1,5 @@
-// Bytes that change where they lie: whatever becomes of the newest checkpoint's files, it is noticed, and the
-// one before is taken; no wrong byte is ever accepted, and no damage makes a run look new.
+// Bytes that change on the disk: every damage of the newest checkpoint's files is noticed, and the checkpoint
+// before is taken; no wrong byte is ever accepted, and no damage makes a run look new.
 #include <cstdio>
 #include <random>
 

@@ -1,6 +1,6 @@
-// A disk that refuses, at every single call of a run: full, broken, short, broken after the deed. A save that
-// fails is said to have failed; training goes on, the next save works, and no power cut afterwards loses what
-// was promised.
+// A disk that fails, at every single call of a run: full, broken, short, or broken after the call took
+// effect. A failed save is reported as failed; training goes on, the next save works, and no later power cut
+// loses an acknowledged checkpoint.
 #include <cstdio>
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ bool is_read(DiskCall call) {
   return call == DiskCall::kRead;
 }
 
-// The fault comes once, at the n-th call that it concerns.
+// The fault comes once, at the n-th call of its kind.
 struct Plan {
   Kind kind;
   std::uint64_t at = 0;
@@ -69,7 +69,7 @@ std::optional<std::string> judge(const test::CrashState& state) {
   return std::nullopt;
 }
 
-// Whether the fault came; false once there is no such call any more.
+// Whether the fault came; false once there are fewer calls of this kind.
 bool survives(const Kind& kind, std::uint64_t at, test::CrashReport& sum) {
   const auto plan = std::make_shared<Plan>(Plan{.kind = kind, .at = at});
   Life life{.disk = std::make_shared<ModelDisk>()};
@@ -103,7 +103,7 @@ TEST(Faults, AtEveryCall) {
               static_cast<unsigned long long>(sum.states));
 }
 
-// What the engine must never do: ask again, and believe the second answer.
+// The engine must never try a failed sync again and believe the second answer.
 class AskingAgain : public WriteFile {
  public:
   explicit AskingAgain(std::unique_ptr<WriteFile> file) : file_(std::move(file)) {}

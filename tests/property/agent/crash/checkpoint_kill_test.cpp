@@ -1,7 +1,8 @@
-// Exactly what was said, through kills: worlds of one to three trainer processes save in a loop and die of
-// SIGKILL, at every named point of a save and at moments of chance, together or one after the other; some
-// live on as zombies beside the next attempt. Nothing that a rank 0 called saved is lost, no byte is wrong,
-// and the next start goes on. RATOON_KILLS says how many kills (50), RATOON_FIRST_SEED repeats a run.
+// Acknowledged checkpoints through kills: worlds of one to three trainer processes save in a loop and are
+// killed by SIGKILL, at every named point of a save and at random moments, together or one after the other;
+// some live on as zombies beside the next attempt. No checkpoint that a rank 0 reported as saved is lost, no
+// byte is wrong, and the next start goes on. RATOON_KILLS is the number of kills (50), RATOON_FIRST_SEED
+// repeats a run.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -59,13 +60,14 @@ constexpr NamedPoint kPoints[] = {
     {DiskCall::kRemove, "receipts/", false},     {DiskCall::kRemove, "packs/", false},
 };
 
-// A run in one folder, life after life. `promised` is the newest checkpoint that anybody called saved.
+// A run in one folder, life after life. `promised` is the newest checkpoint that any process reported as
+// saved.
 class Lives {
  public:
   explicit Lives(std::uint64_t seed) : chance_(seed) {}
 
-  // One attempt, killed at `point`, or else at a moment of chance; or nobody is killed and it goes on beside
-  // the next one until that one is over.
+  // One attempt, killed at `point`, or else at a random moment; or it is not killed and goes on beside the
+  // next attempt until that one is over.
   void live(const NamedPoint* point) {
     if (lives_ > 0 && lives_ % kNewRunEvery == 0) end_run();
     const auto own = static_cast<std::uint32_t>(++attempt_);
@@ -92,7 +94,8 @@ class Lives {
     leave(static_cast<Fate>(below(3)));
   }
 
-  // Nobody is left of older attempts: the next saves, and what they left is gone.
+  // When no process of older attempts is left, the next attempt saves, and the files of older attempts are
+  // removed.
   void end_run() {
     ++lives_;
     bury_zombies();
@@ -115,13 +118,13 @@ class Lives {
   [[nodiscard]] std::uint64_t zombie_saves() const { return zombie_saves_; }
 
  private:
-  // Of what is left of a world when it is given up.
+  // The number of processes that remain when a world is given up.
   enum class Fate { kDeadAtOnce, kDeadAMomentLater, kZombies };
 
   std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(chance_() % limit); }
 
   std::string words_of(const NamedPoint& point) {
-    // What is removed first is removed after the third save, and a life has six.
+    // The first removal follows the third save, and a life has six saves.
     const bool has_middle = point.call == DiskCall::kWrite;
     return test::words_of({.call = point.call,
                            .path = point.path,
@@ -129,7 +132,7 @@ class Lives {
                            .count = 1 + below(2)});
   }
 
-  // False if rank 0 ended before it knew where to go on.
+  // False if rank 0 ended before it chose its resume point.
   bool start_world(std::uint32_t own, std::uint32_t world, std::uint32_t victim, const std::string& point) {
     world_.clear();
     ++lives_;
@@ -151,7 +154,7 @@ class Lives {
     return true;
   }
 
-  // The step from which it goes on.
+  // The step from which the attempt goes on.
   std::string expect_goes_on(const std::string& from) {
     if (from == "from none") {
       EXPECT_EQ(promised_, CheckpointId()) << "lost: a fresh start";
@@ -207,7 +210,7 @@ class Lives {
     zombies_.clear();
   }
 
-  // What it called saved since it was asked.
+  // The checkpoints that it reported as saved since the last call.
   void hear(TrainerProcess& process) {
     for (const std::string& line : process.lines_by_now()) {
       if (!line.starts_with("saved ")) continue;
@@ -216,7 +219,7 @@ class Lives {
     }
   }
 
-  // All that is listed is whole, and the newest is what was promised or later.
+  // All listed checkpoints are intact, and the newest is the promised one or a later one.
   void check() {
     if (!zombies_.empty()) return;  // they change what we look at
     const auto store = RunStore::open(folder_->path());
@@ -272,7 +275,7 @@ TEST(Kills, NothingThatWasCalledSavedIsLost) {
               static_cast<unsigned long long>(wanted));
   Lives lives(seed);
   for (std::uint64_t life = 0; lives.kills() < wanted && life < 3 * wanted + 10 && !HasFailure(); ++life) {
-    // Every other life a named point in turn, the others by chance.
+    // Every second life is killed at the next named point, the others at a random moment.
     lives.live(life % 2 == 0 ? &kPoints[(life / 2) % std::size(kPoints)] : nullptr);
   }
   lives.end_run();

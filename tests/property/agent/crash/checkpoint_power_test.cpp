@@ -1,7 +1,8 @@
 // A real file system whose power is cut under the engine, at each operation in turn, by FS_IOC_SHUTDOWN: with
-// its journal written out and with all lost that was not on the disk. After mounting it again, nothing that
-// was acknowledged is lost, no byte is wrong, and the next attempt saves and cleans up. One life follows the
-// other on the same disk. RATOON_FILE_SYSTEM says which (ext4), RATOON_CUTS how many.
+// its journal written out and with all data lost that was not on the disk. After the next mount no
+// acknowledged checkpoint is lost, no byte is wrong, and the next attempt saves and cleans up. The lives
+// follow each other on the same disk. RATOON_FILE_SYSTEM names the file system (ext4), RATOON_CUTS the number
+// of cuts.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -36,7 +37,7 @@ std::filesystem::path scratch() {
   return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
 }
 
-// The n-th moment of a call that changes the disk: before it, or amid a write.
+// The n-th moment of a call that changes the disk: before the call, or in the middle of a write.
 class Countdown {
  public:
   Countdown(std::uint64_t at, std::function<void()> act) : at_(at), act_(std::move(act)) {}
@@ -68,7 +69,7 @@ class Lives {
  public:
   explicit Lives(LoopMount& mount) : mount_(mount) {}
 
-  // A life that ends at its n-th change of the disk, or after its last. How many it made.
+  // A life that ends at its n-th change of the disk, or after its last. The number of changes that it made.
   template <class SomeDisk = test::ObservedDisk>
   std::uint64_t live(std::uint64_t cut_at, PowerCut how) {
     ++attempt_;
@@ -99,7 +100,7 @@ class Lives {
     return countdown.seen();
   }
 
-  // What is wrong with what came back, or nothing.
+  // The fault of the recovered state, or nothing.
   std::optional<std::string> problem() {
     const auto disk = RealDisk::open_folder(mount_.folder());
     const auto claim = disk ? newest_claim(**disk) : Result<std::optional<ClaimNote>>(disk.error());
@@ -121,7 +122,7 @@ class Lives {
     return std::nullopt;
   }
 
-  // The next attempt saves and leaves nothing of those before it.
+  // The next attempt saves and leaves no files of earlier attempts.
   std::optional<std::string> litter() {
     const auto store = RunStore::open(mount_.folder());
     const CheckpointId id{.attempt = Attempt(++attempt_), .step = Step(1)};
@@ -136,7 +137,7 @@ class Lives {
   }
 
  private:
-  // Of one job in all its lives: it waits for none of them.
+  // All lives are of one job, so that it waits for none of them.
   Result<Claim> take_claim(const std::shared_ptr<Disk>& disk) const {
     SeenClaim seen;
     return Claim::take(
@@ -169,8 +170,8 @@ class RealPowerCut : public testing::Test {
     mount_ = *std::move(made);
   }
 
-  // Cuts the power of one file system, at moments that go on from those of the `first` cuts before. Returns
-  // how many cuts were made.
+  // Cuts the power of one file system, at moments that continue after the moments of the `first` cuts before.
+  // Returns how many cuts were made.
   std::uint64_t cut(std::uint64_t first, std::uint64_t cuts) {
     Lives lives(*mount_);
     lives.live(kNever, PowerCut::kAllLost);
@@ -178,7 +179,8 @@ class RealPowerCut : public testing::Test {
     EXPECT_EQ(lives.problem(), std::nullopt);
     std::uint64_t made = 0;
     for (; made < cuts && !HasFailure(); ++made) {
-      // Far apart, so that few of them see much, and in the end each has its turn with both ways.
+      // The moments are far apart, so that few cuts cover much, and in the end each moment is cut in both
+      // ways.
       const std::uint64_t number = first + made;
       const std::uint64_t at = 1 + (number / 2) * 61 % (changes_ + 1);
       lives.live(at, number % 2 == 0 ? PowerCut::kAllLost : PowerCut::kLogKept);
@@ -195,8 +197,8 @@ class RealPowerCut : public testing::Test {
   std::uint64_t changes_ = 0;
 };
 
-// Linux 6.18 finds wrong checksums in the bitmaps of an ext4 that was cut off a thousand times: each one is
-// used for fewer.
+// Linux 6.18 finds wrong checksums in the bitmaps of an ext4 after a thousand cuts, so each file system is
+// used for fewer cuts.
 constexpr std::uint64_t kCutsOfAFileSystem = 250;
 
 TEST_F(RealPowerCut, NothingAcknowledgedIsLost) {

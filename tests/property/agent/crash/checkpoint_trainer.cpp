@@ -1,13 +1,14 @@
 // checkpoint_trainer FOLDER ATTEMPT RANK WORLD SAVES STEP-OF-RESUME [POINT]
 //
-// One rank of a world that saves in a loop, as a process that can be killed. Rank 0 chooses where to go on;
-// the others are told. It says on its standard output, a line each, what a test holds it to:
+// One rank of a world that saves in a loop, as a process that can be killed. Rank 0 chooses the resume point;
+// the other ranks are told. The process prints on its standard output, a line each, the facts that a test
+// checks:
 //   from A S    rank 0 goes on from the checkpoint of attempt A, step S, whose bytes it has compared
 //   from none   and there was none
 //   saved A S   it is durable
 //   ended: ...  why it ends before its time
-// At POINT (crash_point.h) it kills itself. Exit codes: 0 it has made its saves, 3 the store refused, 4 it
-// waited in vain for the others, 9 something that must never be.
+// At POINT (crash_point.h) the process kills itself. Exit codes: 0 it has made its saves, 3 the store
+// refused, 4 it waited in vain for the other ranks, 9 a broken law.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -40,7 +41,7 @@ struct Place {
   std::uint32_t saves = 1;
 };
 
-// In one call, so that a kill never leaves half a line.
+// Prints in one call, so that a kill never leaves half a line.
 void say(const std::string& line) {
   const std::string text = line + "\n";
   if (::write(STDOUT_FILENO, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
@@ -61,7 +62,8 @@ std::shared_ptr<Disk> open_disk(const char* folder, const char* point) {
       real, at_point(parse_point(point).value(), [] { static_cast<void>(::kill(::getpid(), SIGKILL)); }));
 }
 
-// Another process may remove it while we look: an older attempt that does not know yet that it is dead.
+// Another process may remove the file during the read: an older attempt that does not know yet that it is
+// dead.
 bool is_still_there(const RunStore& store, const InventoryEntry& entry) {
   const auto found = store.find(id_of(entry));
   return found && found->has_value();

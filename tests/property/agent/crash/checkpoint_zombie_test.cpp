@@ -1,7 +1,7 @@
 // Two worlds at once: an older attempt that does not know that it is dead saves, commits and cleans up, late,
 // while a newer one commits and sweeps; and the ranks of one world, each of them a program of its own. Every
-// order of their calls of the disk that is tried is followed by power cuts after each of them. Nothing that
-// the newest attempt acknowledged is lost, and none of its saves fails.
+// tested order of their calls of the disk is followed by power cuts after each call. No checkpoint that the
+// newest attempt acknowledged is lost, and none of its saves fails.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -93,7 +93,7 @@ Story two_attempts(const Turns::Rule& rule) {
   return story;
 }
 
-// `sleeper` hangs in its `at`-th call until the other has ended; the other does not begin before.
+// `sleeper` hangs in its `at`-th call until the other program has ended; the other does not begin before.
 Turns::Rule hangs(std::size_t sleeper, std::uint64_t at) {
   return [=, has_slept = false](const std::vector<std::size_t>& waiting, std::size_t mover,
                                 std::uint64_t move) mutable {
@@ -118,7 +118,7 @@ void print(const char* what, std::uint64_t stories, const CrashReport& sum) {
               static_cast<unsigned long long>(sum.distinct), static_cast<unsigned long long>(sum.bad));
 }
 
-// Nightly looks at every call; every eleventh has its turn in a life of two hundred.
+// The nightly run tests every call; otherwise every eleventh call of a life of two hundred is tested.
 std::uint64_t stride() {
   const char* const text = std::getenv("RATOON_CRASH_STRIDE");
   return text == nullptr ? 1100 / test::kEffortPercent : std::strtoull(text, nullptr, 10);
@@ -158,7 +158,7 @@ TEST(Zombie, WhoseCallsComeBetweenChangesNothing) {
   print("by chance", stories, sum);
 }
 
-// A start beside a zombie that commits and cleans up: what the start finds, by looking once.
+// A start beside a zombie that commits and cleans up: the result of the start's single listing.
 std::optional<CheckpointId> found_beside(const Turns::Rule& rule, std::uint64_t& moves) {
   const auto model = std::make_shared<ModelDisk>();
   Life life{.disk = model, .rules = {.last = 1}};
@@ -192,7 +192,7 @@ TEST(Zombie, IsNoReasonToStartOver) {
     EXPECT_NE(found_beside(by_chance(seed), moves), std::nullopt) << "seed " << seed;
 }
 
-// Each rank writes and goes on; rank 0 commits when it has seen all votes.
+// Each rank writes and continues; rank 0 commits when it has seen all votes.
 std::vector<test::DiskOp> two_ranks(std::uint64_t seed) {
   const auto model = std::make_shared<ModelDisk>();
   Turns turns(by_chance(seed));

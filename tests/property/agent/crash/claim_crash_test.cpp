@@ -1,5 +1,5 @@
-// Power cuts at every operation of a job that takes its place, shows signs of life and gives it back: the
-// place is never lost, whoever starts next, and the job itself need not even wait.
+// Power cuts at every operation of a job that claims its place, renews the claim and releases it: the place
+// is never lost for any next start, and the job itself need not even wait.
 #include <cstdio>
 
 #include <gtest/gtest.h>
@@ -68,8 +68,7 @@ TEST(ClaimPowerCut, LosesNoPlace) {
               static_cast<unsigned long long>(report.distinct));
 }
 
-// Without its bytes on the disk a claim is that of an owner who is not known, for whom a lease is waited, and
-// no more than that.
+// Without its bytes on the disk a claim has an unknown owner, for whom a start waits a lease, and no longer.
 TEST(ClaimPowerCut, WithoutASyncCostsALeaseAndNoPlace) {
   if (test::kEffortPercent < 100)
     GTEST_SKIP() << "a search for what is lost; sanitizers look for other things";

@@ -1,4 +1,4 @@
-// Power cuts while attempts write a history: what a manifest may count on is there after every one of them.
+// Power cuts while attempts write a history: the bytes on which a manifest relies survive every cut.
 #include <charconv>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ Row row(std::uint64_t step) {
   return {.kind = "step", .step = step, .at = {}, .values = {{"loss", 0.5}}};
 }
 
-// "attempt bytes last-step", as the manifest would keep it.
+// "attempt bytes last-step", as the manifest would store it.
 std::string promise(const HistoryPosition& place, std::uint64_t step) {
   return std::to_string(place.attempt.value()) + " " + std::to_string(place.bytes) + " " +
          std::to_string(step);
@@ -55,7 +55,7 @@ std::optional<std::string> judge(const CrashState& state) {
     const auto said = numbers_in(text);
     if (auto bad = judge_place(disk, {.attempt = Attempt(said[0]), .bytes = said[1]}, said[2])) return bad;
   }
-  // And what was not promised is whole lines, one after the other.
+  // The bytes that were not promised are whole lines, one after the other.
   const auto attempts = history::list_attempts(disk);
   if (!attempts) return attempts.error().message();
   const auto place =

@@ -1,5 +1,5 @@
-// The same power cuts over what other libraries do when they save, as docs/design/0004 tells: a checker that
-// found nothing here would be too weak to vouch for us.
+// The same power cuts over the saves of other libraries, as docs/design/0004 describes: a checker that found
+// no fault here would be too weak to test our engine.
 #include <cstdio>
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ Result<void> rename_without_sync(ModelDisk& disk, int step) {
   if (auto written = write(disk, "model.pt.tmp", payload(step), false); !written) return written;
   return disk.rename_over("model.pt.tmp", "model.pt");
 }
-// And with fsync of the file, but not of its folder.
+// The same with fsync of the file, but not of its folder.
 Result<void> rename_without_folder(ModelDisk& disk, int step) {
   if (auto written = write(disk, "model.pt.tmp", payload(step), true); !written) return written;
   return disk.rename_over("model.pt.tmp", "model.pt");

@@ -1,6 +1,6 @@
-// Power cuts at every operation of a run that goes back by hand and saves again: it is as it was before, or
-// it has gone back and knows what to pass over; nothing in between, and nothing of what it gave up is
-// deleted. And the same with a promise left out, so that each is seen to be needed.
+// Power cuts at every operation of a run that goes back by hand and saves again: the run is unchanged, or it
+// has gone back and knows the samples to skip; there is no state in between, and no given-up checkpoint is
+// deleted. The same power cuts with a guarantee left out, which shows that each guarantee is needed.
 #include <algorithm>
 #include <cstdio>
 
@@ -41,7 +41,7 @@ test::DiskImage before_it() {
 
 enum class Order { kRecordFirst, kAsideFirst };
 
-// As rank 0 of attempt 2 does it, and then trains on.
+// Makes the rollback as rank 0 of attempt 2 does, and then trains on.
 std::vector<test::DiskOp> log_of_going_back(const test::FaultPlan& faults = {},
                                             Order order = Order::kRecordFirst) {
   const auto disk = disk_with(before_it());
@@ -88,7 +88,7 @@ std::optional<std::string> judge(const CrashState& state) {
   for (const std::uint64_t step : {30, 40})
     if (!has_packs(*disk, id(1, step))) return "deleted: step " + std::to_string(step);
 
-  // The next start makes an end of it, and saves.
+  // The next start completes the rollback, and saves.
   if (has_gone_back && !set_rolled_back_aside(*disk, found->rollbacks, "next")) return "cannot be set aside";
   Life life{.disk = disk, .rules = kKeep};
   if (auto saved = life.save(id(3, 50)); !saved) return "wedged: " + saved.error().message();

@@ -1,5 +1,5 @@
-// Power cuts, refusals and deaths of saves that go by way of slots: the writer is stepped through by hand,
-// two ranks in turn on one disk, and a process that dies leaves its slots to the next.
+// Power cuts, refusals and deaths of saves through slots: the test steps through the writer, two ranks in
+// turn on one disk, and a process that dies leaves its slots to the next.
 #include <cstdio>
 
 #include <gmock/gmock.h>
@@ -37,7 +37,8 @@ class World {
       works_[rank]->begin_attempt(
           {.attempt = Attempt(attempt), .rank = Rank(rank), .world_size = kRanks, .rules = {.last = 2}});
   }
-  // Both ranks stage, then their writers take turns; what either is told is noted as promised.
+  // Both ranks stage, then their writers take turns; each report of a saved checkpoint is recorded as
+  // promised.
   void save(const CheckpointId& id) {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       const LoadedTensors states = test::states_of(id, rank);
@@ -132,8 +133,8 @@ TEST(StagedPowerCut, SyncsThatAreSwallowedAreFound) {
   }
 }
 
-// One refusal at each call. It is tried again from the slot: nothing is missed, and no cut of the power then
-// loses what was promised.
+// One refusal at each call. The save is tried again from the slot: no save is missed, and no later power cut
+// loses a promised checkpoint.
 TEST(StagedFaults, ARefusalCostsNoSave) {
   std::uint64_t calls = 0;
   static_cast<void>(log_of([&](DiskCall, const std::string&) {

@@ -1,4 +1,4 @@
-// One checkpoint_trainer, started and killed by a test, and all that it has said.
+// One checkpoint_trainer, started and killed by a test, and all its output.
 #pragma once
 
 #include <string>
@@ -17,16 +17,16 @@ class TrainerProcess {
   TrainerProcess(const TrainerProcess&) = delete;
   TrainerProcess& operator=(const TrainerProcess&) = delete;
 
-  // Whether it has ended; waits for so long.
+  // Whether the process has ended; waits for this time.
   [[nodiscard]] bool has_ended_in(int milliseconds);
   void kill();
 
-  // The next whole line; waits for one, nothing once it has ended and all is read.
+  // The next whole line; waits for one, nothing once the process has ended and all is read.
   [[nodiscard]] std::string next_line();
-  // The whole lines that are there.
+  // The whole lines that have arrived.
   [[nodiscard]] std::vector<std::string> lines_by_now();
 
-  // After it has ended.
+  // May be called after the process has ended.
   [[nodiscard]] bool was_killed() const;
   [[nodiscard]] int exit_code() const;
   [[nodiscard]] const std::string& last_line() const { return last_line_; }  // of those that were taken

@@ -1,6 +1,6 @@
-// Two coordinators in one folder. With claims the second is kept out while the first is alive, and takes over
-// from one that was silent, which then stops; without them, as where both were let in, what they save is
-// never mixed. Whatever their calls of the disk and wherever power is cut, each checkpoint is of one job.
+// Two coordinators in one folder. With claims the second coordinator is refused while the first is alive, and
+// takes over from a silent one, which then stops; without claims, as if both were let in, their saves are
+// never mixed. In each order of their calls of the disk and at each power cut, each checkpoint is of one job.
 #include <algorithm>
 #include <cstdio>
 #include <random>
@@ -25,14 +25,14 @@ using test::Turns;
 
 constexpr std::uint32_t kRanks = 2;
 constexpr int kLooks = 40;  // of rank 0, for the votes of the others
-// A few looks, so that many an owner is taken for a silent one while the other has the turn.
+// Few observations, so that many an owner counts as silent while the other has the turn.
 constexpr ClaimTimes kTimes{.lease = seconds(5), .look = seconds(1), .namesake_wait = seconds(300)};
 
 CheckpointId id_at(std::uint64_t attempt, std::uint64_t step) {
   return {.attempt = Attempt(attempt), .step = Step(step)};
 }
 
-// What a rank of that job saves: it says whose it is.
+// The save of a rank of that job, whose files name the job.
 Result<void> save_rank(const RunStore& store, const CheckpointId& id, std::uint32_t rank,
                        const std::string& owner) {
   const std::string text = owner + " " + test::text_of(id);
@@ -40,7 +40,7 @@ Result<void> save_rank(const RunStore& store, const CheckpointId& id, std::uint3
   return store.write_pack(id, Rank(rank), std::span(&view, 1));
 }
 
-// A checkpoint whose ranks do not say the same.
+// A checkpoint whose ranks name different jobs.
 std::optional<std::string> find_mixture(const RunStore& store) {
   const auto inventory = store.inventory();
   if (!inventory) return "no inventory: " + inventory.error().message();
@@ -75,7 +75,7 @@ Turns::Rule by_chance(std::uint64_t seed) {
   };
 }
 
-// A rank of a job that was let in: it saves, and rank 0 commits what all have voted for.
+// A rank of a job that was let in: it saves, and rank 0 commits after all votes.
 void train(const std::shared_ptr<ModelDisk>& model, const std::shared_ptr<Disk>& disk,
            const std::string& owner, std::uint32_t rank) {
   const auto store = RunStore::open(disk, owner + std::to_string(rank), owner);
@@ -134,7 +134,8 @@ TEST(TwoOwners, ThatWereBothLetInMixNoCheckpoint) {
   print("both let in", stories, sum);
 }
 
-// A coordinator's life: it claims the place, looks what is there, and saves while the place is its own.
+// A coordinator's life: it claims the place, reads the existing checkpoints, and saves while the place is its
+// own.
 void coordinate(const std::shared_ptr<ModelDisk>& model, const std::shared_ptr<Disk>& disk,
                 const std::string& owner) {
   SeenClaim seen;
@@ -152,7 +153,7 @@ void coordinate(const std::shared_ptr<ModelDisk>& model, const std::shared_ptr<D
       if (!save_rank(*store, id, rank, owner)) return;
     const auto committed = store->try_commit(id, kRanks);
     if (!committed || !*committed) return;
-    // What is said while the place is another's, nobody relies on.
+    // No process relies on reports that were made while the place belonged to another job.
     if (!claim->renew()) return;
     model->acknowledge(test::text_of(id));
     static_cast<void>(store->retire_old({.last = 2}, attempt));
@@ -197,7 +198,8 @@ TEST(TwoOwners, OfWhichEachClaimsThePlaceLoseAndMixNothing) {
   print("with claims", stories, sum);
 }
 
-// Who starts while the other saves without a pause is refused, and changes nothing but to look.
+// A job that starts while the other saves without a pause is refused, and changes nothing but its own claim
+// files.
 TEST(TwoOwners, TheSecondIsRefusedWhileTheFirstIsAlive) {
   const auto model = std::make_shared<ModelDisk>();
   SeenClaim seen;

@@ -1,6 +1,6 @@
-// Power cuts at every operation of a run that writes all that a run writes into its place: its identity,
-// claims, launches, histories, packs, receipts, manifests, pins, and the record of a rollback. After each of
-// them the same command trains on at once, and no person has to remove a file.
+// Power cuts at every operation of a run that writes every kind of file into its place: its identity, claims,
+// launches, histories, packs, receipts, manifests, pins, and the record of a rollback. After each cut the
+// same command trains on at once, and no person has to remove a file.
 #include <cstdio>
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ CheckpointId id(std::uint64_t attempt, std::uint64_t step) {
   return {.attempt = Attempt(attempt), .step = Step(step)};
 }
 
-// A start up to its first step, as each does it, and what it holds from then on.
+// A start up to its first step, as each attempt does it, and the objects that it holds from then on.
 struct Start {
   std::shared_ptr<ModelDisk> disk;
   std::string mark;
@@ -98,7 +98,7 @@ std::vector<test::DiskOp> log_of_two_lives() {
   return disk->log();
 }
 
-// Where the run has to be at least, by what was promised.
+// The least progress that the run must have, by the acknowledged checkpoints.
 CheckpointId promised_by(const std::vector<std::string>& acknowledged, bool has_gone_back) {
   CheckpointId newest{};
   for (const std::string& text : acknowledged) {
@@ -125,7 +125,7 @@ std::optional<std::string> judge(const CrashState& state) {
   if (auto damage = test::find_damage(*found)) return damage;
   std::optional<CheckpointId> recovered;
   if (auto problem = test::recover(*next.store, recovered)) return problem;
-  // From its record on, before anybody was told.
+  // The rollback counts from its record on, before any process was told.
   const bool has_gone_back = !found->rollbacks.empty();
   const CheckpointId promised = promised_by(state.acknowledged, has_gone_back);
   if (recovered.value_or(CheckpointId()) < promised) return "lost " + test::text_of(promised);
