@@ -17,7 +17,7 @@ class UnwrittenLines {
   // Keeps the line for the next write. If 64 KiB are kept already, the line is only counted, and a line that
   // is added later says how many are missing.
   void add(const std::string& line);
-  // Whether little is kept: a caller that can wait with its lines adds some only then.
+  // Whether few lines are kept: a caller that can wait with its lines adds some only then.
   [[nodiscard]] bool has_room() const;
   // Whether a write now would not block.
   [[nodiscard]] bool takes_output() const;

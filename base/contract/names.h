@@ -87,8 +87,8 @@ inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
 // The port for /metrics of local rank 0; other local ranks use the ports after it. 0: no port.
 inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
 inline constexpr const char* kTimeLimit = "RATOON_TIME_LIMIT";
-// From when the time limit counts, in seconds since 1970: a launch has one end, also for processes that it
-// starts later. If it is not set, the limit counts from the start of the process.
+// The time from which the time limit counts, in seconds since 1970: a launch has one end, also for processes
+// that it starts later. If it is not set, the limit counts from the start of the process.
 inline constexpr const char* kTimeLimitSince = "RATOON_TIME_LIMIT_SINCE";
 inline constexpr const char* kGraceSeconds = "RATOON_GRACE_SECONDS";  // from SIGTERM to the end
 inline constexpr const char* kNoticeSignal = "RATOON_NOTICE_SIGNAL";

@@ -130,7 +130,8 @@ std::string job_name(const std::string& command) {
   return name.empty() ? "trainer" : name;
 }
 
-// Where the launch keeps its files, if the user does not say: beside the checkpoints, where that is a folder.
+// The folder of a launch's files, if the user does not name one: beside the checkpoints, if that place is a
+// folder.
 std::filesystem::path default_folder(const api::TrainingJob& job) {
   auto saves =
       local::find_trainer_option(job, {.flag = "--save-folder", .variable = names::env::kSaveFolder});

@@ -142,8 +142,8 @@ class Launcher {
               (starts_again ? "; it is started again" : ""));
   }
 
-  // A process left because it was told to, and so were the others, mostly. One that was not would wait
-  // without end for a process that is not started again.
+  // If a process left because it was told to, the other processes usually were told to leave as well. A
+  // process that was not told would wait without end for a process that is not started again.
   void end_stragglers() {
     if (!hurry_at_) hurry_at_ = clock_.now() + plan_.grace;
     if (living_.empty() || has_hurried_ || clock_.now() < *hurry_at_) return;

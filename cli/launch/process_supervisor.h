@@ -40,7 +40,7 @@ class ProcessSupervisor {
 
   // If true, the processes that still run are asked to leave.
   [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
-  // If true, a process left because it was told to, and the others are expected to leave as well.
+  // If true, a process left because it was told to, and the other processes are expected to leave as well.
   [[nodiscard]] bool was_preempted() const { return was_preempted_; }
   [[nodiscard]] bool is_over() const;
   // The exit code at the end: the first failure; else 80 if a process was preempted; else the code of

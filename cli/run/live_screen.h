@@ -23,13 +23,13 @@ class LiveScreen {
 
   [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   void print(const std::string& line);
-  // Keeps a line as it is, for the next write: the caller has removed what could move the cursor.
+  // Keeps a line unchanged for the next write: the caller has removed bytes that could move the cursor.
   void add_line(const std::string& line) { lines_.add(line); }
-  // Whether the output takes lines as fast as they come. Lines beyond what is kept would be left out.
+  // Whether the output accepts lines as fast as they come. Lines beyond the kept ones would be left out.
   [[nodiscard]] bool has_room() const { return lines_.has_room(); }
-  // Writes lines as far as the output takes them now.
+  // Writes the lines that the output accepts now.
   void write_what_it_takes();
-  // Waits until the output has taken all lines.
+  // Waits until the output has accepted all lines.
   void write_all();
   // Shows the current status.json. Draws a few times per second at most.
   void show(const nlohmann::json& document);

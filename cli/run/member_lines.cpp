@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kPartBytes = 64 * 1024;
 // A longer line is shown in parts: the memory for it is bounded.
 constexpr std::size_t kLineBytesMax = 16 * 1024;
-// The runner has other work than to follow members that print without end.
+// The runner has other work, so it does not follow members that print without end.
 constexpr int kRoundsMax = 4;
 constexpr std::string_view kLogSuffix = ".log";
 
@@ -44,7 +44,7 @@ std::size_t colour_length(std::string_view text) {
 }
 
 // Colours and tabs stay. Other bytes that move the cursor would spoil the picture below the lines, and a
-// carriage return overwrites what stands before it.
+// carriage return overwrites the text before it.
 std::string for_terminal(std::string_view line) {
   if (const std::size_t last = line.rfind('\r'); last != line.npos) line.remove_prefix(last + 1);
   std::string text;

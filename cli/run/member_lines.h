@@ -1,7 +1,6 @@
-// MemberLines: shows what the members of a run print, line by line and with the number of the process in
-// front:
+// MemberLines: shows the output of a run's members, line by line and with the number of the process in front:
 // "[2] step 100 loss 0.5". Members write into their log files and never wait for this output. The lines are
-// read from there as fast as the output takes them, so none is lost where it is slow.
+// read from the log files as fast as the output accepts them, so no line is lost if the output is slow.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +24,15 @@ class MemberLines {
     bool is_terminal = false;
   };
 
-  // Lines that are in the files of this folder already belong to earlier runs, and are not shown.
+  // Lines that were already in the files of this folder belong to earlier runs, and are not shown.
   MemberLines(std::filesystem::path logs, Output output);
 
-  // Takes the members from status.json. The first call must come before the first member's first line is due.
+  // Takes the members from status.json. The first call must come before a member prints its first line.
   void follow(const nlohmann::json& document);
-  // Prints lines that have come, as far as the output has room. A line that is not complete waits until its
-  // member has ended.
+  // Prints the lines that have come, as far as the output has room. A line that is not complete waits until
+  // its member has ended.
   void relay();
-  // After the run: the members have ended. Whether there are lines left to relay().
+  // Call this function after the run, when the members have ended. Whether there are lines left to relay().
   [[nodiscard]] bool has_more();
 
  private:
@@ -51,7 +50,7 @@ class MemberLines {
   };
 
   [[nodiscard]] File find(const std::string& member) const;
-  // Returns whether it has printed a line.
+  // Returns whether a line was printed.
   bool relay_some(const std::string& member, Log& log);
   [[nodiscard]] std::string shown(std::string_view line) const;
 

@@ -133,7 +133,7 @@ std::string standing_of(const RunView& view, const RunView::Node& node, WallTime
   return "";
 }
 
-// The ports of a member follow each other.
+// The ports of a member are consecutive.
 std::string metrics_of(const RunView& view, const RunView::Member& member) {
   const auto& ports = member.metrics_ports;
   if (!view.is_running || ports.empty()) return "";

@@ -1,4 +1,4 @@
-// The end that a run on this machine has from its beginning.
+// The end of a run on this machine that is known from its beginning.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ struct RunBeginning {
 };
 
 // Pure. The trainer's --time-limit, counted from the run's beginning, or the end of the Slurm job, if that is
-// earlier. Nothing: there is neither, or the program does not know Ratoon, or the text is invalid, which the
-// trainer refuses.
+// earlier. There is no value if neither is given, if the program does not know Ratoon, or if the text is
+// invalid, which the trainer refuses.
 [[nodiscard]] std::optional<local::RunEnd> find_run_end(const api::TrainingJob& job,
                                                         const RunBeginning& beginning);
 

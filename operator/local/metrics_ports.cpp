@@ -22,7 +22,7 @@ constexpr std::uint32_t kFirstPort = 10'240;  // below are the ports of services
 constexpr std::uint32_t kEndOfPorts = 65'536;
 constexpr std::uint32_t kPlacesOfRuns = 97;  // where the runs of a machine begin to look
 
-// Whether a server could listen there.
+// Whether a server could listen at the port.
 bool is_port_free(std::uint32_t port) {
   const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int one = 1;
@@ -56,7 +56,7 @@ MetricsPorts::MetricsPorts(std::optional<std::string> named, Range ephemeral) : 
   const std::uint32_t above = ephemeral.last < kEndOfPorts ? kEndOfPorts - 1 - ephemeral.last : 0;
   begin_ = below >= above ? kFirstPort : ephemeral.last + 1;
   end_ = below >= above ? kFirstPort + below : kEndOfPorts;
-  // Two runs that begin at once look at different places.
+  // Two runs that begin at once try different ports first.
   const auto place = static_cast<std::uint32_t>(::getpid()) % kPlacesOfRuns;
   next_ = begin_ + (end_ - begin_) / kPlacesOfRuns * place;
 }
@@ -89,7 +89,7 @@ std::optional<std::uint16_t> MetricsPorts::assign(const std::string& member, std
   auto found = named ? find_block(*named, kEndOfPorts, processes) : find_block(next_, end_, processes);
   if (!found && !named) found = find_block(begin_, end_, processes);
   if (!found) return std::nullopt;
-  // The next member gets other ports than one that has just ended, which a scraper may still ask for.
+  // The next member gets other ports than a member that has just ended, which a scraper may still read.
   if (!named) next_ = *found + processes;
   blocks_[member] = {.first = *found, .count = processes};
   return static_cast<std::uint16_t>(*found);

@@ -48,7 +48,7 @@ constexpr Duration kDrainMax = seconds(10);
 constexpr Duration kOneStopRequest = milliseconds(100);
 constexpr std::uint32_t kGraceSeconds = 30;  // the default of a pod
 constexpr Duration kPauseWhileWaiting = milliseconds(100);
-// Members leave this long before the run's end, and earlier where saves take long.
+// Members leave this long before the run's end, and earlier if saves take long.
 constexpr Duration kLeaveBeforeEnd = seconds(30);
 constexpr int kSavesBeforeEnd = 3;
 
@@ -271,7 +271,8 @@ class Runner {
     return std::max(next - now, Duration(milliseconds(1)));
   }
 
-  // Whether the run's end is here, or a member has left because it is near: a new one would leave as well.
+  // Whether the run's end has come, or a member has left because the end is near: a new member would leave as
+  // well.
   bool is_ending() const {
     if (!options_.end) return false;
     const Duration left = options_.end->at - clock_.now();

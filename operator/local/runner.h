@@ -17,8 +17,8 @@
 
 namespace ratoon::local {
 
-// The end that a run has from its beginning, with all of its processes: its trainers know it, too, and save
-// and leave before it.
+// The end of a run that is known from its beginning: its trainers know the end, too, and save and leave
+// before it.
 struct RunEnd {
   Timestamp at;
   std::string why;  // "the time limit of 4h"
@@ -27,7 +27,7 @@ struct RunEnd {
 struct RunOptions {
   api::TrainingJob job;
   std::filesystem::path folder;
-  // Where members save, unless their command lines say otherwise; empty: in `folder`.
+  // The place where members save, unless their command lines name another one; empty: in `folder`.
   std::filesystem::path save_folder{};
   std::optional<std::string> metrics_port{};  // RATOON_METRICS_PORT of this program
   WallTime began;                             // the time limit of a trainer counts from here
@@ -40,10 +40,10 @@ struct RunOptions {
   // Whether `show` displays the last durable step. If `show` displays the step, checkpoints get no lines of
   // their own, which would scroll the losses away.
   bool shows_checkpoints = false;
-  // Whether the lines of members are shown as they come. If so, those of a member that failed are not
+  // Whether the lines of members are shown as they come. If so, the lines of a member that failed are not
   // repeated.
   bool shows_lines_of_members = false;
-  // May be empty. Called every tenth of a second while the run waits; it must not block.
+  // May be empty. The function is called every tenth of a second while the run waits; it must not block.
   std::function<void()> while_waiting{};
   // May be empty. Receives the content of status.json after each change and every second.
   std::function<void(const nlohmann::json& document)> show{};

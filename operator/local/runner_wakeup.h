@@ -20,12 +20,12 @@ class RunnerWakeup {
 
   // Readable data on this descriptor ends the sleep as well; -1: no descriptor.
   void watch(int fd) { watched_ = fd; }
-  // Called every so often during sleeps; it must not block.
+  // The function is called regularly during sleeps; it must not block.
   void call_while_asleep(Duration every, std::function<void()> act) {
     pause_ = every;
     act_ = std::move(act);
   }
-  // Called during a sleep with SIGUSR1 or SIGUSR2: the trainers know what they mean.
+  // The function is called during a sleep with SIGUSR1 or SIGUSR2, whose meaning the trainers know.
   void pass_signals_to(std::function<void(int number)> act) { pass_ = std::move(act); }
   // From any thread.
   void notify() const;
@@ -36,7 +36,7 @@ class RunnerWakeup {
  private:
   RunnerWakeup(UniqueFd signals, UniqueFd news) : signals_(std::move(signals)), news_(std::move(news)) {}
 
-  // Until an event, or for at most this long.
+  // Sleeps until an event, or for at most this long.
   void wait(Duration at_most) const;
 
   UniqueFd signals_;

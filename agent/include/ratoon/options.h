@@ -62,8 +62,8 @@ struct GroupOptions {
   std::vector<LaunchName> launches{};  // also of a single process; several if launchers start launchers
 };
 
-// The ways in which a process learns that it will be ended (docs/train/notice.md). The two Slurm values and
-// time_limit_since are filled from variables of the launcher.
+// The ways in which a process learns that it will be ended (docs/train/notice.md). The launcher's variables
+// fill the two Slurm values and time_limit_since.
 struct NoticeOptions {
   // --time-limit, RATOON_TIME_LIMIT: "4h". The process saves and exits within this time after its start;
   // empty: no limit.

@@ -197,16 +197,16 @@ class Session {
   // step in which they are reported. A value that is not finite never ends the run.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
-  // Replaces each number by its sum over all ranks, the same bits on all of them. All ranks call it in the
-  // same order and with as many numbers; a rank with nothing to add passes zeros. It waits for the other
-  // ranks without a time limit. For counts, losses and measures, in a step, at the end of an epoch or in a
-  // validation; gradients have average_gradients().
+  // Replaces each number by its sum over all ranks, with the same bits on all ranks. All ranks call sum() in
+  // the same order and with as many numbers; a rank with nothing to add passes zeros. The call waits for the
+  // other ranks without a time limit. Use sum() for counts, losses and measures, in a step, at the end of an
+  // epoch or in a validation; for gradients use average_gradients().
   //   std::array<double, 2> counts{right, all};
   //   session.sum(counts);
   void sum(std::span<double> numbers);
   [[nodiscard]] double sum(double number);
   // The mean over the samples of all ranks, of which this rank has `samples` with the mean `value`. Reports
-  // it as report() does. Without any sample it is not a number.
+  // the mean as report() does. Without any sample the mean is not a number.
   //   const double loss = session.mean("validation loss", total / count, count);
   double mean(std::string_view name, double value, std::uint64_t samples);
 
@@ -293,13 +293,13 @@ class Session {
   // the current step. With one process, the requests of that process take effect without this call. With
   // several processes, requests take effect only in steps in which this function is called.
   void agree(std::uint32_t requests_of_all);
-  // The same for a program without a collective of its own: exchanges the requests of this step, and the
-  // reported values, over the connection that sum() uses. All ranks call it once a step, before the step
+  // Does the same for a program without a collective of its own: exchanges the requests of this step, and the
+  // reported values, over the connection that sum() uses. All ranks call agree() once a step, before the step
   // ends.
   void agree();
-  // Numbers to reduce together with the requests, always kNumbers of them. Summed over all ranks, they give
-  // the means of the reported values. These numbers are optional: without them, each rank shows its own
-  // values.
+  // Numbers to reduce together with the requests, always kNumbers of them. The means of the reported values
+  // follow from the sums of these numbers over all ranks. These numbers are optional: without them, each rank
+  // shows its own values.
   static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);

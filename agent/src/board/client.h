@@ -34,7 +34,8 @@ class Client {
     // for which ranks this rank waits. Empty: the message is logged.
     std::function<void(const std::string& sentence)> tell{};
     std::chrono::milliseconds tell_after = std::chrono::seconds(10);
-    // Called every 20 ms by a thread that waits in ask(). It may throw; the client is not used after that.
+    // Called every 20 ms by a thread that waits in ask(). The function may throw; the client is not used
+    // after that.
     std::function<void()> look{};
   };
 

@@ -40,7 +40,7 @@ class Page {
     one_.counter.value = value;
     add(name, help, MetricType::Counter);
   }
-  // The program itself: the same for all processes that it runs in.
+  // The program itself: these values are the same for all processes of the program.
   void build_info() {
     ClientMetric one{.label = one_.label};
     one.label.push_back({.name = std::string(names::metric_label::kVersion), .value = version()});

@@ -15,7 +15,7 @@ struct SaveFolders {
   std::filesystem::path work;  // the base of relative paths
 };
 
-// Pure: the name of the run as its trainer finds it.
+// Pure: returns the name of the run that the trainer finds.
 [[nodiscard]] std::string run_name_of(const api::TrainingJob& job);
 
 // Pure: returns "<save folder>/<run name>", or the URL of a bucket. A path within the run's folder is

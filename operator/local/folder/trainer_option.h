@@ -1,6 +1,5 @@
-// The value that a trainer finds for one of its options: on its command line, as given in the job's file or
-// after
-// `--` of `ratoon run` and `ratoon launch`, or in the container's `env`.
+// The value of a trainer's option: on its command line, as given in the job's file or after `--` of `ratoon
+// run` and `ratoon launch`, or in the container's `env`.
 #pragma once
 
 #include <optional>
@@ -15,7 +14,7 @@ struct TrainerOption {
   const char* variable;
 };
 
-// Pure. The flag of any role counts before a variable. Nothing: neither is given.
+// Pure. The flag of any role takes precedence over a variable. Nothing: the option is not given.
 [[nodiscard]] std::optional<std::string> find_trainer_option(const api::TrainingJob& job,
                                                              const TrainerOption& option);
 

@@ -23,7 +23,7 @@ namespace ratoon::local {
 
 class MemberLaunchContext {
  public:
-  // `began`: when the run did.
+  // `began` is the time at which the run began.
   [[nodiscard]] static Result<MemberLaunchContext> draw(WallTime began);
 
   // Writes the token's file and, if the job stages checkpoints, creates a folder in memory. Returns a
@@ -39,7 +39,7 @@ class MemberLaunchContext {
   };
   [[nodiscard]] MemberLaunchPlan plan(const api::TrainingJob& job, const api::Pod& pod,
                                       const RunFolder& folder, const Ports& ports) const;
-  // Where members save, unless their command lines say otherwise: not in the run's folder.
+  // The place where members save, unless their command lines name another one: not in the run's folder.
   void set_save_folder(std::filesystem::path folder) { save_folder_ = std::move(folder); }
 
  private:

@@ -6,8 +6,8 @@
 //   const double loss = session.mean("validation loss", mean_here, samples_here);  // the same on all ranks
 //   if (patience.is_over(loss)) session.finish("the loss did not fall for 5 validations");
 //
-// A resumed run decides as an uninterrupted run does. All ranks give the same values, as Session::mean()
-// returns them.
+// A resumed run decides in the same way as an uninterrupted run. All ranks give the same values, as
+// Session::mean() returns them.
 #pragma once
 
 #include <cstdint>

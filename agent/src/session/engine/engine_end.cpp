@@ -221,7 +221,7 @@ void Session::Engine::serve_late_requests() {
   if (!late.keep.empty()) {
     const auto pinned = places_.pin(last, late.keep);
     if (!pinned && pinned.error().kind() == ErrorKind::kNoSpace) {
-      // The run is done, and nothing of it would ever free the volume.
+      // The run is done, and no later start of it would free the volume.
       say("the last checkpoint is not pinned, and save() asked for it (" + late.keep +
           "): " + pinned.error().message() + "; free space, and `ratoon checkpoint pin` does it");
     } else if (!pinned) {

@@ -104,16 +104,18 @@ std::string join_variables(const Variables& variables, std::initializer_list<con
   return joined;
 }
 
-// The folder that torchrun makes anew for the logs of each launch on a machine; empty: the variable says
-// nothing of it. Its content has a folder for each round of restarts, so the launch is what stands before.
+// The folder that torchrun makes anew for the logs of each launch on a machine; empty: the variable does not
+// name it. This folder has a folder for each round of restarts, so the path before that folder identifies the
+// launch.
 std::string log_folder_of_launch(const Variables& variables) {
   const std::string file = variables("TORCHELASTIC_ERROR_FILE").value_or("");
   const std::size_t round = file.rfind("/attempt_");
   return round == std::string::npos ? std::string() : file.substr(0, round);
 }
 
-// Two launches on two machines, each with all of its ranks on its own one, may have the same variables: a run
-// ID of "none", and a port of loopback. Launches over several machines have the address of one of them.
+// Two launches on two machines, each with all of its ranks on one machine, may have the same variables: a run
+// ID of "none", and a port of loopback. A launch over several machines has the address of one of these
+// machines.
 std::string name_of_torchrun(const Variables& variables, bool is_on_one_machine,
                              const std::function<std::string()>& machine) {
   const std::string name =

@@ -29,17 +29,19 @@ class RankSums {
   RankSums(const RankSums&) = delete;
   RankSums& operator=(const RankSums&) = delete;
 
-  // Replaces each number by its sum over all ranks, which call it in the same order with as many numbers.
-  // `what` names the call in messages, and is the same on all ranks. Throws Failure, and what `look` throws.
+  // Replaces each number by its sum over all ranks, which call the function in the same order with as many
+  // numbers. `what` names the call in messages, and is the same on all ranks. Throws Failure, and exceptions
+  // of `look`.
   void add_up(const std::string& what, std::span<double> numbers);
 
  private:
-  // Adds the numbers of the other ranks to those of rank 0. Returns the reason why they do not fit, or "".
+  // Adds the numbers of the other ranks to the numbers of rank 0. Returns the reason why the numbers do not
+  // fit, or "".
   [[nodiscard]] std::string gather(const std::string& what, std::span<double> numbers);
   [[nodiscard]] std::string take(const std::string& key, std::uint32_t from);
   void put(const std::string& key, std::string value);
   std::vector<std::string> ask(board::Op op, std::vector<std::string> words);
-  // The board failed, which a lost rank explains: waits for the report of that, and throws.
+  // If the board failed, a rank is lost: waits for the report of the loss, and throws.
   [[noreturn]] void wait_for_news(const std::string& why);
   [[nodiscard]] std::string part_key(std::uint32_t rank) const;
 

@@ -35,7 +35,7 @@ std::string rank_name(std::uint32_t rank) {
   return name.data();
 }
 
-// Of "r0003.json"; nothing: the file is no call.
+// The rank in "r0003.json"; nothing: the file is no call.
 std::optional<std::uint32_t> rank_of_call(std::string_view name) {
   constexpr std::string_view kSuffix = ".json";
   if (!name.starts_with('r') || !name.ends_with(kSuffix)) return std::nullopt;
@@ -47,7 +47,7 @@ std::optional<std::uint32_t> rank_of_call(std::string_view name) {
 }
 
 // The name of a launch as the name of a folder. Launches whose names differ never share a folder, since ranks
-// that share one form one world: where characters are lost, a digest of all of them is added.
+// that share one form one world: if characters are lost, a digest of all characters is added.
 std::string folder_name(const GroupOptions& group) {
   constexpr std::size_t kBytesMax = 128;
   std::string name;
@@ -169,8 +169,8 @@ void RendezvousFolder::sweep() const {
   }
 }
 
-// A rank that lives and has not called here may have called there. Its own rank 0 could not tell it that its
-// launch is refused if the call were gone.
+// A living rank that has not called in this folder may have called in another one. If the call were gone, the
+// rank's own rank 0 could not tell it that its launch is refused.
 bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
   std::error_code code;
   for (fs::directory_iterator at(group, code), end; !code && at != end; at.increment(code)) {

@@ -46,7 +46,7 @@ class RendezvousFolder {
                                                       const GroupOptions& group);
 
   // For rank 0, which holds the run's folder for itself: removes the files of earlier launches.
-  // The folder of a launch of which a rank may live stays.
+  // The folder of a launch stays while one of its ranks may live.
   void sweep() const;
 
   // `request.process.start` names the call.
@@ -91,7 +91,7 @@ class RendezvousFolder {
         size_(group.size),
         lock_(std::move(lock)) {}
 
-  // Whether a living process holds the lock of that rank for that fact.
+  // Whether a living process holds the lock of that rank for this fact.
   [[nodiscard]] Result<bool> holds(std::uint32_t rank, off_t fact) const;
   [[nodiscard]] bool may_hold_living_call(const std::filesystem::path& group) const;
 

@@ -100,7 +100,7 @@ class Drain {
   void hear_order(const OutsideRequests& wanted, Timestamp now);
   void give(std::string_view source, const preemption::Notice& notice, Timestamp heard);
   [[nodiscard]] preemption::DrainStep next(Timestamp now) const;
-  // Before the nearest end.
+  // The time before the nearest end.
   [[nodiscard]] bool can_be_replaced() const;
   [[nodiscard]] bool is_interrupted() const { return told_.interrupt.count > 0; }
   [[nodiscard]] std::string why() const;
