@@ -1,5 +1,5 @@
-// The test accelerator itself: that a missing wait becomes wrong bits on it, that it counts, and that it
-// fails as told. What the product does with such a device is in other tests.
+// The test accelerator itself: a missing wait becomes wrong bits on it, it counts, and it fails on request.
+// Other tests cover the product's behaviour with such a device.
 #include <functional>
 #include <thread>
 
@@ -34,7 +34,7 @@ c10::Stream current_stream() {
   return guard().getStream(device());
 }
 
-// What a CPU copy of one-element `tensor` holds.
+// The content of a CPU copy of one-element `tensor`.
 float number_in(const at::Tensor& tensor) {
   return tensor.cpu().item<float>();
 }

@@ -115,7 +115,8 @@ TEST_F(AtomicSaveTest, OnFailureTheOldFileStandsAndNothingIsLeft) {
   EXPECT_EQ(names(), Names({"state.pt"}));
 }
 
-// As on a disk that is full in the middle of the file. torch::save ends the process there, in a destructor.
+// As on a disk that becomes full in the middle of the file. torch::save ends the process in this case, in a
+// destructor.
 TEST_F(AtomicSaveTest, AFileThatCannotGrowIsAFailureAndTheOldOneStands) {
   atomic_save(::torch::ones({2}), path_);
   const std::string old = test::read_text(path_);
@@ -132,7 +133,7 @@ TEST_F(AtomicSaveTest, AFileThatCannotGrowIsAFailureAndTheOldOneStands) {
   EXPECT_EQ(names(), Names({"state.pt"}));
 }
 
-// At random times: torch.save to one name leaves a file that nobody can read.
+// The process is killed at random times: torch.save to one name leaves a file that no program can read.
 TEST_F(AtomicSaveTest, KilledWhileItSavesItLeavesAWholeFileAndTheNextCallCleansUp) {
   const std::vector<at::Tensor> tensors = {::torch::zeros({100'000}), ::torch::ones({100'000})};
   atomic_save(tensors, path_);

@@ -1,5 +1,5 @@
 // A trainer for attempts_test.py: two ranks that go through attempt after attempt in the same processes. In
-// each of them rank 1 leaves while rank 0 waits in a collective, which is given up.
+// each attempt rank 1 leaves while rank 0 waits in a collective, which is given up.
 //
 //   attempts_probe ATTEMPTS
 #include <cstddef>
@@ -24,8 +24,8 @@ std::ptrdiff_t entries_of(const char* folder) {
   return std::distance(std::filesystem::directory_iterator(folder), {});
 }
 
-// The memory that the program holds, tensors included. The resident size would also count what the allocator
-// keeps for threads that are gone, which depends on the load of the machine.
+// The memory that the program holds, tensors included. The resident size would also count the memory that the
+// allocator keeps for ended threads, which depends on the load of the machine.
 std::size_t kilobytes_in_use() {
   const struct mallinfo2 heap = mallinfo2();
   return (heap.uordblks + heap.hblkhd) / 1024;

@@ -1,5 +1,5 @@
-// A trainer for average_during_test.py: gradients are averaged while backward() goes on, and each mean is
-// made once more by hand, from all ranks' samples.
+// A trainer for average_during_test.py: gradients are averaged while backward() runs, and each mean is
+// computed once more by hand, from all ranks' samples.
 //
 //   average_during_probe [kill]   kill: rank 1 dies in the middle of backward(), once
 #include <chrono>
@@ -35,12 +35,12 @@ struct NetImpl : torch::nn::Module {
 };
 TORCH_MODULE(Net);
 
-// What one rank does in one step.
+// The work of one rank in one step.
 struct Share {
   std::uint64_t step = 0;
   std::uint32_t rank = 0;
 
-  // The last batch is short, so that one rank has nothing.
+  // The last batch is short, so that one rank has no sample.
   [[nodiscard]] std::int64_t samples() const {
     return step + 1 == kSteps && rank == 2 ? 0 : 1 + static_cast<std::int64_t>(rank + step) % 3;
   }
@@ -98,7 +98,7 @@ void compare(Net& net, const std::vector<torch::Tensor>& expected) {
 }
 
 // In the middle of backward(): the last layer has its gradient, and the first is still to come. The sum over
-// all ranks appears where the gradient lay after the step before.
+// all ranks appears where the gradient was after the step before.
 void wait_for_the_sum(const ratoon::Session& session, const torch::Tensor& place, const torch::Tensor& sum) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
   while (!torch::allclose(place.to(torch::kDouble), sum, 1e-5, 1e-9)) {

@@ -1,4 +1,4 @@
-// A trainer for digits_run_test.py: gradients that are known, so that their mean is.
+// A trainer for digits_run_test.py with known gradients, so that their mean is known.
 //
 //   average_probe MODE   whole: whole numbers, whose sums are exact; real: any numbers; small: few of them;
 //                        other-weights: rank 2 makes another model; drifts: rank 2 changes a weight alone;
@@ -21,7 +21,7 @@ constexpr std::uint64_t kDrifts = 5;
 constexpr std::uint64_t kDies = 6;
 
 struct Model : torch::nn::Module {
-  // What is frozen may differ between ranks.
+  // Frozen parameters may differ between ranks.
   Model(std::int64_t size, std::uint32_t rank)
       : large(register_parameter("large", torch::randn({size}))),
         frozen(register_parameter("frozen", torch::full({2}, static_cast<double>(rank)), false)) {}
@@ -46,7 +46,8 @@ void set(torch::Tensor& parameter, const torch::Tensor& gradient) {
   parameter.mutable_grad() = gradient.to(parameter.scalar_type()).expand_as(parameter).clone();
 }
 
-// Rank r has three times r + step, so the mean of three is three times step + 1: thirds of it are whole.
+// Rank r has three times r + step, so the mean of three ranks is three times step + 1, and a third of it is a
+// whole number.
 void average_whole(ratoon::Session& session, Model& model, std::uint64_t step) {
   const auto mine = torch::tensor(3.0 * static_cast<double>(session.rank() + step));
   for (auto* parameter : {&model.small, &model.large, &model.precise}) set(*parameter, mine);
@@ -75,7 +76,7 @@ void change(Model& model) {
   model.small.add_(1);
 }
 
-// After a checkpoint, from which the next attempt resumes.
+// The rank ends after a checkpoint, from which the next attempt resumes.
 void die_after_a_save(ratoon::Session& session, std::uint64_t step, ratoon::SaveTicket& ticket) {
   if (session.attempt() != 1) return;
   if (step == 0) ticket = session.save();

@@ -1,4 +1,4 @@
-// average_gradients() over the test accelerator, in a world of one that goes the whole way.
+// average_gradients() over the test accelerator, in a world of one that uses the whole path.
 #include "agent/src/torch/collectives/averager.h"
 
 #include <functional>
@@ -88,7 +88,7 @@ TEST_F(AveragerTest, AddsUpWhereTheModuleIsAlsoAfterOneThatIsElsewhere) {
   EXPECT_EQ(test::nccl::open_communicators(), 0);
 }
 
-// Hooks run on the stream of their gradient, and one piece has those of both.
+// Hooks run on the stream of their gradient, and one piece has gradients of both streams.
 TEST_F(AveragerTest, TakesGradientsOfSeveralStreamsWhenTheyAreComplete) {
   const Tensor x = at::arange(500.0).to(at::kFloat).to(kDevice);
   const Tensor expected = at::arange(500.0).to(at::kFloat);

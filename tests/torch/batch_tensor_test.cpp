@@ -71,7 +71,7 @@ class Texts : public ratoon::Dataset {
   std::vector<Column> columns_{{.name = "text", .type = ElementType::kText}};
 };
 
-// Declares what its samples are not.
+// A data set whose samples differ from their declaration.
 class Liar : public Texts {
  public:
   Liar() { columns_.front().shape = {std::vector<std::uint64_t>{3}}; }
@@ -105,7 +105,7 @@ TEST(BatchTensor, HasTheRowsOfTheBatchAndCopiesNothing) {
               AllOf(HasSubstr("no column 'z'"), HasSubstr("x, y")));
 }
 
-// The loader uses memory again as soon as nobody holds a batch.
+// The loader uses memory again as soon as no batch holds it.
 TEST(BatchTensor, KeepsTheBatchForAsLongAsItLives) {
   Stream stream = in_order(kSamples, 3);
   at::Tensor first;
@@ -198,7 +198,7 @@ TEST(SampleGenerator, FollowsFromTheSampleAlone) {
   EXPECT_FALSE(at::equal(drawn(5, 0), drawn(5, 1)));
 }
 
-// Seeds of LibTorch count 32 bits: two of so many samples would draw the same.
+// Seeds of LibTorch have 32 bits: two of this many samples would draw the same.
 TEST(SampleGenerator, IsAnotherOneForEverySample) {
   const auto random_of = [](std::uint64_t sample) { return ratoon::sample_random(1, 0, sample); };
   const auto first_of = [](const at::Generator& generator) {
@@ -305,7 +305,7 @@ TEST(DeviceDataset, SaysWhatItTakesBeforeAnythingIsRead) {
               AllOf(HasSubstr("no column 'x'"), HasSubstr("there are: y")));
 }
 
-// Larger than any memory: had it begun to load, this test would not end.
+// Larger than any memory: if loading had begun, this test would not end.
 class Endless : public Texts {
  public:
   Endless() { columns_.front().shape = {std::vector<std::uint64_t>{1000}}; }
@@ -346,7 +346,7 @@ ratoon::StreamOptions two_sources() {
                       {.name = "b", .samples = 5, .weight = 1, .shards = {}}}};
 }
 
-// What the program holds of both: the second source behind the first.
+// The program's values of both sources: the second source follows the first.
 TEST(Index, OfSeveralSourcesIsThatOfOneSourceBehindTheOther) {
   Stream stream(two_sources());
   const DeviceDataset held(*matrices(), {});

@@ -1,5 +1,5 @@
-// A trainer for board_attacks_nightly_test.py: ranks whose gradients are averaged, and whose steps a test
-// lets pass. Each attempt meets at the board of rank 0.
+// A trainer for board_attacks_nightly_test.py: ranks whose gradients are averaged, and whose steps wait for a
+// test. Each attempt meets at the board of rank 0.
 //
 //   TEST_STEP_GATE=file board_probe STEPS
 #include <chrono>

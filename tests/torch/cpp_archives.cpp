@@ -1,7 +1,7 @@
 // cpp_archives FOLDER
 //
-// Writes what programs with LibTorch write, and cpp.json: what every tensor in it is, from what was put in.
-// The files that it made with LibTorch 2.11.0 are in tests/unit/agent/checkpoint/interop/golden.
+// Writes the files of programs with LibTorch, and cpp.json with the expected value of every tensor in them.
+// The files that this program made with LibTorch 2.11.0 are in tests/unit/agent/checkpoint/interop/golden.
 //
 //   cpp_dictionary.pt            torch::pickle_save of a dictionary: every type that torch.load knows by name
 //   cpp_views.pt                 the same of views, shared storages, containers and plain values

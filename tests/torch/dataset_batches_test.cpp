@@ -166,7 +166,7 @@ TEST_P(DatasetBatches, NoExampleIsReadTwiceAndNoMoreThanWasAskedFor) {
   EXPECT_LE(notes->reads, 40u + GetParam() * 2 * 4);
 }
 
-// The weights of a training over a resume, beside those of a loop that knows nothing of us.
+// The weights of a training over a resume, beside the weights of a loop without Ratoon.
 TEST_P(DatasetBatches, ATrainingOverResumesHasTheSameBits) {
   const StreamOptions options = of(50, 8);
   torch::manual_seed(1);
@@ -206,7 +206,7 @@ TEST_P(DatasetBatches, ATrainingOverResumesHasTheSameBits) {
   EXPECT_EQ(ratoon::digest(*ours).value(), ratoon::digest(*theirs).value());
 }
 
-// In a run that dies twice: what counts is what the last checkpoint has.
+// In a run that dies twice, only the state of the last checkpoint counts.
 TEST_P(DatasetBatches, ASessionGoesOnWhereItsLastCheckpointIs) {
   const StreamOptions options = of(22, 4);
   const ratoon::test::TemporaryFolder folder;

@@ -50,7 +50,7 @@ std::vector<Tensor> draw_gradients(at::ScalarType type) {
   return gradients;
 }
 
-// One rank's training as far as averaging is concerned.
+// The part of one rank's training that concerns averaging.
 struct Rank {
   Rank(std::size_t number, std::vector<Tensor> gradients, c10::Device device)
       : of_host(std::move(gradients)),
@@ -64,7 +64,7 @@ struct Rank {
           at::zeros(gradient.sizes(), gradient.options().device(device)).set_requires_grad(true));
     return parameters;
   }
-  // As backward() leaves them: what computes them is queued, and not done.
+  // Gradients as backward() leaves them: their kernels are queued, and not done.
   void queue_gradients() {
     const c10::AutoGradMode no_grad(false);
     for (std::size_t i = 0; i < of_host.size(); ++i) {
@@ -92,14 +92,14 @@ struct Rank {
   GradientBuckets buckets;
 };
 
-// The control word goes over the host, in the product as here.
+// The control word goes over the host, in the product and here.
 void add_up_on_host(std::array<Rank*, kRanks> ranks, std::size_t piece) {
   Tensor& first = ranks[0]->buckets.pieces()[piece];
   for (std::size_t other = 1; other < kRanks; ++other) first.add_(ranks[other]->buckets.pieces()[piece]);
   for (std::size_t other = 1; other < kRanks; ++other) ranks[other]->buckets.pieces()[piece].copy_(first);
 }
 
-// What the CPU makes of the same gradients.
+// The CPU's result for the same gradients.
 std::vector<Tensor> expected_means(const std::array<std::vector<Tensor>, kRanks>& gradients,
                                    std::optional<std::uint64_t> samples) {
   Rank one(0, gradients[0], c10::kCPU), two(1, gradients[1], c10::kCPU);
@@ -282,7 +282,7 @@ TEST_F(DeviceCollective, ClosesInGoodOrderAndNotWhereARankIsLost) {
   EXPECT_FALSE(collectives[1]->close());
 }
 
-// NCCL may or may not have queued the sum: that is known once the abort is over.
+// NCCL may or may not have queued the sum: this is known once the abort is over.
 TEST_F(DeviceCollective, AnAttemptThatIsInterruptedWhileASumIsBegunHasStoppedOnceItIsAborted) {
   int looks = 0;
   const auto id = NcclCommunicator::make_id();

@@ -1,4 +1,4 @@
-// What a process ends with where LibTorch says that an accelerator failed.
+// The exit of a process in which LibTorch reports that an accelerator failed.
 #include <cstdlib>
 #include <functional>
 
@@ -17,7 +17,7 @@ using testing::ExitedWithCode;
 
 class DeviceErrors : public testing::Test {
  protected:
-  // Ends the process as a trainer does whose step throws it.
+  // Ends the process as a trainer ends when its step throws the exception.
   [[noreturn]] void train_and_throw(const std::function<void()>& thrower) {
     const test::TemporaryFolder folder;
     const Options options{

@@ -116,8 +116,8 @@ TEST(Digest, AListIsTakenInOrderOfNames) {
 }
 
 TEST(Digest, AKnownValueStaysWhatItIs) {
-  // Digests are compared between runs, so between versions of Ratoon too. Change this line only with the
-  // release notes.
+  // Digests are compared between runs, and therefore between versions of Ratoon. Change this line only
+  // together with the release notes.
   EXPECT_EQ(digest_of(torch::arange(4, torch::kInt32)), "a3921b8c460144b093404df76622c613");
 }
 

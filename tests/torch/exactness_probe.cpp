@@ -1,5 +1,5 @@
-// A trainer for exactness_test.py, with all at once that has a state to lose: every optimizer of LibTorch,
-// dropout, batch norm, gradients of two batches in a step, augmentation, schedules, validation.
+// A trainer for exactness_test.py that combines all parts with state: every optimizer of LibTorch, dropout,
+// batch norm, gradients of two batches in a step, augmentation, schedules, validation.
 //
 //   exactness_probe                 runs to its end
 //   exactness_probe kill            the last rank dies within a validation, later rank 0 between two
@@ -62,7 +62,7 @@ struct NetImpl : torch::nn::Module {
 };
 TORCH_MODULE(Net);
 
-// A net for each optimizer, under one roof, so that all are averaged together.
+// A net for each optimizer, in one module, so that all are averaged together.
 struct Nets : torch::nn::Module {
   Nets() {
     for (int i = 0; i < 5; ++i) nets->push_back(Net());
@@ -99,7 +99,7 @@ Data make_data() {
 
 enum class Place { kBetweenBackwards, kBetweenOptimizers, kValidating, kAtTheEnd };
 
-// Where a rank dies in an attempt that began at `first`.
+// The place where a rank dies in an attempt that began at `first`.
 struct Death {
   std::uint64_t attempt = 0;
   std::uint32_t rank = 0;
@@ -132,8 +132,8 @@ Deaths deaths_by_chance(std::uint64_t seed, std::uint64_t count) {
   };
 }
 
-// Of an attempt. One that is killed after its second step, with which the save takes effect that was asked
-// for in the first, leaves a checkpoint, so that the next has to resume.
+// Of an attempt. A rank that is killed after its second step, in which the save that was requested in the
+// first takes effect, leaves a checkpoint, so that the next attempt has to resume.
 class Fate {
  public:
   Fate(ratoon::Session& session, const Deaths& deaths) : session_(session), deaths_(deaths) {}

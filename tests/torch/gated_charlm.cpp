@@ -1,4 +1,4 @@
-// examples/charlm whose steps a test lets pass.
+// examples/charlm, whose steps wait for the gate of a test.
 //
 //   TEST_STEP_GATE=file gated_charlm ... as charlm
 #include <torch/optim/adamw.h>
@@ -11,7 +11,7 @@
 #include "examples/charlm/gpt.h"
 #include "tests/torch/gated_steps.h"
 
-// The loop of the example calls its step and its session so, and takes samples once in a step.
+// The loop of the example uses these names for its step and session, and takes samples once in a step.
 #define take(rank, size) take((ratoon::test::wait_at_gate(step, session), rank), size)
 
 #include "examples/charlm/charlm.cpp"  // NOLINT(bugprone-suspicious-include): the example as it is

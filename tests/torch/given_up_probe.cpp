@@ -1,6 +1,6 @@
 // A trainer for given_up_test.py: rank 0 leaves the first attempt in the middle of a backward(), while rank 1
-// neither comes to the collective nor closes its connections. Rank 1 goes on when nothing of rank 0's
-// collectives is left.
+// neither comes to the collective nor closes its connections. Rank 1 goes on when no collective of rank 0 is
+// left.
 //
 //   given_up_probe FOLDER
 #include <cstdio>
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   torch::set_num_threads(1);
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
     torch::manual_seed(1);
-    // More than one piece of gradients, so that one is on its way before the end of backward().
+    // More than one piece of gradients, so that one piece is under way before the end of backward().
     torch::nn::Sequential net(torch::nn::Linear(1024, 1024), torch::nn::Linear(1024, 1024),
                               torch::nn::Linear(1024, 1024));
     session.track("net", *net);

@@ -33,7 +33,7 @@ void fill(GradientBuckets& buckets, std::uint32_t requests, std::uint32_t world_
   buckets.tell(requests);
 }
 
-// What Gloo would do: all ranks' pieces become their sum.
+// The effect of Gloo: all ranks' pieces become their sum.
 void add_up(std::vector<GradientBuckets*> ranks) {
   for (std::size_t piece = 0; piece < ranks[0]->pieces().size(); ++piece) {
     Tensor sum = ranks[0]->pieces()[piece].clone();
@@ -82,7 +82,7 @@ TEST(GradientBuckets, EachRankCountsByItsSamples) {
   expect_a_mean_by_samples(1ULL << 35);  // more than an int counts
 }
 
-// The product of gradient and samples is no number in half precision.
+// The product of gradient and samples is not finite in half precision.
 TEST(GradientBuckets, EachRankCountsByItsSamplesInHalfPrecision) {
   for (const at::ScalarType type : {at::kHalf, at::kBFloat16}) {
     expect_a_mean_by_samples(1000, type);
@@ -135,7 +135,7 @@ TEST(GradientBuckets, MeansInHalfPrecisionAreRoundedOnce) {
   }
 }
 
-// Of 65,536 ranks, the most of a world, each gives a number with the largest digits that there are.
+// Each of 65,536 ranks, the most of a world, gives a number with the largest possible digits.
 TEST(GradientBuckets, SamplesAddUpExactlyInTheLargestWorld) {
   constexpr std::uint32_t kRanksMax = 65536;
   constexpr std::uint64_t kSamples = (1ULL << 24) - 1;
@@ -223,7 +223,8 @@ TEST(GradientBuckets, APieceIsFilledAlone) {
   EXPECT_EQ(buckets.pieces()[1].abs().max().item<float>(), 0.0F) << "not its turn";
 }
 
-// What was copied back before lies where it was added up; nothing may be there when the pieces are given up.
+// Values that were copied back before are in the gradients; no gradient may refer to the pieces when they are
+// given up.
 TEST(GradientBuckets, GradientsLieInThePiecesUntilTheyAreLetGo) {
   const std::vector<Tensor> parameters = {parameter({2}), parameter({3})};
   for (const Tensor& parameter : parameters) parameter.mutable_grad() = at::full_like(parameter, 6);

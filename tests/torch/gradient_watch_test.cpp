@@ -1,4 +1,4 @@
-// When a gradient is there, and in which order pieces of gradients are begun.
+// The moment at which a gradient exists, and the order in which pieces of gradients are begun.
 #include "agent/src/torch/collectives/gradients/gradient_watch.h"
 
 #include <ATen/ops/full.h>
@@ -46,7 +46,7 @@ TEST(GradientWatch, SeesGraphsThatWereMadeBeforeIt) {
   EXPECT_EQ(seen, 1);
 }
 
-// It is no std::exception, and LibTorch's threads know no others.
+// The exception is no std::exception, and LibTorch's threads know no others.
 TEST(GradientWatch, WhatItThrowsComesOutAsItIsAndLeavesBackwardUsable) {
   const std::vector<Tensor> leaves = {leaf()};
   {

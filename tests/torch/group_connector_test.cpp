@@ -1,4 +1,4 @@
-// RankGroup that meet, in threads of one process, and what becomes of collectives that are given up.
+// RankGroups that meet, in threads of one process, and collectives that are given up.
 #include "agent/src/torch/collectives/group_connector.h"
 
 #include <chrono>
@@ -66,7 +66,7 @@ void wait_for(const GroupConnector& meeting) {
 
 using Group = c10::intrusive_ptr<c10d::Backend>;
 
-// Two ranks that connected within `limit`; none: the machine was busy for longer than that.
+// Two ranks that connected within `limit`; none: the machine was busy for longer.
 std::vector<Group> meet_within(const Place& place, std::uint64_t attempt, std::chrono::milliseconds limit) {
   std::vector<Group> groups;
   const std::vector<std::shared_ptr<GroupConnector>> meetings = {
@@ -146,7 +146,7 @@ TEST(GroupConnector, ARankMayBeLaterInACollectiveThanConnectingMayTake) {
   EXPECT_TRUE(early.equal(number(3)));
 }
 
-// More collectives than the group has threads: none is left, here or at the peer.
+// More collectives than the group has threads: none is left, on this side or at the peer.
 TEST(GroupConnector, CollectivesThatWereGivenUpEndHereAndAtPeers) {
   const Place place;
   auto groups = meet(place, 3, 1);
@@ -160,7 +160,7 @@ TEST(GroupConnector, CollectivesThatWereGivenUpEndHereAndAtPeers) {
   }
 }
 
-// With the group they tell each other what the difference is.
+// Over the group the ranks tell each other the difference.
 TEST(GroupConnector, RanksSeeTheMarksOfAll) {
   const Place place;
   const auto first = place.join(0, 2, "these");
@@ -188,7 +188,7 @@ TEST(GroupConnector, OneThatIsGivenUpEndsThoughRank0IsDead) {
   wait_for(*lonely);
 }
 
-// Rank 0 has more to load than the others.
+// Rank 0 has more to load than the other ranks.
 TEST(GroupConnector, Rank0MayComeLaterThanTheStoreWouldWait) {
   constexpr auto kStoreTimeout = 2s;
   const Place place;
@@ -246,7 +246,7 @@ TEST(Registry, IsBounded) {
   EXPECT_EQ(release_finished(), 0u);
 }
 
-// One rank waits in a collective that the other never enters: its thread would hold up the end of the process
+// One rank waits in a collective that the other never enters: its thread would delay the end of the process
 // for ever.
 [[noreturn]] void leave_with_abandoned_work() {
   const Place place;

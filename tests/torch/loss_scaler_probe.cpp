@@ -1,4 +1,4 @@
-// A LossScaler that loss_scaler_test.py gives orders, line by line; after each it says how things stand.
+// A LossScaler that gets orders of loss_scaler_test.py, line by line; after each it prints its state.
 //
 //   new FIRST GROWTH BACKOFF INTERVAL   another scaler, without gradients
 //   grad PARAMETER VALUE VALUE | none PARAMETER
@@ -23,7 +23,7 @@
 
 namespace {
 
-// Counts its steps, and changes nothing.
+// An optimizer that counts its steps, and changes nothing.
 class Counter : public torch::optim::Optimizer {
  public:
   explicit Counter(const std::vector<at::Tensor>& parameters)
@@ -36,7 +36,7 @@ class Counter : public torch::optim::Optimizer {
   int steps = 0;
 };
 
-// A stream would not read "inf".
+// A stream does not read "inf".
 double next_number(std::istringstream& words) {
   std::string word;
   words >> word;
@@ -53,7 +53,7 @@ struct Scene {
         std::make_unique<Counter>(List{parameters[2], parameters[3]})};
   }
 
-  // A number that the order gives, or 0.
+  // The number in the order, or 0.
   double act(const std::string& order, std::istringstream& words) {
     std::size_t which = 0;
     double value = 0, other = 0;

@@ -29,7 +29,7 @@ ncclResult_t sum(Numbers& numbers, int number, Rank& rank) {
                        rank.stream.handle());
 }
 
-// A process that is a rank. Once it is connected it makes no call, or begins one sum.
+// A process that acts as a rank. Once it is connected it makes no call, or begins one sum.
 class OtherProcess {
  public:
   OtherProcess(const ncclUniqueId& id, int size, int rank, bool sums = false) : process_(::fork()) {
@@ -55,7 +55,7 @@ class OtherProcess {
   pid_t process_;
 };
 
-// The ranks 0 and 1 here sum; rank 2 is a process that is killed meanwhile.
+// The ranks 0 and 1 sum here; rank 2 is a process that is killed during the sum.
 class NcclStandInLosesARank : public testing::Test {
  protected:
   NcclStandInLosesARank() {

@@ -1,4 +1,4 @@
-// The stand-in for NCCL while all goes well: numbers, orders of calls, and when a call returns.
+// The stand-in for NCCL without faults: numbers, orders of calls, and the time at which a call returns.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -23,7 +23,7 @@ constexpr std::size_t kCount = 5003;  // no multiple of the ranks
 template <typename T>
 constexpr bool kIsFloating = std::is_floating_point_v<T> || std::is_class_v<T>;
 
-// Any bits but those of NaN, whose bits no type promises.
+// Any bits but the bits of NaN, which no type promises.
 template <typename T>
 std::vector<T> numbers_of(int rank) {
   std::mt19937_64 random(static_cast<std::uint64_t>(rank) + 7);

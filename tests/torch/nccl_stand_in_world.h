@@ -1,5 +1,5 @@
-// RankGroup of the stand-in for NCCL for its tests: streams that can be held, and worlds whose ranks live in
-// one process.
+// RankGroups over the stand-in for NCCL for its tests: streams that can be held, and worlds whose ranks live
+// in one process.
 #pragma once
 
 #include <condition_variable>
@@ -38,7 +38,7 @@ class OwnStream {
     work_.push_back(std::move(work));
     changed_.notify_all();
   }
-  // What is enqueued after this waits for release().
+  // Work that is enqueued after this call waits for release().
   void hold() {
     const std::scoped_lock lock(mutex_);
     is_held_ = true;
@@ -136,7 +136,7 @@ class RanksHere {
       EXPECT_EQ(state_of(rank.communicator), ncclSuccess) << ncclGetLastError(nullptr);
     }
   }
-  // call(rank's number, rank), ready before and after.
+  // Calls call(rank's number, rank); each rank is ready before and after.
   void on_each(const std::function<ncclResult_t(int, Rank&)>& call) {
     for (int rank = 0; rank < count(); ++rank) EXPECT_EQ(call(rank, at(rank)), ncclInProgress);
     wait_until_ready();
@@ -165,7 +165,7 @@ class RanksHere {
   std::vector<Rank> ranks_;
 };
 
-// Sets a setting of the stand-in back to 0 at its end.
+// Sets a setting of the stand-in back to 0 at the end of the object's life.
 class StandInSetting {
  public:
   StandInSetting(const char* name, const char* value) : name_(name) {

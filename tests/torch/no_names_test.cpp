@@ -1,4 +1,4 @@
-// RankGroup that meet and average where the resolver must not be asked: it answers nothing and counts.
+// RankGroups that meet and average without the resolver: it answers nothing and counts the calls.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -20,7 +20,7 @@ std::atomic<int> names_asked_for = 0;
 
 }  // namespace
 
-// LibTorch is linked dynamically, so it calls these instead of the C library's.
+// LibTorch is linked dynamically, so it calls these functions instead of the C library's.
 extern "C" int getnameinfo(const sockaddr* address, socklen_t size, char* host, socklen_t host_size,
                            char* service, socklen_t service_size, int flags) {
   if ((flags & NI_NUMERICHOST) == 0) {

@@ -1,5 +1,5 @@
-// A user's dataset whose examples are their own numbers, and what a loop without LibTorch's loader takes: the
-// reference of the tests of samplers.
+// A user's dataset whose examples are their own numbers, and the examples of a loop without LibTorch's
+// loader: the reference of the tests of samplers.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace ratoon::test {
 using Ids = std::vector<std::size_t>;
 using Batches = std::vector<Ids>;
 
-// What the copies of a dataset in all workers share.
+// The state that the copies of a dataset in all workers share.
 struct KeyValueStore {
   std::atomic<std::size_t> reads = 0;
   std::atomic<std::size_t> bad = std::size_t(-1);  // this example cannot be read

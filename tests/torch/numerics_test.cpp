@@ -1,5 +1,5 @@
-// --deterministic in a process that has computed nothing before train(). Cases stand in the order of a
-// process.
+// --deterministic in a process that has computed nothing before train(). The order of the cases is the order
+// of events in a process.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>

@@ -1,4 +1,4 @@
-// PyTorch's own orders under LibTorch's loader, and what LibTorch's loader itself does.
+// PyTorch's own orders under LibTorch's loader, and the behaviour of LibTorch's loader itself.
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ class Workers : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Some, Workers, testing::Values(0, 1, 4),
                          [](const auto& workers) { return std::to_string(workers.param); });
 
-// torch_vectors.json, loader_batches: what a DataLoader over a DistributedSampler gave in Python.
+// torch_vectors.json, loader_batches: the batches of a DataLoader over a DistributedSampler in Python.
 const std::vector<Batches> kPython = {
     {{5, 15, 11, 27}, {6, 9, 2, 20}, {1, 12, 36, 29}, {19}},
     {{35, 10, 25, 17}, {18, 21, 8, 4}, {30, 0, 13, 33}, {5}},

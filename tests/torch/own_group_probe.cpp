@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kSteps = 60;
 
-// Counts what is asked of it.
+// Counts the calls.
 class CountedGroup : public c10d::Backend {
  public:
   explicit CountedGroup(c10::intrusive_ptr<c10d::Backend> group)
@@ -75,8 +75,8 @@ int main(int argc, char** argv) {
           throw std::runtime_error("the mean of two ranks is not " + std::to_string(step + 1));
       ++steps;
     }
-    // One that compared the weights, and one a step: all fits into one piece. Nothing is saved within the
-    // loop.
+    // One call compared the weights, and one call per step: all gradients fit into one piece. No checkpoint
+    // is saved within the loop.
     std::printf("attempt %llu: %llu steps, %llu calls\n", static_cast<unsigned long long>(session.attempt()),
                 static_cast<unsigned long long>(steps), static_cast<unsigned long long>(group->calls));
   });

@@ -1,4 +1,4 @@
-// The loop and the loader of docs/train/loop.md that stay as they are: code of that page, killed and resumed.
+// The unchanged loop and loader of docs/train/loop.md: code of that page, killed and resumed.
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -70,7 +70,7 @@ void load(torch::nn::Sequential& net, torch::optim::Adam& optimizer, ratoon::tor
 
 class OwnLoop : public testing::Test {
  protected:
-  // Returns the digest of the weights; ends as a killed one does before it trains batch `killed_at`.
+  // Returns the digest of the weights; ends as a killed process does before it trains batch `killed_at`.
   std::string train(const std::filesystem::path& file, std::uint64_t killed_at = ~std::uint64_t{0}) {
     torch::manual_seed(17);
     torch::nn::Sequential net(torch::nn::Linear(4, 8), torch::nn::Dropout(0.3), torch::nn::Linear(8, 1));

@@ -1,6 +1,6 @@
 // read_archive FILE
 //
-// What LibTorch finds in a .pt file of named tensors, as a JSON text: {"name": {"dtype": "I64", "shape": [1],
+// LibTorch's view of a .pt file of named tensors, as a JSON text: {"name": {"dtype": "I64", "shape": [1],
 // "hex": "..."}}, in the words of safetensors.
 #include <cstdint>
 #include <cstdio>

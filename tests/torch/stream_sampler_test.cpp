@@ -1,5 +1,5 @@
 // StreamSampler under an unchanged make_data_loader(): the ids of the Stream, and every resume goes on with
-// the first batch that was not trained, however many the loader had fetched ahead.
+// the first batch that was not trained, for any number of batches that the loader had fetched ahead.
 #include <functional>
 #include <sstream>
 
@@ -39,7 +39,7 @@ using testing::HasSubstr;
 using torch::data::DataLoaderOptions;
 using torch::data::make_data_loader;
 
-// Trains until `total` batches of the run are, or until the epoch ends; as a user's loop does.
+// Trains until `total` batches of the run are trained, or until the epoch ends, as a user's loop does.
 template <class Loader>
 void train(Loader& loader, StreamSampler& sampler, std::uint64_t total, Batches& trained) {
   for (Ids& batch : loader) {
@@ -90,7 +90,7 @@ TEST_P(Workers, GetARanksShareWhateverTheWorld) {
   }
 }
 
-// A run that is stopped in the middle of its second epoch, in every way in which it can be brought back.
+// A run that is stopped in the middle of its second epoch, with every way of a resume.
 TEST_P(Workers, GoOnWithTheFirstBatchThatWasNotTrained) {
   const StreamOptions options = of(22, 4);
   const Batches all = of_stream(options, 17);
@@ -146,7 +146,7 @@ TEST_P(Workers, ThreeResumesInARowLoseAndRepeatNothing) {
   EXPECT_EQ(state, unbroken.save_state()) << "the digest of the samples too";
 }
 
-// In a run that dies twice: what counts is what the last checkpoint has.
+// In a run that dies twice, only the state of the last checkpoint counts.
 TEST_P(Workers, GoOnInASessionWhereItsLastCheckpointIs) {
   const StreamOptions options = of(22, 4);
   const ratoon::test::TemporaryFolder folder;
@@ -174,7 +174,7 @@ TEST_P(Workers, GoOnInASessionWhereItsLastCheckpointIs) {
   EXPECT_EQ(trained, of_stream(options, 20));
 }
 
-// The same where the loop over epochs and batches is the program's own, as docs/train/loop.md has it.
+// The same for a program's own loop over epochs and batches, as docs/train/loop.md has it.
 TEST_P(Workers, KeepTheirLoopInASession) {
   const StreamOptions options = of(22, 4);
   const ratoon::test::TemporaryFolder folder;
@@ -202,7 +202,7 @@ TEST_P(Workers, KeepTheirLoopInASession) {
   EXPECT_EQ(trained, of_stream(options, 20));
 }
 
-// The loader of the row in which the state is saved after batch 4 and the program ends after 6.
+// The loader of the row in which the state is saved after batch 4 and the program ends after batch 6.
 TEST_P(Workers, BatchesAfterTheStateDoNotCount) {
   const StreamOptions options = of(100, 5);
   std::string state;
@@ -264,7 +264,7 @@ TEST(StreamSampler, IsTheSameInEveryCopyAndAnyWorldLoadsTheState) {
   EXPECT_EQ(other.next(3), of_stream(of(40, 6), 2, 0, 2).back());
 }
 
-// As a dataset that has the sources one after the other numbers its examples.
+// Numbers as of a dataset that has the sources one after the other.
 TEST(StreamSampler, NumbersTheSourcesOfAMixtureOneAfterTheOther) {
   const StreamOptions options{.global_batch = 8,
                               .seed = 5,
@@ -283,7 +283,7 @@ TEST(StreamSampler, NumbersTheSourcesOfAMixtureOneAfterTheOther) {
   }
 }
 
-// The set of a user with a transform on it, as in LibTorch's own examples.
+// The data set of a user with a transform, as in LibTorch's own examples.
 TEST(StreamSampler, LeavesDatasetAndTransformsAsTheyAre) {
   const torch::Tensor x = torch::randn({30, 3});
   const StreamOptions options = of(30, 7);

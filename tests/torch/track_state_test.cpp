@@ -1,4 +1,4 @@
-// What is tracked beside modules and optimizers comes back with the same bits: schedules, the scale of a
+// Tracked objects other than modules and optimizers come back with the same bits: schedules, the scale of a
 // loss, single tensors, and parts of a tensor that ranks share.
 #include <functional>
 #include <memory>
@@ -33,7 +33,7 @@ struct Trainer {
   double rate() { return optimizer.param_groups()[0].options().get_lr(); }
 };
 
-// The rates of so many steps of a schedule.
+// The rates of a schedule for this number of steps.
 using Rates = std::vector<double>;
 Rates follow(Trainer& trainer, const std::function<void()>& step, int steps) {
   Rates rates;
@@ -45,7 +45,7 @@ Rates follow(Trainer& trainer, const std::function<void()>& step, int steps) {
   return rates;
 }
 
-// Saved after each number of steps, a fresh one goes on as the unbroken one did.
+// The state is saved after each number of steps, and a fresh object goes on as the unbroken one did.
 template <class Schedule>
 void goes_on(const std::function<std::unique_ptr<Schedule>(optim::Optimizer&)>& make,
              const std::function<void(Schedule&, int)>& step) {
@@ -80,7 +80,7 @@ TEST(TrackSchedule, StepsGoOnWhereTheyWere) {
                          [](optim::StepLR& schedule, int) { schedule.step(); });
 }
 
-// One of the program's own, whose rate follows from the count of steps.
+// A schedule of the program's own, whose rate follows from the count of steps.
 class Inverse : public optim::LRScheduler {
  public:
   using LRScheduler::LRScheduler;
@@ -104,7 +104,7 @@ TEST(TrackSchedule, APlateauRemembersTheBestAndHowLongAgoItWas) {
       [&](Plateau& schedule, int at) { schedule.step(losses[static_cast<std::size_t>(at)]); });
 }
 
-// A gradient of infinity in every seventh step, and a scale that grows after each three good ones.
+// A gradient of infinity in every seventh step, and a scale that grows after each three good steps.
 double scaled_step(Trainer& trainer, torch::LossScaler& scaler, int step) {
   trainer.optimizer.zero_grad();
   scaler.scale((trainer.weight * (step % 7 == 6 ? INFINITY : 0.25)).sum()).backward();
@@ -184,7 +184,7 @@ TEST(TrackTensor, WhatIsNoneAndPartsBesideTheirWholeAreRefusedAtOnce) {
               HasSubstr("lie in the whole"));
 }
 
-// Two ranks save halves; worlds of one and of three read what they have of it.
+// Two ranks save halves; worlds of one and of three ranks read their parts.
 TEST(TrackTensor, PartsAreReadByAnyNumberOfRanks) {
   const test::TemporaryFolder folder;
   auto store = checkpoint::RunStore::open(folder / "run").value();

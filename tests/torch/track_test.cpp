@@ -1,5 +1,4 @@
-// What is saved and brought back has the same bits, and a training that goes through it ends with the same
-// bits.
+// Saved and restored objects have the same bits, and a training with a resume ends with the same bits.
 #include <functional>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -219,7 +218,7 @@ TEST(TrackGenerator, AnUndefinedOneIsRefused) {
               HasSubstr("tracked 'noise' is an undefined generator"));
 }
 
-// What a user of PyTorch sees in the file.
+// The view of a PyTorch user of the file.
 TEST(TrackModule, TensorsHaveTheNamesOfPyTorch) {
   test::SavedObjects saved;
   Net net;
@@ -324,7 +323,7 @@ class OwnOptimizer : public optim::Optimizer {
   torch::Tensor step(LossClosure) override { return {}; }
 };
 
-// Those that nobody tracks would begin anew at each start, next to moments that do not.
+// Untracked optimizers would begin anew at each start, beside moments that do not.
 TEST(TrackOptimizers, AParameterThatNothingTracksIsRefusedByItsNumber) {
   const at::Tensor scale = at::ones({2, 3});
   torch::nn::Linear net(4, 2);
@@ -353,7 +352,7 @@ TEST(TrackOptimizers, AParameterThatNothingTracksIsRefusedByItsNumber) {
   }
 }
 
-// One that keeps more than LibTorch's own, of which a checkpoint would have nothing.
+// An optimizer with more state than LibTorch's own, which a checkpoint would not contain.
 class AveragedAdam : public optim::Adam {
  public:
   using Adam::Adam;

@@ -1,6 +1,6 @@
 // The laws of the operator's copy of the cluster: reflectors, sinks and store, as they ship, over a simulated
-// API server that misbehaves, on a clock that stands still until it is moved. A failure says how to replay
-// it; environment.h says which seeds are looked at.
+// API server that misbehaves, on a clock that stands still until the test moves it. A failure prints how to
+// replay it; environment.h explains which seeds are tested.
 //   RATOON_EVENTS=1000000 copy_laws_test        so many events to one copy, whose memory stays
 #include <algorithm>
 #include <chrono>
@@ -67,7 +67,7 @@ json pod(const json& owner, std::uint64_t index, const std::string& uid) {
           {"status", {{"phase", "Pending"}}}};
 }
 
-// What a decision would see of all jobs; beats of nodes change it without news.
+// A decision's view of all jobs; beats of nodes change the view without an event.
 std::map<JobKey, std::string> views_of(const JobCache& store) {
   std::map<JobKey, std::string> views;
   for (std::uint64_t number = 0; number < kJobs; ++number) {
@@ -117,7 +117,7 @@ class CopyStory {
   [[nodiscard]] const SimulatedApiServer::Tally& tally() const { return server_.tally(); }
 
  private:
-  // What this story itself would remember for ever.
+  // The facts that this story itself records.
   void forget() {
     server_.forget_history();
     gone_.clear();
@@ -128,7 +128,7 @@ class CopyStory {
   Reflector* pick_reflector() { return dice_.pick({&nodes_, &pods_, &jobs_}); }
   std::string new_uid() { return "uid-" + std::to_string(++uids_); }
 
-  // Somebody writes to the server: an owner, a scheduler, a kubelet, or we.
+  // A writer changes an object of the server: an owner, a scheduler, a kubelet, or the operator.
   void change_something() {
     switch (dice_.below(9)) {
       case 0:
@@ -162,7 +162,7 @@ class CopyStory {
       return;
     }
     json object = known == all.end() ? job(number, new_uid()) : known->second;
-    // One that nobody can read, or that can be read again.
+    // An object that no client can read, or that becomes readable again.
     if (dice_.percent(20)) object["spec"]["numNodes"] = dice_.percent(50) ? json(2U) : json("poison");
     object["metadata"]["generation"] = ++generation_;
     const json stored = server_.put(kJobKind, std::move(object));
@@ -207,7 +207,7 @@ class CopyStory {
     server_.put(kNodeKind, std::move(object));
   }
 
-  // The watch may have told of it long before, and of its end.
+  // The watch may have reported the object long before, and its end, too.
   void hear_late_answer() {
     if (answers_on_their_way_.empty()) return;
     const json stored = std::move(answers_on_their_way_.front());
@@ -222,7 +222,7 @@ class CopyStory {
     note_own([&] { store_.put_own_pod(stored); });
   }
 
-  // What the server answered us is seen at once, and is no news to us.
+  // The copy contains the server's answer to our write at once, and no event reports it.
   void note_own(const std::function<void()>& put) {
     put();
     views_ = views_of(store_);
@@ -245,8 +245,8 @@ class CopyStory {
     check_gone();
   }
 
-  // A pod changes in one direction, and one that was there and is gone does not come back. A job that cannot
-  // be read hides its pods for a while.
+  // A pod changes in one direction, and a vanished pod does not come back. A job that cannot be read hides
+  // its pods for a while.
   void check_gone() {
     std::set<std::string> living;
     for (const auto& [key, object] : server_.objects(kPodKind))
@@ -272,7 +272,7 @@ class CopyStory {
     }
   }
 
-  // Once nothing happens and nothing fails, the copy is what the server has.
+  // Once no event comes and no call fails, the copy equals the server's objects.
   void settle() {
     if (testing::Test::HasFailure()) return;
     server_.set_faults(false);

@@ -49,7 +49,7 @@ const char* phase_name(api::PodPhase phase) {
   return kPhases.at(static_cast<std::size_t>(phase));
 }
 
-// As the server keeps times.
+// Times as the server stores them.
 std::string whole_seconds(WallTime t) {
   return format_rfc3339({std::chrono::floor<std::chrono::seconds>(t.since_epoch)});
 }
@@ -68,7 +68,7 @@ json terminated_document(const api::Pod& pod) {
   return out;
 }
 
-// As by a service mesh's webhook, before all that the operator wrote.
+// A container as a service mesh's webhook adds it, before all containers of the operator.
 void inject_container(json& containers) {
   const json injected = {{"name", kInjected}, {"image", "proxy"}};
   if (containers.front()["name"] != kInjected) containers.insert(containers.begin(), injected);

@@ -1,4 +1,4 @@
-// What the API server has of a simulated job, pod or node.
+// The API server's objects of a simulated job, pod or node.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace ratoon::sim {
 
 [[nodiscard]] nlohmann::json spec_document(const api::TrainingJobSpec& spec);
 [[nodiscard]] nlohmann::json job_document(const api::TrainingJob& job);
-// As the operator made it, with what became of it.
+// The pod as the operator made it, with its later state.
 [[nodiscard]] nlohmann::json pod_document(nlohmann::json made, const api::Pod& pod);
-// What a pod tells a program without the agent, so that it meets its group.
+// The pod's orders for a program without the agent, by which it meets its group.
 [[nodiscard]] std::optional<api::GroupSeat> group_seat_in(const nlohmann::json& pod);
 [[nodiscard]] nlohmann::json node_document(const api::Node& node);
 

@@ -1,6 +1,6 @@
-// Operators that sleep, clocks that run apart, calls that come late or whose answers are lost: no two of them
-// may write at once, and where one can, one does. The election is the one that ships, with the client that
-// ships, over a clock and a server that the story moves. environment.h says which seeds are looked at.
+// Operators that sleep, clocks that drift, calls that come late or whose answers are lost: no two operators
+// may write at once, and if one can lead, one does. The election and its client are the ones that ship, over
+// a clock and a server that the story moves. environment.h explains which seeds are tested.
 #include <algorithm>
 #include <iostream>
 #include <list>
@@ -59,7 +59,7 @@ class LeaseServer {
     lease_.reset();
     ++version_;
   }
-  // Its sender waits for it no longer, and may be gone.
+  // Its sender no longer waits for the call, and may have ended.
   void answer_later(Duration arrives, const kube::ApiRequest& request) {
     late_.emplace_back(arrives, request);
   }
@@ -90,7 +90,7 @@ class LeaseServer {
   std::vector<std::pair<Duration, kube::ApiRequest>> late_;
 };
 
-// A machine's own, that began at another time and runs a little faster or slower than the story's.
+// A machine's own clock, which began at another time and runs a little faster or slower than the story's.
 class OwnClock final : public Clock {
  public:
   OwnClock(Duration skew, double pace) : skew_(skew), progress_rate_(pace) {}
@@ -99,7 +99,7 @@ class OwnClock final : public Clock {
   }
   [[nodiscard]] WallTime wall_now() const override { return {now().since_boot}; }
   void set(Duration story) { story_ = story; }
-  // As long in the story as on this clock.
+  // The time in the story for a time on this clock.
   [[nodiscard]] Duration of_story(Duration own) const {
     return std::chrono::duration_cast<Duration>(static_cast<double>(own.count()) / progress_rate_ *
                                                 Duration(1));
@@ -111,8 +111,8 @@ class OwnClock final : public Clock {
   Duration story_{0};
 };
 
-// One start of an operator. Each of its calls is cut into what can come between: it is sent, it arrives, it
-// is answered.
+// One start of an operator. Each of its calls is cut into steps that other events can separate: it is sent,
+// it arrives, it is answered.
 class Process {
  public:
   Process(int number, int log_fd, LeaseServer& server, Dice& dice, Duration now)
@@ -129,7 +129,8 @@ class Process {
     clock_.set(now);
   }
   void stand_until(Duration moment) { stands_until_ = moment; }
-  // What it sent arrives, though it may sleep; and it goes on, if it has what it waits for.
+  // A sent call arrives, even if its operator sleeps; the operator goes on when it has the answer for which
+  // it waits.
   void live() {
     if (call_ && !call_->has_arrived && call_->arrives <= now_) arrive();
     if (now_ < stands_until_ || now_ < goes_on_at_ || has_ended_) return;
@@ -145,7 +146,7 @@ class Process {
 
   [[nodiscard]] bool may_write() const { return fence_.is_open(clock_.now()); }
   [[nodiscard]] bool has_ended() const { return has_ended_; }
-  // Whether it waits and has seen this version of the lease.
+  // Whether the operator waits and has seen this version of the lease.
   [[nodiscard]] bool knows(int version) const { return !call_ && seen_ == version; }
 
  private:
@@ -176,7 +177,7 @@ class Process {
 
   void hear() {
     const Call done = *std::exchange(call_, std::nullopt);
-    // One that it waits for no longer may still arrive.
+    // A call for which the operator no longer waits may still arrive.
     if (!done.has_arrived && !done.is_lost) server_.answer_later(done.arrives, done.request);
     if (!done.comes_back || !done.answer)
       return election_.note(Error(ErrorKind::kTimeout, "no answer in time"));
@@ -210,11 +211,11 @@ class ElectionStory {
     while (processes_.size() < 3) start();
   }
 
-  // How many wrote at once, if ever more than one did.
+  // The number of operators that wrote at once, if ever more than one did.
   std::size_t tell() {
     for (; now_ < seconds(300); now_ += kMoment) {
-      // By hand, once everybody knows it: a creation names no version, so one that is decided upon what was
-      // read before the record was made could meet the gap that this leaves.
+      // The record is deleted by hand, once every operator knows it: a creation names no version, so a
+      // creation that follows an older read could hit the gap that the deletion leaves.
       const bool is_known =
           std::ranges::all_of(processes_, [&](const Process& each) { return each.knows(server_.version()); });
       if (is_known && dice_.below(4000) == 0) server_.remove();

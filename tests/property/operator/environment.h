@@ -1,4 +1,4 @@
-// What the environment says of a run of laws: how many seeds, from which on.
+// The environment's settings for a run of laws: the number of seeds, and the first one.
 //   RATOON_SEED=1234                     one
 //   RATOON_FIRST_SEED=9 RATOON_SEEDS=50  so many from that one on; without the first, the commit says it:
 //   RATOON_COMMIT=0a1b2c3d...            so that no two commits look at the same worlds; without it, from 1
@@ -19,7 +19,7 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
   return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
 }
 
-// The beginning of its name, which is as good as drawn.
+// The beginning of the commit's name, which is as good as random.
 inline std::uint64_t seed_of_commit(std::string_view commit) {
   constexpr std::size_t kDigits = 8;
   std::uint64_t seed = 0;
@@ -59,7 +59,7 @@ class Seeds {
     return end_ <= first_ ? 0 : (end_ - first_ + stride_ - 1) / stride_;
   }
   [[nodiscard]] bool is_one() const { return is_one_; }
-  // The command that tells that story again, and what happened in it.
+  // The command that replays that story, and its events.
   [[nodiscard]] std::string replay(std::uint64_t seed) const {
     return "replay it: RATOON_SEED=" + std::to_string(seed) + " " + program_;
   }
@@ -72,7 +72,7 @@ class Seeds {
   std::string program_;
 };
 
-// Says what it looks at.
+// Prints the tested seeds.
 inline Seeds seeds_of_this_run(std::uint64_t all, const std::string& program) {
   if (const std::uint64_t one = number_from_environment("RATOON_SEED", 0); one != 0)
     return {one, 1, 0, 1, true, program};

@@ -59,7 +59,7 @@ class GroupStory {
     }
   }
 
-  // What was decided is followed by a look at the pods that were made, and then by nothing.
+  // Each decision is followed by an observation of the pods that it made, and then by no further action.
   void check_rest() {
     for (int look = 0; look < 2; ++look)
       world_.carry_out(core::reconcile(world_.observe(), world_.now()), false);

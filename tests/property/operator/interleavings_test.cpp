@@ -1,5 +1,5 @@
-// Every order of events in a small world, each state looked at once. A law that is broken comes with the
-// shortest story that was met on the way to it.
+// Every order of events in a small world, each state visited once. A broken law is reported with the shortest
+// story that was found on the way to it.
 //   RATOON_FAULTS=3 interleavings_test                   other bounds; a job beside another one
 //   RATOON_FAULTS=2 RATOON_JOBS=2 interleavings_test     both jobs
 #include <cstdlib>
@@ -19,11 +19,11 @@ namespace {
 constexpr std::uint64_t kSteps = 2;                       // with a checkpoint each; of two jobs one each
 constexpr Duration kCalmMax = std::chrono::seconds(150);  // in which all jobs reach their end
 
-// Depth first: the path is the story. A state that is met again on its own path is a circle of which no
-// moment passes, and so is one from which nothing leads to an end.
+// The search is depth first: the path is the story. A state that recurs on its own path is a cycle without
+// time, and a state from which no event leads to an end is a dead end; both are faults.
 class Search {
  public:
-  // Sees each state once.
+  // Visits each state once.
   explicit Search(std::function<void(const SmallWorld&)> witness = {}) : witness_(std::move(witness)) {}
 
   void look(const SmallWorld& begin) {
@@ -120,7 +120,7 @@ TEST(Interleavings, NoneBreaksALawOfAJobBesideAnother) {
   }
 }
 
-// So what holds for a job beside another holds for both of two.
+// Results for a job beside another therefore hold for both of two jobs.
 TEST(Interleavings, EachStateOfTwoJobsIsOneOfAJobBesideAnother) {
   constexpr std::uint32_t kFaults = test::kEffortPercent == 100 ? 1 : 0;
   const auto faults = static_cast<std::uint32_t>(number_from_environment("RATOON_FAULTS", kFaults));

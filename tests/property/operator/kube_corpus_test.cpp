@@ -1,4 +1,4 @@
-// The fuzz targets of what an API server says, as tests/property/agent/corpus_test.cpp has the others.
+// The fuzz targets of an API server's messages, as tests/property/agent/corpus_test.cpp has the others.
 #include <gtest/gtest.h>
 
 #include "tests/property/corpus.h"

@@ -16,15 +16,15 @@ namespace {
 using core::Decision;
 using core::Observation;
 
-// Its pod waits for a node, and was made to avoid some: it may be made again once one of them is free.
+// The pod waits for a node, and was made to avoid some nodes: it may be made again once one of them is free.
 bool waits_away_from_nodes(const Observation& seen, const api::MemberStatus& member) {
   return std::any_of(seen.pods.begin(), seen.pods.end(), [&](const auto& pod) {
     return pod.name == name_of(member) && pod.node.empty() && !pod.avoided_nodes.empty();
   });
 }
 
-// That it is a failure its pod's record says, which the recount of the bill reads.
-// A rule of the job may say that a crash is none of the program's failures.
+// The pod's record, which the recount of the cost reads, says that the end is a failure.
+// A rule of the job may say that a crash is no failure of the program.
 bool failed_in(const Decision& decision, const std::string& name) {
   return std::ranges::any_of(decision.actions, [&](const auto& action) {
     const auto* event = std::get_if<core::EmitEvent>(&action);
@@ -34,7 +34,7 @@ bool failed_in(const Decision& decision, const std::string& name) {
   });
 }
 
-// Whether that member, or any where no name is given, ended because nothing can be saved or read.
+// Whether that member, or any member if no name is given, ended because nothing can be saved or read.
 bool lost_its_storage(const Decision& decision, const std::string& name = {}) {
   return std::ranges::any_of(decision.actions, [&](const auto& action) {
     const auto* event = std::get_if<core::EmitEvent>(&action);
@@ -159,7 +159,7 @@ void Laws::note_stored(const Decision& decision, const api::TrainingJobStatus& b
   size_ = size;
 }
 
-// The job became smaller; one that it gets later in the same place begins again.
+// The job became smaller; a member that it gets later in the same place begins again.
 void Laws::forget(api::MemberStatus member) {
   member.incarnation = std::max(member.incarnation, member.successor) + 1;
   do {
@@ -215,7 +215,7 @@ void Laws::check_status(const api::TrainingJobStatus& before, const api::Trainin
   if (after.phase != api::JobPhase::kFailed) check_checkpoints(before, after);
 }
 
-// Each moment is in one part, whatever happens in it.
+// Each moment belongs to one part, for any events in it.
 void Laws::check_ledger(const Observation& seen, const api::TrainingJobStatus& after) {
   const auto whole = [&](const api::JobLedger& ledger) {
     double sum = std::accumulate(ledger.seconds.begin(), ledger.seconds.end(), 0.0);
@@ -231,7 +231,7 @@ void Laws::check_ledger(const Observation& seen, const api::TrainingJobStatus& a
     EXPECT_GE(after.ledger.seconds[i], before.seconds[i]) << name_of(static_cast<api::LedgerPart>(i));
 }
 
-// No pod is made for a job that is to be suspended, and none is left of one that is.
+// No pod is made for a job that is to be suspended, and no pod is left of a suspended job.
 void Laws::check_suspended(const Observation& seen, const Decision& decision) const {
   const bool is_suspended = decision.status.phase == api::JobPhase::kSuspended;
   EXPECT_TRUE(!is_suspended || seen.job.spec.is_suspended);
@@ -246,8 +246,8 @@ void Laws::check_suspended(const Observation& seen, const Decision& decision) co
   }
 }
 
-// A member whose program or storage failed, whose pod a kubelet did not start, or that may have no way to the
-// operator, waits, and one that was lost otherwise does not; a pause that is over is no pause.
+// A member whose program or storage failed, whose pod a kubelet did not start, or that may have no connection
+// to the operator, waits, and a member that was lost otherwise does not; a pause that is over is no pause.
 void Laws::check_pauses(const Observation& seen, const Decision& decision) const {
   std::set<std::string> made;
   for (const auto& action : decision.actions)
@@ -280,7 +280,7 @@ void Laws::check_pauses(const Observation& seen, const Decision& decision) const
   }
 }
 
-// An incarnation that goes was lost and is counted, or its successor waited to take over.
+// An incarnation that disappears was lost and is counted, or its successor waited to take over.
 void Laws::check_counting(const Observation& seen, const Decision& decision) const {
   const auto lost = lost_in(decision);
   EXPECT_EQ(ends_counted(decision.status) - ends_counted(seen.job.status),
@@ -296,7 +296,8 @@ void Laws::check_counting(const Observation& seen, const Decision& decision) con
     EXPECT_GE(std::max(after.incarnation, after.successor), std::max(before.incarnation, before.successor))
         << "a name is used once";
     if (after.incarnation == before.incarnation) continue;
-    // In part, at least: as was stored, as it says now, or, as a whole, by the record that its pod left.
+    // The end is known in part, at least: by the stored status, by its present messages, or, as a whole, by
+    // the record that its pod left.
     const bool was_done = before.is_completed || before.done != 0 || world_.has_been_done(before) ||
                           std::ranges::any_of(seen.processes, [&](const auto& process) {
                             return process.is_completed && process.identity.member_uid == before.uid;

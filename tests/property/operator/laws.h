@@ -1,4 +1,4 @@
-// The laws of the core, each decision looked at from all sides.
+// The laws of the core, which check each decision.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@
 
 namespace ratoon::sim {
 
-// A seat, as far as it must never differ between two that have the same attempt.
+// The part of a seat that must never differ between two seats of the same attempt.
 using SeatKey = std::tuple<std::string, std::uint32_t, std::string, std::string>;
 using SeatList = std::vector<SeatKey>;
 
 [[nodiscard]] SeatList keys_of(const std::vector<api::Seat>& world);
 [[nodiscard]] std::string name_of(const api::MemberStatus& member);
-// The names of the incarnations whose end this decision tells.
+// The names of the incarnations whose end this decision reports.
 [[nodiscard]] std::set<std::string> lost_in(const core::Decision& decision);
-// Worlds that this decision gives up though no member of them is to blame.
+// Worlds that this decision gives up although no member of them is to blame.
 [[nodiscard]] std::uint32_t worlds_hung_in(const core::Decision& decision);
 // The same member in another status, or nullptr.
 [[nodiscard]] const api::MemberStatus* find_member(const api::TrainingJobStatus& status,
                                                    const api::MemberStatus& member);
 
-// What came to pass, so that a law about it is not one about nothing.
+// Counts of events, so that a law about an event is tested at all.
 struct Tally {
   std::uint64_t smaller_worlds = 0;
   std::uint64_t larger_worlds = 0;  // decisions about one with more members than were asked for
@@ -51,11 +51,11 @@ class Laws {
 
   // Decides once, and checks the decision.
   core::Decision decide();
-  // Checks what was stored, whether or not it could be told.
+  // Checks the stored status, even if it could not be reported.
   void note_stored(const core::Decision& decision, const api::TrainingJobStatus& before);
-  // Checks what agents were given, and what it cost.
+  // Checks the orders for agents, and the cost.
   void check_agents() const;
-  // Checks that this decision has nothing to do and nothing to write.
+  // Checks that this decision has no actions and no writes.
   static void check_quiet(const core::Decision& decision, const api::TrainingJobStatus& before);
 
  private:
@@ -102,8 +102,8 @@ class Laws {
   std::map<Attempt, SeatList> worlds_;
   std::set<std::string> counted_;  // incarnations whose end was counted
   Lineage resumed_;
-  // When the nodes of members will go, by the members' names and nodes: as of the last decision, and as
-  // stored.
+  // The times at which the nodes of members will go, by the members' names and nodes: by the last decision,
+  // and by the stored status.
   std::map<std::string, WallTime> ends_found_;
   std::map<std::string, WallTime> ends_told_;
   std::optional<WallTime> ended_at_;

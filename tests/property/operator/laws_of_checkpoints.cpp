@@ -1,4 +1,5 @@
-// Laws about checkpoints: which one a world resumes, and what was reported durable.
+// Laws about checkpoints: the checkpoint that a world resumes, and the checkpoints that were reported
+// durable.
 #include <algorithm>
 #include <chrono>
 
@@ -9,7 +10,7 @@
 namespace ratoon::sim {
 namespace {
 
-// What those who sit found when they asked to join, each for itself.
+// The checkpoints that each seated process found when it asked to join.
 struct Found {
   std::map<Lineage, std::size_t> sound;  // and how many found it
   std::set<Lineage> shared;
@@ -37,7 +38,7 @@ Found found_by(const World& world, const std::vector<api::Seat>& seats) {
   return found;
 }
 
-// The newest that all of them can load, of those that the job may resume.
+// The newest checkpoint that all processes can load, of the checkpoints that the job may resume.
 Lineage newest_for_all(const Found& found, Attempt not_own) {
   Lineage newest;
   for (const auto& [id, count] : found.sound) {
@@ -47,12 +48,13 @@ Lineage newest_for_all(const Found& found, Attempt not_own) {
   return newest;
 }
 
-// The newest that all could load, told or not, but for those that came while the world was formed.
+// The newest checkpoint that all could load, reported or not, except checkpoints that came while the world
+// was formed.
 Lineage newest_committed(const World& world, Attempt not_own) {
   const Scenario& scenario = world.scenario();
   Lineage newest;
   for (const auto& [id, saved] : world.storage().all()) {
-    // Those that a wish to go back passes over may not be marked yet.
+    // Checkpoints that a requested rollback skips may not be marked yet.
     if (scenario.rolls_back && id.first.value() == scenario.former_attempt) continue;
     const bool is_for_all =
         saved.is_sound() && saved.is_shared && saved.shared_since + World::kWhileFormed <= world.now();
@@ -61,9 +63,9 @@ Lineage newest_committed(const World& world, Attempt not_own) {
   return newest;
 }
 
-// Whether nothing tells the operator that all can load it: it is damaged, removed or given up, or as far as
-// was told on disks that not all have. That a copy reached the store later nobody may have told
-// (docs/contribute/operator_laws.md: those who wait have a list as old as their wait).
+// Whether no report tells the operator that all can load it: it is damaged, removed or given up, or by the
+// reports it is on disks that not all have. That a copy reached the store later may be unreported
+// (docs/contribute/operator_laws.md: processes that wait have a list as old as their wait).
 bool is_out_of_reach(const World& world, const Found& found, const api::TrainingJobStatus& stored,
                      const Lineage& id) {
   const auto saved = world.storage().all().find(id);
@@ -78,7 +80,7 @@ bool is_out_of_reach(const World& world, const Found& found, const api::Training
 
 }  // namespace
 
-// What was told as durable is forgotten only where it is lost in truth.
+// A checkpoint that was reported durable is forgotten only if it is really lost.
 void Laws::check_checkpoints(const api::TrainingJobStatus& before,
                              const api::TrainingJobStatus& after) const {
   const auto checkpoint_of = [](const api::TrainingJobStatus& s) {
@@ -98,7 +100,7 @@ void Laws::check_checkpoints(const api::TrainingJobStatus& before,
   }
 }
 
-// Of a new world: all go on from the newest checkpoint that each of them can load.
+// In a new world all processes go on from the newest checkpoint that each of them can load.
 void Laws::check_resume(const core::Observation& seen, const core::Decision& decision) {
   const auto& world = decision.announcement.world;
   const auto& resume = world.front().assignment.resume;

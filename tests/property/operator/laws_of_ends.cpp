@@ -1,4 +1,4 @@
-// Laws about what is left of a job that is over or rests, who may be deleted, and what people are told.
+// Laws about the remains of a job that is over or suspended, about deletions, and about messages for people.
 #include <algorithm>
 #include <chrono>
 
@@ -33,7 +33,7 @@ WallTime seconds_later(WallTime moment, std::uint32_t seconds) {
 
 }  // namespace
 
-// Of a job that is over: pods as its policy says, itself when its time is up, and nothing else.
+// For a job that is over: pods as its policy says, the job itself when its time is up, and no other change.
 void Laws::check_end(const Observation& seen, const Decision& decision) const {
   const auto& status = decision.status;
   EXPECT_EQ(status.completed_at.has_value(), api::is_over(status.phase));
@@ -53,7 +53,7 @@ void Laws::check_end(const Observation& seen, const Decision& decision) const {
   EXPECT_TRUE(gone == nullptr || gone->uid == seen.job.meta.uid);
 }
 
-// Who is on the roster keeps its pod, but for a job that is over or rests.
+// Incarnations in the roster keep their pods, unless the job is over or suspended.
 void Laws::check_deletions(const Observation& seen, const Decision& decision) const {
   if (api::is_over(decision.status.phase)) return;
   for (const auto& uid : deleted_in(decision)) {
@@ -68,7 +68,7 @@ void Laws::check_deletions(const Observation& seen, const Decision& decision) co
   }
 }
 
-// While it rests nothing is counted and its attempt stays.
+// While the job is suspended no failure is counted and its attempt stays.
 void Laws::check_rest(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;
   const auto& status = decision.status;
@@ -78,8 +78,8 @@ void Laws::check_rest(const Observation& seen, const Decision& decision) const {
   EXPECT_EQ(before.last_failure, status.last_failure);
 }
 
-// Of a pod of which some are done, those that are not are waited for as long as they speak, whichever
-// operator heard the others.
+// In a pod with some finished processes, the others are awaited as long as they send messages, whichever
+// operator received the first messages.
 void Laws::check_finishing(const Observation& seen, const Decision& decision) const {
   const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
   const auto speaks = [&](const api::Pod& pod, std::uint32_t local_rank) {
@@ -106,7 +106,7 @@ void Laws::check_finishing(const Observation& seen, const Decision& decision) co
   }
 }
 
-// Conditions, times and numbers are one more reading of the same facts.
+// Conditions, times and numbers are another reading of the same facts.
 void Laws::check_told(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;
   const auto& status = decision.status;

@@ -1,4 +1,4 @@
-// Laws about what the job asked for: what an ending costs, when all are done, sizes and times.
+// Laws about the policies of the job: the cost of an ending, the completion of all, sizes and times.
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -20,7 +20,7 @@ WallTime after(WallTime moment, std::uint32_t seconds) {
   return {moment.since_epoch + std::chrono::seconds(seconds)};
 }
 
-// Members and successors that this decision tells the end of, in its order.
+// Members and successors whose end this decision reports, in its order.
 std::vector<Lost> lost_of(const World& world, const Observation& seen, const Decision& decision) {
   std::vector<Lost> lost;
   for (const auto& action : decision.actions) {
@@ -53,7 +53,7 @@ namespace {
 
 constexpr int kStorageFailed = 84;
 
-// Members of the world whose processes are others than those that it was handed to.
+// Members of the world whose processes differ from the processes that got the seats.
 std::uint32_t count_begun_again(const std::vector<api::Seat>& world,
                                 const std::vector<api::ProcessFacts>& processes) {
   std::set<std::string> uids;
@@ -67,8 +67,8 @@ std::uint32_t count_begun_again(const std::vector<api::Seat>& world,
   return static_cast<std::uint32_t>(uids.size());
 }
 
-// Whether each process of the world that stands and is not done was heard since the operator listens, and is
-// not silent now.
+// Whether each process of the present world that is not done has sent a message since the operator listens,
+// and is not silent now.
 bool is_heard_whole(const Observation& seen, Timestamp now) {
   const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
   return std::ranges::all_of(seen.job.status.members, [&](const auto& member) {
@@ -87,8 +87,7 @@ bool is_heard_whole(const Observation& seen, Timestamp now) {
 
 }  // namespace
 
-// Counters, and an end by them, are what a recount of the pods gives; disruptions cost nothing, a hang one
-// restart.
+// Counters, and an end by them, equal a recount of the pods; disruptions cost nothing, a hang one restart.
 void Laws::check_bill(const Observation& seen, const Decision& decision) {
   const auto& before = seen.job.status;
   const auto& after = decision.status;
@@ -107,7 +106,7 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) {
       << "what the platform did is held against the job";
   const bool is_used_up = after.restarts.application + after.restarts.hung - after.restarts.ignored >
                           seen.job.spec.restart_policy.restarts_max;
-  // A size that it was given while it saves counts from the next world on.
+  // A size that the job gets while it saves counts from the next world on.
   const auto members = seen.job.spec.is_suspended && before.is_formed ? before.members : after.members;
   const bool is_in_vain =
       after.restarts.without_step > seen.job.spec.restart_policy.losses_without_step_max * members.size();
@@ -130,7 +129,7 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) {
       << "a disruption is no failure";
 }
 
-// Over when those who decide are done, neither earlier nor later.
+// The job is over when the deciding members are done, neither earlier nor later.
 void Laws::check_success(const Observation& seen, const Decision& decision) const {
   const auto& roles = seen.job.spec.success_policy.roles;
   bool is_any_known = false;
@@ -142,7 +141,7 @@ void Laws::check_success(const Observation& seen, const Decision& decision) cons
     const bool is_done = is_known_done(seen, member);
     is_any_known = is_any_known || is_done;
     are_all_known = are_all_known && is_done;
-    // Of a pod that ended with 0 and left a record nothing else is known.
+    // If a pod ended with 0 and left a record, no other fact about it is known.
     const bool is_told_by_pod = std::ranges::any_of(seen.pods, [&](const auto& pod) {
       return pod.uid == member.uid && pod.is_completed && pod.exit_code == 0;
     });
@@ -150,7 +149,7 @@ void Laws::check_success(const Observation& seen, const Decision& decision) cons
                 world_.has_been_done(member))
         << name_of(member) << " was not done";
   }
-  // A rest of another size is looked at once more.
+  // A suspension with another size is decided once more.
   const bool looks_again = decision.wake_at && *decision.wake_at <= world_.now() &&
                            decision.status.members.size() != seen.job.status.members.size();
   const bool is_over = is_any_known && are_all_known;
@@ -159,7 +158,7 @@ void Laws::check_success(const Observation& seen, const Decision& decision) cons
       << "all are done, and it is not over";
 }
 
-// Fewer only after the patience that was asked for, more only after the cooldown.
+// Fewer members only after the requested patience, more only after the cooldown.
 void Laws::check_sizes(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;
   const auto& status = decision.status;
@@ -178,7 +177,7 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
         << "was not waited for";
   }
   if (seen.job.spec.is_suspended || status.suspending_since) return;
-  // One that is quiet before its first world is not let in before it is heard again.
+  // A process that is quiet before its first world does not join before it is heard again.
   const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
   const auto is_quiet = [&](const auto& member) {
     return std::ranges::any_of(seen.processes, [&](const auto& process) {
@@ -186,7 +185,7 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
       return process.identity.member_uid == member.uid && process.waiting && silence >= limit;
     });
   };
-  // A late beat of a start before this one hides that it waits, until it asks again.
+  // A late beat of an earlier start hides that the process waits, until it asks again.
   const auto is_hidden = [&](const auto& member) {
     return std::ranges::any_of(seen.processes, [&](const auto& process) {
       return process.identity.member_uid == member.uid && !process.waiting;
@@ -209,10 +208,10 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
   EXPECT_LE(after(*status.formed_at, policy->grow_cooldown_seconds), seen.wall_now) << "grows too soon";
 }
 
-// No member is late, and no world stalls, for an operator to which they could not speak yet, or cannot now:
-// it may step, and nothing is heard of it. And none stalls that moved within the limit by the clock that does
-// not jump. What the operator heard counts, not what the world did: one that is cut off may have had no way
-// to its seats.
+// No member is late, and no world stalls, for an operator to which they could not send messages yet, or
+// cannot now: the world may make steps that are not reported. No world stalls that moved within the limit by
+// the clock that does not jump. The messages that the operator received count, not the world's state: a
+// process that is cut off may have had no way to its seats.
 void Laws::check_deadlines(const Observation& seen, const Decision& decision) const {
   const double listened = seconds(world_.now() - seen.listening_since);
   const auto& scenario = world_.scenario();
@@ -238,7 +237,7 @@ void Laws::check_deadlines(const Observation& seen, const Decision& decision) co
   }
 }
 
-// Its time runs while it does not rest, and ends it.
+// The job's time runs while it is not suspended, and ends the job.
 void Laws::check_duration(const Observation& seen, const Decision& decision) const {
   const std::uint32_t limit = world_.scenario().max_duration_seconds;
   const Duration awake = awake_ + (awake_since_ ? world_.now() - *awake_since_ : Duration(0));
@@ -247,7 +246,7 @@ void Laws::check_duration(const Observation& seen, const Decision& decision) con
       status.phase == api::JobPhase::kFailed && status.message.starts_with("maxDurationSeconds");
   EXPECT_TRUE(!has_ended_in_time || (limit > 0 && seconds(awake) >= limit)) << "its time was not over";
   if (limit == 0 || api::is_over(status.phase) || world_.job().spec.is_suspended) return;
-  // Each rest cuts off a part of a second.
+  // Each suspension cuts off a part of a second.
   if (seconds(awake) < limit + 1.0 + rests_) return;
   ASSERT_TRUE(status.suspending_since) << "its time is over and it goes on";
   EXPECT_TRUE(!is_all_heard(seen, status) || world_.wall_now() < end_of_saving(seen, status))

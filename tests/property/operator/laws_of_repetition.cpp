@@ -1,4 +1,4 @@
-// Laws about deciding again: on the same facts, on what a decision made of them, and later without any news.
+// Laws about deciding again: on the same facts, on the result of a decision, and later without an event.
 #include <algorithm>
 #include <chrono>
 
@@ -27,13 +27,13 @@ bool is_same(const Decision& a, const Decision& b) {
          keys_of(a.announcement.world) == keys_of(b.announcement.world);
 }
 
-// As the API server keeps them. Those that are equal as structs are spared the round through JSON.
+// Times as the API server stores them. Values that are equal as structs are not converted through JSON.
 void expect_same(const api::TrainingJobStatus& a, const api::TrainingJobStatus& b, const char* otherwise) {
   if (a == b) return;
   EXPECT_EQ(api::encode_status(a), api::encode_status(b)) << otherwise;
 }
 
-// Of a job that is gone there is nothing more to say.
+// For a deleted job there is no further report.
 bool deletes_job(const Decision& decision) {
   return std::any_of(decision.actions.begin(), decision.actions.end(),
                      [](const auto& action) { return std::holds_alternative<core::DeleteJob>(action); });
@@ -46,7 +46,7 @@ void Laws::check_repetition(const Observation& seen, Decision decision) {
   const bool looks = world_.moves().is_told() || world_.moves().percent("looks-again", 30);
   if (!looks || deletes_job(decision)) return;
   Observation after = world_.observe_after(seen, decision);
-  // One that wants to decide again at once may have more to say, but not for ever.
+  // A decision that wants to be repeated at once may have more reports, but not for ever.
   for (int again = 0; again < 3 && decision.wake_at && *decision.wake_at <= world_.now(); ++again) {
     decision = core::reconcile(after, world_.now());
     if (deletes_job(decision)) return;
@@ -73,8 +73,8 @@ void Laws::check_repetition(const Observation& seen, Decision decision) {
   check_waiting(std::move(after));
 }
 
-// As long as nothing happens there is nothing to do before the moment that the decision names. A moment that
-// it forgets would be one at which nobody looks.
+// Without an event there is no action before the moment that the decision names. A moment that a decision
+// forgets would be a moment without a decision.
 void Laws::check_waiting(Observation seen) const {
   constexpr Duration kLong = std::chrono::hours(2);
   const Decision now = core::reconcile(seen, world_.now());

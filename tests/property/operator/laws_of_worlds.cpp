@@ -1,4 +1,4 @@
-// Laws about worlds: when one is given up, who sits in the next one, where its members may be, what it cost.
+// Laws about worlds: the end of a world, the seats of the next one, the places of its members, the cost.
 #include <algorithm>
 #include <chrono>
 
@@ -13,7 +13,7 @@ namespace {
 using core::Decision;
 using core::Observation;
 
-// Until when its pod may train on, if it is being deleted and sits.
+// The time until which the pod may train on, if it is being deleted and has a seat.
 std::optional<WallTime> granted_until(const Observation& seen, const api::MemberStatus& member) {
   const auto& before = seen.job.status;
   const auto* sitting = find_member(before, member);
@@ -25,7 +25,7 @@ std::optional<WallTime> granted_until(const Observation& seen, const api::Member
   return std::nullopt;
 }
 
-// Who is to go speaks for nobody, but for one whose pod is deleted with grace and trains on.
+// A member that is to go is ignored, except a member whose pod is deleted with grace and trains on.
 bool is_listened_to(const Observation& seen, const api::Pod& pod) {
   const auto desired = members_of(seen.job);
   const auto named = incarnations_of(desired);
@@ -41,7 +41,7 @@ bool is_listened_to(const Observation& seen, const api::Pod& pod) {
 
 }  // namespace
 
-// Losing the operator, or its memory, is no reason.
+// The loss of the operator, or of its memory, is no reason.
 void Laws::check_given_up(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;
   if (!before.is_formed || decision.status.attempt == before.attempt) return;
@@ -59,8 +59,9 @@ void Laws::check_given_up(const Observation& seen, const Decision& decision) con
       << world_.describe();
 }
 
-// Whoever waits for one that hangs, for one that is gone or for the network is not taken for it. In a
-// collective it is not known who keeps the others waiting: whoever came less far may be one of them.
+// A process that waits for a hung one, for a vanished one or for the network is not mistaken for it. In a
+// collective it is not known which process keeps the others waiting: any process with less progress may be
+// one of them.
 void Laws::check_hung(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;
   const std::uint32_t found = decision.status.restarts.hung - before.restarts.hung;
@@ -115,7 +116,7 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
   }
 }
 
-// A node whose accelerator a member calls unusable is told of and sick from that moment on.
+// A node whose accelerator a member calls unusable is reported and sick from that moment on.
 void Laws::check_devices(const Observation& seen, const Decision& decision) const {
   std::set<std::string> told;
   std::set<std::string> expected;
@@ -146,7 +147,7 @@ void Laws::check_devices(const Observation& seen, const Decision& decision) cons
   }
 }
 
-// Those on which somebody fell silent, each for its time and no longer.
+// The nodes on which a member fell silent, each for its time and no longer.
 void Laws::check_suspects(const Observation& seen, const Decision& decision) const {
   const auto pause = seen.job.spec.disruption_policy.avoid_node_seconds;
   std::set<std::string> expected;
@@ -164,8 +165,8 @@ void Laws::check_suspects(const Observation& seen, const Decision& decision) con
   EXPECT_EQ(suspected, expected) << "other nodes are suspected than those that fell silent";
 }
 
-// Only a process that is starting has the start deadline: one that waits tells every operator that it was in
-// a world.
+// Only a process that is starting has the start deadline: a process that waits tells every operator that it
+// was in a world.
 void Laws::check_starting(const Observation& seen) const {
   for (const auto& process : seen.processes) {
     if (!process.waiting) continue;
@@ -175,7 +176,7 @@ void Laws::check_starting(const Observation& seen) const {
   }
 }
 
-// Nobody of a zone in which all nodes of the job fell silent is lost as if it were one of them.
+// No member of a zone in which all nodes of the job fell silent is lost as if it were a single loss.
 void Laws::check_silent(const Observation& seen, const Decision& decision) const {
   const auto& policy = seen.job.spec.disruption_policy;
   const Duration limit = std::chrono::seconds(policy.suspect_after_seconds);
@@ -198,7 +199,7 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
     if (node == seen.nodes.end() || node->zone.empty()) continue;
     Zone& zone = zones[node->zone];
     zone.talks |= is_done(pod);
-    // Of the processes that were in a world, and of those that still start, the quietest.
+    // The quietest process of the processes that were in a world, and of the processes that still start.
     std::optional<Duration> silence;
     std::optional<Duration> start_silence;
     std::uint32_t voices = 0;
@@ -215,8 +216,8 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
     }
     if ((!silence && !start_silence) || !is_listened_to(seen, pod)) continue;
     for (const auto& quietest : {silence, start_silence}) zone.talks |= quietest && *quietest <= talking;
-    // A pod that was never heard, or only starts on a node that is known to be in trouble, is judged after
-    // the others and delays no loss of theirs.
+    // A pod that never sent a message, or only starts on a node with known trouble, is judged after the
+    // others and delays no loss of theirs.
     const bool is_in_trouble =
         node->is_lost || std::ranges::find(seen.job.status.suspect_nodes, pod.node,
                                            &api::SuspectNode::name) != seen.job.status.suspect_nodes.end();
@@ -224,7 +225,7 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
     for (const auto& quietest : {silence, start_silence})
       if (quietest && *quietest > talking && *quietest < limit * 10) zone.silent.insert(pod.node);
     if (silence) zone.since[pod.name] = *silence;
-    // Its start deadline alone decides.
+    // Only its start deadline decides.
     if (start_silence && start_deadline > Duration(0) && *start_silence >= std::max(start_deadline, limit))
       zone.late.insert(pod.name);
   }
@@ -244,8 +245,8 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
   }
 }
 
-// When each member's node will go: as was said, or so long after the news as who ends it leaves. News that
-// does not tell its age is as old as the first look at it that was stored.
+// The time at which each member's node will go: the announced time, or the time that the platform leaves
+// after the notice. A notice without its age is as old as the first stored observation of it.
 void Laws::find_ends(const Observation& seen, const Decision& decision) {
   ends_found_.clear();
   const bool is_looked_at = !seen.job.spec.is_suspended && !decision.status.suspending_since;
@@ -269,8 +270,8 @@ void Laws::find_ends(const Observation& seen, const Decision& decision) {
   }
 }
 
-// Those on a node whose end is known are told, and it is not put off. So are those whose pod is deleted with
-// grace, and they are no loss before it is over.
+// Members on a node whose end is known are told, and the end is not put off. Members whose pod is deleted
+// with grace are told as well, and they are no loss before the grace is over.
 void Laws::check_departures(const Observation& seen, const Decision& decision) {
   find_ends(seen, decision);
   std::vector<api::Departure> expected;
@@ -296,7 +297,7 @@ void Laws::check_departures(const Observation& seen, const Decision& decision) {
   EXPECT_EQ(decision.announcement.departures, expected);
 }
 
-// A member and its successor, and nobody else, may speak.
+// A member and its successor may send messages, and no other process.
 void Laws::check_current(const Decision& decision) const {
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> told;
   for (const auto& current : decision.announcement.current)
@@ -334,7 +335,7 @@ void Laws::check_world(const Observation& seen, const Decision& decision) {
   check_resume(seen, decision);
 }
 
-// Whoever has no seat is done or was left out, and enough sit.
+// A member without a seat is done or was left out, and there are enough seats.
 void Laws::check_size(const Observation& seen, const Decision& decision) const {
   std::map<std::string, std::uint32_t> seated;
   for (const auto& member : decision.status.members) {

@@ -1,4 +1,4 @@
-// A server in memory: what the API server does when somebody writes, as far as operators can tell.
+// A server in memory: the API server's effects of writes, as far as operators can observe them.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -43,7 +43,7 @@ class MemoryServer final : public ServerBehind {
     return answer_of(200, front_.put(place.kind, std::move(object)));
   }
 
-  // What an older definition took.
+  // Fields that an older definition accepted.
   json unreadable_job() const override {
     return {{"metadata", {{"name", "poison"}, {"namespace", "default"}, {"uid", "poison"}}},
             {"spec", {{"numNodes", "many"}, {"roles", 7}}},
@@ -63,7 +63,7 @@ class MemoryServer final : public ServerBehind {
     return answer_of(201, front_.put(place.kind, std::move(body)));
   }
 
-  // Of a pod that runs, or is held, the world knows when it is gone.
+  // The end of a pod that runs, or has a finalizer, is known to the world.
   http::Response remove_at(const Place& place, json last) {
     const std::string key = place.name_space + "/" + place.name;
     if (place.kind != "pods") {

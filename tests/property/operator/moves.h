@@ -1,6 +1,6 @@
-// What a simulated world lets happen: drawn from a seed, or read from a story. Each choice has a name, and
-// the plainest choice is 0: what a story does not tell is as plain as can be. So a story holds what matters
-// to it and means the same when the simulator learns to choose more.
+// The events of a simulated world: drawn from a seed, or read from a story. Each choice has a name, and the
+// simplest choice is 0: a choice that a story does not name is the simplest one. A story therefore has only
+// its relevant choices, and keeps its meaning when the simulator gets new choices.
 //
 //   0 members 2             moment, name, value
 //   37 kills node-2 1       the name may say of whom
@@ -24,7 +24,7 @@ class Moves {
  public:
   enum class Keeps { kNothing, kAll };
   explicit Moves(std::uint64_t seed, Keeps keeps = Keeps::kNothing);
-  // Lines as above; empty ones and those that begin with # say nothing.
+  // Lines as above; empty lines and lines that begin with # are ignored.
   [[nodiscard]] static Result<Moves> read(std::string_view story);
 
   // Later choices are made at this moment.

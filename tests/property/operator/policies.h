@@ -1,5 +1,5 @@
-// What a simulated job asks for beyond its members, and what the platform does to it because of that. Drawn
-// apart from the rest of the scenario, so that the world of an older seed stays what it was.
+// The policies of a simulated job, and the reactions of the platform to them. The policies are drawn apart
+// from the rest of the scenario, so that the world of an older seed does not change.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Policies {
   bool ends_slowly = false;          // copies of the last checkpoint are made before a process is done
 };
 
-// Roles of which a policy is; nobody named means all.
+// The roles of a policy; an empty list means all roles.
 inline std::vector<std::string> draw_roles(Moves& moves, std::uint32_t helpers) {
   if (helpers == 0)
     return moves.percent("names-worker", 30) ? std::vector<std::string>{kWorker} : std::vector<std::string>();
@@ -62,7 +62,7 @@ inline std::vector<std::string> draw_roles(Moves& moves, std::uint32_t helpers) 
 inline api::RestartRule draw_rule(Moves& moves, std::uint32_t helpers) {
   using api::RuleAction;
   api::RestartRule rule;
-  // Most of what a rule can say fails few jobs: else there would be little left to look at.
+  // Most rules fail few jobs: otherwise there would be little left to test.
   rule.action = moves.percent("rule-fails", 15)
                     ? RuleAction::kFail
                     : moves.pick("rule-action", {RuleAction::kRestart, RuleAction::kIgnore});

@@ -1,6 +1,6 @@
-// A real API server behind the world. What the world does is written there by who has all rights, as
-// kubelets, schedulers and owners would; what operators write is handed on as it is, so that the server's own
-// rules decide; and what comes of either is heard from the server's own watches before anything goes on.
+// A real API server behind the world. The events of the world are written to the real server with all rights,
+// as kubelets, schedulers and owners would; operators' writes are passed on unchanged, so that the server's
+// own rules decide; and the server's own watches report both before the test continues.
 #include <algorithm>
 #include <chrono>
 
@@ -98,7 +98,7 @@ class RealServer final : public ServerBehind {
   }
 
  private:
-  // Nothing of an earlier world is left.
+  // No object of an earlier world is left.
   void empty() {
     for (const char* kind : {"trainingjobs", "pods", "nodes"}) {
       const json list = must(client_.call(kube::list({.resource = resource_of(kind)}, 500, ""), {}));
@@ -137,7 +137,7 @@ class RealServer final : public ServerBehind {
     reach("trainingjobs", patch(target, change));
   }
 
-  // As schedulers, kubelets and evictions do.
+  // Deletes as schedulers, kubelets and evictions do.
   void change_pod(const json& wanted) {
     const std::string key = SimulatedApiServer::key_of(wanted);
     const json& meta = wanted["metadata"];
@@ -156,7 +156,8 @@ class RealServer final : public ServerBehind {
     const json& notes = kube::child(meta, "annotations");
     if (notes != kube::child((*find("pods", key))["metadata"], "annotations"))
       reach("pods", patch(target_of("pods", meta), {{"metadata", {{"annotations", notes}}}}));
-    // First: one that is deleted after its end goes at once, and in the world it has its grace.
+    // This comes first: a pod that is deleted after its end disappears at once, and in the world it has its
+    // grace.
     if (want.is_deleting && !is_deleting(*find("pods", key))) {
       const Duration left = want.ends_at.value_or(WallTime{}).since_epoch - clock_.wall_now().since_epoch;
       end("pods", meta,
@@ -184,7 +185,7 @@ class RealServer final : public ServerBehind {
     });
   }
 
-  // Whoever held it, and whatever grace it has.
+  // Deletes for any holder of a finalizer, and any grace.
   void let_go(const std::string& kind, const json& meta) {
     const auto target = target_of(kind, meta);
     if (meta.contains("finalizers")) patch(target, {{"metadata", {{"finalizers", nullptr}}}});
@@ -209,8 +210,8 @@ class RealServer final : public ServerBehind {
 
   [[nodiscard]] http::Response list(const std::string& url) { return hand_on({.url = url}); }
 
-  // The server's clock is not the world's: who is deleted ends as long after the world heard of it as its
-  // grace says.
+  // The server's clock is not the world's: a deleted pod ends after its grace, counted from the world's
+  // event.
   void tell_times(json& object) {
     if (!object.contains("metadata") || !is_deleting(object)) return;
     json& meta = object["metadata"];
@@ -220,7 +221,7 @@ class RealServer final : public ServerBehind {
     meta["deletionTimestamp"] = format_rfc3339(told->second);
   }
 
-  // Whether the front knows that what was deleted here is gone, or on its way out.
+  // Whether the front knows that an object deleted here is gone, or being deleted.
   [[nodiscard]] bool ends(const Place& place, const json& object) {
     const json* known = find(place.kind, place.name_space + "/" + place.name);
     return known == nullptr || is_deleting(*known) ||

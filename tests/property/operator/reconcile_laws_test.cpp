@@ -23,22 +23,23 @@
 namespace ratoon::sim::reconcile_laws_test {
 namespace {
 
-// After the last fault: judgement of the silent (30 s when all are), nodes that the platform gives up,
-// Terminating pods, a rerun from the beginning.
+// The time after the last fault: judgement of silent members (30 s if all are silent), nodes that the
+// platform gives up, Terminating pods, a rerun from the beginning.
 constexpr int kCalmTicksMax = 900;
-// Of a rest: a world that saves for as long as it may, then pods on their way out, some on dead nodes.
+// The time of a suspension: a world that saves for as long as it may, then pods that are being deleted, some
+// on dead nodes.
 constexpr int kRestTicks = 330;
-// More of each where saves take long: so many of them one after the other.
+// More time of each kind if saves take long: that many saves one after the other.
 constexpr int kSavesInCalm = 8;
 constexpr int kSavesInRest = 3;
-// Of a job that is over: the same, and its time to live.
+// The time for a job that is over: the same, and its time to live.
 constexpr int kAfterlifeTicks = 330;
-// In which nothing happens any more.
+// The time in which no event happens any more.
 constexpr int kQuietTicks = 20;
-// Of fewer worlds, chance says how often a thing comes to pass.
+// With fewer worlds, the number of events depends on chance.
 constexpr std::uint64_t kEnoughToCount = 1000;
 
-// A world, who looks at it, and how a story goes on in it.
+// A world, its operator, and the course of a story in it.
 class Story {
  public:
   Story(Moves moves, const Scenario& scenario, bool is_told, Tally& tally)
@@ -67,7 +68,7 @@ class Story {
   }
   [[nodiscard]] bool is_over() const { return api::is_over(world_.job().status.phase); }
 
-  // A tick of everybody. Nothing is decided while the operator is gone, or busy with something else.
+  // A tick of all parts. No decision is made while the operator is gone, or busy.
   std::optional<core::Decision> pass(bool is_chaos) {
     world_.advance(is_chaos);
     if (world_.is_operator_down() || world_.is_job_gone() || (is_chaos && world_.moves().percent("busy", 20)))
@@ -92,7 +93,7 @@ class Story {
       if (const auto decision = pass(false)) laws_.check_quiet(*decision, before_);
   }
 
-  // Its owner leaves it suspended: nobody lives, and nothing is written.
+  // The owner leaves the job suspended: no process lives, and nothing is written.
   void rest() {
     world_.suspend(true);
     const int ticks = kRestTicks + ticks_of_saves(kSavesInRest);
@@ -108,7 +109,7 @@ class Story {
     pass(false);
   }
 
-  // What is left of a job that is over: its members' last words, then nothing that changes.
+  // The remains of a job that is over: its members' last messages, then no further change.
   void leave() {
     for (int tick = 0; tick < kAfterlifeTicks && !is_broken(); ++tick) pass(false);
     const auto& ttl = world_.scenario().policies.ttl_seconds;
@@ -129,7 +130,7 @@ class Story {
     return pod.others_run && !pod.is_deleting && !may_stay;
   }
 
-  // One of a member may be on a node that died.
+  // One pod of a member may be on a node that died.
   [[nodiscard]] bool is_members(const api::Pod& pod) const {
     const auto& members = world_.job().status.members;
     return std::any_of(members.begin(), members.end(), [&](const auto& m) {
@@ -151,7 +152,7 @@ Scenario draw_all(Moves& moves) {
   return scenario;
 }
 
-// Told as it happens, and its moves kept where they are asked for.
+// The story is printed as it happens, and its moves are kept on request.
 void live_through(Moves moves, Tally& tally) {
   const Scenario scenario = draw_all(moves);
   Story story(std::move(moves), scenario, true, tally);
@@ -205,8 +206,8 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
   EXPECT_GE(tally.older_points, seeds / 400) << "few checkpoints were ever lost: look at draw_storage()";
 }
 
-// Each is the shortest list of moves that led to a fault of the core, or of a law, which its first lines
-// tell.
+// Each story is the shortest list of moves that led to a fault of the core, or of a law, which its first
+// lines describe.
 TEST(ReconcileLaws, HoldInTheStoriesOfPastFaults) {
   std::size_t stories = 0;
   for (const auto& entry : std::filesystem::directory_iterator("tests/property/operator/stories")) {
@@ -221,7 +222,7 @@ TEST(ReconcileLaws, HoldInTheStoriesOfPastFaults) {
   EXPECT_GT(stories, 0U) << "the stories are not where they are looked for";
 }
 
-// What a world drew is what it does again when it is told.
+// The moves that a world drew give the same world when they are replayed.
 TEST(ReconcileLaws, AStoryThatIsToldIsTheOneThatWasDrawn) {
   Tally tally;
   for (std::uint64_t seed = 1; seed <= test::afforded(40); ++seed) {

@@ -46,26 +46,26 @@ bool was_said(const Lost& lost, const char* words) {
   return lost.said.find(words) != std::string::npos;
 }
 
-// The operator may not have been able to hear it.
+// The operator may not have been able to receive its messages.
 bool is_unheard(const Lost& lost) {
   return was_said(lost, "no process of its job did") || was_said(lost, "as far as this operator knows");
 }
 
-// Its storage or its way to the operator: no limit that the job did not set counts it.
+// The storage failed or the connection to the operator: no limit counts such an end unless the job set it.
 bool is_outage(const Lost& lost) {
   const bool runs = lost.pod != nullptr && !lost.pod->has_ended() && !lost.pod->is_deleting;
   const bool is_of_storage = lost.pod != nullptr && lost.pod->exit_code == 84;
   return (runs && is_unheard(lost)) || is_of_storage;
 }
 
-// What was said of those before.
+// The messages about earlier incarnations.
 struct Said {
   bool stalled = false;
   bool hung = false;
 };
 
-// Of a pod that runs only the reason tells; a world that stalls is one failure, wherever it is, as are
-// members that are late together, and so is one that hangs.
+// For a pod that runs only the reason is known; a world that stalls is one failure in any place, as are
+// members that are late together, and a hang.
 Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
   if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return Toll::kFree;
   if (lost.pod->has_ended()) return toll_of_end(spec.restart_policy, *lost.pod, lost.node_goes);
@@ -76,7 +76,7 @@ Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
   return Toll::kFree;
 }
 
-// The platform says itself that it took the pod, that it has none, or that it does not know.
+// The platform itself reports that it took the pod, that it has no such pod, or that it does not know.
 bool is_of_platform(const Lost& lost) {
   if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return true;
   const bool is_reset = holds(lost.pod->end_reasons, "Unknown") && lost.pod->exit_code == 255;
@@ -183,7 +183,7 @@ bool is_known_done(const core::Observation& seen, const api::MemberStatus& membe
   std::uint32_t done = 0;
   for (const auto& process : seen.processes)
     if (process.is_completed && process.identity.member_uid == member.uid) ++done;
-  // And those that an operator before this one heard, whose place no new start took since.
+  // Processes that an earlier operator heard count as well, unless a new start took their place.
   for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
     const bool is_heard = std::ranges::any_of(seen.processes, [&](const auto& process) {
       return process.identity.member_uid == member.uid && process.identity.local_rank == local_rank;

@@ -1,5 +1,5 @@
-// A second reading of docs/operate/policies.md, made of tables where the core has rules, and written apart
-// from it: what an ending costs, who is done, which pods go at the end. The laws compare the two.
+// A second reading of docs/operate/policies.md, made of tables where the core has rules, and written
+// separately: the cost of an ending, completed members, the pods at the end. The laws compare both.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace ratoon::sim {
 
 enum class Toll { kFree, kBudget, kHang, kJob };
 
-// A lost member's: what its pod shows and, of one that still ran, what was said of it.
+// The end of a lost member: its pod's state and, if it still ran, the messages about it.
 struct Lost {
   std::string name;
   std::string said;
@@ -23,7 +23,7 @@ struct Lost {
   bool is_outside = false;        // of the world that stands: a successor, or one that it was formed without
 };
 
-// Of all that are lost in one decision.
+// The ends of all members that are lost in one decision.
 struct Bill {
   std::uint32_t free = 0;
   std::uint32_t budget = 0;
@@ -33,23 +33,24 @@ struct Bill {
   bool ends_job = false;
 };
 
-// How many members the job asks for, with the places that it may have beside them.
+// The number of members that the job asks for, with the possible additional places.
 [[nodiscard]] std::size_t size_of(const api::TrainingJobSpec& spec);
-// Who is on the roster, or would be; those who save before a rest are who they were.
+// The incarnations in the roster, or that would be in it; members that save before a suspension keep their
+// incarnations.
 [[nodiscard]] std::vector<api::MemberStatus> members_of(const api::TrainingJob& job);
-// The same, and the successors of those who leave, each as a member of its own.
+// The same, and the successors of leaving members, each as a member of its own.
 [[nodiscard]] std::vector<api::MemberStatus> incarnations_of(const std::vector<api::MemberStatus>& members);
-// Whether the process runs in the very pod of this incarnation.
+// Whether the process runs in the pod of exactly this incarnation.
 [[nodiscard]] bool sits_for(const ProcessIdentity& process, const api::MemberStatus& member);
-// Until when a world that is to rest may save.
-// Whether this operator heard of each member that sits and is not done.
+// The time until which a world that is to be suspended may save.
+// Whether this operator received a message of each seated member that is not done.
 [[nodiscard]] bool is_all_heard(const core::Observation& seen, const api::TrainingJobStatus& status);
 [[nodiscard]] WallTime end_of_saving(const core::Observation& seen, const api::TrainingJobStatus& status);
 
 [[nodiscard]] bool decides(const std::vector<std::string>& roles, const std::string& role);
 [[nodiscard]] Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost);
 
-// By the status, the pod's record, or all its processes.
+// Completed by the status, by the pod's record, or by all its processes.
 [[nodiscard]] bool is_known_done(const core::Observation& seen, const api::MemberStatus& member);
 
 // UIDs of pods that are deleted when a job ends, or is found to have ended.

@@ -1,4 +1,4 @@
-// What a simulated world is like, drawn from its seed.
+// The properties of a simulated world, drawn from its seed.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Scenario {
   std::uint64_t save_every = 5;
   int chaos_ticks = 80;
   bool has_fatal_exits = false;
-  // What happens: each alone must hold laws that it need not hold among others.
+  // The kinds of events: with one kind alone, laws must hold that need not hold with several.
   bool has_losses = true;  // else nodes with notice live until nobody is on them
   bool has_notice = true;
   bool loses_operator = true;
@@ -44,13 +44,13 @@ struct Scenario {
   std::uint64_t keeps_checkpoints = 0;  // 0: all
   bool has_damage = false;
   Policies policies;
-  // Of one job among several.
+  // The scenario of one job among several.
   std::string job_name = "digits";
   std::string names_nodes = "node-";
   bool follows_nodes = false;  // has those of another job's world
 };
 
-// Beside losses, since each of these may cost steps by itself.
+// These events come beside losses, since each of them may cost steps by itself.
 inline void draw_storage(Moves& moves, Scenario& s) {
   if (moves.percent("retention", 60)) s.keeps_checkpoints = 1 + moves.below("keeps", 4);
   if (!s.has_losses) return;

@@ -1,6 +1,6 @@
-// Where the objects of a simulated cluster are stored, and who judges what operators write: a server in
-// memory, or a real kube-apiserver. What happened there is told to operators by the front, a
-// SimulatedApiServer, whose lists and watches misbehave.
+// The storage of a simulated cluster's objects, and the judge of operators' writes: a server in memory, or a
+// real kube-apiserver. The front, a SimulatedApiServer whose lists and watches misbehave, tells operators the
+// events of this server.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace ratoon::sim {
 
-// What a call is about.
+// The object of a call.
 struct Place {
   std::string name_space;
   std::string kind;
@@ -32,22 +32,22 @@ class ServerBehind {
   using json = nlohmann::json;
   virtual ~ServerBehind() = default;
 
-  // What happens to an object, by who has all rights; the front has it when this returns.
+  // Writes an object with all rights; the front has it when this function returns.
   virtual void put(const std::string& kind, json object) = 0;
   virtual void remove(const std::string& kind, const std::string& key) = 0;
-  // What an operator asks for, but for lists. What came of it is in the front when this returns; a pod that
-  // is deleted with grace, which the world ends, may be left to put() and remove().
+  // An operator's call, except lists. The result is in the front when this function returns; for a pod that
+  // is deleted with grace, which the world ends, put() and remove() may give the result.
   [[nodiscard]] virtual http::Response call(const http::Request& request) = 0;
-  // A job that this server takes and no operator can read.
+  // A job that this server accepts and no operator can read.
   [[nodiscard]] virtual json unreadable_job() const = 0;
 };
 
-// Where pods are held each has a finalizer: who is deleted is seen until the world lets it go.
+// If pods are held, each has a finalizer: a deleted pod is visible until the world releases it.
 [[nodiscard]] std::unique_ptr<ServerBehind> make_memory_server(SimulatedApiServer& front, const Clock& clock,
                                                                bool holds_pods);
 
-// The API server that a kubeconfig names, empty at first. Its times are told by the world's clock. Trouble
-// with the server itself is an exception.
+// The API server that a kubeconfig names, empty at first. The world's clock gives its times. A failure of the
+// server itself is an exception.
 [[nodiscard]] std::unique_ptr<ServerBehind> make_real_server(const std::string& kubeconfig,
                                                              SimulatedApiServer& front, const Clock& clock,
                                                              bool holds_pods);

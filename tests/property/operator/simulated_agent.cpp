@@ -1,4 +1,4 @@
-// What a process does in one tick: the agent's session in a few lines.
+// The actions of a process in one tick: the agent's session in a few lines.
 #include <algorithm>
 #include <chrono>
 
@@ -19,7 +19,7 @@ constexpr Duration kLeavesWithin = std::chrono::seconds(5);
 constexpr Duration kPollHold = std::chrono::seconds(20);  // the operator answers a call by then
 constexpr Duration kSaveMargin = std::chrono::seconds(10);
 
-// As an agent tells it.
+// Messages as an agent sends them.
 std::optional<Duration> time_of_save(const Agent& agent, Timestamp now) {
   if (agent.uncommitted.empty()) return agent.save_took;
   const Duration until_now = now - agent.uncommitted.rbegin()->second.began;
@@ -42,14 +42,14 @@ void World::act(Agent& agent) {
   if (agent.state != Agent::State::kGone) beat(agent);
 }
 
-// Its training thread stands; the one that beats ends the process some time after it was told to leave.
+// Its training thread hangs; the beating thread ends the process some time after the order to leave.
 void World::hang(Agent& agent) {
   beat(agent);
   if (agent.state == Agent::State::kGone || agent.told_to_leave == Timestamp()) return;
   if (now_ - agent.told_to_leave > kLeavesWithin) leave(agent, 81);
 }
 
-// Every rank takes part in every step: nobody ends one that another has not begun.
+// Every rank takes part in every step: no rank ends a step that another has not begun.
 bool World::can_step(const Agent& agent) const {
   for (std::uint32_t rank = 0; rank < agent.assignment.world_size; ++rank) {
     const auto other = positions_.find({agent.assignment.attempt, Rank(rank)});
@@ -64,11 +64,11 @@ bool World::can_step(const Agent& agent) const {
   return true;
 }
 
-// What all ranks do after their next step: what any of them wished when the first one made it.
+// The joint actions of all ranks after their next step: the requests of any rank when the first one made it.
 std::uint32_t World::agree(const Agent& agent) {
   const auto [word, is_first] = agreed_.try_emplace({agent.assignment.attempt, agent.step + 1}, 0);
   if (!is_first) return word->second;
-  // None is begun before the last one is committed, but the one of a hand-over.
+  // No save is begun before the last one is committed, except the save of a hand-over.
   const auto has_room = [&](const Agent& one) {
     return save_time() == Duration(0) || one.uncommitted.empty();
   };
@@ -89,7 +89,7 @@ void World::train(Agent& agent) {
   if (agent.step >= scenario_.total_steps && agent.uncommitted.empty()) finish(agent);
 }
 
-// Rank 0 sends what all saved to a store; the others have little to wait for.
+// Rank 0 sends the packs of all ranks to a store; the others have little to wait for.
 void World::finish(Agent& agent) {
   agent.state = Agent::State::kFinishing;
   agent.copies_until = now_;
@@ -139,7 +139,7 @@ void World::commit(Agent& agent) {
     agent.save_took = now_ - agent.uncommitted.begin()->second.began;
     agent.uncommitted.erase(agent.uncommitted.begin());
   }
-  // In the store, too, since a moment ago.
+  // The checkpoint is in the store, too, since a moment ago.
   if (agent.committed && storage_.holds({agent.committed->attempt, agent.committed->step}))
     agent.committed->tier = storage_.entry_of({agent.committed->attempt, agent.committed->step}).tier;
 }
@@ -149,7 +149,7 @@ std::string World::node_of(const Agent& agent) const {
   return pod == pods_.end() ? "nowhere" : pod->second.pod.node;
 }
 
-// Of those who train, or trained until now, in that world.
+// The processes that train, or trained until now, in that world.
 std::set<std::string> World::nodes_in(Attempt attempt) const {
   std::set<std::string> nodes;
   for (const auto& agent : agents_)
@@ -173,14 +173,14 @@ void World::leave_world(Agent& agent) {
 
 void World::ask(Agent& agent) {
   auto found = storage_.look(node_of(agent), agent.unreadable);
-  // What is in the run's folder is no news to it, whoever wrote it.
+  // Checkpoints in the run's folder are no news to a process, whichever process wrote them.
   for (const auto& entry : found) agent.left_attempt = std::max(agent.left_attempt, entry.attempt);
   agent.asked = test::join_request(agent.identity, agent.left_attempt.value());
   agent.asked->left_step = Step(agent.left_step);
   agent.asked->has_met = agent.has_met;
   if (scenario_.rolls_back) {
     agent.asked->rollback = RollbackRequest{.resume_from = Step(scenario_.former_step), .skip = 0};
-    // Until the first world has written down what is given up, each passes over it by itself.
+    // Until the first world has recorded the given-up checkpoints, each process skips them by itself.
     for (auto& entry : found) {
       const bool is_others =
           entry.attempt.value() == scenario_.former_attempt && entry.step.value() != scenario_.former_step;
@@ -193,8 +193,8 @@ void World::ask(Agent& agent) {
   agent.listed = now_;
 }
 
-// What a process does with a checkpoint that it cannot load: it is asked for again, and says so. Some of what
-// is damaged is not its own part, and it does not see it.
+// A process that cannot load a checkpoint reports it, and joins again. Some damage is not in the process's
+// own part, and the process does not see it.
 bool World::load(Agent& agent) {
   const auto& resume = agent.assignment.resume;
   if (!resume) return true;
@@ -278,7 +278,7 @@ void World::judge_seat(const Agent& agent) {
                          other->identity.local_rank == agent.identity.local_rank;
     if (is_twin) broken_seat_ = "two of " + agent.pod_uid + "'s member sit in one world";
   }
-  // An older world may still be told when its successor was only stored: nobody can train in it.
+  // An older world may still be announced when its successor was only stored: no process can train in it.
   if (agent.assignment.attempt != job_.status.attempt) return;
   const auto& members = job_.status.members;
   const bool is_member = std::any_of(members.begin(), members.end(), [&](const auto& member) {
@@ -339,7 +339,7 @@ void World::complete(Agent& agent) {
     const InventoryEntry& last = *agent.committed;
     records_[agent.pod_uid] = {.attempt = last.attempt, .step = last.step, .digest = last.digest};
   }
-  // Nobody is there to be told: its record remains, or it will be found at the end by whoever runs it again.
+  // No operator is there to receive the report: its record remains, or the next run finds the end.
   if (!is_reachable(agent)) {
     const bool may_give_up = scenario_.has_losses || scenario_.processes_per_node == 1;
     if (may_give_up && moves_.percent("gives-up", agent.pod_uid, 5)) leave(agent, 81);

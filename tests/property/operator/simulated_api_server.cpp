@@ -40,7 +40,7 @@ std::string SimulatedApiServer::key_of(const json& object) {
 }
 
 void SimulatedApiServer::note(Kind& kind, const std::string& type, json object) {
-  // One that nobody can read, each time that it is said: only a list leads past it.
+  // An object that no client can read is sent each time: only a list leads past it.
   const bool is_nonsense = happens(1);
   tally_.nonsense += is_nonsense ? 1 : 0;
   kind.history.push_back(
@@ -138,13 +138,13 @@ http::Response SimulatedApiServer::page_of(const std::string& url) {
   return {.status = 200, .headers = {}, .body = page.dump()};
 }
 
-// As far as this watch comes: often not to the end of what happened.
+// The progress of this watch: often not to the last event.
 std::string SimulatedApiServer::lines_after(Kind& kind, std::uint64_t version) {
   std::string lines;
   std::size_t left = are_drawn_ ? dice_.below(6) : kind.history.size();
   for (const Event& event : kind.history) {
     if (event.version <= version) {
-      // Said already, but for one who begins here: some relays repeat themselves.
+      // An event that was already sent, but not to a client that begins here: some relays repeat events.
       if (!happens(2)) continue;
       ++tally_.repeated;
       lines += line_of(event.type.c_str(), event.object);
@@ -173,7 +173,7 @@ Result<http::ResponseHead> SimulatedApiServer::watch(const std::string& url, htt
   clock_.advance(std::chrono::milliseconds(are_drawn_ ? dice_.below(2000) : 1000));
   Kind& kind = kinds_[kind_in(url)];
   const std::uint64_t from = std::stoull(parameter(url, "resourceVersion"));
-  // What another server says is not of the same length twice: where it is cut decides nothing else then.
+  // The messages of another server differ in length each time: the place of a cut then decides nothing else.
   Dice aside = dice_;
   Dice& cuts = lists_ ? aside : dice_;
   const auto say = [&](int status, std::string_view text) -> Result<http::ResponseHead> {

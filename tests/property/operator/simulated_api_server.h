@@ -1,7 +1,7 @@
 // An API server in memory, behind the transport that the operator's client calls: objects, their versions and
-// the history that watches read. It misbehaves as the dice say: pages expire, calls are refused or cut off,
-// watches end early, within a line, or with an error; it forgets its history, sends bookmarks, repeats what
-// it said and says what is no event.
+// the history that watches read. The server misbehaves at random: pages expire, calls are refused or cut off,
+// watches end early, within a line, or with an error; it forgets its history, sends bookmarks, repeats events
+// and sends lines that are no event.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +25,27 @@ class SimulatedApiServer {
 
   SimulatedApiServer(std::uint64_t seed, ManualClock& clock) : dice_(seed), clock_(clock) {}
 
-  // By the plural of its kind; the version is set here. What was stored.
+  // The objects by the plural of their kind; the version is set here. What was stored.
   json put(const std::string& kind, json object);
-  // What it was, with the version of its end; nothing if there was none.
+  // The former object, with the version of its end; nothing if there was none.
   json remove(const std::string& kind, const std::string& key);
-  // What another server's watch told, with the version that it has there: this one passes it on.
+  // An event of another server's watch, with its version on that server: this server passes it on.
   void pass_on(const std::string& kind, const std::string& type, const json& object);
-  // Lists are another server's.
+  // Lists come from another server.
   using Lists = std::function<http::Response(const std::string& url)>;
   void set_lists(Lists lists) { lists_ = std::move(lists); }
   [[nodiscard]] const std::map<std::string, json>& objects(const std::string& kind) {
     return kinds_[kind].objects;
   }
-  // Forgets what led here, but for the newest so many events of each kind: who stands further back has to
-  // list.
+  // Forgets the history, except the given number of newest events of each kind: a client that is further
+  // behind has to list.
   void forget_history(std::size_t kept = 0);
   void set_faults(bool are_drawn) { are_drawn_ = are_drawn; }
-  // Called before each page of a list: what others do meanwhile.
+  // The function is called before each page of a list, to let other writers act.
   void set_meanwhile(std::function<void()> happens) { meanwhile_ = std::move(happens); }
 
   [[nodiscard]] static std::string key_of(const json& object);
-  // Lists, watches and faults so far, so that a law about them is not one about nothing.
+  // The numbers of lists, watches and faults so far, so that a law about them is tested at all.
   struct Tally {
     std::uint64_t events = 0;
     std::uint64_t lists = 0;
@@ -72,7 +72,7 @@ class SimulatedApiServer {
     std::vector<Event> history;
     std::uint64_t forgotten = 0;  // up to this version
   };
-  // A list that is read in pages is of one moment.
+  // A list that is read in pages shows one moment.
   struct Snapshot {
     std::vector<json> items;
     std::uint64_t version = 0;
@@ -95,7 +95,7 @@ class SimulatedApiServer {
   Tally tally_;
 };
 
-// What the operator's client holds.
+// The copy of the operator's client.
 class TransportTo final : public http::HttpTransport {
  public:
   explicit TransportTo(SimulatedApiServer& server) : server_(server) {}

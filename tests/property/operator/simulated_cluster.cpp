@@ -22,7 +22,7 @@ constexpr const char* kJobs = "trainingjobs";
 constexpr const char* kEvents = "events";
 constexpr std::size_t kHistory = 40;  // events of each kind that the server remembers
 
-// One after the other, since a follower asks the first for its nodes.
+// The jobs follow each other, since a follower asks the first for its nodes.
 std::vector<std::unique_ptr<Served>> make_jobs(const Choices& choices,
                                                const std::vector<Scenario>& scenarios) {
   constexpr std::uint64_t kApart = 0x2545f4914f6cdd1dULL;  // their choices are of other streams
@@ -129,12 +129,12 @@ void SimulatedCluster::find_broken(const std::string& sentence) {
   if (broken_.empty()) broken_ = sentence;
 }
 
-// What else happened at the server, then what it shows of it.
+// The other events at the server, then the server's view of them.
 void SimulatedCluster::advance(bool is_chaos) {
   is_chaos_ = is_chaos;
   moves_.begin_moment();
   kubelets_.begin_moment();
-  // What watches and lists suffer is drawn by the front itself: of a story they suffer nothing.
+  // The front itself draws the faults of watches and lists: a story has no such faults.
   server_.set_faults(is_chaos && !is_calm_ && !moves_.is_told());
   const std::uint64_t lost = first().operators_lost();
   for (const auto& job : jobs_) {
@@ -170,7 +170,7 @@ void SimulatedCluster::change_by_others() {
     behind_->put(kJobs, std::move(object));
   }
   if (happens("writes-poison", 1)) behind_->put(kJobs, behind_->unreadable_job());
-  // A kubelet writes what nobody reads. A pod that is deleted may be gone at any moment.
+  // A kubelet writes a field that no reader uses. A pod that is deleted may be gone at any moment.
   std::vector<api::Pod> pods;
   for (const auto& job : jobs_) {
     auto own = job->world.pods();
@@ -253,13 +253,13 @@ http::Response SimulatedCluster::refuse_for_now() {
   http::Response reply = moves_.percent("refused-as-too-many", 50) ? refusal_of(429, "TooManyRequests")
                          : moves_.percent("refused-as-busy", 50)   ? refusal_of(503, "ServiceUnavailable")
                                                                    : refusal_of(500, "InternalError");
-  // It is asked once more at once: to wait would be the only thing here that takes real time.
+  // The call is repeated at once: waiting would be the only real time in this test.
   if (reply.status != 500) reply.headers.set("Retry-After", "0");
   return reply;
 }
 
-// Jobs, pods and nodes are read; pods and events are made, pods and jobs deleted by their UID, and of a job
-// nothing but its status is changed. Nothing is done in another namespace.
+// The rights of an operator: jobs, pods and nodes are read; pods and events are made, pods and jobs deleted
+// by their UID, and only the status of a job is changed. No object in another namespace is changed.
 void SimulatedCluster::check_rights(const http::Request& request, const Place& place) {
   const std::string what = request.method + " " + place.kind + (place.part.empty() ? "" : "/" + place.part);
   static const std::set<std::string> kRights = {
@@ -273,7 +273,7 @@ void SimulatedCluster::check_rights(const http::Request& request, const Place& p
   if (place.name == "poison" && !is_told) find_broken("a job that cannot be read was touched: " + what);
 }
 
-// Who was told that its pod is there makes it once.
+// An operator that was told that its pod exists makes it once.
 void SimulatedCluster::check_creation(const Caller& caller, const http::Request& request) {
   const std::string name = json::parse(request.body)["metadata"]["name"].get<std::string>();
   const auto made = caller.made.find(name);
@@ -288,7 +288,7 @@ void SimulatedCluster::note_creation(Caller& caller, const http::Response& reply
   caller.made[made["name"].get<std::string>()] = made["uid"].get<std::string>();
 }
 
-// Who was refused since the pod has changed does not ask for the same again: it looks at the pod.
+// An operator that was refused since the pod has changed does not repeat the request: it reads the pod.
 void SimulatedCluster::check_deletion(const Caller& caller, const Place& place, const std::string& version) {
   const auto refused = caller.refused.find(place.name);
   if (refused != caller.refused.end() && refused->second == version)
@@ -349,7 +349,7 @@ Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Reques
 Result<http::ResponseHead> SimulatedCluster::watch(const std::string& url, http::BodySink& sink) {
   const auto held = held_until_.find(place_of(url).kind);
   if (held == held_until_.end() || held->second <= clock_.now()) return server_.watch(url, sink);
-  // It lasts, and says nothing: where it stood is all that it repeats.
+  // The watch stays open, and sends nothing: it repeats only its position.
   const auto from = url.find("resourceVersion=") + 16;
   const std::string version = url.substr(from, url.find('&', from) - from);
   const json bookmark = {{"type", "BOOKMARK"}, {"object", {{"metadata", {{"resourceVersion", version}}}}}};

@@ -1,10 +1,11 @@
-// Worlds of one or more jobs behind an API server: what an operator's client writes happens in the world, and
-// what happens there is what the server's watches tell. Writes meet what they meet in large clusters: others
-// wrote in between (409), the server refuses (429 with Retry-After, 500, 503), the answer is lost, the write
-// arrives much later than its sender waited, and the operator ends, or no longer leads, between any two of
-// them. Each kind's watch falls behind by itself.
+// Worlds of one or more jobs behind an API server: the writes of an operator's client happen in the world,
+// and the server's watches report the world's events. Writes meet the troubles of large clusters: other
+// writers were faster (409), the server refuses (429 with Retry-After, 500, 503), the answer is lost, the
+// write arrives long after its sender gave up, and the operator ends, or no longer leads, between any two
+// writes. Each kind's watch falls behind by itself.
 //
-// It also keeps the promises that only the server can see: who writes what, upon which version, and when.
+// The class also checks the promises that only the server can see: the writer of each object, the version,
+// and the time.
 #pragma once
 
 #include <functional>
@@ -26,17 +27,17 @@
 
 namespace ratoon::sim {
 
-// One operator's process, as the server and the members see it.
+// One operator's process, from the view of the server and the members.
 struct Caller {
   runtime::Fence fence;
   bool is_dead = false;
   std::map<std::string, std::string> made;  // UIDs of the pods that the server told it that it made, by name
-  // Versions of the pods whose deletion it was refused, by name, until it looked.
+  // Versions of the pods whose deletion was refused, by name, until the operator reads them.
   std::map<std::string, std::string> refused{};
 };
 
-// Where choices come from: a seed, or a story that is told. Each stream of a seed is drawn by itself; a story
-// is one list, in which each looks up its own names.
+// The source of choices: a seed, or a story that is replayed. Each stream of a seed is drawn by itself; a
+// story is one list, in which each stream finds its own names.
 struct Choices {
   std::uint64_t seed = 0;
   Moves::Keeps keeps = Moves::Keeps::kNothing;
@@ -45,17 +46,17 @@ struct Choices {
   [[nodiscard]] Moves stream(std::uint64_t of_seed) const { return told ? *told : Moves(of_seed, keeps); }
 };
 
-// A job, its world, and what the server has of it.
+// A job, its world, and the server's objects of it.
 struct Served {
   Served(Moves moves, const Scenario& scenario) : world(std::move(moves), scenario) {}
 
   World world;
   std::map<std::string, api::Pod> shown;  // by UID
   std::uint64_t shown_generation = 0;
-  // Worlds that were stored as formed, by attempt, and who was a member of them.
+  // Worlds that were stored as formed, by attempt, and their members.
   using Sitting = std::tuple<Attempt, std::string, std::uint32_t, std::string>;
   std::set<Sitting> stored;
-  // UIDs of members that were done when a rest was stored, which leaves no pod.
+  // UIDs of members that were done when a suspension was stored, which leaves no pod.
   std::set<std::string> may_end;
   std::map<Attempt, std::vector<std::string>> told;  // UIDs by rank
   Lineage resumed;
@@ -68,30 +69,30 @@ class SimulatedCluster {
   using json = nlohmann::json;
 
   enum class Server { kIsInTheWay, kIsCalm };
-  // A world for each, of which the first says when operators end.
+  // A world for each job, of which the first decides when operators end.
   SimulatedCluster(const Choices& choices, const std::vector<Scenario>& scenarios,
                    Server server = Server::kIsInTheWay);
 
-  // One tick of everybody but operators.
+  // One tick of all parts but operators.
   void advance(bool is_chaos);
-  // The caller outlives what is returned.
+  // The caller must outlive the result.
   [[nodiscard]] std::unique_ptr<http::HttpTransport> connect(Caller& caller);
-  // What the operator that leads tells the members.
+  // The orders of the leading operator for the members.
   void announce(const JobKey& key, const api::Announcement& announcement);
 
   [[nodiscard]] std::vector<JobKey> keys() const;
   [[nodiscard]] World& world_of(const JobKey& key) const;
   [[nodiscard]] World& first() const { return jobs_.front()->world; }
   [[nodiscard]] const ManualClock& clock() const { return clock_; }
-  // What was chosen but for the scenario, if it was kept.
+  // The choices except the scenario, if they were kept.
   [[nodiscard]] std::string story() const;
-  // What no operator may do, if one did.
+  // An action that no operator may do, if one did it.
   [[nodiscard]] const std::string& broken() const { return broken_; }
   void find_broken(const std::string& sentence);
-  // When a write last failed, for whatever reason.
+  // The time of the last failed write, for any reason.
   [[nodiscard]] Timestamp failed_at() const { return failed_at_; }
 
-  // What came to pass, so that a law about it is not one about nothing.
+  // Counts of events, so that a law about an event is tested at all.
   struct Tally {
     std::uint64_t writes = 0;
     std::uint64_t conflicts = 0;

@@ -91,7 +91,7 @@ void GroupWorld::make_trouble() {
   }
 }
 
-// Notices are not taken back before what they did to pods is known.
+// Notices are not taken back before their effects on pods are known.
 bool GroupWorld::is_all_news_told(const std::string& node) const {
   return std::ranges::all_of(pods_, [&](const auto& item) {
     const auto known = pods_seen_.find(item.first);
@@ -141,7 +141,7 @@ void GroupWorld::move_pods() {
   }
 }
 
-// Peers of one that is gone: those that notice fail, the others wait for ever.
+// Peers of a vanished program: those that notice fail, the others wait for ever.
 void GroupWorld::suffer(const Meeting& meeting) {
   for (Entry* entry : living(meeting))
     if (dice_.percent(30) && dead_nodes_.empty()) end(*entry, 1);
@@ -176,7 +176,7 @@ void GroupWorld::advance(bool is_chaos) {
   move_nodes(is_chaos);
   move_pods();
   work();
-  // Of each pod the news comes by itself, and within the time that a failure is given.
+  // The news of each pod arrives by itself, within the time that a failure is given.
   for (auto& [uid, entry] : pods_) {
     if (pods_seen_.contains(uid) && dice_.percent(is_chaos ? 30 : 0) && ++entry.late_by <= kLateMax) continue;
     pods_seen_[uid] = entry.pod;
@@ -185,8 +185,8 @@ void GroupWorld::advance(bool is_chaos) {
   std::erase_if(pods_seen_, [&](const auto& item) { return !pods_.contains(item.first); });
 }
 
-// A pod that is made and gone, with the operator that alone knew of it, never was: nobody can tell that one
-// from one that was not made. But for the first, whom the others were told of.
+// A pod that is made and gone, with the only operator that knew of it, cannot be distinguished from a pod
+// that was never made. The first pod is an exception, because the others got its address.
 bool GroupWorld::can_be_forgotten(const api::MemberStatus& member) const {
   return member.uid.empty() || member.index == 0 || pods_.contains(member.uid);
 }
@@ -201,7 +201,7 @@ void GroupWorld::forget_roster() {
   news_since_.reset();
 }
 
-// As late as the operator may.
+// The call comes as late as the operator allows.
 void GroupWorld::store(const api::TrainingJobStatus& decided, bool is_chaos) {
   const auto patience = runtime::status_debounce_for(job_.spec, job_.status, decided);
   if (is_chaos && patience.has_news) {

@@ -1,10 +1,10 @@
 // A job of programs without the agent, from a seed: pods that start late, are killed, evicted, deleted with
-// grace or vanish; nodes that give notice or die; programs that fail by themselves, and those that fail or
-// hang because a peer is gone; an operator that stops after any prefix of a decision and sees some things
+// grace or vanish; nodes that give notice or die; programs that fail by themselves, and programs that fail or
+// hang because a peer is gone; an operator that stops after any prefix of a decision and sees some events
 // late.
 //
-// The programs are ranks that met at one address. They step only while all are there, and what they reached
-// is kept, as in a folder that all share.
+// The programs are ranks that met at one address. The programs step only while all are present, and their
+// progress is kept, as in a folder that all share.
 #pragma once
 
 #include <map>
@@ -24,11 +24,11 @@ class GroupWorld {
   explicit GroupWorld(std::uint64_t seed);
 
   [[nodiscard]] core::Observation observe() const;
-  // One tick of everybody but the operator; faults as the dice say while `is_chaos`.
+  // One tick of all parts but the operator; faults are drawn while `is_chaos`.
   void advance(bool is_chaos);
-  // Does what a decision says: everything, or a prefix.
+  // Carries out a decision: all of it, or a prefix.
   void carry_out(const core::Decision& decision, bool is_chaos);
-  // Nothing is known but what is stored.
+  // Only stored facts are known.
   void end_operator();
 
   [[nodiscard]] Timestamp now() const { return now_; }

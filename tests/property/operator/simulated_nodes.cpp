@@ -32,7 +32,7 @@ void World::place(SimPod& pod) {
     pod.pod.unplaced_reason.clear();
     pod.runs_at = now_ + moves_.ticks("pulls-for", 0, 6);
   } else if (!moves_.percent("no-node-yet", 80)) {
-    // A pod that nobody takes makes the cluster grow.
+    // A pod that no node takes makes the cluster grow.
     if (scenario_.follows_nodes)
       wants_node_ = true;
     else
@@ -42,7 +42,7 @@ void World::place(SimPod& pod) {
   }
 }
 
-// All that runs on it ends, and the API server knows nothing: its pods stay Running.
+// All processes on the node end, and the API server does not know: its pods stay Running.
 void World::kill_node(SimNode& node) {
   node.is_dead = true;
   node.known_at = now_ + moves_.ticks("known-after", 20, 80);
@@ -58,7 +58,7 @@ void World::end_all_on(const std::string& node) {
   storage_.stop_copies();
 }
 
-// It was started again: its containers are not.
+// The node was started again, but its containers were not.
 void World::return_node(SimNode& node) {
   node.is_dead = node.is_known_dead = false;
   node.dies_at.reset();
@@ -72,7 +72,7 @@ void World::restart_all_on(const std::string& node) {
     if (entry.pod.node == node && entry.pod.phase == api::PodPhase::kRunning) end_pod(uid, 137);
 }
 
-// The platform gives it up: its pods go, those that are held once the node does.
+// The platform gives the node up: its pods go, held pods once the node does.
 void World::take_pods_from(const std::string& node) {
   std::erase_if(pods_, [&](const auto& item) {
     return item.second.pod.node == node && !item.second.pod.is_deleting && goes_at_once(item.second);

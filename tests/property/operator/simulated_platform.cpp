@@ -1,11 +1,11 @@
-// What the platform does to pods by itself, and how late the operator hears of anything.
+// The platform's own actions on pods, and the delay of the operator's news.
 #include <chrono>
 
 #include "tests/property/operator/simulated_world.h"
 
 namespace ratoon::sim {
 
-// Of the container's words and the pod's, those that the operator reads.
+// The states of the container and of the pod that the operator reads.
 void World::end_pod_as(SimPod& entry, api::PodPhase phase, std::optional<int> exit_code, const char* reason) {
   end_processes(entry.pod.uid);
   entry.pod.phase = phase;

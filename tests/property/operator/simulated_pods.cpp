@@ -22,8 +22,8 @@ void World::create_pod(const core::CreatePod& action) {
   note_answer(made.pod.uid);
 }
 
-// Who runs nowhere, or no more, has nobody to wait for: the server deletes it at once, unless a finalizer is
-// on it.
+// A pod that runs nowhere, or no longer runs, has no process to wait for: the server deletes it at once,
+// unless it has a finalizer.
 bool World::goes_at_once(const SimPod& entry) const {
   return !scenario_.policies.holds_pods &&
          (entry.pod.node.empty() || (entry.pod.has_ended() && !entry.pod.others_run));
@@ -39,14 +39,14 @@ void World::delete_pod(const std::string& uid, bool is_chaos, Duration grace) {
   if (found->second.pod.is_deleting) return note_answer(uid);
   found->second.pod.is_deleting = true;
   found->second.pod.ends_at = WallTime{wall_now().since_epoch + grace};
-  // Some hang in Terminating, and what runs there runs on.
+  // Some pods hang in Terminating, and their processes run on.
   const bool hangs = is_chaos && moves_.percent("hangs-in-terminating", found->second.pod.name, 30);
   found->second.gone_at =
       now_ + (hangs ? moves_.ticks("hangs-for", 20, 120) : moves_.ticks("goes-after", 0, 4));
   note_answer(uid);
 }
 
-// With all that it owns, and nobody hangs: an end is all that is left to see.
+// The job disappears with its pods, and none hangs: only the end remains visible.
 void World::delete_job() {
   is_job_gone_ = true;
   std::erase_if(pods_,
@@ -70,7 +70,7 @@ void World::move_pods(bool is_chaos) {
       if (entry.pod.node.empty()) {
         place(entry);
       } else if (!is_stuck && !scenario_.has_agent && entry.pod.address.empty()) {
-        // Its network is there a moment before its program.
+        // Its network is ready a moment before its program.
         entry.pod.address =
             "10.0." + std::to_string(addresses_ / 250) + "." + std::to_string(addresses_ % 250 + 1);
         ++addresses_;
@@ -94,7 +94,7 @@ void World::start_processes(const SimPod& pod) {
     agent->identity.member_uid = pod.pod.uid;
     agent->identity.start = "start-" + std::to_string(++starts_);
     agent->pod_uid = pod.pod.uid;
-    // A large program takes its time before its first call.
+    // A large program needs time before its first call.
     agent->frozen_until =
         now_ + (moves_.percent("starts-slowly", pod.pod.name, 20) ? moves_.ticks("starts-after", 8, 24)
                                                                   : Duration(0));
@@ -107,7 +107,7 @@ void World::end_processes(const std::string& pod_uid) {
     if (agent->pod_uid == pod_uid) agent->state = Agent::State::kGone;
 }
 
-// The first process of a container leaves its record before it says anything.
+// The first process of a container leaves its record before it sends a message.
 void World::leave_record(api::Pod& pod) const {
   pod.is_completed = done_.contains({pod.uid, 0});
   const auto record = records_.find(pod.uid);

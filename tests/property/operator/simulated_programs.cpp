@@ -1,5 +1,5 @@
-// What programs without the agent do in one tick: ranks that met at the first one's address. They step only
-// while all are there, and what they reached is kept, as in a folder that all share.
+// The actions of programs without the agent in one tick: ranks that met at the first one's address. The
+// programs step only while all are present, and their progress is kept, as in a folder that all share.
 #include <algorithm>
 #include <chrono>
 
@@ -8,7 +8,7 @@
 namespace ratoon::sim {
 namespace {
 
-// Nobody fences a program: the operator waits for it until its pod should be long gone.
+// A program without the agent cannot be fenced: the operator waits for it until its pod should be long gone.
 constexpr Duration kWaitedFor = std::chrono::seconds(30);
 // A pod whose creation reached the server late may run until the operator, which may be away, has seen it.
 constexpr Duration kUnseenFor = std::chrono::seconds(120);
@@ -37,7 +37,7 @@ bool World::is_awake(const std::vector<Agent*>& group) const {
   return std::ranges::all_of(group, [&](const Agent* program) { return now_ >= program->frozen_until; });
 }
 
-// Many take the signal for the end of their work, if they hear it at all.
+// Many programs take the signal for the end of their work, if they receive it at all.
 void World::take_signals() {
   for (auto& program : agents_) {
     if (program->state == Agent::State::kGone) continue;
@@ -77,7 +77,7 @@ void World::let_programs_work() {
   if (at_work > 1) broken_seat_ = "two groups run at once";
 }
 
-// Peers of one that is gone: those that notice fail, the others wait for ever.
+// Peers of a vanished program: those that notice fail, the others wait for ever.
 void World::work(const std::vector<Agent*>& group, bool is_whole) {
   const bool has_ended = is_trained();
   if (!has_ended && is_whole && is_awake(group)) ++group_steps_;

@@ -51,7 +51,7 @@ void Storage::give_up_all_but(const Lineage& id) {
   for (auto& [other, saved] : all_) saved.is_given_up |= other != id && other.first == id.first;
 }
 
-// The newest that all reach stay, so many of them, and whatever is newer than those.
+// The newest checkpoints that all reach stay, this number of them, and all newer ones.
 void Storage::remove_old() {
   if (keeps_ == 0) return;
   std::uint64_t kept = 0;

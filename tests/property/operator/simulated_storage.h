@@ -1,6 +1,7 @@
-// Where a simulated job's checkpoints are, and how they are lost. On a volume, or in a store, all reach them;
-// on the disk of a node only those who are there. Retention removes old ones, a disk damages some, a rollback
-// gives some up. What a process finds in its look is what this says, and the laws ask this and not the core.
+// The places of a simulated job's checkpoints, and the ways of losing them. All processes reach a volume or a
+// store; only processes on a node reach its disk. Retention removes old ones, a disk damages some, a rollback
+// gives some up. This class decides which checkpoints a process finds, and the laws ask this class and not
+// the core.
 #pragma once
 
 #include <map>
@@ -39,26 +40,27 @@ class Storage {
 
   explicit Storage(Tiers tiers, std::uint64_t keeps) : tiers_(tiers), keeps_(keeps) {}
 
-  // Whole on all the disks of those who saved it; `due` is when the store has it.
+  // The checkpoint is whole on all the disks of the processes that saved it; `due` is the time at which the
+  // store has it.
   void commit(const Lineage& id, const std::set<std::string>& nodes, Timestamp now, Timestamp due);
-  // Of a run before this job's.
+  // Checkpoints of a run before this job's.
   void adopt(const Lineage& id);
   void finish_copies(Timestamp now);
-  // Of a world that is gone nobody sends what was not sent yet.
+  // When a world ends, its unsent checkpoints are never sent.
   void stop_copies();
-  // Its disk is empty from then on.
+  // The node's disk is empty from then on.
   void lose_node(const std::string& node);
   void damage(const Lineage& id) { all_.at(id).is_damaged = true; }
-  // All but this one, of those of its attempt.
+  // All checkpoints of its attempt but this one.
   void give_up_all_but(const Lineage& id);
 
   [[nodiscard]] const std::map<Lineage, Saved>& all() const { return all_; }
   [[nodiscard]] bool holds(const Lineage& id) const { return all_.contains(id); }
-  // What a process on that node finds; `unreadable` is what it could not load.
+  // The checkpoints that a process on that node finds; `unreadable` has those that it could not load.
   [[nodiscard]] std::vector<InventoryEntry> look(const std::string& node,
                                                  const std::set<Lineage>& unreadable) const;
   [[nodiscard]] InventoryEntry entry_of(const Lineage& id) const;
-  // Whether all can resume something.
+  // Whether all processes can resume a checkpoint.
   [[nodiscard]] bool has_any_for_all() const;
 
  private:

@@ -1,4 +1,4 @@
-// Faults, as the moves say.
+// Faults, by the moves.
 #include <algorithm>
 #include <chrono>
 
@@ -12,7 +12,7 @@ void World::make_trouble() {
   if (scenario_.is_suspended_at_times && moves_.percent("suspend", 2)) suspend(!job_.spec.is_suspended);
   if (scenario_.policies.is_resized && moves_.percent("resize", 10)) resize();
   if (!scenario_.has_losses) return;
-  // A time limit that the wall measures would end with it.
+  // A time limit in wall time would end with the jump.
   const bool has_jumps = scenario_.policies.has_wall_jumps && scenario_.max_duration_seconds == 0;
   if (has_jumps && moves_.percent("wall-jumps", 2)) {
     wall_ahead_ = wall_ahead_ + moves_.ticks("wall-jumps-by", 20, 1200);
@@ -47,7 +47,8 @@ SimNode& World::draw_node(const char* what) {
   return std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(moves_.below(what, nodes_.size())))->second;
 }
 
-// Of one of the newest; the first rank of its world may find it when it reads what it wrote.
+// Damages one of the newest checkpoints; the first rank of its world may find the damage when it reads the
+// checkpoint back.
 void World::damage_checkpoint() {
   std::vector<Lineage> sound;
   for (const auto& [id, saved] : storage_.all())
@@ -79,7 +80,7 @@ void World::cut_zone() {
   }
 }
 
-// The object vanishes; what ran there may run on, if it can be fenced.
+// The object vanishes; its process may run on, if it can be fenced.
 void World::lose_pod() {
   const auto victim =
       std::next(pods_.begin(), static_cast<std::ptrdiff_t>(moves_.below("loses", pods_.size())));
@@ -122,7 +123,7 @@ void World::trouble_for(Agent& agent) {
       agent.hangs_in.reset();
       break;
     case 5:
-      // Behind the last step nobody says how long it may take.
+      // After the last step there is no limit for the duration.
       if (agent.state != Agent::State::kTraining || agent.step >= scenario_.total_steps) break;
       agent.hangs_in =
           moves_.pick("hangs-in", {ProcessPhase::kData, ProcessPhase::kCompute, ProcessPhase::kCollective});
@@ -164,7 +165,8 @@ void World::give_notice() {
     node.dies_at = now_ + moves_.ticks("dies-after", 1, 80);
 }
 
-// Its process ends. What agents said and were told is forgotten, and the recovery that it watched.
+// Its process ends. The agents' messages and orders are forgotten, and the recovery that the operator
+// watched.
 void World::lose_operator() {
   ++operators_lost_;
   member_server_ = coordinator::JobSession();
@@ -179,7 +181,7 @@ void World::lose_operator() {
   down_until_ = now_ + away;
   behind_until_ = now_;  // who comes next lists everything first
   heard_of_worlds_.clear();
-  // One that is later than the others counts as lost.
+  // A member that is later than the others counts as lost.
   const bool has_late_ways = scenario_.has_losses && scenario_.policies.has_late_ways;
   for (auto& agent : agents_)
     if (has_late_ways && moves_.percent("late-way", agent->pod_uid, 50))
@@ -188,7 +190,7 @@ void World::lose_operator() {
   follow_watch();
 }
 
-// Its owner gives a job that is suspended another size, while it still saves or later; an elastic one later.
+// The owner gives a suspended job another size, while it still saves or later; an elastic job later.
 void World::resize() {
   if (!job_.spec.is_suspended || (job_.spec.elastic_policy && job_.status.is_formed)) return;
   job_.spec.num_nodes = static_cast<std::uint32_t>(1 + moves_.below("resize-to", 4));

@@ -50,7 +50,7 @@ World::World(Moves moves, const Scenario& scenario)
   job_.spec.disruption_policy.suspect_after_seconds = scenario.suspect_after_seconds;
   job_.spec.start_deadline_seconds = scenario.start_deadline_seconds;
   job_.spec.progress_deadline_seconds = scenario.progress_deadline_seconds;
-  // Whoever sets one knows how long saves take, of which several may follow each other.
+  // A user who sets such a deadline knows how long saves take, of which several may follow each other.
   if (scenario.progress_deadline_seconds > 0)
     job_.spec.progress_deadline_seconds += static_cast<std::uint32_t>(4 * scenario.policies.save_seconds);
   job_.spec.max_duration_seconds = scenario.max_duration_seconds;
@@ -134,7 +134,7 @@ core::Observation World::observe_after(const core::Observation& seen, const core
 }
 
 void World::carry_out(const core::Decision& decision, bool is_chaos) {
-  // The operator may stop before any of: storing the status, each action, telling the agents.
+  // The operator may stop before each of these: storing the status, each action, telling the agents.
   const std::size_t whole = decision.actions.size() + 2;
   const bool is_cut_short = is_chaos && scenario_.loses_operator && moves_.percent("cut-short", 8);
   std::size_t left = is_cut_short ? moves_.below("cut-after", whole) : whole;
@@ -149,7 +149,7 @@ void World::carry_out(const core::Decision& decision, bool is_chaos) {
     if (std::holds_alternative<core::DeleteJob>(action)) return delete_job();
   }
   if (comes_to_next()) announce(decision.announcement);
-  // It was the process that ended, not just a call that failed.
+  // The process ended, not only a call failed.
   if (is_cut_short && moves_.percent("and-ends", 60)) lose_operator();
 }
 
@@ -198,7 +198,7 @@ bool World::may_be_listed(const Storage::Saved& saved) const {
 
 bool World::is_end_at_hand() const {
   const Attempt not_own(scenario_.begins_anew ? scenario_.former_attempt : 0);
-  // A former run may have gone beyond this one's end: then its last step is the end.
+  // A former run may have gone beyond this run's end: then its last step is the end.
   std::uint64_t end = scenario_.total_steps;
   for (const auto& [id, saved] : storage_.all())
     if (id.first > not_own && !saved.is_given_up && !saved.is_removed) end = std::max(end, id.second.value());
@@ -229,7 +229,7 @@ bool World::is_any_checkpoint_offered() const {
       if (!entry.is_complete) bad.emplace(entry.attempt, entry.step);
     }
   }
-  // That it is damaged may have been told by one that is cut off, or has ended since.
+  // A process that is cut off, or has ended since, may have reported the damage.
   return std::ranges::any_of(
       good, [&](const Lineage& id) { return !bad.contains(id) && !storage_.all().at(id).is_damaged; });
 }

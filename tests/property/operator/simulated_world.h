@@ -1,10 +1,10 @@
 // A small cluster in which everything happens that happens in large ones, from a seed and without waiting:
-// pods start late, die, hang in Terminating; nodes get notice, lose it again, die with all their pods and
-// nobody says so, come back; agents train, fall silent, hang, come back when they were replaced; the operator
-// stops after any prefix of a decision, or at any other moment, and forgets all but the status; its copy of
-// pods and nodes falls behind, but for its own writes. The coordinator's JobSession is the real one.
+// pods start late, die, hang in Terminating; nodes get notice, lose it again, die with all their pods without
+// a report, come back; agents train, fall silent, hang, come back when they were replaced; the operator stops
+// after any prefix of a decision, or at any other moment, and forgets all but the status; its copy of pods
+// and nodes falls behind, but for its own writes. The coordinator's JobSession is the real one.
 //
-// Not simulated: the API server's refusals (a status that is read is the newest one, since a write that
+// The API server's refusals are not simulated (a status that is read is the newest one, since a write that
 // builds on another is refused).
 #pragma once
 
@@ -73,7 +73,7 @@ struct SimPod {
   bool is_signalled = false;  // its processes know that
 };
 
-// What was said of a node's end.
+// The announcements of a node's end.
 struct Notice {
   std::optional<WallTime> said_at;  // where the news tells
   std::optional<Duration> leaves;   // from the news on; nothing: each pod has its own grace
@@ -95,7 +95,7 @@ struct SimNode {
   }
 };
 
-// UIDs in an order that does not depend on what the server draws, so that a seed tells the same story.
+// UIDs in an order that does not depend on the server's random values, so that a seed gives the same story.
 struct ByTurn {
   const std::map<std::string, std::string>* turns;
   bool operator()(const std::string& a, const std::string& b) const { return turn(a) < turn(b); }
@@ -112,15 +112,15 @@ class World {
   World& operator=(const World&) = delete;
 
   [[nodiscard]] core::Observation observe() const;
-  // One tick of everybody but the operator; faults as the moves say while `is_chaos`.
+  // One tick of all parts but the operator; faults follow the moves while `is_chaos`.
   void advance(bool is_chaos);
-  // Does what a decision says, as far as the operator comes: everything, or a prefix.
+  // Carries out a decision as far as the operator comes: all of it, or a prefix.
   void carry_out(const core::Decision& decision, bool is_chaos);
-  // The same piece by piece, for an operator that speaks with an API server: what the server does when it is
-  // asked to, what the operator's door hears and is told, and the end of that operator.
-  // With the UID that it names, or one of the world's own.
+  // The same piece by piece, for an operator that uses an API server: the server's actions on request, the
+  // messages to and from the coordinator, and the end of that operator.
+  // With the UID that the call names, or a UID of the world's own.
   void create_pod(const core::CreatePod& action);
-  // Its creation reached the server long after it was asked for.
+  // The creation reached the server long after the request.
   void note_late(const std::string& pod_uid) { came_late_[pod_uid] = now_; }
   void delete_pod(const std::string& uid, bool is_chaos, Duration grace = std::chrono::seconds(1));
   void delete_job();
@@ -128,23 +128,23 @@ class World {
   void store_status(const api::TrainingJobStatus& status) { job_.status = status; }
   void announce(const api::Announcement& announcement);
   void lose_operator();
-  // The nodes are those of another world, and what happens to them happens here.
+  // The nodes belong to another world, and their events happen here as well.
   void follow_nodes(World& leader);
   [[nodiscard]] std::uint64_t operators_lost() const { return operators_lost_; }
   [[nodiscard]] std::uint64_t pods_rejected() const { return pods_rejected_; }
   [[nodiscard]] const coordinator::JobSession& job_session() const { return member_server_; }
   [[nodiscard]] Timestamp listening_since() const { return is_open_ ? listening_since_ : now_; }
   [[nodiscard]] const std::map<std::string, SimNode>& nodes() const { return nodes_; }
-  // Whether agents said what may change a decision since somebody last asked.
+  // Whether agents sent facts that may change a decision since the last query.
   [[nodiscard]] bool take_news() { return std::exchange(has_news_, false); }
 
-  // Of the spec, by its owner.
+  // A change of the spec, by its owner.
   void suspend(bool is_suspended);
-  // From now on as the API server has it: nobody resumes a job whose members still save.
+  // From this call on the job is as the API server has it: it is not resumed while its members still save.
   void refuse_early_resumes() { refuses_early_resumes_ = true; }
-  // Of a job that stands still.
+  // For a job that is suspended.
   void resize();
-  // The facts right after a decision was carried out completely and nothing else happened.
+  // The facts right after a decision was carried out completely and no other event happened.
   [[nodiscard]] core::Observation observe_after(const core::Observation& seen,
                                                 const core::Decision& decision) const;
 
@@ -154,8 +154,9 @@ class World {
     return {now_.since_boot + kWallAtBoot.since_epoch + wall_ahead_};
   }
   [[nodiscard]] Duration wall_ahead() const { return wall_ahead_; }
-  // When the operator that is there now last learned that the world of that attempt moved: when it formed it,
-  // gave a process its seat, or first heard of the newest step. None: it knows nothing of it.
+  // The time at which the present operator last learned that the world of that attempt moved: when it formed
+  // it, gave a process its seat, or first heard of the newest step. There is no value if the operator knows
+  // nothing of the world.
   [[nodiscard]] std::optional<Timestamp> move_heard_at(Attempt attempt) const;
   [[nodiscard]] bool is_operator_down() const { return now_ < down_until_; }
   [[nodiscard]] const api::TrainingJob& job() const { return job_; }
@@ -163,39 +164,38 @@ class World {
   [[nodiscard]] const Storage& storage() const { return storage_; }
   // Whether that start of a process had a seat.
   [[nodiscard]] bool has_met(const ProcessIdentity& process) const;
-  // What that start of a process was heard to have found when it asked to join; nullptr: it was not heard.
+  // The checkpoints that that start of a process reported when it asked to join; nullptr: it sent no message.
   [[nodiscard]] const JoinRequest* heard_from(const ProcessIdentity& process) const;
-  // Whether the platform, or whoever cares for nodes, said that this one will go, as far as the operator's
-  // copy shows it; and until when it stays, where that is said.
+  // Whether the platform, or an administrator of nodes, announced the end of this node, as far as the
+  // operator's copy shows it; and the time until which it stays, if known.
   [[nodiscard]] bool is_noticed(const std::string& node) const { return notices_seen_.contains(node); }
   [[nodiscard]] const Notice* notice_of(const std::string& node) const;
-  // Whether all processes of this very pod asked the operator that is there now to join, and have not sat
-  // since.
+  // Whether all processes of exactly this pod asked the present operator to join, and have had no seat since.
   [[nodiscard]] bool all_wait_in(const std::string& pod_uid) const;
-  // The same, and each of them lives, waits in this moment, and shares its name with no other pod's.
+  // The same, and each of them lives, waits at this moment, and shares its name with no other pod's.
   [[nodiscard]] bool wait_alone_in(const std::string& pod_uid) const;
   // Copies that reach the store while a world is formed may be in no list of its members yet.
   static constexpr Duration kWhileFormed = std::chrono::milliseconds(3500);
-  // Whether the checkpoint of the last step is sound, all reach it, and a list of members that wait may have
+  // Whether the checkpoint of the last step is intact, all reach it, and a list of waiting members may have
   // it.
   [[nodiscard]] bool is_end_at_hand() const;
-  // Whether one who waits told of a checkpoint that all reach, that is not damaged, and that none of them
-  // found bad.
+  // Whether a waiting process reported a checkpoint that all reach, that is not damaged, and that none of
+  // them found bad.
   [[nodiscard]] bool is_any_checkpoint_offered() const;
   // Whether a process hung in that world, and in that pod.
   [[nodiscard]] bool has_hung(Attempt attempt) const;
   [[nodiscard]] bool has_hung(Attempt attempt, const std::string& uid) const;
   [[nodiscard]] bool is_job_gone() const { return is_job_gone_; }  // deleted: nobody looks at it any more
   [[nodiscard]] std::uint64_t repeated_steps() const { return repeated_steps_; }
-  // With another size, before who trained had saved: it begins anew at once.
+  // A resume with another size, before the training members had saved: the job begins anew at once.
   [[nodiscard]] bool has_resumed_unsaved() const { return has_resumed_unsaved_; }
   // Whether all processes of this incarnation are in the world of that attempt, or done.
   [[nodiscard]] bool is_whole(const api::MemberStatus& member, Attempt attempt) const;
-  // Whether it has left, and was told before that an operator that takes over would know that it is done.
+  // Whether the process has left, and was told before that a new operator would know that it is done.
   [[nodiscard]] bool is_done(const std::string& uid, std::uint32_t local_rank) const;
-  // Whether all its processes said, in the pod that it had, that they are done.
+  // Whether all its processes reported, in its former pod, that they are done.
   [[nodiscard]] bool has_been_done(const api::MemberStatus& member) const;
-  // What no process may ever be given, if it was.
+  // An order that no process may ever get, if one got it.
   [[nodiscard]] const std::string& broken_seat() const { return broken_seat_; }
   // Whether programs without the agent made all their steps.
   [[nodiscard]] bool is_trained() const { return group_steps_ >= scenario_.total_steps; }

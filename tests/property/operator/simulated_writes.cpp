@@ -1,4 +1,4 @@
-// What the server does when an operator writes, and the promises about it.
+// The server's reactions to an operator's writes, and the promises about them.
 #include <algorithm>
 #include <chrono>
 #include <tuple>
@@ -32,7 +32,7 @@ http::Response SimulatedCluster::write(const http::Request& request) {
   const Place place = place_of(request.url);
   json body = request.body.empty() ? json::object() : json::parse(request.body);
   if (place.kind == "events") {
-    // A pod of our own that is there already is none that was refused.
+    // A refusal because our own pod exists already does not count.
     if (body.value("reason", "") == "PodRefused") find_broken("a pod is told as refused: " + body.dump());
     return behind_->call(request);
   }
@@ -72,7 +72,7 @@ http::Response SimulatedCluster::create_pod(const http::Request& request, json b
   for (const auto& pod : world.pods())
     if (pod.uid == made->pod.uid) job->shown[pod.uid] = pod;
   if (!world.is_job_gone()) return reply;
-  // The server takes a late one of a job that is gone, and its collector takes it away.
+  // The server accepts a late pod of a deleted job, and its collector removes the pod.
   world.delete_pod(made->pod.uid, false);
   show();
   return reply;
@@ -165,7 +165,7 @@ http::Response SimulatedCluster::patch_status(const http::Request& request, cons
   return reply;
 }
 
-// A job that cannot be read is told what is wrong, and nothing else of it changes.
+// The status of a job that cannot be read gets the complaint, and no other field of it changes.
 void SimulatedCluster::check_complaint(json before, json after) {
   const auto take_complaints = [](json& status) {
     json kept = json::array();
@@ -185,7 +185,7 @@ void SimulatedCluster::check_complaint(json before, json after) {
   ++tally_.complaints;
 }
 
-// Of what is stored, whoever stored it.
+// The stored status, of any operator.
 void SimulatedCluster::check_status(Served& job, const api::TrainingJobStatus& before,
                                     const api::TrainingJobStatus& after) {
   if (after.attempt < before.attempt) find_broken("an attempt went back");
@@ -217,7 +217,7 @@ void SimulatedCluster::check_status(Served& job, const api::TrainingJobStatus& b
   if (counted_in(after) - counted_in(before) > ends) find_broken("an end was counted twice");
 }
 
-// Members are told what is stored, and what they resume is what was reported durable.
+// Members are told the stored status, and they resume a checkpoint that was reported durable.
 void SimulatedCluster::announce(const JobKey& key, const api::Announcement& announcement) {
   Served* job = find_job(key.name);
   if (job == nullptr) return find_broken("tells members of " + key.name + ", which is no job");

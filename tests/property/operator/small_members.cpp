@@ -1,4 +1,4 @@
-// What the processes of a small world do.
+// The actions of the processes of a small world.
 #include <algorithm>
 
 #include "tests/property/operator/small_world.h"
@@ -30,7 +30,7 @@ void SmallWorld::join(SmallJob& job, Body& body) const {
   job.is_news = true;
 }
 
-// Those that wait with a list of checkpoints that is too old, at once.
+// Processes that wait with a list of checkpoints that is too old act at once.
 void SmallWorld::look_again(SmallJob& job) const {
   for (Body& body : job.bodies)
     if (body.stage == Stage::kJoins && body.has_asked && job.job_session.take_list_request(identity_of(body)))
@@ -62,7 +62,7 @@ void SmallWorld::beat(SmallJob& job, Body& body) const {
   body.has_asked = true;
 }
 
-// What it is told, or an operator that does not know it yet.
+// The operator's order, or no order from an operator that does not know the process yet.
 void SmallWorld::obey(SmallJob& job, Body& body) const {
   if (job.job_session.refuse(identity_of(body))) return leave(job, body, 81);
   if (job.job_session.announcement().stop) return leave(job, body, 80);

@@ -21,7 +21,7 @@ std::string node_name(std::size_t number) {
   return "node-" + std::to_string(number + 1);
 }
 
-// Whether the roster that is stored has this very pod.
+// Whether the stored roster has exactly this pod.
 bool is_member(const SmallJob& job, const Body& body) {
   return std::ranges::any_of(job.job.status.members, [&](const auto& member) {
     return member.index == body.pod.index && member.incarnation == body.pod.incarnation &&
@@ -91,7 +91,7 @@ bool SmallWorld::is_dead(const Body& body) const {
   return false;
 }
 
-// All ranks of its world are in it and as far.
+// All ranks of its world are in it and have the same progress.
 bool SmallWorld::can_step(const SmallJob& job, const Body& body) const {
   if (body.step >= steps_) return false;
   return 2 == std::ranges::count_if(job.bodies, [&](const Body& other) {
@@ -139,7 +139,7 @@ void SmallWorld::add_faults(std::size_t number, std::vector<Event>& events) cons
     if (body.is_there && body.stage != Stage::kGone) events.push_back({Kind::kVanish, number, i});
   }
   if (!job.is_news) return;
-  // The status, each action, and telling the members are what a decision consists of.
+  // A decision consists of the status, each action, and telling the members.
   const std::size_t parts = decide(job).actions.size() + 2;
   for (std::size_t prefix = 0; prefix < parts; ++prefix) events.push_back({Kind::kCutShort, number, prefix});
 }
@@ -162,7 +162,7 @@ std::vector<Event> SmallWorld::next() const {
             return body.pod.node == node_name(node) && is_member(*job, body) && body.stage != Stage::kGone;
           });
         });
-    // One of three is left to go to.
+    // One of three nodes is free.
     const auto dead = std::ranges::count_if(died_, [](const auto& at) { return at.has_value(); });
     if ((is_used || has_neighbour_) && dead < 2 && !died_.at(node))
       events.push_back({Kind::kNodeDies, 0, node});
@@ -195,7 +195,7 @@ SmallWorld SmallWorld::after(const Event& event) const {
   return world;
 }
 
-// What a change of pods is to the operator's copy.
+// The effect of a change of pods on the operator's copy.
 void SmallWorld::note(SmallJob& job) {
   if (job.is_copy_held) return;
   std::vector<api::Pod> now;
@@ -273,7 +273,7 @@ void SmallWorld::fail(const Event& event) {
   }
 }
 
-// What members said and were told is forgotten; who comes next lists everything first.
+// Members' messages and orders are forgotten; the next operator lists everything first.
 void SmallWorld::end_operator() {
   for (std::size_t number = 0; number < count_; ++number) {
     SmallJob& job = change(number);
@@ -294,7 +294,7 @@ void SmallWorld::carry_out(SmallJob& job, const core::CreatePod& action) const {
   Body body;
   body.pod = action.pod;
   body.pod.uid = job.job.meta.name + "-" + std::to_string(++job.made);
-  // Its own node where it may, so that who shares one with whom is not drawn.
+  // A node of its own if possible, so that the sharing of nodes is not drawn.
   for (std::size_t turn = 0; turn < kNodes && body.pod.node.empty(); ++turn) {
     const std::string node = node_name((action.pod.index + turn) % kNodes);
     if (std::ranges::count(action.avoid_nodes, node) == 0 &&
@@ -322,7 +322,7 @@ void SmallWorld::look(SmallJob& job, std::size_t prefix) {
     if (const auto* remove = std::get_if<core::DeletePod>(&action))
       for (Body& body : job.bodies) body.pod.is_deleting |= body.is_there && body.pod.uid == remove->uid;
   }
-  // Our own writes are in the copy whether or not it is behind.
+  // Our own writes are in the copy even if it is behind.
   for (const Body& body : job.bodies) {
     const auto known = std::ranges::find(job.copy, body.pod.uid, &api::Pod::uid);
     if (known == job.copy.end() && job.is_copy_held && body.is_there && body.stage == Stage::kWaits)
@@ -366,7 +366,7 @@ void SmallWorld::check(const SmallJob& job, const core::Decision& decision) {
     complain("it looks again at once, over and over");
 }
 
-// The next one that somebody named.
+// The next moment that a decision named.
 std::optional<Timestamp> SmallWorld::next_moment() const {
   std::optional<Timestamp> next;
   for (std::size_t number = 0; number < count_; ++number) {
@@ -380,7 +380,7 @@ std::optional<Timestamp> SmallWorld::next_moment() const {
   return next;
 }
 
-// Who lives has been heard until then.
+// Living processes have been heard until then.
 void SmallWorld::pass_time(Timestamp until) {
   now_ = until;
   const bool is_node_news =

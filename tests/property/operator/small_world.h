@@ -1,14 +1,14 @@
-// A world small enough to look at every order of events in it: two jobs of two members on three nodes, one
-// operator. Nothing is drawn; each state says what may happen next. Time passes only where nothing else can
-// happen, up to the next moment that a decision named.
+// A world that is small enough to visit every order of events: two jobs of two members on three nodes, one
+// operator. No choice is drawn; each state gives its possible next events. Time passes only if no other event
+// can happen, up to the next moment that a decision named.
 //
-// One job may have a neighbour that is not looked at: whatever a second job on the same nodes with the same
-// operator would do to the first one may happen. The operator ends without a decision about it, faults strike
-// elsewhere, and time stops at moments that are the neighbour's.
+// One job may have a neighbour that is not simulated: every effect of a second job on the same nodes with the
+// same operator on the first one may happen. The operator ends without a decision about the job, faults
+// strike elsewhere, and time stops at moments of the neighbour.
 //
-// Faults: a node dies and the platform says so 40 s later, a program crashes, a pod's object vanishes while
-// what ran there runs on, the copy of a job's pods stands still, the operator ends after any prefix of a
-// decision. Each may happen at any moment, as long as some are left.
+// Faults: a node dies and the platform reports it 40 s later, a program crashes, a pod's object vanishes
+// while its process runs on, the copy of a job's pods stands still, the operator ends after any prefix of a
+// decision. Each fault may happen at any moment, as long as some are left.
 #pragma once
 
 #include <array>
@@ -94,7 +94,7 @@ class SmallWorld {
   [[nodiscard]] bool is_first_over() const;
 
   [[nodiscard]] std::vector<Event> next() const;
-  // The world after it. A law that it breaks is in broken().
+  // The world after it. A broken law is in broken().
   [[nodiscard]] SmallWorld after(const Event& event) const;
   [[nodiscard]] std::uint64_t fingerprint() const;
   [[nodiscard]] bool is_over() const;  // all jobs are, and nothing is left to do

@@ -1,5 +1,5 @@
-// What tells two small worlds apart, and what people read of one. Moments count as they lie from now on: what
-// is only told to people, and what this job's spec never asks for, is left out.
+// The difference between two small worlds, and their form for people. Moments are compared relative to now:
+// messages for people, and parts that this job's spec never needs, are left out.
 #include <algorithm>
 
 #include <ratoon/counter_random.h>

@@ -1,4 +1,4 @@
-// All that a real API server's watch of one kind tells, in the order in which it does.
+// All events of a real API server's watch of one kind, in their order.
 #pragma once
 
 #include <chrono>

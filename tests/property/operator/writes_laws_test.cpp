@@ -1,7 +1,7 @@
-// The laws of an operator that speaks with an API server: the controller, the cluster, its copy and its
-// client as they ship, over a server that is in the way of writes and late with news, and over operators that
-// end or lose the lease between any two writes while another goes on. A failure says how to replay it;
-// environment.h says which seeds are looked at.
+// The laws of an operator that uses an API server: the controller, the cluster, its copy and its client as
+// they ship, over a server that refuses writes and delays news, and over operators that end or lose the lease
+// between any two writes while another goes on. A failure prints how to replay it; environment.h explains
+// which seeds are tested.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -27,7 +27,7 @@ using Server = SimulatedCluster::Server;
 
 constexpr std::uint64_t kHeld = 0x5851f42d4c957f2dULL;  // another stream of choices
 
-// Programs without the agent: what it alone can do, the server refuses to take from their owner.
+// For programs without the agent the server refuses fields that only the agent can implement.
 void make_group(Scenario& scenario) {
   scenario.has_agent = false;
   scenario.processes_per_node = 1;
@@ -35,8 +35,8 @@ void make_group(Scenario& scenario) {
   scenario.progress_deadline_seconds = 0;
 }
 
-// What the pure core takes from anybody, the server would have refused at the job's making: exit codes from
-// 80 to 86 have a meaning of their own.
+// The pure core accepts values that the server would have refused when the job was made: exit codes from 80
+// to 86 have a meaning of their own.
 Scenario scenario_of(Moves& moves, bool holds_pods, bool has_agent = true) {
   Scenario scenario = draw_scenario(moves);
   if (!has_agent) make_group(scenario);
@@ -61,7 +61,7 @@ Scenario scenario_of(std::uint64_t seed, bool has_agent = true) {
   return scenario_of(moves, Dice(seed + kHeld).percent(50), has_agent);
 }
 
-// A story tells of a world with the agent, unless it says otherwise.
+// A story has a world with the agent, unless it says otherwise.
 void tell(const Moves& told, bool is_loud) {
   const Choices choices{.told = told};
   Moves moves = choices.stream(0);
@@ -70,7 +70,7 @@ void tell(const Moves& told, bool is_loud) {
   WritesStory(choices, {scenario_of(moves, holds_pods, has_agent)}, is_loud).live();
 }
 
-// Its moves in a file, where one is asked for.
+// The moves of the story are written into a file on request.
 void live_through_one(std::uint64_t seed, bool has_agent) {
   const Choices choices{.seed = seed, .keeps = Moves::Keeps::kAll};
   Moves moves = choices.stream(seed);
@@ -138,8 +138,8 @@ TEST(WritesLaws, HoldForProgramsWithoutTheAgent) {
   live_through_worlds(false);
 }
 
-// Each is the shortest list of moves by which a fault of what stands between a decision and the server breaks
-// a law; its first lines tell which.
+// Each story is the shortest list of moves by which a fault of the code between a decision and the server
+// breaks a law; its first lines name the fault.
 TEST(WritesLaws, HoldInTheStories) {
   std::size_t stories = 0;
   for (const auto& entry : std::filesystem::directory_iterator("tests/property/operator/stories_of_writes")) {
@@ -153,7 +153,7 @@ TEST(WritesLaws, HoldInTheStories) {
 
 enum class Nodes { kShared, kOwn };
 
-// Two or three jobs of one operator, which ends when the first of their worlds says so.
+// Two or three jobs of one operator, which ends when the first of their worlds decides it.
 std::vector<Scenario> several_jobs(std::uint64_t seed, Nodes nodes) {
   constexpr std::uint64_t kNext = 0x9e3779b97f4a7c15ULL;
   std::vector<Scenario> jobs;
@@ -175,7 +175,7 @@ std::vector<Scenario> several_jobs(std::uint64_t seed, Nodes nodes) {
   return jobs;
 }
 
-// Several worlds cost several times as much: a part of the seeds is enough.
+// Several worlds cost several times as much, so only a part of the seeds is run.
 bool is_left_out(const Seeds& all, std::uint64_t seed) {
   return !all.is_one() && seed % 5 != 0;
 }
@@ -187,7 +187,7 @@ TEST(WritesLaws, HoldForSeveralJobsOnTheSameNodes) {
   for (const std::uint64_t seed : all) {
     if (is_left_out(all, seed)) continue;
     SCOPED_TRACE(all.replay(seed));
-    // A server that is in the way excuses for a while that no operator looks.
+    // A server that delays calls excuses for a while that the operator makes no decision.
     const auto server = Dice(~seed).percent(50) ? Server::kIsCalm : Server::kIsInTheWay;
     WritesStory story({.seed = seed}, several_jobs(seed, Nodes::kShared), all.is_one(), server);
     story.live();
@@ -199,8 +199,7 @@ TEST(WritesLaws, HoldForSeveralJobsOnTheSameNodes) {
   EXPECT_GE(shared, worlds / 4) << "few jobs ever met: look at World::place()";
 }
 
-// The operator is the only thing that they share: what happens to the first, and what is decided about it, is
-// what it would be alone.
+// The jobs share only the operator: the events and decisions of the first job are as if it were alone.
 TEST(WritesLaws, TroubleOfAJobChangesNothingForOneOnOtherNodes) {
   const Seeds all = seeds_of_this_run(test::afforded(50), "writes_laws_test");
   for (const std::uint64_t seed : all) {

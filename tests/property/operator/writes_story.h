@@ -1,4 +1,4 @@
-// Operators as they ship over a simulated cluster, one of which leads, and how a story of them goes on.
+// Operators as they ship over a simulated cluster, one of which leads, and the course of a story with them.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,15 @@
 
 namespace ratoon::sim {
 
-// After the last fault, as for the core alone, and the longest pause of a reflector.
+// The time after the last fault, as for the core alone, and the longest pause of a reflector.
 inline constexpr int kCalmTicksMax = 960;
 inline constexpr int kAfterlifeTicks = 400;
 inline constexpr int kQuietTicks = 30;
 inline constexpr int kLooksMax = 40;                             // of one tick
 inline constexpr Duration kPauseMax = std::chrono::seconds(15);  // after a write that failed
 
-// The door of the operator that leads is the world's; whoever else believes to have one speaks to nobody.
+// The coordinator of the leading operator receives the world's messages; another operator that believes to
+// lead receives none.
 class RegistryOf final : public coordinator::JobRegistry {
  public:
   RegistryOf(SimulatedCluster& cluster, const Caller& caller) : cluster_(cluster), caller_(caller) {}
@@ -51,7 +52,7 @@ class RegistryOf final : public coordinator::JobRegistry {
                leads() ? cluster_.world_of(key).listening_since() : cluster_.clock().now();
   }
 
-  // As the last look at that job heard them; nullptr: there was none.
+  // The messages up to the last decision about that job; nullptr: there were none.
   [[nodiscard]] const std::vector<api::ProcessFacts>* heard(const JobKey& key) const {
     const auto found = heard_.find(key);
     return found == heard_.end() ? nullptr : &found->second;
@@ -101,14 +102,14 @@ class Operator {
         return served_.find_broken("it looks again at once, over and over");
   }
 
-  // Nothing is to be done that nobody would look at by itself. Beats that bring only a step or a phase ask
-  // for no look: what members said is what it was at the last one.
+  // No action is left that no decision would find by itself. Beats that bring only a step or a phase cause no
+  // decision: the members' facts are those of the last decision.
   void check_due() {
     for (const auto& key : served_.keys()) check_due(key);
   }
 
  private:
-  // What waits a little before it is told, of one job.
+  // The changes of one job that wait a little before they are stored.
   struct Patient {
     api::TrainingJobStatus last_stored;
     bool is_patient = false;
@@ -144,7 +145,8 @@ class Operator {
 
   bool is_to_be_written(const api::TrainingJob& job, const core::Decision& decision, Patient& known) const {
     const auto& status = job.status;
-    // Who a group's pods are and the next commit may be told a little later, counted from when that stood.
+    // The pods of a group and the next commit may be stored a little later, counted from the time at which
+    // they were known.
     const auto patience = runtime::status_debounce_for(job.spec, status, decision.status);
     const Duration pause = std::max(patience.from_now, patience.after_the_last_write);
     const Timestamp now = served_.clock().now();
@@ -191,7 +193,7 @@ class WritesStory {
     EXPECT_TRUE(!is_broken()) << cluster_.broken() << broken_seats() << "\n" << describe();
   }
 
-  // What the first job's world was like after each tick, and what was stored of it.
+  // The state of the first job's world after each tick, and its stored status.
   [[nodiscard]] const std::vector<std::string>& past_of_first() const { return past_of_first_; }
   [[nodiscard]] bool has_shared_a_node() const { return shares_a_node_; }
 
@@ -222,7 +224,7 @@ class WritesStory {
     if (operators_.size() > 2) operators_.pop_front();
   }
 
-  // The one before stays a while, and does not know.
+  // The former operator continues for a while, and does not know of its loss.
   void change_leader() {
     operators_.back().lose_lease();
     if (first().moves().percent("and-goes", 50)) operators_.pop_back();
@@ -241,7 +243,7 @@ class WritesStory {
     past_of_first_.push_back(first().describe() + api::encode_status(first().job().status).dump());
   }
 
-  // Whether pods of two jobs are.
+  // Whether the pods are of two jobs.
   [[nodiscard]] bool are_on_one_node() const {
     std::map<std::string, JobKey> taken;
     for (const auto& key : cluster_.keys())

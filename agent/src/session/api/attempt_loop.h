@@ -48,8 +48,8 @@ class Session::AttemptLoop {
   // Waits some time for staged saves to reach the disk, as the destructor does.
   void finish_staged_saves();
 
-  // The function is called when the process ends with 0 while this attempt is not complete. Prints why that
-  // is an error, and returns the exit code to use instead.
+  // The function is called when the process ends with 0 while this attempt is not complete. Prints why ending
+  // with 0 is an error, and returns the exit code to use instead.
   [[nodiscard]] int report_incomplete(Engine& engine, const std::string& ended_by,
                                       const std::string& how_to_end);
 
