@@ -98,7 +98,7 @@ TEST_F(AtomicDirectoryTest, KeepsTheNewestOnesOrAll) {
   }
 }
 
-// cycling_utils' keep_last=1 removes the only good one before the next save has begun.
+// cycling_utils' keep_last=1 removes the only good directory before the next save has begun.
 TEST_F(AtomicDirectoryTest, TheOnlyGoodOneIsThereUntilTheNextIsFinished) {
   const AtomicDirectory saver(out_, {.keep = 1});
   save(saver, "one");
@@ -164,7 +164,7 @@ TEST_F(AtomicDirectoryTest, ALostLinkIsMendedWithTheGreatestNumber) {
   EXPECT_EQ(exit_code_of(saver, &AtomicDirectory::prepare, "ln -sfn checkpoint_11 "), 83);
 }
 
-// Who sets the link back has not said that what is newer may go.
+// A user who sets the link back has not said that newer directories may be removed.
 TEST_F(AtomicDirectoryTest, WhatIsFinishedIsNeverRemovedBecauseTheLinkWasSetBack) {
   const AtomicDirectory saver(out_, {.keep = 0});
   for (const char* text : {"one", "two", "three"}) save(saver, text);
@@ -217,7 +217,7 @@ TEST_F(AtomicDirectoryTest, ReadsWhatCyclingUtilsMadeAndGoesOn) {
     fs::create_directory(directory);
     test::write_text(directory / "model.pt", name);
   }
-  // As it was called on another machine; a killed one left its temporary link.
+  // The link as it was named on another machine; a killed process left its temporary link.
   fs::create_symlink("/elsewhere/out/AtomicDirectory_checkpoint_5", out_ / options.link);
   fs::create_symlink("/elsewhere/out/AtomicDirectory_checkpoint_6", out_ / (options.link + "_temp"));
   const AtomicDirectory saver(out_, options);
@@ -345,7 +345,7 @@ TEST_F(AtomicDirectoryTest, WhatCannotBeSyncedIsNotFinished) {
   EXPECT_EQ(text_of(saver.latest()), "one");
 }
 
-// Ends at its n-th call that changes names; false: there were fewer.
+// The process ends at its n-th call that changes names; false: there were fewer calls.
 bool save_and_die(const fs::path& out, int calls, int turn) {
   const pid_t child = ::fork();
   if (child == 0) {

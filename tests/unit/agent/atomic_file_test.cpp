@@ -80,7 +80,7 @@ TEST_F(AtomicFileTest, IsOnTheDiskBeforeItHasItsNameAndItsNameBeforeItIsDone) {
   EXPECT_THAT(watch.calls(), ElementsAre(StartsWith("sync .new.tmp-"), EndsWith(" to new"), folder));
 }
 
-// Its pages count as clean from then on, although they may be lost.
+// The file's pages count as clean from then on, although they may be lost.
 TEST_F(AtomicFileTest, AFailedSyncIsFinal) {
   ASSERT_TRUE(save_file_atomically(path_, "old"));
   const test::DiskWatch watch({.syncs = EIO});
@@ -124,7 +124,7 @@ TEST_F(AtomicFileTest, AFailedReplacementLeavesTheOldAndNoTemporaryFile) {
   EXPECT_EQ(names(), Names({"file"}));
 }
 
-// For files this thread is another user than root, who may write everywhere.
+// For files this thread has another user than root, because root may write everywhere.
 class AsAnotherUser {
  public:
   AsAnotherUser() { ::setfsuid(kUser); }
@@ -200,7 +200,7 @@ TEST_F(AtomicFileTest, WhatTheCallerThrowsLeavesTheOldFileAndNothingElse) {
   EXPECT_EQ(names(), Names({"file"}));
 }
 
-// A child that is killed while it writes, as a trainer on a machine that vanishes.
+// A child that is killed while it writes, as a trainer on a machine that fails.
 pid_t die_while_writing(const std::filesystem::path& path) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -234,7 +234,7 @@ TEST_F(AtomicFileTest, AWriterThatLivesKeepsItsTemporaryFile) {
   EXPECT_EQ(names(), Names({"file"}));
 }
 
-// Also in the instants between a file's creation and its lock, and between its last byte and its name.
+// The kill may also come between a file's creation and its lock, or between its last byte and its name.
 TEST_F(AtomicFileTest, SweepsBesideManyWritersLoseNothing) {
   std::atomic<bool> is_over = false;
   const auto sweep = [&] {

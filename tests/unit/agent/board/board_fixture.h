@@ -1,4 +1,5 @@
-// A listening socket of loopback, plain connections to it, and what a rank that proves itself says on one.
+// A listening socket of loopback, plain connections to it, and the messages of a rank that proves itself on a
+// connection.
 #pragma once
 
 #include <atomic>
@@ -40,7 +41,7 @@ class BoardPlace : public testing::Test {
     EXPECT_EQ(::connect(fd.get(), address_.get(), address_.size), 0);
     return fd;
   }
-  // The same from this address of the machine.
+  // Does the same from this address of the machine.
   [[nodiscard]] UniqueFd knock_from(const char* own) const {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const SocketAddress from = read_ip(own, 0).value();
@@ -54,7 +55,7 @@ class BoardPlace : public testing::Test {
   static Hello hello_of(std::uint32_t rank = 0, std::uint64_t attempt = 1) {
     return {.attempt = attempt, .rank = rank, .nonce = std::string(2 * kNonceBytes, 'r')};
   }
-  // What a rank that has the secret answers to this challenge.
+  // The answer of a rank with the secret to this challenge.
   static Frame proof_to(const Frame& challenge, const Hello& hello, const std::string& secret) {
     return make_frame(
         Op::kProve, hello.attempt,

@@ -1,5 +1,5 @@
-// Floods of strangers, from a process of their own: ranks come through, and what the board's thread costs has
-// a bound, since this process does nothing else meanwhile.
+// Floods of strangers, from a separate process: ranks still connect, and the time of the board's thread is
+// bounded, since this process has no other work.
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -40,7 +40,7 @@ struct Flood {
 
 class BoardFlood : public test::BoardPlace, public testing::WithParamInterface<Flood> {
  protected:
-  // Until it is killed.
+  // The flood lasts until the process is killed.
   [[noreturn]] void flood() const {
     std::vector<UniqueFd> held;
     for (;;) {

@@ -1,4 +1,4 @@
-// A rank that asks where no board is, or none that answers.
+// A rank that connects where no board listens, or where the board does not answer.
 #include "agent/src/board/client.h"
 
 #include <thread>
@@ -97,7 +97,7 @@ TEST_F(BoardClient, WaitsForAnAnswerUntilItsDeadlineOrUntilItIsGivenUp) {
   EXPECT_EQ(count(client, 1h).kind(), ErrorKind::kCancelled);
 }
 
-// A queue of connections that is full drops what comes: to us as if the host were dead.
+// A full queue of connections drops new ones: for the client this looks like a dead host.
 TEST_F(BoardClient, ConnectsToADeadHostNoLongerThanItMay) {
   place_.listen();
   std::vector<UniqueFd> queue;

@@ -1,5 +1,5 @@
-// Strangers on the board, by a clock that is moved by hand: they hold little, for a short time, and change
-// nothing.
+// Strangers on the board, by a clock that the test moves: they use few resources, for a short time, and
+// change nothing.
 #include "agent/src/board/connections.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class BoardStrangers : public test::BoardPlace {
     connections_.begin(test::opening_of(1));
   }
 
-  // As the server's thread does, once.
+  // Runs one round of the server's thread.
   void turn() {
     static_cast<void>(connections_.keep_time());
     std::array<epoll_event, 64> ready{};
@@ -48,7 +48,7 @@ class BoardStrangers : public test::BoardPlace {
         connections_.go_on(id);
     }
   }
-  // A board that never does what is waited for fails the test, which ends.
+  // If the board never does the expected action, the test fails and ends.
   template <class Condition>
   void turn_until(const Condition& is_met) {
     for (const auto began = std::chrono::steady_clock::now(); !is_met(); std::this_thread::yield()) {
@@ -66,7 +66,7 @@ class BoardStrangers : public test::BoardPlace {
     const auto size = ::recv(fd.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK);
     return size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR);
   }
-  // A whole frame, or nothing where the board hung up.
+  // A whole frame, or nothing if the board closed the connection.
   std::optional<Frame> hear(const UniqueFd& fd) {
     std::string heard;
     std::optional<Frame> frame;
@@ -110,7 +110,7 @@ class BoardStrangers : public test::BoardPlace {
                            [this](const std::string& sentence) { told_once_.push_back(sentence); }};
 };
 
-// How many files a process may have open, until the end of a test.
+// The number of files that a process may have open, until the end of a test.
 class OpenFilesLimit {
  public:
   explicit OpenFilesLimit(std::size_t files) {
@@ -130,7 +130,7 @@ TEST_F(BoardStrangers, AProcessThatMayOpenNoMoreFilesSaysSoOnceAndGoesOnLater) {
   std::vector<UniqueFd> ranks;
   for (int i = 0; i < 3; ++i) ranks.push_back(knock());
   {
-    // The lowest number that is free is too high.
+    // The lowest free number is too high.
     const auto free = static_cast<std::size_t>(UniqueFd(::dup(0)).get());
     const OpenFilesLimit limit(free);
     turn_until([&] { return !told_once_.empty(); });
@@ -179,7 +179,7 @@ TEST_F(BoardStrangers, ThatFloodItAreHeldInSmallNumbersAndARankComesThrough) {
   turn_until_held(8);
   for (int i = 0; i < 100; ++i) turn();
   EXPECT_EQ(connections_.size(), 8u) << "and no more";
-  // Behind all of them.
+  // The new connection is behind all of them.
   const UniqueFd rank = knock();
   EXPECT_TRUE(say(rank, encode(make_hello(hello_of()))));
   std::size_t most = 0;
@@ -199,7 +199,7 @@ TEST_F(BoardStrangers, ThatFloodItAreHeldInSmallNumbersAndARankComesThrough) {
   EXPECT_EQ(told(ask(rank, proof_to(*challenge, hello_of(), test::secret_of(1)))), "done");
 }
 
-// It has all the time that a handshake may take, and 200 strangers come meanwhile from another address.
+// A client has the whole time of a handshake, while 200 strangers come from another address.
 TEST_F(BoardStrangers, ThatFloodItTakeNoPlaceFromARankThatIsSlow) {
   const UniqueFd rank = knock_from("127.0.0.2");
   turn_until_held(1);
@@ -251,7 +251,7 @@ TEST_F(BoardStrangers, ThatSayTooMuchAreHungUpOn) {
     EXPECT_TRUE(say(fd, bytes));
     EXPECT_EQ(hear(fd), std::nullopt);
   }
-  // Byte by byte, of a frame that is never whole.
+  // A frame that arrives byte by byte and is never whole.
   const UniqueFd dripping = knock();
   EXPECT_TRUE(say(dripping, std::string_view("RTB1\x90\x01\0\0", 8)));
   for (int said = 0; said < 390 && !is_hung_up(dripping); ++said) {
@@ -292,7 +292,7 @@ TEST_F(BoardStrangers, ThatAnswerWithTheBoardsOwnProofProveNothing) {
 }
 
 TEST_F(BoardStrangers, OfAnAttemptThatIsStillToBeginSetNothingInIt) {
-  // Of this attempt, with its secret: it may be one that the next world does without.
+  // A rank of this attempt, with its secret: the next world may do without it.
   const UniqueFd member = join(1);
   ASSERT_EQ(told(ask(member, make_frame(Op::kMark, 2, {"forged"}))), "hung up");
   const UniqueFd early = knock();

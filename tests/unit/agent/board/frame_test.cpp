@@ -1,4 +1,4 @@
-// What comes from a socket and is to be a frame.
+// Bytes from a socket that may be a frame.
 #include "agent/src/board/frame.h"
 
 #include <gmock/gmock.h>

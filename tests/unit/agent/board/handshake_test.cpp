@@ -1,4 +1,4 @@
-// What a connection must prove before anything is asked, and what proves nothing.
+// The proof that a connection must give before any request, and attempts that prove nothing.
 #include "agent/src/board/handshake.h"
 
 #include <gmock/gmock.h>
@@ -119,7 +119,7 @@ TEST(BoardHandshake, OneThatIsLateIsTold) {
   EXPECT_EQ(why(step), "7");
   EXPECT_TRUE(step.hangs_up);
 
-  // Another attempt began between the challenge and the proof: what is proven would be of the wrong one.
+  // Another attempt began between the challenge and the proof: the proof would be for the wrong attempt.
   const Opening next{.attempt = 8, .world_size = 4, .secret = kSecret};
   const std::string right = proof_of(Side::kRank, kSecret, hello_of(), kBoardNonce);
   Handshake told = challenged();

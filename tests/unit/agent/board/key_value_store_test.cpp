@@ -1,4 +1,4 @@
-// What hangs on the board and who waits for it, without sockets.
+// The values on the board and the readers that wait for them, without sockets.
 #include "agent/src/board/key_value_store.h"
 
 #include <gmock/gmock.h>

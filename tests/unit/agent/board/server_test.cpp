@@ -48,7 +48,7 @@ class BoardServer : public test::BoardPlace {
     EXPECT_TRUE(answer) << answer.error().message();
     return answer ? *answer : std::vector<std::string>{"failed"};
   }
-  // What comes until the server hangs up, or a whole frame.
+  // The bytes until the server closes the connection, or a whole frame.
   static std::string hear(const UniqueFd& fd) {
     std::string heard;
     char chunk[4096];

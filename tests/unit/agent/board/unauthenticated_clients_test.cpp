@@ -1,4 +1,4 @@
-// How many connections that have proven nothing there are, for how long, and how many a second.
+// The number, duration and rate of unauthenticated connections.
 #include "agent/src/board/unauthenticated_clients.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ constexpr UnauthenticatedClientLimits kLimits{.at_once = 4,
 
 class BoardUnproven : public testing::Test {
  protected:
-  // As many as may be, each gone at once.
+  // As many connections as allowed, each closed at once.
   int accept_and_close() {
     int count = 0;
     for (; unauthenticated_.may_accept(now_); ++count) {
@@ -55,7 +55,7 @@ TEST_F(BoardUnproven, AreFewAndTheOldestGoesForANewOneOnceItHadItsTime) {
   EXPECT_EQ(unauthenticated_.add(6, now_), std::nullopt) << "there was a place";
 }
 
-// However many come from elsewhere, and however long it takes to answer.
+// For any number of connections from elsewhere, and for any time until the answer.
 TEST_F(BoardUnproven, OfAnotherAddressTakeNoPlaceFromARank) {
   static_cast<void>(unauthenticated_.add(++id_, now_, "10.0.0.7"));
   const UnauthenticatedClients::Id rank = id_;

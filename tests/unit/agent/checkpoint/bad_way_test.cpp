@@ -1,5 +1,5 @@
-// A bit that flips once on its way from a sound disk, and that the system then remembers: what is read twice
-// is read from the disk the second time.
+// A bit that flips once on its way from a sound disk, and that the system then caches: the second read comes
+// from the disk.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 constexpr CheckpointId kOld{.attempt = Attempt(1), .step = Step(10)};
 constexpr CheckpointId kNew{.attempt = Attempt(1), .step = Step(20)};
 
-// What a system remembers of files, by path.
+// The system's cached copies of files, by path.
 using PageCache = std::map<std::string, std::string>;
 
 class CachedFile : public ReadFile {
@@ -26,7 +26,7 @@ class CachedFile : public ReadFile {
     if (!cache_.contains(path_)) {
       std::string text(*file_->size(), '\0');
       if (auto got = file_->read(0, std::as_writable_bytes(std::span(text))); !got) return got;
-      // Of a pack what lies behind its header, which is read first and by itself.
+      // Only the part of a pack behind its header changes, because the header is read first and by itself.
       const bool is_flipped = path_ == flipped_ && (at > 0 || !path_.starts_with(kPacks));
       if (is_flipped) text.back() ^= 1;
       if (is_flipped) flipped_.clear();

@@ -1,4 +1,4 @@
-// How often a commit is looked for, and what each look reads.
+// The number of checks for a commit, and the reads of each check.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -37,7 +37,7 @@ TEST_F(CommitLooks, ReadNoReceiptTwice) {
   EXPECT_TRUE(store_.try_commit(kId, 2, receipts_).value());
 }
 
-// Receipts may be others by then.
+// The receipts may have changed by then.
 TEST_F(CommitLooks, ReadAllAnewAfterAnError) {
   write(0);
   EXPECT_EQ(store_.try_commit(kId, 2, receipts_).value(), std::nullopt);

@@ -91,7 +91,7 @@ TEST(ParseManifestName, ReadsNothingElse) {
   EXPECT_EQ(parse_manifest_name(std::string_view("s0000001200.a0003.json\0", 23)), std::nullopt);
 }
 
-// The next attempt's number would be one that no manifest can say, or 0 again.
+// The next attempt's number would be one that no manifest can hold, or 0 again.
 TEST(FileNames, AreSomebodyElsesWhereTheirNumberIsTooGreat) {
   for (const std::uint64_t number : {kAttemptMax + 1, kNumberMax, ~std::uint64_t{0}}) {
     const std::string attempt = std::string(name_in(history_path(Attempt(number))));

@@ -1,5 +1,5 @@
-// A run's folder as the first release of format 2 left it (format_probe write): it is loaded, gone on with,
-// and written again as the same bytes.
+// A run's folder as the first release of format 2 left it (format_probe write): it is loaded, continued, and
+// written again with the same bytes.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST_F(GoldenRunTest, IsGoneOnWith) {
   EXPECT_FALSE(fs::exists(folder_ / "run" / packs_folder(kSaved)));
 }
 
-// Whoever changes a byte of the format gives it another number.
+// A change of one byte of the format needs another format number.
 TEST_F(GoldenRunTest, IsWrittenByteForByte) {
   ASSERT_TRUE(ratoon::test::save_sample_run(folder_ / "again"));
   for (std::uint32_t rank = 0; rank < ratoon::test::kSampleRanks; ++rank) {

@@ -86,7 +86,7 @@ TEST_F(LostManifestsTest, TheFilesOfOlderVersionsAreSignsOfACommit) {
   }
 }
 
-// As of NFS, of a copy that was cut short, of a saver that was killed, of a person.
+// Files left by NFS, by a copy that was cut short, by a killed saver, by a person.
 TEST_F(LostManifestsTest, FilesOfOtherNamesAreNoManifests) {
   const auto disk = test::folder_at(folder_.path());
   make("packs/a0001/s0000000010/r0000.safetensors");
@@ -164,7 +164,7 @@ TEST_P(SignOfACommit, IsLeftByTheFirstCommitAndKept) {
   EXPECT_TRUE(*has_packs_of_lost_manifests(*disk)) << "a copy of the packs alone";
 }
 
-// After a power cut, too: a note without its manifest would say that manifests are lost.
+// This also holds after a power cut: a note without its manifest would say that manifests are lost.
 TEST(SignOfACommitAfterAPowerCut, IsThereAsSoonAsTheCommitIsReportedAndNotBefore) {
   const auto disk = std::make_shared<ratoon::test::ModelDisk>();
   const auto store = test::run_in(disk);

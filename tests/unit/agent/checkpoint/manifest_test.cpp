@@ -26,7 +26,7 @@ Manifest manifest() {
           .packs = {record(0), record(1)}};
 }
 
-// A body with the checksum line that it would have, had we written it.
+// A body with a correct checksum line.
 std::string sealed(const std::string& body) {
   char line[24];
   std::snprintf(line, sizeof line, "crc32c:%08x\n", crc32c(std::as_bytes(std::span(body))));
@@ -73,7 +73,7 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
   EXPECT_THAT(bad.error().message(), HasSubstr("manifest.run.batches"));
 }
 
-// Whoever resumed from it would add to it, and its own receipts could not be read any more.
+// A process that resumed from it would count beyond it, and its own receipts could not be read any more.
 TEST(Manifest, ATimeThatNoRunCanHaveIsDamage) {
   auto whole = manifest();
   whole.run = RunRecord{.trained_nanoseconds = kTrainedNanosecondsMax};
@@ -134,7 +134,7 @@ TEST(Manifest, NamesWhatBitsDependOnAndWhyTheRunEnded) {
             3 * kReasonBytesMax);
 }
 
-// Those who wrote checkpoints in this format want to read them for ever.
+// Users who wrote checkpoints in this format want to read them for ever.
 TEST(Manifest, IsWrittenAsInFormat2) {
   EXPECT_EQ(encode_receipt(record(1)), sealed("{\n"
                                               " \"format\": 2,\n"

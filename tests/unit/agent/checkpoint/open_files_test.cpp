@@ -72,7 +72,7 @@ void write_ranks(const RunStore& store, std::uint32_t ranks) {
   }
 }
 
-// As rank 7 of another world sees them.
+// The view of rank 7 of another world.
 void expect_all_rows(const RunStore& store, const InventoryEntry& entry, std::uint32_t ranks) {
   auto reader = store.read({.attempt = kId.attempt, .step = kId.step, .digest = entry.digest}, Rank(7));
   ASSERT_TRUE(reader) << reader.error().message();
@@ -98,7 +98,7 @@ TEST(OpenFiles, AreFewHoweverManyRanksThereAre) {
   EXPECT_LE(disk->most(), kOpenMax) << "of a load";
 }
 
-// The limit of open files, lowered for as long as this lives.
+// The limit of open files, lowered while this object lives.
 class FileLimit {
  public:
   explicit FileLimit(rlim_t files) {

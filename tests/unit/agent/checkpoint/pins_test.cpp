@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 enum class Seen { kAsFolder, kAsStore };
 
-// A run of steps 10 to 50, and a person who pins step 20 in the middle of what the run does.
+// A run of steps 10 to 50, and a person who pins step 20 during the run's work.
 class PinsTest : public testing::TestWithParam<Seen> {
  protected:
   PinsTest() : disk_(place()) {
@@ -28,7 +28,7 @@ class PinsTest : public testing::TestWithParam<Seen> {
     if (GetParam() == Seen::kAsStore) return test::store_at(folder_ / "run");
     return test::folder_at(folder_ / "run");
   }
-  // Whoever pins holds that it is pinned if its manifest is there afterwards.
+  // The person counts it as pinned if its manifest exists afterwards.
   bool pin_and_look() {
     EXPECT_TRUE(pin(*disk_, id(1, 20), "by hand", "person"));
     return !is_without_manifest(id(1, 20));
@@ -47,7 +47,7 @@ TEST_P(PinsTest, WhatIsPinnedWhileTheRunRetiresStays) {
   bool is_pinned_now = false;
   const auto seen =
       std::make_shared<ObservedDisk>(place(), [&](DiskCall call, const std::string& path, Moment) {
-        // It has chosen what goes, and reads the newest.
+        // The run has chosen the checkpoints to remove, and reads the newest.
         if (is_pinned_now || call != DiskCall::kOpen || path != pack_path(id(1, 50), Rank(0))) return;
         is_pinned_now = true;
         EXPECT_TRUE(pin_and_look());
@@ -57,7 +57,7 @@ TEST_P(PinsTest, WhatIsPinnedWhileTheRunRetiresStays) {
   EXPECT_THAT(test::complete_in(*disk_), ElementsAre(id(1, 50), id(1, 20)));
 }
 
-// At each call of the run: who was told that it is pinned has it afterwards, with all its bytes.
+// At each call of the run: a checkpoint that was reported as pinned exists afterwards, with all its bytes.
 TEST_P(PinsTest, OneOfTheTwoAlwaysKnows) {
   int told = 0;
   int refused = 0;
@@ -85,7 +85,7 @@ TEST_P(PinsTest, OneOfTheTwoAlwaysKnows) {
   EXPECT_GT(refused, 3);
 }
 
-// A process that is killed at any moment then leaves it as it is.
+// A process that is killed at any moment leaves it unchanged after that.
 TEST_P(PinsTest, NothingOfWhatWasPinnedBeforeIsTouched) {
   ASSERT_TRUE(pin_and_look());
   ObservedDisk seen(place(), [&](DiskCall call, const std::string& path, Moment) {

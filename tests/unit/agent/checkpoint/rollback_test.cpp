@@ -142,7 +142,7 @@ TEST_P(RollbackTest, ARunThatBeginsAnewLeavesItsRollbacksBehind) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "run/aside/a0003.json"));
 }
 
-// Nothing is chosen without it, and the sentence says how a start gets on.
+// No checkpoint is chosen without the record, and the sentence says how a start can go on.
 TEST(RollbackInTiers, ADamagedRecordIsSaidWithTheWaysOn) {
   ratoon::test::TemporaryFolder folder;
   const auto disk = test::folder_at(folder / "run");
@@ -191,7 +191,7 @@ TEST(RollbackInTiers, WhatOneTierKnowsHoldsForAll) {
   EXPECT_EQ(merged().error().kind(), ErrorKind::kConflict);
 }
 
-// Of two places: the one whose record is damaged is named, whichever it is, and what the sentence says helps.
+// Of two places, the place with the damaged record is named, and the sentence's advice helps.
 TEST(RollbackInTiers, ADamagedRecordIsTakenFromTheOtherPlaceOnceItIsRemoved) {
   ratoon::test::TemporaryFolder folder;
   const Tiers tiers({{.word = "volume", .disk = test::folder_at(folder / "home"), .store = nullptr},

@@ -88,7 +88,7 @@ TEST_F(RunStoreTest, CommittingTwiceIsTheSame) {
   const auto first = commit(id(1, 20));
   const std::string text = test::read_text(manifest(id(1, 20)));
   EXPECT_EQ(store_.try_commit(id(1, 20), 1).value(), first);
-  // Nor can a vote be changed: what was committed is what readers may have seen already.
+  // A vote cannot be changed either, because readers may have seen the committed one.
   const auto again = write(id(1, 20), 0);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().kind(), ErrorKind::kAlreadyExists);
@@ -123,7 +123,7 @@ TEST_F(RunStoreTest, ACheckpointThatMissesAPartOfASharedTensorIsNotCommitted) {
               HasSubstr("tensor 'expert.weight' is the rank's own in "));
   EXPECT_EQ(complete(), Ids({id(1, 20)}));
 
-  // Any number of ranks reads what was.
+  // Any number of ranks reads the saved rows.
   const auto point = RunStoreTest::point(*store_.find(id(1, 20)).value());
   std::vector<float> whole(12);
   const TensorSpec wanted{"expert.weight", ElementType::kFloat32, {6, 2}};
@@ -303,7 +303,7 @@ TEST_F(RunStoreTest, APlaceThatCannotBeAFolderIsAnError) {
   EXPECT_THAT(store.error().message(), HasSubstr("creating folder "));
 }
 
-// Two jobs that save under one name: whatever comes first, no checkpoint has packs of both.
+// Two jobs that save under one name: in any order, no checkpoint has packs of both.
 class TwoOwners : public RunStoreTest {
  protected:
   static RunStore open(const std::filesystem::path& folder, const std::string& owner) {
@@ -383,7 +383,7 @@ TEST_F(TwoOwners, ASecondTryTakesAndClearsWhatIsOnesOwnAlone) {
   ASSERT_TRUE(write(a_, id(1, 20), 0));
   EXPECT_EQ(stage_again("aaaa", id(1, 20))->record.owner, "aaaa") << "its own, taken";
   EXPECT_EQ(stage_again("bbbb", id(1, 20)).error().kind(), ErrorKind::kConflict);
-  // Without its vote, as it is for a moment.
+  // The checkpoint has no vote for a moment.
   std::filesystem::remove(folder_ / "run" / receipt_path(id(1, 20), Rank(0)));
   EXPECT_EQ(stage_again("bbbb", id(1, 20)).error().kind(), ErrorKind::kConflict);
   EXPECT_TRUE(std::filesystem::exists(pack(id(1, 20), 0)));

@@ -1,4 +1,4 @@
-// What others put into a run's folder: links that lead out of it, pipes, files and folders in places of ours,
+// Foreign files in a run's folder: links that lead out of it, pipes, files and folders in places of Ratoon's,
 // checkpoints of a later Ratoon.
 #include <array>
 #include <cstdio>
@@ -62,7 +62,8 @@ class StrangeFolderTest : public testing::Test {
     return {.attempt = which.attempt, .step = which.step, .digest = test::digest_of_commit(disk, which)};
   }
 
-  // Everything that a run, or somebody who tidies, does to a folder. What of it is refused is not asked here.
+  // All operations of a run, or of a cleanup command, on a folder. The refusals among them are not checked
+  // here.
   std::vector<std::string> do_all() const {
     std::vector<std::string> refusals;
     const auto note = [&](const auto& done) {
@@ -105,7 +106,7 @@ TEST_F(StrangeFolderTest, IsSoundBeforeAnybodyTouchedIt) {
 
 class LinkedTest : public StrangeFolderTest, public testing::WithParamInterface<const char*> {};
 
-// Somebody who was short of room moved it elsewhere and left a link.
+// A person who was short of room moved it elsewhere and left a link.
 TEST_P(LinkedTest, WhatLiesElsewhereIsNotReadWrittenOrRemoved) {
   const fs::path place = run_ / GetParam();
   ASSERT_TRUE(fs::exists(place));
@@ -124,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(Each, LinkedTest,
                                          "packs/a0001/s0000000030/r0000.safetensors",
                                          "receipts/a0001/s0000000030/r0000.json"));
 
-// Its packs are where somebody put them, and only the manifest says what they are.
+// Its packs were moved elsewhere, and only the manifest names them.
 TEST_F(StrangeFolderTest, ACheckpointWhosePacksCannotBeRemovedKeepsItsManifest) {
   const Tree sound = tree_below(run_);
   for (const char* name : {"packs", "packs/a0001", "packs/a0001/s0000000020", "receipts", "receipts/a0001",
@@ -167,7 +168,7 @@ TEST_F(StrangeFolderTest, NoNameLeadsOutOfIt) {
   EXPECT_EQ(test::complete_in(*disk).size(), 2u);
 }
 
-// Beside, between and in place of what is ours.
+// Foreign files beside, between and in place of our files.
 TEST_F(StrangeFolderTest, FilesOfOthersSurviveEverything) {
   const Tree others = {{"notes.txt", "mine"},
                        {"manifests/notes.txt", "mine"},
@@ -208,7 +209,7 @@ TEST_F(StrangeFolderTest, APipeOrAFolderInPlaceOfAFileIsNamedAndNobodyWaitsForIt
   EXPECT_TRUE(fs::is_directory(pack));
 }
 
-// Sums that fit, and a length that no memory holds: the file has no blocks where nothing was written.
+// Checksums that fit, and a length that no memory holds: the file has no blocks where nothing was written.
 TEST_F(StrangeFolderTest, AHeaderLongerThanAnyIsDamageAndNoMemoryIsAskedForIt) {
   constexpr std::uint64_t kHeaderBytes = 1ULL << 42;
   const fs::path manifest = run_ / manifest_path(id(1, 30));
@@ -226,7 +227,7 @@ TEST_F(StrangeFolderTest, AHeaderLongerThanAnyIsDamageAndNoMemoryIsAskedForIt) {
   }
 }
 
-// Who counts on from there would name what nobody reads, or begin with attempt 0 again.
+// A run that counted on from there would use names that no reader accepts, or begin with attempt 0 again.
 TEST_F(StrangeFolderTest, ANumberThatNoManifestCanSayIsNobodysAttempt) {
   const std::set<std::string> foreign_paths = {"packs/a18446744073709551615",
                                                "packs/a9007199254740991",
@@ -247,7 +248,7 @@ TEST_F(StrangeFolderTest, ANumberThatNoManifestCanSayIsNobodysAttempt) {
   EXPECT_EQ(read_text(run_ / "manifests/s0000000040.a18446744073709551615.json"), "not ours");
 }
 
-// A run that was begun with a later version: neither passed over nor set aside, nor taken for nothing.
+// A run that was begun with a later version: it is neither skipped nor set aside, nor mistaken for a new run.
 TEST_F(StrangeFolderTest, WhatALaterVersionWroteIsRefusedWithASentenceAndStays) {
   const std::string text = read_text(run_ / manifest_path(id(1, 30)));
   const std::vector<std::string> later = {

@@ -9,7 +9,7 @@
 namespace ratoon::checkpoint::calls_with_timeout_test {
 namespace {
 
-// Takes its time to be let go of, as a lock of a file on a busy machine does.
+// An object that takes long to be released, as a lock of a file on a busy machine does.
 struct Held {
   std::atomic<bool>* is_held;
   explicit Held(std::atomic<bool>& is_it) : is_held(&is_it) { is_it = true; }
@@ -20,7 +20,7 @@ struct Held {
   }
 };
 
-// A folder's lock that a call held was taken for that of another process by who locked it next.
+// The next process that locked the folder mistook the lock of a running call for another process's.
 TEST(CallsWithTimeout, WhatACallHeldIsLetGoOfWhenItsResultIsThere) {
   CallsWithTimeout calls(std::chrono::hours(1), std::make_shared<ManualClock>());
   std::atomic<bool> is_held = false;

@@ -1,5 +1,4 @@
-// Files past the page cache are the files that they would be by way of it, and nobody notices where that
-// cannot be.
+// Files written past the page cache equal files written through it, and the fallback is not visible.
 #include "agent/src/checkpoint/disk/real/direct_writes.h"
 
 #include <cerrno>
@@ -68,19 +67,19 @@ class DirectWritesTest : public testing::Test {
  protected:
   DirectWritesTest() { calls = {}; }
 
-  // As large ones are, though few bytes are written.
+  // The file is treated as a large one, though few bytes are written.
   std::unique_ptr<WriteFile> create_large(const std::string& name) {
     UniqueFd fd(::open((folder_ / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     auto file = make_write_file(std::move(fd), name, direct_, {.write = &write_and_count});
     EXPECT_TRUE(file->reserve(kDirectFileBytesMin));
     return file;
   }
-  // The disk of these tests may be one in memory, or one that knows no such writes.
+  // The disk of these tests may be in memory, or may not support direct writes.
   [[nodiscard]] bool takes_direct_writes() const {
     return UniqueFd(::open((folder_ / "some").c_str(), O_WRONLY | O_CREAT | O_DIRECT | O_CLOEXEC, 0600))
         .is_open();
   }
-  // What is in the file, of which `bytes` are to be found at `at`.
+  // The content of the file, of which `bytes` are expected at `at`.
   void expect_file(const std::string& name, std::size_t at, std::span<const std::byte> bytes) {
     const auto disk = RealDisk::open_existing_folder(folder_.path()).value();
     const std::string text = read_whole(*disk, name, at + bytes.size()).value();

@@ -1,4 +1,4 @@
-// A disk that hangs in a call costs its caller the patience that it has, and no more.
+// A disk that hangs in a call costs its caller only the timeout.
 #include "agent/src/checkpoint/disk/disk_with_timeout.h"
 
 #include <stdexcept>
@@ -37,7 +37,7 @@ class DiskWithTimeoutTest : public testing::Test {
   }
   ~DiskWithTimeoutTest() override { let_go(); }
 
-  // What hung comes back, and its thread lets go of all that it held; so must the test have.
+  // The hanging call returns, and its thread releases all objects; the test must release them as well.
   void let_go() {
     gate_->open();
     calls_ = nullptr;
@@ -48,7 +48,7 @@ class DiskWithTimeoutTest : public testing::Test {
     return add_timeout(disk_, calls_);
   }
   RunStore open() { return RunStore::open(patient(), "reader").value(); }
-  // From then on; once it hangs, an hour passes.
+  // From then on the disk hangs; once it hangs, an hour passes.
   std::jthread hang_at(DiskCall wanted, const std::string& wanted_path) {
     gate_->close();
     disk_->set_faults([gate = gate_, wanted, wanted_path, disk = std::weak_ptr(disk_)](
@@ -81,7 +81,7 @@ class DiskWithTimeoutTest : public testing::Test {
   ResumePoint point_;
 };
 
-// A history is written by who trains.
+// The training process writes a history.
 TEST_F(DiskWithTimeoutTest, AWriteThatHangsIsAnErrorAndTheFileIsNotCalledAgain) {
   const auto file = patient()->create("history");
   ASSERT_TRUE(file);
@@ -169,8 +169,8 @@ TEST_F(DiskWithTimeoutTest, WhatACallThrowsReachesItsCaller) {
   EXPECT_TRUE((*calls_)("reading x", [] { return Result<void>(); }));
 }
 
-// One fault at each call of a load: what comes once is read again, what stays is said, and no wrong byte is
-// taken.
+// One fault at each call of a load: a fault that comes once is read again, a lasting fault is reported, and
+// no wrong byte is accepted.
 TEST_F(DiskWithTimeoutTest, EachFaultOfEachCallIsMendedOrSaid) {
   struct Kind {
     test::Fault fault;

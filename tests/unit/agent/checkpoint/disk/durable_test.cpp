@@ -1,5 +1,4 @@
-// What saving a file leaves where more than one thing goes wrong: files of ours under their temporary names,
-// and names that are not on the disk yet.
+// The state after saving a file with several faults: temporary files, and names that are not on the disk yet.
 #include "agent/src/checkpoint/disk/durable.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr CheckpointId kId{.attempt = Attempt(1), .step = Step(10)};
 
-// Once the sync of such a file fails, and its removal as well: the disk has turned read-only for a moment.
+// First the sync of such a file fails, then its removal as well: the disk has become read-only for a moment.
 void refuse_once(ModelDisk& disk, const std::string& folder) {
   auto syncs = std::make_shared<int>(1);
   auto removals = std::make_shared<int>(1);
@@ -106,8 +105,8 @@ TEST(Leftovers, OfAPackDoNotMissTheNextTry) {
   EXPECT_TRUE(again) << again.error().message();
 }
 
-// A start that begins anew was killed when the copy of a manifest had its name, and before that was on the
-// disk; the next one finds it there, goes on, and the power fails.
+// A start that begins anew was killed when the copy of a manifest had its name, and before the name was on
+// the disk; the next start finds the copy, goes on, and the power fails.
 TEST(MovingAManifest, AfterAKillAndAPowerCutLeavesOneOfItsNames) {
   test::Life life{.disk = std::make_shared<ModelDisk>()};
   ASSERT_TRUE(life.save(kId));

@@ -1,5 +1,5 @@
-// Bytes that come straight from the disk are the file's, wherever they lie, and leave nothing in the page
-// cache.
+// Bytes that come straight from the disk equal the file's bytes at every position, and leave nothing in the
+// page cache.
 #include <fstream>
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ class ReadDirectlyTest : public testing::Test {
     return {reinterpret_cast<const char*>(room.bytes().data()), count};
   }
 
-  // Of pages that the system could give back now.
+  // The number of pages that the system could free now.
   std::optional<bool> is_forgotten() {
     ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED);
     const auto first = is_remembered(fd_.get(), 0, kDirectAlignment);

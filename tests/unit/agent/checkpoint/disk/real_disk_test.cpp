@@ -5,8 +5,8 @@
 namespace ratoon::checkpoint::real_disk_test {
 namespace {
 
-// Above a run's folder may be what a system mounts by itself, and it may lie in a file system of which no
-// folder can be synced.
+// Above a run's folder there may be a mount of the system, and the folder may be in a file system whose
+// folders cannot be synced.
 TEST(RealDisk, AFolderThatCannotBeSyncedIsNoReasonNotToTrain) {
   const auto disk = RealDisk::open_folder("/proc/self");
   ASSERT_TRUE(disk) << disk.error().message();

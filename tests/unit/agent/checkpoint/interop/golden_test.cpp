@@ -99,7 +99,8 @@ void expect_read(const std::string& name, const json& said) {
   expect_file(said, *file);
 }
 
-// Both with no serialization id, which PyTorch takes from its compiler's hash tables, and none of its CRCs.
+// Both files without serialization id, which PyTorch takes from its compiler's hash tables, and without its
+// CRCs.
 std::string without_id(std::string file) {
   const auto records = read_zip(bytes_in(file)).value();
   const ZipRecord& last = records.back();
@@ -178,7 +179,7 @@ TEST(TorchGolden, ChecksumsThatWereNotWrittenCanBeDoneWithout) {
   EXPECT_EQ(contents(file->tensors.at(0).stored), std::string("\0\0\x80\x3f\0\0\x80\x3f", 8));
 }
 
-// Items of a dictionary are set 1000 at a time, which changes what is around them.
+// Items of a dictionary are set 1000 at a time, which changes the surrounding instructions.
 TEST(TorchGolden, PicklesOfManyTensorsAreTheSame) {
   for (const auto& [count, sum] : expected()["pickles"].items()) {
     std::vector<TensorSource> sources;

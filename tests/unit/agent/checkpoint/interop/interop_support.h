@@ -1,4 +1,4 @@
-// What tests of foreign files share.
+// Helpers for tests of foreign files.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace ratoon::checkpoint::test {
 
-// For a file that is compiled after one which includes this.
+// Declared in a header whose source file is compiled after it.
 using ratoon::test::read_text;
 using ratoon::test::TemporaryFolder;
 using ratoon::test::write_text;
@@ -46,7 +46,7 @@ inline std::string contents(const StoredTensor& tensor) {
   return tensor.write(sink) ? std::move(sink.text) : "not written";
 }
 
-// Hands its bytes over in two pieces, as larger ones come.
+// Passes its bytes in two pieces, as larger sources do.
 inline TensorSource source(const std::string& name, ElementType type, TensorShape shape, std::string bytes) {
   const auto write = [bytes](ByteSink& sink) -> Result<void> {
     const auto whole = bytes_in(bytes);

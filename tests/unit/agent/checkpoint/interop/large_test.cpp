@@ -1,5 +1,5 @@
-// Records and archives of over 4 GiB, against what torch.save wrote (golden/large.json), in little memory:
-// zeros are counted and hashed, not kept.
+// Records and archives of over 4 GiB, compared with files of torch.save (golden/large.json), in little
+// memory: zeros are counted and hashed, not kept.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using namespace test;  // NOLINT
 constexpr std::uint64_t kLargeBytes = (std::uint64_t{1} << 32) + 5;
 constexpr std::uint64_t kKeptBytes = 4096;
 
-// Keeps what is not long.
+// Keeps short data only.
 class OutlineSink final : public ByteSink {
  public:
   Result<void> append(std::span<const std::byte> bytes) override {
@@ -71,7 +71,7 @@ TEST(Large, IsWrittenAsTorchWritesIt) {
   ASSERT_EQ(theirs.pieces.size(), 2u);
   EXPECT_EQ(sink.pieces[0], theirs.pieces[0]);
 
-  // But for the serialization id and its two CRCs.
+  // All bytes except the serialization id and its two CRCs.
   std::string ours = sink.pieces[1].second, other = theirs.pieces[1].second;
   ASSERT_EQ(ours.size(), other.size());
   const std::size_t id = other.find("FB\x1a") + 4 + 26;

@@ -1,4 +1,4 @@
-// Pickles that ask for more than tensors, or lie.
+// Pickles that request more than tensors, or that contain false values.
 #include "agent/src/checkpoint/interop/pickle/pickle_reader.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Zip files that lie.
+// Zip files with false values.
 #include "agent/src/checkpoint/interop/zip/zip_reader.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ TEST(ZipReader, ReadsWhatWasWritten) {
   EXPECT_THAT(refusal_of(""), HasSubstr("only 0 bytes"));
 }
 
-// Each is one field changed.
+// Each case is one changed field.
 TEST(ZipReader, WhatIsSaidTwiceIsSaidTheSame) {
   const std::string file = two_records();
   const auto local = nth(file, kLocal, 1), central = nth(file, kCentral, 1), first = nth(file, kCentral, 0);
@@ -137,7 +137,7 @@ TEST(ZipReader, CountsOfEntriesAreKept) {
   }
 }
 
-// Eight bytes more before the record or the directory at `at`, with every offset set right.
+// Eight more bytes before the record or the directory at `at`, with every offset corrected.
 std::string with_hole(const std::string& file, std::size_t at) {
   const std::size_t directory = nth(file, kCentral, 0), second = nth(file, kLocal, 1);
   const auto end64 = nth(file, kEnd64, 0), end = nth(file, kEnd, 0), locator = nth(file, kLocator, 0);

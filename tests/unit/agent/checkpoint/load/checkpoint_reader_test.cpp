@@ -25,7 +25,7 @@ WholeTensor floats(const std::string& name, const TensorShape& shape) {
   return tensor;
 }
 
-// Rows of each tensor divided over ranks, as the same bytes wherever they are cut.
+// Rows of each tensor divided over ranks, with the same bytes for any division.
 std::shared_ptr<PacksDisk> saved_by(std::uint64_t ranks, const std::vector<WholeTensor>& tensors) {
   test::PackShelf shelf(ranks);
   for (const auto& tensor : tensors) {
@@ -76,7 +76,7 @@ TEST(CheckpointReader, AnotherNumberOfRanksReadsTheSameBytesAndHardlyMore) {
   }
 }
 
-// Layouts of a real model are in bench_pack; here the bytes are really read.
+// Layouts of a real model are in bench_pack; this test really reads the bytes.
 TEST(CheckpointReader, ReadsAtMostAFewPercentMoreThanIsWanted) {
   const std::vector<WholeTensor> model = {floats("a", {4096, 1024}), floats("b", {1024, 4096})};
   for (const auto& [writers, readers] : {std::pair{4, 3}, {8, 5}}) {
@@ -119,7 +119,7 @@ TEST(CheckpointReader, OneTensorAloneReadsNothingElse) {
   EXPECT_LE(rows->amount.bytes_read, 4 * 4096 + 2 * kPackBlockBytes);
 }
 
-// As random numbers do: the same name, other bytes on each rank.
+// The data of random numbers: the same name, other bytes on each rank.
 TEST(CheckpointReader, WhatHasNoBoxBelongsToItsRank) {
   const WholeTensor shared = floats("shared", {9, 7});
   std::vector<std::string> own = {"rank zero's", "rank one's ", "rank two's "};
@@ -210,8 +210,7 @@ TEST(CheckpointReader, AnyDamageOfWhatIsReadIsNoticedAndAFlipOnTheWayIsNot) {
   }
 }
 
-// Rows of a long tensor are compared by the blocks that they lie in, each of which counts, wherever a piece
-// ends.
+// Rows of a long tensor are compared by their blocks, each of which counts, for any end of a piece.
 TEST(CheckpointReader, DamageOfAnyBlockOfASliceIsNoticed) {
   const auto disk = saved_by(1, {floats("w", {3000, 512})});
   const std::vector<TensorSpec> wanted = {

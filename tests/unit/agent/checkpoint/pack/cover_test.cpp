@@ -27,7 +27,7 @@ test::WholeTensor whole(TensorShape shape, std::uint64_t seed = 1) {
       .name = "w", .type = kFloat32, .shape = std::move(shape), .bytes = test::any_bytes(count * 4, seed)};
 }
 
-// What check_cover says of a tensor in parts; nothing if it is whole.
+// The result of check_cover for a tensor in parts; nothing if it is complete.
 std::string complaint(const TensorShape& shape, const std::vector<Part>& parts) {
   test::PackShelf shelf(8);
   for (const auto& part : parts) shelf.put(part.pack, whole(shape), part.box);
@@ -81,7 +81,7 @@ TEST(Cover, NamesWhatIsThereTwice) {
             "the packs do not fit together: element [4,0] of tensor 'w' of shape 8,3, parts of which are in "
             "r0, r3, "
             "is in r0 and in r3, in parts that overlap and are not copies");
-  // As many elements as the tensor has, and yet not those.
+  // The parts have as many elements as the tensor, but not the same ones.
   EXPECT_THAT(complaint({4}, {{0, {{0}, {2}}}, {1, {{1}, {2}}}}), HasSubstr("element [1] of tensor 'w'"));
   EXPECT_THAT(complaint({2, 2}, {{0, {{0, 0}, {2, 1}}}, {1, {{0, 0}, {1, 2}}}}), HasSubstr("element [0,0]"));
 }
@@ -116,7 +116,7 @@ TEST(Cover, CopiesOfForeignPacksAreNotKnownToBeAlike) {
   EXPECT_THAT(index.error().message(), HasSubstr("not known to have the same bytes"));
 }
 
-// Against counting, on every pair and many triples of boxes in a small grid.
+// Compared with counting, on every pair and many triples of boxes in a small grid.
 TEST(Tiling, IsWhatCountingSays) {
   std::vector<Box> all;
   for (std::uint64_t a = 0; a < 3; ++a)

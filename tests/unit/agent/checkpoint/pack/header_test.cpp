@@ -56,7 +56,7 @@ std::string complaint_about(const std::string& header, std::uint64_t file_bytes,
   return decoded.error().message();
 }
 
-// What is said about the sample's header after a change of its JSON.
+// The message about the sample's header after a change of its JSON.
 std::string complaint_after(const std::function<void(json&)>& change,
                             ErrorKind kind = ErrorKind::kCorrupted) {
   const Sample made = sample();
@@ -224,7 +224,7 @@ TEST(ForeignHeader, IsReadInTheOrderOfTheData) {
   EXPECT_EQ(layout.header_bytes, 8 + text.size());
 }
 
-// As the nlohmann library reads them, to the last escape and the last space.
+// The values that the nlohmann library reads, to the last escape and the last space.
 TEST(ForeignHeader, NamesAreReadAsAnyJsonIs) {
   for (const char* name : {"plain", "\\u0041\\u00e9\\u20AC", "\\ud83c\\udf31", "\\\"\\\\\\/\\b\\f\\n\\r\\t",
                            "\\u0000", "\u00e9\U0001f331\x7f"}) {
@@ -259,7 +259,7 @@ TEST(ForeignHeader, RangesLeaveNoHoleAndFitTheirShapes) {
       HasSubstr("two tensors are called 'a'"));
 }
 
-// No program has a tensor of such strides, and a 0 on either side mends nothing.
+// No program has a tensor of such strides, and a length of 0 on either side does not help.
 TEST(ForeignHeader, LengthsThatNoTensorHasAreRefusedAlsoBesideAZero) {
   const auto empty = [](const std::string& type, const std::string& shape) {
     return foreign_complaint("{" + entry("a", type, shape, "0,0") + "}", 0);

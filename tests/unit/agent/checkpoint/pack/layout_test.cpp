@@ -90,7 +90,7 @@ TEST(PackLayout, CountsBlocks) {
   EXPECT_EQ(blocks(kPackBlockBytes + 1), 2u);
 }
 
-// The header grows with checksums: its length is right at every length around a page.
+// The header grows with checksums: its length is correct at every length around a page.
 TEST(PackLayout, HeaderFillsWholePages) {
   for (std::size_t length = 3700; length < 4000; ++length) {
     const std::vector<TensorSpec> specs = {{std::string(length, 'n'), kUint8, {kPackBlockBytes * 3}}};

@@ -75,12 +75,13 @@ TEST(StridedCopy, HasAsFewRowsAsThereCanBe) {
   EXPECT_EQ(copy({}, {}, {}, {}, {}), (StridedCopy{1000, 0, 4, 0, 0, 1004}));
   EXPECT_EQ(copy({2, 2}, {1, 1}, {4, 3}, {0, 0}, {2, 2}), (StridedCopy{1016, 0, 8, 0, 1, 1036}));
   EXPECT_THAT(loops, ElementsAre(CopyLoop{2, 12, 8}));
-  // Two dimensions that are whole on both sides are one loop; one of a single element is none.
+  // Two dimensions that are complete on both sides become one loop; a dimension of a single element becomes
+  // none.
   EXPECT_EQ(copy({5, 1, 7, 2}, {0, 2, 0, 0}, {5, 3, 7, 4}, {0, 0, 0, 0}, {5, 1, 7, 2}).loop_count, 2u);
   EXPECT_THAT(loops, ElementsAre(CopyLoop{5, 336, 56}, CopyLoop{7, 16, 8}));
   EXPECT_EQ(copy({5, 7, 2}, {0, 0, 0}, {5, 7, 4}, {0, 0, 0}, {5, 7, 2}).loop_count, 1u);
   EXPECT_THAT(loops, ElementsAre(CopyLoop{35, 16, 8}));
-  // On one side only, they stay two.
+  // If they are complete on one side only, they stay two loops.
   EXPECT_EQ(copy({5, 7, 2}, {0, 0, 0}, {5, 7, 4}, {0, 0, 0}, {5, 9, 3}).loop_count, 2u);
   EXPECT_EQ(copy({5, 7, 2}, {0, 0, 0}, {5, 9, 4}, {0, 0, 0}, {5, 7, 3}).loop_count, 2u);
 }
@@ -157,7 +158,7 @@ TEST(ReadPlan, ExtentsEndWithBlocksAndVouchForThemselves) {
   EXPECT_EQ(loaded(files, all_of(large), large.bytes.size()), large.bytes);
 }
 
-// Two tensors that are hashed, one at each ragged end, with more than an extent between the outer ends.
+// Two hashed tensors, one at each ragged end, with more than an extent between the outer ends.
 TEST(ReadPlan, NoHashedTensorIsCut) {
   const std::uint64_t long_one = 4 * kMiB - 1000;
   const std::vector<WholeTensor> tensors = {tensor("a", {100}),
@@ -189,7 +190,7 @@ TEST(ReadPlan, NoHashedTensorIsCut) {
   for (std::size_t i = 1; i <= 5; ++i) EXPECT_EQ(found[i - 1], tensors[i].bytes);
 }
 
-// A slice, verified by its blocks, and beside it a tensor that ends in the middle of one.
+// A slice, verified by its blocks, and beside it a tensor that ends in the middle of a block.
 TEST(ReadPlan, BlocksAndHashesVouchForOneExtent) {
   const std::vector<WholeTensor> tensors = {tensor("c", {100'000}), tensor("d", {50'000}),
                                             tensor("e", {100'000})};
@@ -228,7 +229,7 @@ TEST(ReadPlan, ShortGapsAreReadAndLongOnesSkipped) {
   EXPECT_EQ(extents(4 * kMiB, 64 * 1024 + 1), 2u);
 }
 
-// Columns: rows with gaps that are longer than a block leave blocks out.
+// Columns: rows with gaps that are longer than a block skip blocks.
 TEST(ReadPlan, BlocksThatNoRowTouchesAreNotRead) {
   const WholeTensor wide = tensor("w", {30, 10 * kPackBlockBytes});
   const auto files = one_pack({wide});
@@ -300,7 +301,7 @@ TEST(ReadPlan, DamageIsNamed) {
             "bytes 135168 to 167936 of the pack, block 4, are not the bytes that were saved");
 }
 
-// Bytes that all ranks read, over those that they want, where another number of ranks wrote them.
+// The bytes that all ranks read, divided by the bytes that they want, for packs of another number of ranks.
 double reading(const std::vector<TensorSpec>& model, std::uint64_t writers, std::uint64_t readers) {
   const auto layouts = test::sharded_layouts(model, writers);
   const PartIndex index = test::index_of(layouts);
@@ -328,7 +329,7 @@ TEST(ReadPlan, AnotherWorldReadsHardlyMoreThanThereIs) {
   }
 }
 
-// Of the processor, so that whoever else computes does not count; the best of several.
+// Processor time, so that other programs do not count; the best of several runs.
 double seconds_of_plan(const std::vector<TensorSpec>& model, std::uint64_t world) {
   const auto layouts = test::sharded_layouts(model, world);
   const PartIndex index = test::index_of(layouts);
@@ -347,7 +348,7 @@ double seconds_of_plan(const std::vector<TensorSpec>& model, std::uint64_t world
   return best;
 }
 
-// Each looked at all parts of each tensor, it would take sixteen times as long.
+// If each rank examined all parts of each tensor, it would take sixteen times as long.
 TEST(ReadPlan, DoesNotTakeLongerForPartsThatItDoesNotNeed) {
   const auto model = test::transformer(4, 4096, 8192, 32768, kFloat32);  // divided without a rest
   EXPECT_LT(seconds_of_plan(model, 512), 6 * seconds_of_plan(model, 32));

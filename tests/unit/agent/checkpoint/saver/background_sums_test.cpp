@@ -12,7 +12,7 @@
 namespace ratoon::checkpoint::background_sums_test {
 namespace {
 
-// Few bytes are summed here and many on a thread; both end in the middle of a piece.
+// Few bytes are summed by the caller and many on a thread; both end in the middle of a piece.
 class BackgroundSumsTest : public testing::TestWithParam<std::size_t> {
  protected:
   BackgroundSumsTest() : data_(GetParam()) {

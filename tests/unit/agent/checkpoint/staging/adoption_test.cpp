@@ -1,5 +1,5 @@
-// A process dies at every call that it makes to the disk; the next one in its place finds the slots and goes
-// on.
+// A process dies at every call that it makes to the disk; the next process in its place finds the slots and
+// goes on.
 #include <cstdlib>
 #include <thread>
 
@@ -22,7 +22,8 @@ namespace {
 
 constexpr int kDied = 9;
 
-// Each call to the disk is watched, and a watch looks at the clock: there the process ends, without a word.
+// Each call to the disk is watched, and a watch reads the clock: the process ends at this point, without a
+// message.
 class DeadlyClock final : public Clock {
  public:
   explicit DeadlyClock(int looks) : left_(looks) {}
@@ -56,7 +57,7 @@ class AdoptionTest : public testing::Test {
         {.name = "weights", .shape = {weights.size()}, .bytes = std::as_bytes(std::span(weights))}};
     if (!saver.save(Step(step), views, run)) ::_exit(1);
   }
-  // A life in a process of its own; the code with which that ended.
+  // A life in a process of its own; returns its exit code.
   int live(const std::function<void()>& life) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -90,7 +91,7 @@ class AdoptionTest : public testing::Test {
     return {.attempt = Attempt(kAttempt), .rank = Rank(0), .world_size = 1, .rules = {.last = 9}};
   }
 
-  // A process that is killed loses nothing that it wrote, synced or not: no disk has to be waited for.
+  // A killed process loses none of its writes, synced or not, so no sync is needed.
   static std::filesystem::path in_memory() {
     return std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
   }
@@ -107,7 +108,7 @@ TEST_F(AdoptionTest, ASlotThatAnotherHoldsIsPassedOver) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "slots-1.slot")) << "it was written from where it lies";
 }
 
-// Before anything is trained: a start that hangs with its disk is a sentence, too.
+// Before training begins: a start that hangs with its disk ends with a sentence, too.
 TEST_F(AdoptionTest, ADiskThatHangsWhileItLooksIsAnErrorAfterItsPatience) {
   const auto gate = std::make_shared<test::Gate>();
   const auto clock = std::make_shared<ManualClock>();
@@ -137,7 +138,7 @@ TEST_F(AdoptionTest, ADiskThatHangsWhileItLooksIsAnErrorAfterItsPatience) {
   test::wait_until_alone(disk);
 }
 
-// A staging folder that hangs once training has begun, in the call of who trains or of who writes.
+// A staging folder that hangs once training has begun, in a call of the trainer or of the writer.
 class HangingSlotsTest : public AdoptionTest, public testing::WithParamInterface<bool> {};
 INSTANTIATE_TEST_SUITE_P(Has, HangingSlotsTest, testing::Values(false, true),
                          [](const auto& thread) { return thread.param ? "Thread" : "NoThread"; });
@@ -158,7 +159,7 @@ TEST_P(HangingSlotsTest, IsSaidAndNotWaitedFor) {
   });
   if (GetParam()) {
     saver->prepare(50'000);
-    // Who asks how it stands does not hang with it.
+    // A caller that queries the state does not hang with it.
     while (!saver->poll().must_end) std::this_thread::yield();
   } else {
     const std::string weights = weights_at(1);
@@ -221,7 +222,7 @@ TEST_F(AdoptionTest, WhatWasStagedIsCommittedWhereverItsProcessDied) {
   std::printf("died at %d places\n", deaths);
 }
 
-// Somebody removed the run and began another one at the same path.
+// A person removed the run and began another one at the same path.
 TEST_F(AdoptionTest, WhatWasStagedForAnotherFolderIsNobodys) {
   live([&] {
     auto saver = open(std::make_shared<SystemClock>());

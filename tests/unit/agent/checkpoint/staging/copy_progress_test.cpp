@@ -1,4 +1,4 @@
-// A pack that is written while it is copied is the pack that is written afterwards, or none.
+// A pack that is written while it is copied equals the pack that is written afterwards, or is not written.
 #include "agent/src/checkpoint/staging/copy_progress.h"
 
 #include <cstring>
@@ -29,7 +29,7 @@ constexpr std::uint64_t kPieceBytes = 32 << 20;  // what is written at once
 constexpr auto kSoon = 2min;
 constexpr std::uint64_t kTriesMax = 1000;  // until another process comes between
 
-// Two pieces, and so many bytes that the sums are made on a thread.
+// Two pieces, and enough bytes that a thread makes the sums.
 class CopyProgressTest : public testing::Test {
  protected:
   CopyProgressTest() : weights_(kPieceBytes + 100'001) {
@@ -118,7 +118,7 @@ TEST(CopyProgress, IsCompleteForGood) {
   EXPECT_TRUE(filling.wait_until_complete());
 }
 
-// Another process changes a tensor again and again, as a thread would that nobody waits for.
+// Another process changes a tensor again and again, like a thread for which the program does not wait.
 class Changer {
  public:
   explicit Changer(std::span<std::byte> shared) : child_(::fork()) {

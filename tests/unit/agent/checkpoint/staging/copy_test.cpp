@@ -1,4 +1,4 @@
-// A pack by way of a slot is the pack that is written from where the tensors lie, to the last byte.
+// A pack through a slot equals the pack that is written directly from the tensors, to the last byte.
 #include "agent/src/checkpoint/staging/copy.h"
 
 #include <gmock/gmock.h>
@@ -103,7 +103,7 @@ TEST_F(CopyTest, AnImageThatWasNeverWholeHasNoLayout) {
   EXPECT_FALSE(read_layout(image, 4));
 }
 
-// What the try before left, at each of the places where it may have ended.
+// The remains of an earlier try, at each of the places where it may have ended.
 TEST_F(CopyTest, ASecondTryTakesOrReplacesWhatTheFirstLeft) {
   const auto plan = lay_out_image(views_);
   std::vector<std::byte> image(plan->layout.file_bytes());

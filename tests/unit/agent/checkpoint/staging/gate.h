@@ -1,4 +1,4 @@
-// Gate: lets calls through, or holds them, as a test says.
+// Gate: lets calls through, or holds them, on request of a test.
 #pragma once
 
 #include <condition_variable>

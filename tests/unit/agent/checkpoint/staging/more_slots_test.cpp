@@ -24,7 +24,8 @@ Result<SavePromise> save(Saver& saver, std::uint64_t step, const std::string& we
   return saver.save(Step(step), std::span(&view, 1), {}, ticket);
 }
 
-// Nine saves behind the first one, whose writer is held. Whether it had begun while that was being copied.
+// Nine saves behind the first save, whose writer is held. Whether the writer had begun while that pack was
+// being copied.
 bool save_ten() {
   const auto disk = std::make_shared<test::ModelDisk>();
   const auto gate = std::make_shared<test::Gate>();
@@ -55,7 +56,7 @@ bool save_ten() {
   return was_early;
 }
 
-// Whether the writer comes before the copy is whole is the system's to say: again until it did.
+// The system decides whether the writer comes before the copy is whole: the test repeats until it did.
 TEST(MoreSlots, AreAddedWhileAPackIsWrittenAsItIsCopied) {
   bool was_early = false;
   while (!was_early && !HasFailure()) was_early = save_ten();

@@ -1,4 +1,4 @@
-// A saver on a disk in memory: the test holds its syncs behind a gate, and refuses so many of them.
+// A saver on a disk in memory: the test holds its syncs behind a gate, and refuses the given number of them.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ using test::Fault;
 
 inline constexpr auto kSoon = std::chrono::minutes(2);  // of waits that end much earlier, or the test fails
 
-// Each as it is, and where packs as small are written while they are copied, too.
+// Each test runs unchanged, and with a limit at which small packs are also written while they are copied.
 class SaverTest : public testing::TestWithParam<bool> {
  protected:
   SaverTest() {
@@ -37,7 +37,7 @@ class SaverTest : public testing::TestWithParam<bool> {
     saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}});
     return saver;
   }
-  // What is in memory at a step.
+  // The bytes in memory at a step.
   Result<SavePromise> save(Saver& saver, std::uint64_t step) {
     weights_.assign(100'000, static_cast<char>(step));
     const TensorView views[] = {

@@ -1,4 +1,4 @@
-// Saves of a world of two ranks, of which the other is played by hand.
+// Saves of a world of two ranks, of which the test plays the other.
 #include <map>
 #include <memory>
 #include <string>
@@ -58,7 +58,7 @@ TEST_F(SaverOfTwoTest, OneThatOthersNeverVotedForIsNotCommittedByTheNext) {
   EXPECT_TRUE(passed_over->wait(SaveLevel::kWritten, 0s)) << "what was reached stays";
 }
 
-// Its last receipt comes between the look at it and the look at the next one.
+// Its last receipt comes between the check for it and the check for the next one.
 TEST_F(SaverOfTwoTest, OneThatIsCompleteJustInTimeIsCommittedFirst) {
   bool is_late = false;
   const auto observed = std::make_shared<test::ObservedDisk>(

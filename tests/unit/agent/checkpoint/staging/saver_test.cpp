@@ -1,4 +1,4 @@
-// Saves with a thread: what is handed over to whom, what training waits for, and what it hears of a bad disk.
+// Saves with a thread: the transfer of data, the waits of training, and the reports of a bad disk.
 #include "agent/src/checkpoint/saver/saver.h"
 
 #include <atomic>
@@ -46,9 +46,9 @@ TEST_P(SaverTest, TheLevelsOfASaveComeInOrder) {
   expect_on_disk(10);
 }
 
-// What a manifest vouches for beside the packs lasts before it does.
-// Of two ranks, and the other commits: with nothing to be kept at home the checkpoint may be in a store alone
-// before this rank looked.
+// The files on which a manifest relies, other than packs, are durable before the manifest.
+// Two ranks, of which the other commits: without checkpoints at home, the checkpoint may be in a store alone
+// before this rank checks.
 TEST_P(SaverTest, WhatHasLeftForAStoreBeforeItWasSeenIsCommitted) {
   gate_->open();
   auto saver = Saver::open(disk_, "mark", std::make_shared<SystemClock>(), {.has_thread = false}).value();
@@ -75,7 +75,7 @@ TEST_P(SaverTest, WhatHasLeftForAStoreBeforeItWasSeenIsCommitted) {
   EXPECT_EQ(settled(saver).committed->step, Step(10));
 }
 
-// It was silent for a lease, and does not know yet: what is old here is another job's.
+// The process was silent for a lease, and does not know yet: older files in this place belong to another job.
 TEST_P(SaverTest, APlaceThatIsAnothersByNowIsNotCleanedUp) {
   gate_->open();
   auto saver = open();
@@ -264,7 +264,8 @@ TEST_P(SaverTest, WhoWantsNoSlotsIsNotToldThatThereAreNone) {
   expect_on_disk(10);
 }
 
-// Its tensors are the trainer's again when the disk comes back: what was made of them must not count.
+// The tensors belong to the trainer again when the disk returns: the pack that was made of them must not
+// count.
 TEST_P(SaverTest, AWriteOfWhatTheTrainerTookBackIsNoVote) {
   const std::string kept(100'000, 'k');  // a trainer would change it: here that were a race
   const TensorView views[] = {
@@ -350,7 +351,7 @@ TEST_P(SaverTest, SlotsAreMadeBeforeTheyAreNeeded) {
   gate_->open();
 }
 
-// Threads that look, a thread that saves, a thread that writes: the thread sanitizer's turn.
+// Threads that query, a thread that saves, a thread that writes: a test for the thread sanitizer.
 TEST_P(SaverTest, ManySavesOneAfterTheOther) {
   auto saver = open();
   for (std::uint64_t step = 1; step <= 60; ++step) {

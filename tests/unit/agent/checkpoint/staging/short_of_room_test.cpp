@@ -1,4 +1,5 @@
-// Two ranks on a volume that has room for fewer packs than they save: what nobody will commit makes room.
+// Two ranks on a volume that has room for fewer packs than they save: packs that will never be committed are
+// removed.
 #include <memory>
 #include <string>
 
@@ -45,7 +46,7 @@ class ShortOfRoom : public testing::Test {
     EXPECT_TRUE(ticket) << ticket.error().message();
     return *ticket;
   }
-  // Both save and look until nothing is left to do; whether it is committed then.
+  // Both save and poll until no work is left; returns whether the checkpoint is committed then.
   static bool save_both(Saver& first, Saver& second, std::uint64_t step) {
     const SavePromise ticket = save(first, step);
     static_cast<void>(first.poll());

@@ -1,4 +1,4 @@
-// All that is decided about slots, without memory, threads or time.
+// All decisions about slots, without memory, threads or time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(SlotInfoBytes, KeepWhatIsSaidOfTheRun) {
   EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
 }
 
-// A process may be killed between any two bytes of them.
+// A process may be killed between any two bytes of the slots' heads.
 TEST(SlotInfoBytes, HalfOldAndHalfNewAreNothing) {
   const auto old_bytes =
       encode_slot_info({.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)});
@@ -79,7 +79,7 @@ TEST(SlotInfoBytes, OfOthersAreNothing) {
   }
 }
 
-// The folder of slots may be one that others write to, and a sum is soon made.
+// Other users may write to the folder of slots, and a checksum is easily computed.
 TEST(SlotInfoBytes, ThatSayWhatWeNeverWroteAreNothing) {
   SlotInfo info{.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)};
   info.pack.run = RunRecord{.early_end = EarlyEnd{.reason = "reason", .until = "until"}};

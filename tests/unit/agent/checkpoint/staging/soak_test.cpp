@@ -1,5 +1,5 @@
-// A thousand saves on a real file system: memory, open files and the folder are at the end what they were
-// after the first hundred.
+// A thousand saves on a real file system: memory, open files and the folder are the same at the end as after
+// the first hundred.
 #include <algorithm>
 #include <fstream>
 
@@ -36,7 +36,7 @@ struct Usage {
   std::size_t open_files = entries_below("/proc/self/fd");
 };
 
-// In memory where it can be: a thousand waits for a disk say nothing more.
+// The folder is in memory if possible: a thousand waits for a disk add no information.
 fs::path quick_folder() {
   return ::access("/dev/shm", W_OK) == 0 ? fs::path("/dev/shm") : fs::temp_directory_path();
 }
@@ -66,7 +66,7 @@ TEST(Soak, AThousandSavesLeaveMemoryAndFilesAsTheyWere) {
     if (step == saves) {
       EXPECT_EQ(now.open_files, early.open_files);
       EXPECT_EQ(entries_now, entries) << "what is not kept goes";
-      // A sanitizer keeps what was given back.
+      // A sanitizer keeps freed memory.
       const bool says_something = test::kEffortPercent == 100;
       EXPECT_TRUE(!says_something || now.resident_bytes < early.resident_bytes + 16 * kStateBytes)
           << early.resident_bytes << " bytes, and " << now.resident_bytes << " after 900 saves more";

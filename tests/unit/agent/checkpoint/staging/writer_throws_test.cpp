@@ -1,4 +1,4 @@
-// The writer runs out of memory: whoever waits for it hears so, and does not wait.
+// The writer runs out of memory: threads that wait for it get the error, and do not wait longer.
 #include <memory>
 #include <string>
 

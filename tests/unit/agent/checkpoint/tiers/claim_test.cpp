@@ -56,7 +56,7 @@ TEST_P(ClaimTest, AnEmptyPlaceIsTakenAtOnce) {
   EXPECT_EQ((*newest_claim(*disk_))->owner, (Owner{.job = "digits", .start = "a"}));
 }
 
-// After the greatest number that a file name can say there would be none.
+// After the greatest number of a file name no claim could follow.
 TEST_P(ClaimTest, ANumberThatNoRunReachesIsNobodysClaim) {
   std::filesystem::create_directories(folder_ / "run/claims");
   const auto strange = folder_ / "run/claims/c18446744073709551615.txt";
@@ -127,14 +127,14 @@ TEST_P(ClaimTest, ANumberThatIsLongOverIsNoClaim) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(first->renew());
   EXPECT_EQ(claim_files(), 1u) << "what is over is tidied away";
   EXPECT_EQ(first->number(), 6u);
-  // One that was slow makes a number from before: the newest counts.
+  // A slow process makes an old number: the newest number counts.
   ratoon::test::write_text(folder_ / "run/claims/c0000000002.txt", encode_claim({"letters", "b"}, false));
   EXPECT_TRUE(first->renew());
 }
 
 TEST_P(ClaimTest, WhoMakesANumberThatIsLongOverHasNotTakenThePlace) {
   std::optional<Claim> others;
-  // Between its look and its claim another takes the place, renews that and tidies away.
+  // Between its read and its claim another process takes the place, renews its claim and removes old claims.
   const auto slow = std::make_shared<ratoon::test::ObservedDisk>(
       disk_, [&](ratoon::test::DiskCall call, const std::string&, ratoon::test::Moment moment) {
         const bool is_claim =
@@ -182,7 +182,7 @@ TEST_P(ClaimTest, RacesThatStrangersWinAllTheTimeMayBeTriedAgain) {
   EXPECT_GE(races, 100);
 }
 
-// Deleted and made anew at once: its pods still save and leave.
+// Deleted and made anew at once: the old pods still save and leave.
 TEST_P(ClaimTest, AJobThatWasMadeAnewGoesOnWhereTheFormerOneEnds) {
   auto former = take("digits of 6f1c", "a");
   auto next = take("digits of 77aa", "b", [&] {
@@ -249,7 +249,7 @@ TEST_P(ClaimTest, TheSilenceOfAttemptsThatWereCutShortAddsUp) {
   EXPECT_EQ(looks, 30);
 }
 
-// As a power cut leaves it, or a newer Ratoon writes it.
+// A claim as a power cut leaves it, or as a newer Ratoon writes it.
 TEST_P(ClaimTest, AnOwnerWhoseClaimCannotBeReadIsWatchedForALease) {
   for (const char* text : {"", "ratoon claim 2\njob x\n"}) {
     leave(7, text);
@@ -282,7 +282,7 @@ TEST_P(ClaimTest, AnOwnersOwnClaimThatIsDamagedIsRenewed) {
   EXPECT_THAT(renewed.error().message(), HasSubstr("belongs to a job whose claim cannot be read"));
 }
 
-// A sector that cannot be read stays so: the place would be lost until a person removes the file.
+// A sector that cannot be read stays unreadable: the place would be lost until a person removes the file.
 TEST_P(ClaimTest, AClaimThatTheDiskRefusesToReadIsWatchedForALeaseAsWell) {
   auto first = take("digits", "a");
   class Refusing : public ratoon::test::ObservedDisk {
@@ -310,7 +310,7 @@ TEST_P(ClaimTest, AnotherUidOnOneHostAndPathIsAnotherJob) {
   EXPECT_LT(waited_, seconds(30)) << "no farewell: nothing says that the first one ends";
 }
 
-// A folder that was copied has the identity of the job that it is a copy of.
+// A copied folder has the identity of the original job.
 TEST_P(ClaimTest, OneIdentityInTwoPlacesIsTwoJobs) {
   auto first = take("/runs/digits on here of 6f1c", "a");
   const auto copy = take("/copies/digits on here of 6f1c", "b",
@@ -325,7 +325,7 @@ TEST_P(ClaimTest, OneIdentityInTwoPlacesIsTwoJobs) {
   EXPECT_TRUE(first->renew()) << "the first has not noticed anything";
 }
 
-// As after a move, a restore, or a kill in a container whose paths are others now.
+// As after a move, a restore, or a kill in a container whose paths have changed.
 TEST_P(ClaimTest, AJobThatWasKilledAndStartsInAnotherPlaceWaitsForALease) {
   ASSERT_TRUE(take("/runs/digits on here of 6f1c", "a"));
   for (const char* job : {"/moved/digits on here of 6f1c", "/moved/digits on there of 6f1c"}) {
@@ -349,7 +349,7 @@ TEST_P(ClaimTest, AJobThatMovesToAnotherHostWaitsForItsFormerEnd) {
   EXPECT_EQ(waited_, seconds(60));
 }
 
-// What a writer left that was killed before its claim had its name.
+// The temporary file of a writer that was killed before its claim had its name.
 TEST_P(ClaimTest, TemporaryFilesOfKilledWritersAreSwept) {
   if (GetParam()) return;  // a store has none
   auto claim = take("digits", "a");

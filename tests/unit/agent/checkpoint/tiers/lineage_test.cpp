@@ -45,7 +45,7 @@ TEST_P(LineageTest, WhatIsSetAsideIsNoCheckpointAndIsNeverDeleted) {
 }
 
 TEST_P(LineageTest, TheNewestGoesLast) {
-  // As it is after a start that was cut off between two of them.
+  // The state after a start that was cut off between two moves.
   std::vector<std::vector<CheckpointId>> seen;
   for (const auto& which : {id(1, 10), id(1, 20)}) {
     const fs::path name = fs::path(manifest_path(which)).filename();

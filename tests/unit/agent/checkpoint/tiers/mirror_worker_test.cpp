@@ -64,7 +64,7 @@ TEST_F(MirrorWorkerTest, WhatIsOvertakenIsPassedOver) {
 TEST_F(MirrorWorkerTest, WhatMayPassIsTriedAgainAndWhatMayNotIsToldOnce) {
   test::digest_of_commit(local_, id(1, 10));
   test::digest_of_commit(local_, id(1, 20));
-  // A file where the store's folder is to be: every write fails, until it is gone.
+  // A file in place of the store's folder: every write fails, until the file is removed.
   ratoon::test::write_text(folder_ / "store", "");
   std::atomic<int> failures{0};
   std::latch third(3);
@@ -114,7 +114,7 @@ TEST_F(MirrorWorkerTest, WhatTurnedOutDamagedIsNotWaitedForAndTheOneBeforeGetsTh
   EXPECT_THAT(worker.under_way(), testing::IsEmpty());
 }
 
-// Out of memory: the thread goes on, and with it the process.
+// Out of memory: the thread and the process go on.
 TEST_F(MirrorWorkerTest, WhatIsThrownAmidACopyIsAFailureThatMayPass) {
   test::digest_of_commit(local_, id(1, 10));
   test::digest_of_commit(local_, id(1, 20));

@@ -54,7 +54,7 @@ TEST_F(ObjectStoreDiskTest, AFileIsThereOnceItHasItsNameAndNeverTwice) {
   EXPECT_EQ(store_->rename_new("a/.x.tmp", "a/z").error().kind(), ErrorKind::kNotFound);
 }
 
-// A store whose lists are those of a proxy that has something else to say.
+// A store whose lists come from a proxy with other content.
 class BadLists final : public objects::ObjectStore {
  public:
   BadLists(std::shared_ptr<objects::ObjectStore> store, int bad) : store_(std::move(store)), bad_(bad) {}
@@ -93,7 +93,7 @@ class BadLists final : public objects::ObjectStore {
   int bad_;
 };
 
-// 83, which is for good, is for checkpoints that are damaged.
+// Exit code 83, which is final, is for damaged checkpoints.
 TEST_F(ObjectStoreDiskTest, AListThatCannotBeReadIsAskedForAgainAndIsNoDamageOfWhatLiesThere) {
   test::digest_of_commit(store_, id(1, 10));
   const auto behind_proxy = [&](int bad) {
@@ -107,7 +107,7 @@ TEST_F(ObjectStoreDiskTest, AListThatCannotBeReadIsAskedForAgainAndIsNoDamageOfW
   EXPECT_THAT(found.error().message(), HasSubstr("<html>"));
 }
 
-// In memory once: what is lent is read where it lies, at the moment when it is sent.
+// Lent bytes are in memory once: they are read when they are sent.
 TEST_F(ObjectStoreDiskTest, WhatIsLentIsNotCopied) {
   const auto watched = watch_disk(store_, std::make_shared<CallWatch>(std::make_shared<SystemClock>()));
   std::string mine = "cdefgh";
@@ -123,7 +123,7 @@ TEST_F(ObjectStoreDiskTest, WhatIsLentIsNotCopied) {
   EXPECT_EQ(*read_whole(*store_, "x", 100), "abcdefGh");
 }
 
-// Small tensors too: what changes while the first bytes are sent is sent as it is then.
+// Small tensors too: bytes that change while the first bytes are sent are sent with their later values.
 TEST_F(ObjectStoreDiskTest, APackIsSentFromWhereItLies) {
   std::string large(std::size_t{5} << 20, 'l');
   std::string small = "small";
@@ -190,7 +190,7 @@ TEST_F(ObjectStoreDiskTest, ARunLivesInAStoreAlone) {
   EXPECT_FALSE(fs::exists(folder_ / "store" / pack_path(id(1, 30), Rank(0))));
 }
 
-// A save every few seconds for days: each look walks through the folders of a store that is one.
+// A save every few seconds for days: each listing walks through the folders of a store that is a folder.
 TEST_F(ObjectStoreDiskTest, AStoreThatIsAFolderHasFoldersForWhatItKeepsAlone) {
   const auto count = [&] {
     return std::ranges::count_if(fs::recursive_directory_iterator(folder_ / "store"),
@@ -307,7 +307,8 @@ TEST_F(ObjectStoreDiskTest, OnceAStoreHoldsItNoLocalCopyIsKept) {
   EXPECT_EQ(tiers.inventory()->complete.front().id, id(1, 40));
 }
 
-// The thread that copies lets the newest go once a store holds it, while that which saves reads it back.
+// The copying thread removes the newest checkpoint once a store holds it, while the saving thread reads it
+// back.
 TEST_F(ObjectStoreDiskTest, WhatIsRetiredWhileItIsReadBackIsNotBad) {
   for (const std::uint64_t step : {10u, 20u}) test::digest_of_commit(local_, id(1, step));
   bool has_gone = false;

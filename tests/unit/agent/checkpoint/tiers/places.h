@@ -1,4 +1,4 @@
-// Places of a run for tests of tiers: a folder, and a folder that stands for a store.
+// Places of a run for tests of tiers: a folder, and a folder that acts as a store.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace ratoon::checkpoint::test {
 
-// For a file that is compiled after one which includes this.
+// Declared in a header whose source file is compiled after it.
 using ratoon::test::read_text;
 using ratoon::test::TemporaryFolder;
 using ratoon::test::write_text;
@@ -35,7 +35,7 @@ inline RunStore run_in(const std::shared_ptr<Disk>& disk) {
   return *RunStore::open(disk, draw_name());
 }
 
-// One rank, one tensor, whose bytes say which checkpoint it is.
+// One rank, one tensor, whose bytes identify the checkpoint.
 inline std::string digest_of_commit(const std::shared_ptr<Disk>& disk, const CheckpointId& which,
                                     std::size_t bytes = 100) {
   const std::string text(bytes, static_cast<char>('a' + which.step.value() % 26));

@@ -17,7 +17,7 @@ using testing::UnorderedElementsAre;
 
 class OldNames : public testing::Test {
  protected:
-  // Of what is not packs, receipts and manifests.
+  // The files other than packs, receipts and manifests.
   std::set<std::string> names(const std::string& place) {
     std::set<std::string> found;
     for (fs::recursive_directory_iterator at(folder_ / place), end; at != end; ++at) {

@@ -1,4 +1,4 @@
-// What PyTorch gave: torch_vectors.json, which make_torch_vectors.py beside it wrote.
+// The results of PyTorch: torch_vectors.json, which make_torch_vectors.py beside it wrote.
 #pragma once
 
 #include <fstream>
