@@ -21,8 +21,8 @@ constexpr std::initializer_list<AbortResult> kAborts = {AbortResult::kNotNeeded,
 constexpr std::initializer_list<ProbeResult> kProbes = {ProbeResult::kClean, ProbeResult::kSticky,
                                                         ProbeResult::kOverdue};
 
-// Written by hand from the documentation, apart from the table of the product: in a program that runs, with
-// all collectives aborted, a probe that says what it must after such an error, and nothing known against the
+// Written by hand from the documentation, separately from the product's table: for a running program, with
+// all collectives aborted, a probe with the expected result after such an error, and no known fault of the
 // device.
 const std::set<int> kNeverRestart = {3,   46,  102, 103, 127, 214, 216, 220, 226, 304, 700,
                                      702, 710, 714, 715, 716, 717, 718, 719, 721, 800, 802,
@@ -31,7 +31,7 @@ const std::set<int> kFreshProcess = {226, 702, 805, 806, 807, 808, 809, 810, 911
 const std::set<int> kOtherMachine = {100, 214, 220};
 const std::set<int> kOtherMachineWhereBroken = {3, 46, 102, 103, 127, 216, 304, 800, 802, 803};
 const std::set<int> kNoError = {0, 600};
-// Those that a start alone may call a configuration that fails everywhere.
+// The errors that only a start may call a configuration that fails everywhere.
 const std::set<int> kConfigurationAtStart = {34, 35, 36, 100, 101, 209, 222, 804};
 
 std::vector<DeviceFault> all_faults() {
@@ -124,7 +124,7 @@ TEST(FaultDecision, EachResultOfNcclHasItsAction) {
   EXPECT_EQ(after_nccl(2, FaultOrigin::kStart, {.has_lost_peer = true}).action, kRestartInProcess);
 }
 
-// Holds for each error, wherever it is met and whatever is known.
+// Holds for each error, in any place and with any facts.
 struct Laws {
   const DeviceFault& what;
   FaultOrigin where;
@@ -201,7 +201,7 @@ TEST(FaultDecision, AKernelThatFailsAfterAPeerEndedIsNoErrorOfTheProgram) {
 }
 
 TEST(FaultDecision, AnXidThatAProgramCausesLeavesTheErrorToTheProgram) {
-  // Nothing in the facts: such an Xid is not fatal, so that it never becomes one of them.
+  // The facts contain nothing: such an Xid is not fatal, so that it never becomes a fact.
   EXPECT_EQ(after_cuda(700, FaultOrigin::kProgram, ProbeResult::kSticky).action, kProgramError);
   EXPECT_EQ(after_cuda(700, FaultOrigin::kProgram, ProbeResult::kSticky, {.fatal_xid = 48}).action,
             kLeaveNode);

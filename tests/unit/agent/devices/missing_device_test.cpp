@@ -1,4 +1,4 @@
-// A device that a program asks for and does not get: broken hardware ends no job for good.
+// A device that a program requests and does not get: broken hardware ends no job for ever.
 #include "agent/src/devices/missing_device.h"
 
 #include <gmock/gmock.h>

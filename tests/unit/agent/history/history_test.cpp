@@ -1,4 +1,4 @@
-// The history of a run as values: lines, and how the files of attempts are joined.
+// The history of a run as values: lines, and the way in which the files of attempts are joined.
 #include <cmath>
 #include <limits>
 
@@ -105,8 +105,8 @@ std::vector<std::uint64_t> up_to(std::uint64_t last) {
   return steps;
 }
 
-// Attempt 1 made 6 steps, 4 of them saved; 2 went on from there to 9, 7 saved; 4 goes on from there. Attempt
-// 3 saved nothing: nobody goes on from it.
+// Attempt 1 made 6 steps, 4 of them saved; attempt 2 went on from there to 9, 7 saved; attempt 4 goes on from
+// there. Attempt 3 saved nothing: no attempt goes on from it.
 class Attempts : public testing::Test {
  protected:
   Attempts() {
@@ -153,7 +153,7 @@ TEST_F(Attempts, AKillAtAnyByteLosesNothingThatWasSaved) {
       } else {
         ASSERT_EQ(steps, up_to(8)) << bytes;  // of attempt 3, as if the fourth had never begun
       }
-      // And the next attempt goes on from what was saved, whatever is there.
+      // The next attempt goes on from the saved state, whatever else exists.
       files[5] = encode(Beginning{.attempt = Attempt(5), .after = second_end}) + rows(8, 8);
       ASSERT_EQ(steps_of(files, *newest()), up_to(8));
       files.erase(5);

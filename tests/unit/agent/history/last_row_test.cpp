@@ -21,7 +21,7 @@ TEST(LastRow, IsTheNewestSoundOneOfItsKind) {
   EXPECT_EQ(last_row_in(rows, "step"), row("step", 3));
   EXPECT_EQ(last_row_in(rows, "save"), std::nullopt);
   EXPECT_EQ(last_row_in("", "step"), std::nullopt);
-  // Wherever it is cut off, nothing that is not whole is taken for a row.
+  // At every cut, an incomplete line is never mistaken for a row.
   for (std::size_t bytes = 0; bytes <= rows.size(); ++bytes) {
     const auto found = last_row_in(std::string_view(rows).substr(0, bytes), "ledger");
     const std::size_t first = encode(row("ledger", 1)).size();

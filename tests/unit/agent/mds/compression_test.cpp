@@ -67,7 +67,7 @@ TEST(Compression, OfNothingUnpacksToNothing) {
   EXPECT_TRUE(unpacks(CompressionKind::kBrotli, ";", 0));
 }
 
-// As cat and parallel compressors make them; Python reads them too.
+// Files as cat and parallel compressors make them; Python reads them too.
 TEST(Compression, StreamsBehindEachOtherAreOne) {
   for (const Packed& known : all()) {
     if (known.kind == CompressionKind::kBrotli || known.kind == CompressionKind::kSnappy) continue;

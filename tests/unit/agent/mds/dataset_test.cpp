@@ -15,7 +15,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// A copy of a golden folder that may be hurt.
+// A copy of a golden folder that a test may damage.
 class Hurt {
  public:
   explicit Hurt(const std::string& golden) {
@@ -35,7 +35,7 @@ class Hurt {
   test::TemporaryFolder scratch_;
 };
 
-// What open() and reading all samples say.
+// The errors of open() and of reading all samples.
 std::string failure_of(const std::vector<std::string>& folders, const MdsOptions& options = {},
                        int* code = nullptr) {
   try {
@@ -95,7 +95,7 @@ TEST(MdsDataset, FoldersFollowEachOther) {
               HasSubstr("every: its columns are not those of the folders before it"));
 }
 
-// Compressed and merged folders hold the same samples elsewhere.
+// Compressed and merged folders hold the same samples in other files.
 TEST(MdsDataset, DigestIsOfContent) {
   const Hurt moved("merged");
   const auto digest = MdsDataset::open((kGolden / "merged").string())->digest();
@@ -171,7 +171,7 @@ TEST(MdsDataset, WrongBytesAreRefused) {
   EXPECT_THAT(failure_of(hurt, {.maps_files = false}), HasSubstr("shard.00000.mds: its blake2b is "));
 }
 
-// Each hash on its own, of the stored and of the unpacked bytes.
+// Each hash by itself, of the stored and of the unpacked bytes.
 TEST(MdsDataset, EveryHashIsChecked) {
   for (const char* golden : {"hashes", "zstd_hashes"}) {
     for (const char* part : {"raw_data", "zip_data"}) {

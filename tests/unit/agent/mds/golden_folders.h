@@ -1,4 +1,4 @@
-// The folders in golden/, which MosaicML Streaming's own writer made, and what must be read from them.
+// The folders in golden/, which MosaicML Streaming's own writer made, and their expected contents.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Views of shards live as long as mds_dataset.h says; AddressSanitizer looks.
+// Views of shards live as long as mds_dataset.h promises; AddressSanitizer checks this.
 #include <deque>
 
 #include <gtest/gtest.h>

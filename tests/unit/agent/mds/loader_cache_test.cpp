@@ -1,4 +1,4 @@
-// A loader's threads and a cache that holds next to nothing: whoever has nothing to read keeps no file in it.
+// A loader's threads and a cache with almost no room: a thread without work keeps no file in it.
 #include <gtest/gtest.h>
 
 #include <ratoon/data_loader.h>

@@ -1,5 +1,5 @@
-// Memory that runs out while a shard is opened: the caller is told, nobody waits for what will not come, and
-// what failed takes no room.
+// Memory that runs out while a shard is opened: the caller gets the error, no thread waits for a result that
+// will not come, and a failed shard takes no room.
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ ShardBytes shard_of_100() {
   return shard;
 }
 
-// Gives up at once where it would wait: there is nobody else.
+// Gives up at once instead of waiting, because there is no other thread.
 Result<ShardBytes> opened(OpenShards& shards, std::size_t shard, std::uint64_t reserved_bytes,
                           const std::function<Result<ShardBytes>()>& open) {
   std::stop_source stop;
@@ -28,7 +28,7 @@ Result<ShardBytes> opened(OpenShards& shards, std::size_t shard, std::uint64_t r
   return shards.find_or_open(shard, reserved_bytes, open, stop.get_token());
 }
 
-// Whether the allocation after so many was needed at all.
+// Whether the allocation after that number was needed at all.
 bool fails_once(OpenShards& shards, std::size_t shard, std::uint64_t reserved_bytes, long after) {
   const std::function<Result<ShardBytes>()> open = [] { return Result(shard_of_100()); };
   scarce_memory.left = after;
@@ -42,8 +42,8 @@ bool fails_once(OpenShards& shards, std::size_t shard, std::uint64_t reserved_by
   return false;
 }
 
-// Room for two: the third one drives one out, and where something that failed still counted, so would the
-// second one. Room is made before a shard is opened, or where nothing was kept free for it, when it is kept.
+// Room for two: the third shard evicts one, and if a failed shard still counted, so would the second. Room is
+// made before a shard is opened, or, if nothing was reserved for it, when it is kept.
 TEST(OpenShardsMemory, WhatFailedIsOpenedTheNextTimeAndTakesNoRoom) {
   for (const std::uint64_t reserved_bytes : {0u, 100u}) {
     long after = 0;

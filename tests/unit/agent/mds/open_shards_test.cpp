@@ -10,7 +10,7 @@
 namespace ratoon::mds::open_shards_test {
 namespace {
 
-// A shard in memory whose bytes are all its own number; `alive` counts those that somebody still holds.
+// A shard in memory whose bytes are all its own number; `alive` counts the shards that are still held.
 ShardBytes shard_of(std::size_t number, std::atomic<int>& alive, std::size_t size = 100) {
   ++alive;
   const auto memory = std::shared_ptr<std::vector<std::byte>>(
@@ -118,7 +118,7 @@ TEST(OpenShards, NumberAndMemoryAreBounded) {
   EXPECT_EQ(alive, 12);
 }
 
-// The cache may need what we hold before it can fetch what we want.
+// The cache may need our held files before it can fetch the wanted one.
 TEST(OpenShards, RoomInACacheIsMadeBeforeOpening) {
   std::atomic<int> alive{0};
   const auto held = [&](std::size_t number) {
@@ -138,7 +138,7 @@ TEST(OpenShards, RoomInACacheIsMadeBeforeOpening) {
   EXPECT_TRUE(shards.find(2));
 }
 
-// What was kept free for a shard is what it takes, not as much again.
+// The reserved room for a shard is the room that it takes, not twice as much.
 TEST(OpenShards, AnOpenedShardCountsOnce) {
   std::atomic<int> alive{0};
   OpenShards shards(3, {.held_bytes_max = 250});
@@ -182,7 +182,8 @@ TEST(OpenShards, ThoseThatAreReadStayBeforeThoseThatAreNot) {
   }
 }
 
-// Run under ThreadSanitizer and AddressSanitizer: what find() gives is never what another thread gives up.
+// Run under ThreadSanitizer and AddressSanitizer: a shard that find() returns is never one that another
+// thread releases.
 TEST(OpenShards, ManyThreadsReadWhileShardsComeAndGo) {
   constexpr std::size_t kShards = 40;
   constexpr int kReads = 20'000;
@@ -213,8 +214,8 @@ TEST(OpenShards, ManyThreadsReadWhileShardsComeAndGo) {
   EXPECT_EQ(alive, 0);
 }
 
-// Room is made of what nobody expects, however lately it was read, then of what is needed latest; what is
-// needed next is the last to go.
+// Room is made from shards that are not expected, however recently they were read, then from the shards that
+// are needed latest; the shard that is needed next is the last to go.
 TEST(OpenShards, WhatIsNeededNextIsGivenUpLast) {
   UpcomingShards future;
   OpenShards shards(10, {.memory_bytes_max = 400},

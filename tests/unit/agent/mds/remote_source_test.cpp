@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// A copy of a golden folder that plays the far side, and a cache.
+// A copy of a golden folder that acts as the remote side, and a cache.
 struct Far {
   explicit Far(const std::string& golden) {
     fs::copy(kGolden / golden, scratch / "far", fs::copy_options::recursive);
@@ -88,7 +88,7 @@ TEST(Fetched, ComesFromTheCacheTheSecondTime) {
   EXPECT_EQ(failure_of(far, far.options()), "");
 }
 
-// Its shards have the names and sizes of before, and no hashes that tell them apart.
+// Its shards have the former names and sizes, and no hashes that distinguish them.
 TEST(Fetched, ADataSetThatWasWrittenAnewIsFetchedAnew) {
   const test::TemporaryFolder scratch;
   const auto first_of = [&](const std::vector<std::int64_t>& values) {
@@ -182,7 +182,7 @@ TEST(Fetched, WhatTheStoreHasWrongIsRefused) {
   }
 }
 
-// The hashes of what it unpacks to, apart from those of the compressed file.
+// The hashes of the unpacked data, apart from those of the compressed file.
 TEST(Fetched, WhatItUnpacksToIsCheckedToo) {
   const Far far("zstd_hashes");
   json index = json::parse(test::read_text(far.scratch / "far/index.json"));
@@ -249,7 +249,7 @@ TEST(Fetched, ALimitIsKeptWhileEverythingIsRead) {
   }
 }
 
-// A cache of open files has no room: what is open counts, as long as it is.
+// A cache of open files has no room: an open file counts as long as it is open.
 TEST(Fetched, OpenShardsLeaveRoomInTheCache) {
   const test::TemporaryFolder scratch;
   MdsWriter writer(scratch / "far", {{"a", "int"}}, {.size_limit_bytes = 1});  // each its own shard
@@ -282,7 +282,7 @@ TEST(Fetched, AStoreElsewhereNeedsACache) {
   }
 }
 
-// Waits for what threads do, for a while.
+// Waits for other threads, for a while.
 template <class Done>
 bool becomes(Done done) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
@@ -306,9 +306,9 @@ TEST(Fetched, WhatIsExpectedComesBeforeAnybodyReads) {
   expect_content(*data, expected_of(kGolden / "split"));
 }
 
-// A cache of 16 shards of 60, and all that comes is known from the beginning: what is fetched ahead drives
-// nothing out that is needed before it, so that each file is fetched once; and where the position jumps, what
-// was expected there is in nobody's way.
+// A cache of 16 shards of 60, with all future reads known from the beginning: a prefetched shard evicts none
+// that is needed before it, so that each file is fetched once; if the position jumps, the formerly expected
+// shards do not delay the others.
 TEST(Fetched, AKnownFutureIsFetchedOnce) {
   const test::TemporaryFolder scratch;
   MdsWriter writer(scratch / "far", {{"a", "int"}}, {.size_limit_bytes = 1});  // each its own shard
@@ -328,7 +328,7 @@ TEST(Fetched, AKnownFutureIsFetchedOnce) {
     reader.expect_no_more(ids_of(batch));
   }
   EXPECT_LE(cache->counts().fetched, 44u) << "40, and as many as a quarter of the cache ahead";
-  // The last ones first: otherwise there is room to fetch one that is not taken back yet.
+  // The last ones come first: otherwise there is room to fetch one that is not withdrawn yet.
   for (std::uint64_t batch = 30; batch-- > 20;) reader.expect_no_more(ids_of(batch));
   for (std::uint64_t batch = 0; batch < 20; ++batch) reader.expect(ids_of(batch));
   for (std::uint64_t batch = 0; batch < 20; ++batch) {

@@ -5,7 +5,7 @@
 namespace ratoon::mds::shard_table_test {
 namespace {
 
-// Every id, against counting.
+// Every id, compared with counting.
 void expect_right(const std::vector<std::uint64_t>& sizes) {
   const ShardTable table(sizes);
   std::uint64_t id = 0;

@@ -74,7 +74,7 @@ TEST(Shard, IsRefusedWithWhatIsWrong) {
   }
 }
 
-// A mapped file is its writer's to change: what was right once is looked at again.
+// A mapped file may be changed by its writer: bytes that were right once are checked again.
 TEST(Shard, GivesNothingWhereTheFileChangedSince) {
   std::string file = words({1, 12, 14}, "ab");
   const auto bytes = bytes_in(file);
@@ -100,7 +100,7 @@ TEST(ShardBuilder, IsFullForTheFirstByteBeyondItsLimit) {
   EXPECT_FALSE(ShardBuilder("", 0).is_full_for(std::size_t{1} << 40)) << "no limit";
 }
 
-// Its pages are never touched, so that they take no memory.
+// The pages are never touched, so that they take no memory.
 TEST(ShardBuilder, RefusesWhatOffsetsOf32BitsDoNotReach) {
   constexpr std::size_t kBytes = (std::size_t{1} << 32) - 1;
   void* const pages = ::mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

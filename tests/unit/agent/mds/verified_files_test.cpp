@@ -22,7 +22,7 @@ std::vector<FileHash> hashes_of(std::string_view text) {
   return {{"md5", hash_of("md5", bytes_in(text)).value()}};
 }
 
-// What is there now does not matter any more: that is how it shows that nobody looks.
+// The present content no longer matters: this shows that the file is not read again.
 TEST(VerifiedFiles, AreHashedOnce) {
   VerifiedFiles files;
   EXPECT_FALSE(files.check(kSettled, hashes_of("abc"), bytes_in("xyz")));
@@ -64,7 +64,7 @@ TEST(VerifiedFiles, AnotherHashOrFileIsAnotherMatter) {
   }
 }
 
-// It may be written again and have the same times.
+// The file may be written again and have the same times.
 TEST(VerifiedFiles, WhatWasWrittenAMomentAgoIsNotRemembered) {
   VerifiedFiles files;
   FileIdentity young = kSettled;
@@ -73,7 +73,7 @@ TEST(VerifiedFiles, WhatWasWrittenAMomentAgoIsNotRemembered) {
   EXPECT_FALSE(files.check(young, hashes_of("abc"), bytes_in("xyz")));
 }
 
-// As cp --preserve and rsync do it.
+// As cp --preserve and rsync do.
 TEST(FileIdentity, TellsAFileThatWasWrittenAnewWithItsOldTime) {
   const test::TemporaryFolder folder;
   test::write_text(folder / "a", "abc");

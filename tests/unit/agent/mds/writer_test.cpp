@@ -80,8 +80,8 @@ TEST(MdsWriter, CompressedFilesUnpackToThoseOfStreaming) {
   }
 }
 
-// Every encoding from values, not from bytes that were encoded before. Of Pillow's modes only those that
-// numpy would choose are made of arrays.
+// Every encoding from values, not from encoded bytes. Of Pillow's modes, only those that numpy would choose
+// are made from arrays.
 TEST(MdsWriter, EncodesAsStreamingDoes) {
   const auto data = MdsDataset::open((kGolden / "every").string());
   const test::TemporaryFolder scratch;

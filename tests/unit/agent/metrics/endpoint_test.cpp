@@ -1,4 +1,4 @@
-// /metrics of a process over real HTTP: what it shows, and that it is never in the way of training.
+// /metrics of a process over real HTTP: its content, and that it never delays training.
 #include "agent/src/metrics/endpoint.h"
 
 #include <sstream>
@@ -147,7 +147,7 @@ TEST_F(EndpointTest, ShowsTheBuildTheEpochAndTheLossesOfTheRun) {
     EXPECT_THAT(text(), HasSubstr(name + labels + rest));
 }
 
-// A Prometheus pays for each of them in every pod of a job.
+// A Prometheus pays for each series in every pod of a job.
 TEST_F(EndpointTest, ShowsAHundredAndFiftySeriesAtMost) {
   for (int i = 0; i < 1000; ++i) meters_.values.set("value" + std::to_string(i), i);
   for (int i = 0; i < 4; ++i) meters_.stores.emplace_back("s3://bucket/runs/" + std::to_string(i));

@@ -97,7 +97,7 @@ TEST_F(IdleConnections, TakeFewDescriptors) {
   std::vector<RawSocket> clients;
   open_clients("GET /metrics", clients);
   expect_answer("127.0.0.2");
-  // The oldest have lost their places when their clients read the end of their connections.
+  // The oldest connections have been closed when their clients read the end of their connections.
   for (std::size_t i = 0; i < kClients - kPlaces; ++i) {
     static_cast<void>(clients[i].read_to_end());
     ASSERT_TRUE(clients[i].has_ended()) << "connection " << i << " kept its place";

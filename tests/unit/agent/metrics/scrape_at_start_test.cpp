@@ -1,4 +1,4 @@
-// A scraper that asks while a session begins: all that a page shows is there from the first one on.
+// A scraper that asks while a session begins: the first page has all series.
 #include <array>
 #include <atomic>
 #include <string>
@@ -28,7 +28,8 @@ std::uint32_t first_port() {
   return 20000 + static_cast<std::uint32_t>(::getpid()) % 1000 * 10;
 }
 
-// The whole answer of who listens there. It is asked without a pause: nobody does, at first.
+// The whole answer of the server that listens at the port. The scraper asks without a pause, and at first no
+// server listens.
 std::string ask(const std::stop_token& stop, std::uint32_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -50,7 +51,7 @@ std::string ask(const std::stop_token& stop, std::uint32_t port) {
 
 class ScrapeAtStart : public testing::Test {
  protected:
-  // Until this session's page is there, or it is told to stop.
+  // Until this session's page appears, or a stop is requested.
   void scrape(const std::stop_token& stop, std::uint32_t port, const std::string& job) {
     while (!stop.stop_requested() && !has_page_) {
       std::string page = ask(stop, port);
@@ -61,7 +62,7 @@ class ScrapeAtStart : public testing::Test {
     }
   }
 
-  // False where the port is another process's.
+  // False if the port belongs to another process.
   bool begin_scraped(std::uint32_t port) {
     const std::string job = "scraped-at-" + std::to_string(port);
     Options options{.save_folder = folder_.path().string(), .run_name = job, .member = {}};

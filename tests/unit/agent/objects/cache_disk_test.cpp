@@ -1,4 +1,4 @@
-// A cache and its disk: what is durable when, and a disk that is full.
+// A cache and its disk: the moments at which files are durable, and a disk that is full.
 #include <cerrno>
 #include <functional>
 
@@ -19,7 +19,7 @@ using test::ObjectCacheTest;
 using test::read_all;
 using testing::HasSubstr;
 
-// Else a crash of the machine may leave the name without the bytes.
+// Otherwise a crash of the machine may leave the name without the bytes.
 TEST_F(ObjectCacheTest, AnObjectIsOnTheDiskBeforeItHasItsName) {
   const auto cache = open();
   const std::string name = object_name({"s3://bucket/a"});
@@ -49,14 +49,14 @@ TEST_F(ObjectCacheTest, SaysHowMuchADiskLacks) {
   EXPECT_EQ(file_count(), 0u);
 }
 
-// A disk of this process's own, of a megabyte. Unmounted when the process ends, however that ends.
+// A disk of this process's own, of a megabyte. Unmounted when the process ends in any way.
 bool mount_small_disk(const fs::path& folder) {
   if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
   return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1m") == 0;
 }
 
-// What a child process finds, since the test's own mounts are not to change.
+// The results of a child process, because the test's own mounts are not to change.
 void expect_on_a_small_disk(const fs::path& folder, const std::function<bool()>& holds) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);

@@ -1,4 +1,4 @@
-// Where credentials are found, in boto3's order. Servers are real, on loopback.
+// The places of credentials, in boto3's order. Servers are real, on loopback.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Which files of a full cache go first.
+// The order in which a full cache evicts its files.
 #include "agent/src/objects/cache/eviction.h"
 
 #include <gmock/gmock.h>

@@ -22,7 +22,7 @@ std::atomic<int> clock_is_ahead_seconds = 0;
 
 }  // namespace
 
-// In place of the library's, for this machine's clock alone: the kernel gives files their times.
+// Replaces the library's function, for this machine's clock alone: the kernel gives files their times.
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const auto result = static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
   if (clock == CLOCK_REALTIME) time->tv_sec += clock_is_ahead_seconds;
@@ -57,7 +57,7 @@ class FileStoreTest : public testing::Test {
     return all;
   }
 
-  // All that lies there, in order.
+  // All files in the folder, in order.
   std::vector<std::string> files() {
     std::vector<std::string> all;
     for (const auto& file : std::filesystem::recursive_directory_iterator(folder_ / "new/store"))
@@ -290,7 +290,7 @@ TEST_F(FileStoreTest, TidiesWhatKilledWritersLeft) {
   EXPECT_FALSE(store_->abort_stale_uploads("../", {}));
 }
 
-// As where the folder is a file server's and this machine's clock is ahead of that one, or behind it.
+// As if the folder were a file server's and this machine's clock were ahead of the server's, or behind it.
 TEST_F(FileStoreTest, TidiesByTheClockThatGivesFilesTheirTimes) {
   ASSERT_TRUE(store_->put("a/x", "x"));
   test::write_text(folder_ / "new/store/a/.x.tmp-0123456789abcdef", "left");

@@ -1,4 +1,4 @@
-// Web servers over real connections: what is tried again, what is resumed, and what each error says.
+// Web servers over real connections: retries, resumed downloads, and the text of each error.
 #include "agent/src/objects/remote/retry_loop.h"
 #include "agent/src/objects/sinks.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
@@ -53,14 +53,14 @@ TEST_F(HttpStoreTest, IsForReading) {
   EXPECT_EQ(server.requests().size(), 0u);
 }
 
-// Bytes that tell where they are from.
+// Bytes that show their position.
 std::string numbered(std::size_t size) {
   std::string bytes;
   for (std::size_t i = 0; bytes.size() < size; ++i) bytes += std::to_string(i) + ",";
   return bytes.substr(0, size);
 }
 
-// What a good server answers, but for the connection, which lives for `bytes_max` bytes of a body.
+// The replies of a good server, whose connection ends after `bytes_max` bytes of a body.
 ScriptedReply cut_after(const ScriptedRequest& request, const std::string& object, std::size_t bytes_max,
                         const std::string& etag = "\"v1\"") {
   std::size_t begin = 0;

@@ -1,4 +1,4 @@
-// How credentials are kept fresh.
+// The way in which credentials are kept fresh.
 #include <deque>
 #include <latch>
 #include <thread>

@@ -1,4 +1,4 @@
-// What stores, objects and files of a cache may be called.
+// The valid names of stores, objects and files of a cache.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What the tests of a cache share: a folder of one's own, and objects whose bytes tell their names.
+// Helpers for the tests of a cache: a folder of one's own, and objects whose bytes show their names.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ class ObjectCacheTest : public testing::Test {
     return ObjectCache::open({.folder = folder_ / "cache", .bytes_max = bytes_max, .patience = patience})
         .value();
   }
-  // Made of its own name, so that a mix-up shows.
+  // Made of the object's own name, so that a mix-up becomes visible.
   CacheRequest request(const std::string& name, std::size_t size = 10) {
     return {.key = {"s3://bucket/" + name},
             .size_bytes = size,
@@ -67,7 +67,7 @@ class ObjectCacheTest : public testing::Test {
       count += parse_cache_name(entry.path().filename().string()).has_value();
     return count;
   }
-  // Not on a moment ago: times of files move by whole ticks.
+  // The times are far apart, because times of files advance by whole ticks.
   void set_last_use(const std::string& name, std::time_t at) {
     const timespec times[] = {{at, 0}, {at, 0}};
     ASSERT_EQ(::utimensat(AT_FDCWD, path_of(name).c_str(), times, 0), 0);

@@ -1,4 +1,4 @@
-// A cache folder: whole files only, fetched once, within its limit, whatever the others do.
+// A cache folder: complete files only, fetched once, within its limit, with any other processes.
 #include <atomic>
 #include <latch>
 #include <thread>
@@ -161,7 +161,7 @@ TEST_F(ObjectCacheTest, LeavesOpenFilesAndSaysSoWhenAllAre) {
   EXPECT_EQ(file_count(), 2u);
 }
 
-// A limit of twenty files, and five times as many: the folder is looked at once in so many evictions.
+// A limit of twenty files, and five times as many: the folder is listed once in several evictions.
 TEST_F(ObjectCacheTest, LooksAtTheFolderOnlyWhenItMust) {
   const auto cache = open(200);
   for (int object = 0; object < 100; ++object) ASSERT_TRUE(cache->get(request(std::to_string(object))));
@@ -171,7 +171,7 @@ TEST_F(ObjectCacheTest, LooksAtTheFolderOnlyWhenItMust) {
   for (int object = 80; object < 100; ++object) EXPECT_TRUE(is_cached(std::to_string(object))) << object;
 }
 
-// Several processes, one of them without a limit; some fail, some forget, and some begin anew on the way.
+// Several processes, one of them without a limit; some fail, some forget, and some start anew meanwhile.
 TEST_F(ObjectCacheTest, TheLimitHoldsWhoeverElseWrites) {
   constexpr std::uint64_t kLimit = 200;
   std::vector<std::unique_ptr<ObjectCache>> caches;
@@ -325,7 +325,7 @@ TEST_F(ObjectCacheTest, ThreadsThatWantTheSameFetchItOnce) {
   EXPECT_EQ(cache->counts().found, 7u);
 }
 
-// Where locks are taken, released and files removed at the same moments, again and again.
+// Locks are taken and released and files removed at the same moments, again and again.
 TEST_F(ObjectCacheTest, ManyThreadsOverManyObjectsFetchEachOnceWhileOthersSweep) {
   constexpr int kObjects = 200;
   const auto cache = open(0, 20s);
@@ -350,7 +350,7 @@ TEST_F(ObjectCacheTest, ManyThreadsOverManyObjectsFetchEachOnceWhileOthersSweep)
   EXPECT_EQ(cache->counts().fetched, std::uint64_t{kObjects});
 }
 
-// Between opening a file and locking it, its writer may have published it and another may stand there.
+// Between opening a file and locking it, its writer may have published it and another file may have the name.
 TEST_F(ObjectCacheTest, ALockIsOfTheFileThatStandsUnderTheName) {
   const std::string part = part_name(object_name({"s3://bucket/a"}));
   const auto folder = CacheFolder::open(folder_ / "cache").value();

@@ -1,4 +1,4 @@
-// What the tests of remote stores share: a world of one's own, a scripted server, a sink that keeps account.
+// Helpers for the tests of remote stores: an environment of one's own, a scripted server, a sink that counts.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace ratoon::objects::test {
 
 using ratoon::test::ScriptedHttp;
 
-// A sink that keeps account of how often it was begun.
+// A sink that counts how often it was begun.
 class CountingSink final : public ObjectSink {
  public:
   Result<void> begin(const ObjectInfo& object) override {

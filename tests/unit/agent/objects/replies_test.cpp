@@ -1,4 +1,4 @@
-// What stores, token services and the servers beside a program answer, and the rules of addresses and pauses.
+// The replies of stores, token services and servers beside a program, and the rules of addresses and pauses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// S3 over real connections: what is signed, what refusals mean, and what is done about them.
+// S3 over real connections: the signed parts, the meanings of refusals, and the reactions to them.
 #include "agent/src/objects/s3/s3_client.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
 
@@ -232,8 +232,7 @@ TEST_F(S3StoreTest, ACreationWhoseReplyWasLostIsRecognised) {
 }
 
 TEST_F(S3StoreTest, ACreationThatCameTwiceIsOurs) {
-  // A proxy, or our own transport on a connection that was kept, sent it twice: the first answer is a
-  // refusal.
+  // A proxy, or our own transport on a kept connection, sent it twice: the first answer is a refusal.
   std::string mark;
   const ScriptedHttp server([&](const ScriptedRequest& request, int) {
     if (request.method == "HEAD") return bodiless("200 OK", std::string(kMark) + ": " + mark + "\r\n");
@@ -299,7 +298,7 @@ TEST_F(S3StoreTest, AListThatDoesNotEndIsAnError) {
   EXPECT_THAT(list_all(*s3(server), "").error().message(), HasSubstr("does not end"));
 }
 
-// A prefix of nothing is an empty list, so that whoever finds none may begin from nothing.
+// A prefix without objects is an empty list, so that a run that finds no objects may begin anew.
 TEST_F(S3StoreTest, AListThatIsNotThereIsNotAnEmptyOne) {
   std::string body;
   const ScriptedHttp server([&](const ScriptedRequest&, int) { return reply(404, body); });

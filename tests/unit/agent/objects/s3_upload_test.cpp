@@ -1,5 +1,5 @@
-// Objects in parts, against a server that says what a real one says only on bad days. What a real one says on
-// good ones is in tests/integration/object_upload_test.py.
+// Objects in parts, against a server with the replies that a real one gives only in rare cases. The usual
+// replies of a real server are in tests/integration/object_upload_test.py.
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -53,7 +53,7 @@ class S3UploadTest : public test::RemoteStoreTest {
   }
   [[nodiscard]] UploadedObject all() const { return {bytes_.size(), crc_}; }
 
-  // What a good store says. Counts what it was asked.
+  // The replies of a good store. Counts the requests.
   ScriptedReply good(const ScriptedRequest& request) {
     if (is_begin(request)) {
       ++begins_;
@@ -122,7 +122,7 @@ TEST_F(S3UploadTest, SaysEachChecksumAndAsksForTheWhole) {
   EXPECT_EQ(server.requests().at(9).header("if-none-match"), "");
 }
 
-// Waits in each read until as many threads read as are wanted at once.
+// Waits in each read until the wanted number of threads read at once.
 class MeetingSource final : public ObjectSource {
  public:
   MeetingSource(std::string_view bytes, std::size_t wanted) : own_(bytes), wanted_(wanted) {}
@@ -184,7 +184,7 @@ TEST_F(S3UploadTest, WithoutAProofItLooksWhatStandsThere) {
     if (is_complete(request)) return reply(200, "<CompleteMultipartUploadResult/>");
     if (request.method != "HEAD") return good(request);
     EXPECT_EQ(request.header("x-amz-checksum-mode"), "ENABLED");
-    // The first time the store is still putting it together.
+    // The first time the store is still completing the object.
     if (++looks == 1) return ScriptedReply{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"};
     return stands_there(mark == "ours" ? mark_ : mark, more);
   });
@@ -296,7 +296,7 @@ TEST_F(S3UploadTest, ProgressFallsBackWhereAllBeginsAnew) {
   EXPECT_EQ(begins_, 2);
 }
 
-// ---- what dead writers left
+// ---- uploads of dead writers
 
 TEST_F(S3UploadTest, AbortsWhatIsOldEnoughByTheStoresClock) {
   const auto upload = [](const std::string& key, const std::string& id, const std::string& time) {
@@ -350,7 +350,7 @@ TEST_F(S3UploadTest, WebServersAreForReading) {
   EXPECT_TRUE(server.requests().empty());
 }
 
-// Out of memory, say: nothing else takes what is thrown in the threads that send.
+// Out of memory, for example: no other code catches exceptions in the sending threads.
 TEST_F(S3UploadTest, WhatASourceThrowsEndsTheUploadWithAnError) {
   class ThrowingSource final : public ObjectSource {
    public:

@@ -1,5 +1,6 @@
-// Signatures against what AWS publishes: the examples of the S3 documentation ("Authenticating Requests:
-// Using the Authorization Header") and cases of its aws-sig-v4-test-suite. None of them was computed here.
+// Signatures compared with AWS's published examples: the examples of the S3 documentation ("Authenticating
+// Requests: Using the Authorization Header") and cases of its aws-sig-v4-test-suite. None of the expected
+// values was computed by Ratoon.
 #include "agent/src/objects/s3/protocol/sigv4.h"
 
 #include <gmock/gmock.h>
@@ -165,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
             .signature = "07ec1639c89043aa0e3e2de82b96708f198cceab042d4a97044c66dd9f74e7f8"}),
     [](const auto& param) { return param.param.name; });
 
-// ---- what the vectors leave open
+// ---- cases without a vector
 
 TEST(SigV4Test, ATokenIsSentAndSigned) {
   Credentials credentials = kDocumented;

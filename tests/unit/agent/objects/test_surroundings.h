@@ -1,4 +1,4 @@
-// A real transport in a world whose time, chance and environment are the test's. Time passes where somebody
+// A real transport with a clock, random numbers and an environment of the test. Time passes when a thread
 // waits.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Servers and proxies that say too little of an object, or what cannot be: nothing is learned from them,
-// least of all that the object is damaged.
+// Servers and proxies that give too little information about an object, or impossible values: nothing follows
+// from them, least of all that the object is damaged.
 #include "agent/src/checkpoint/commit/inventory.h"
 #include "agent/src/checkpoint/tiers/stores/object_store_disk.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
@@ -65,7 +65,7 @@ TEST_F(UnclearReplies, AreNoDamageOfACheckpoint) {
   EXPECT_THAT(manifest.error().message(), HasSubstr("was asked for the bytes from 0 on"));
 }
 
-// With status 200, as sign-in pages come, and with others, as proxies have them.
+// With status 200, as sign-in pages come, and with others, as proxies send them.
 TEST_F(UnclearReplies, APageInPlaceOfAnObjectSaysNothingOfIt) {
   const std::string page = "<!DOCTYPE html><html><body>Please sign in</body></html>";
   int status = 200;
@@ -87,7 +87,7 @@ TEST_F(UnclearReplies, APageInPlaceOfAnObjectSaysNothingOfIt) {
   }
 }
 
-// What bears a page as its own content is an object like any other.
+// An object whose own content is a page is an object like any other.
 TEST_F(UnclearReplies, APageThatS3HoldsIsAnObject) {
   const ScriptedHttp server([](const ScriptedRequest&, int) {
     return reply(200, "<html>", "Content-Type: text/html\r\nx-amz-request-id: 7\r\n");

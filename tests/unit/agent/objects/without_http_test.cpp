@@ -1,4 +1,4 @@
-// What a build without HTTP says of stores that need it.
+// The errors of a build without HTTP about stores that need it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,8 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-// A save needs 1 s of step, 1.5 of copy, 15 of writing and 0.5 of commit: 18 s. A flush needs 8. As fast as
-// was measured they take 12.5 and 5.5.
+// A save needs 1 s of step, 1.5 of copy, 15 of writing and 0.5 of commit: 18 s. A flush needs 8. At the
+// measured speed they take 12.5 and 5.5.
 DrainFacts facts(Duration left) {
   return {.left = left,
           .margin = 2s,

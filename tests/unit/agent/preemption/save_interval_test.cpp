@@ -17,8 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr IntervalBounds kWide{.min = 1ms, .max = 24h};
 
-// The share of time that is useful at an interval: what is not spent saving, of the time between two losses
-// less half an interval that is made again and the recovery.
+// The share of time that is useful at an interval: the time that is not spent saving, of the time between two
+// losses less half an interval that is repeated and the recovery.
 double useful_share(double interval, double stall, double between, double recovery) {
   return (interval - stall) / interval * between / (between + recovery + interval / 2);
 }

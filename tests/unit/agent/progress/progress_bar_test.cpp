@@ -1,4 +1,4 @@
-// The bar's edge: what comes out of its descriptor.
+// The output of the bar's descriptor.
 #include <array>
 #include <chrono>
 
@@ -106,7 +106,7 @@ TEST(ProgressBar, ADescriptorThatRefusesIsNoReasonToStop) {
   closed.update(1);
 }
 
-// What an update costs is for the benchmark to say: nearly all of them draw nothing.
+// The benchmark measures the cost of an update: nearly all updates draw nothing.
 TEST(ProgressBar, ItIsDrawnAtMostTenTimesASecond) {
   Pipe pipe;
   const auto began = steady_clock::now();

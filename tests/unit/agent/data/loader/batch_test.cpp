@@ -50,7 +50,7 @@ class BatchColumns : public testing::TestWithParam<std::uint32_t> {
  protected:
   LoaderOptions options() const { return {.threads = GetParam()}; }
 
-  // Looks at all of two epochs; the loader knows more with every batch.
+  // Reads all samples of two epochs; the loader's estimate improves with every batch.
   void expect_all_rows(DataLoader& loader,
                        const std::function<std::vector<std::uint64_t>(std::uint64_t)>& shape_of) {
     for (std::uint64_t slot = 0; slot < 128;) {
@@ -118,7 +118,7 @@ TEST_P(BatchColumns, OfRowsThatHappenToBeAlikeAreStacked) {
   loader.rewind();
 }
 
-// The loader expects what it saw last, and is wrong again and again.
+// The loader expects the shape of the last batch, and is wrong again and again.
 TEST_P(BatchColumns, OfRowsThatAreAlikeNowAndThen) {
   const auto shape_of = [](std::uint64_t id) {
     return std::vector<std::uint64_t>{id < 40 ? 4 : id < 50 ? 6 : id % 2};
@@ -132,7 +132,7 @@ TEST_P(BatchColumns, OfRowsThatAreAlikeNowAndThen) {
   }
 }
 
-// Where there is room for all, rows that are in their places already and rows that push them on.
+// With room for all, rows that are already in their places, and rows that must move others.
 TEST_P(BatchColumns, OfRowsOfWhichOneIsLonger) {
   const auto shape_of = [](std::uint64_t id) {
     return std::vector<std::uint64_t>{id < 20 ? 8u : id < 40 || id % 10 != 0 ? 4u : 6u};
@@ -217,7 +217,7 @@ TEST(Batch, StaysAsItIsWhileSomebodyHoldsIt) {
   }
 }
 
-// However many batches there are, and though now and then one is held longer.
+// For any number of batches, also if a batch is sometimes held longer.
 TEST(Batch, UsesMemoryAgainAndTheUsersOwn) {
   std::atomic<int> allocations = 0, freed = 0;
   {
@@ -245,7 +245,7 @@ TEST(Batch, UsesMemoryAgainAndTheUsersOwn) {
   EXPECT_EQ(freed, allocations);
 }
 
-// Says that a field has three letters, and gives as many bytes as it was told to.
+// A data set that declares a field of three letters, and gives as many bytes as it was told.
 class Lying : public Dataset {
  public:
   explicit Lying(std::size_t bytes) : bytes_(bytes, 'x') {}
@@ -294,7 +294,7 @@ TEST(Batch, OfMoreBytesThanThereAreIsRefused) {
       ThrowsMessage<std::length_error>(HasSubstr("column 'x' of a batch would have over 2^63 bytes")));
 }
 
-// A trainer that holds many batches and gives all back at once leaves no memory for as many behind.
+// A trainer that holds many batches and returns all at once leaves no memory for that many.
 TEST(BodyPool, KeepsNoMoreSparesThanItMay) {
   data::BodyPool pool(1);
   auto one = pool.get();

@@ -121,7 +121,7 @@ TEST(DataLoader, CountsTheBatchesOfAnEpochAlsoOnceTheirSizeHasChanged) {
   }
 }
 
-// Each second call takes its time, and the one after it must wait all the same.
+// Each second call takes long, and the next call must wait all the same.
 class SlowToExpect : public NumbersDataset {
  public:
   using NumbersDataset::NumbersDataset;
@@ -332,7 +332,7 @@ TEST_P(AfterAChange, OfTheShare) {
   expect_next_batches_to_be_the_streams();
 }
 
-// ---- what data sets are told
+// ---- the hints that data sets get
 
 TEST(DataLoader, TellsDataSetsWhatComesAndLongBefore) {
   for (const std::uint32_t threads : {0u, 1u, 4u}) {

@@ -1,5 +1,5 @@
 // Folders of classes through a loader: whole, in parts that ranks share, and as a part that each rank holds
-// for itself; each stopped and gone on with.
+// for itself; each is stopped and resumed.
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -35,7 +35,7 @@ class FolderShards : public testing::Test {
     all_ = FolderDataset::open(root_.path(), {});
   }
 
-  // What a batch says of its files: the name in each, checked against label and number.
+  // A batch's data about its files: the name in each, checked against label and number.
   std::vector<std::string> files_in(const Batch& batch, const SubsetDataset* part = nullptr) const {
     std::vector<std::string> files;
     for (std::size_t row = 0; row < batch.size(); ++row) {
@@ -52,7 +52,7 @@ class FolderShards : public testing::Test {
   std::shared_ptr<const FolderDataset> all_;
 };
 
-// A process over some data: everything is made anew, and goes on from a state.
+// A process over some data: all objects are made anew, and go on from a state.
 struct Process {
   Process(std::shared_ptr<const Dataset> of, StreamOptions options, const std::string& state,
           LoaderOptions loading = {.threads = 2, .prefetch_batches = 3})
@@ -75,7 +75,7 @@ std::map<std::string, int> times_seen(const std::vector<std::string>& files) {
   return times;
 }
 
-// So many batches, by processes that live for `each` of them, and have read ahead when they die.
+// This number of batches, by processes that live for `each` of them, and have read ahead when they die.
 template <class MakeProcess, class FilesIn>
 std::vector<std::string> train(std::uint64_t batches, std::uint64_t each, const MakeProcess& make,
                                const FilesIn& files_in) {

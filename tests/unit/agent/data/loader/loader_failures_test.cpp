@@ -1,4 +1,4 @@
-// What data sets and augmentation throw, and how reading ends.
+// Exceptions of data sets and augmentation, and the end of reading.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -186,7 +186,7 @@ TEST_P(Failures, OfAllocationAreThoseOfTheBatch) {
   EXPECT_EQ(what_next_throws(loader), std::bad_alloc().what());
 }
 
-// The batch that failed is the next one still: what it needs goes on to be what is needed first.
+// The batch that failed is still the next one: its samples stay the most urgent ones.
 TEST_P(Failures, KeepTheTurnOfWhatIsExpected) {
   const auto set = std::make_shared<NumbersDataset>(kSamples, [](std::uint64_t id, Sample&) {
     if (id == 19) throw Failure(84, "the shard cannot be read");
@@ -226,7 +226,7 @@ TEST(ReadingAhead, IsBounded) {
   }
 }
 
-// A thread that sleeps in its read holds up the batches behind, and not their order.
+// A thread that sleeps in its read delays the batches behind it, but does not change their order.
 TEST(ReadingAhead, KeepsTheOrderWhateverTheSpeed) {
   const auto set = std::make_shared<NumbersDataset>(kSamples, [](std::uint64_t id, Sample&) {
     if (id % 7 == 0) std::this_thread::yield();
@@ -242,7 +242,8 @@ TEST(ReadingAhead, KeepsTheOrderWhateverTheSpeed) {
 
 // ---- stopping
 
-// Reads of samples from 8 on wait until somebody opens the gate, or the loader says that nobody wants them.
+// Reads of samples from 8 on wait until the test opens the gate, or the loader reports that they are not
+// wanted.
 class Gate {
  public:
   void wait(std::uint64_t id, const std::stop_token& stop) {
@@ -309,7 +310,7 @@ TEST(Stopping, TheDestructorWaitsForNoSlowRead) {
   gate.wait_for_a_reader();
 }
 
-// The threads that read for the place before go to the new one, and do not wait for what nobody wants.
+// The threads that read for the old position go to the new one, and do not wait for unwanted samples.
 TEST(Stopping, AChangeOfPlaceGivesUpSlowReads) {
   Gate gate;
   const auto set = std::make_shared<NumbersDataset>(
@@ -323,7 +324,7 @@ TEST(Stopping, AChangeOfPlaceGivesUpSlowReads) {
   EXPECT_EQ(loader.next().range().first, 0u);
 }
 
-// One of them is slow to notice: what is expected is that of the new place all the same.
+// One thread is slow to notice: the expected samples are still those of the new position.
 TEST(Stopping, AChangeOfPlaceTakesHintsBackWhileAThreadStillReads) {
   std::atomic<bool> is_at_it = false, may_go = false;
   const auto set = std::make_shared<NumbersDataset>(kSamples, [&](std::uint64_t id, Sample&) {
@@ -341,7 +342,7 @@ TEST(Stopping, AChangeOfPlaceTakesHintsBackWhileAThreadStillReads) {
   may_go = true;
 }
 
-// With one thread, sample 20 is in the midst of what it reads at a time; with four they are spread.
+// With one thread, sample 20 is in the middle of a piece; with four threads the samples are spread.
 TEST(Stopping, ThreadsReadNoFurtherThanTheSampleTheyAreAt) {
   for (const int threads : {1, 4}) {
     std::atomic<int> reads = 0;

@@ -1,4 +1,4 @@
-// What data sets are told of batches that were read or will not be, and what a share without rows looks like.
+// The hints to data sets about batches that were read or will not be, and the form of a share without rows.
 #include <algorithm>
 #include <set>
 
@@ -34,8 +34,8 @@ std::vector<std::uint64_t> samples_of(const Stream& stream, std::uint64_t batch)
   return samples;
 }
 
-// What data sets are told is what is still to be read: from the first batch that is not read yet to the last
-// one that they shall know of, whatever that number is.
+// The hints name the samples that are still to be read: from the first unread batch to the last announced
+// one, for any number of announced batches.
 TEST(DataLoader, TakesBackWhatItHasRead) {
   for (const std::uint32_t threads : {0u, 1u, 4u}) {
     for (const std::uint32_t ahead : {0u, 3u, 100u}) {
@@ -85,7 +85,7 @@ TEST(DataLoader, TakesBackWhatWillNotBeReadBeforeItTellsOfOthers) {
 
 // ---- a share without rows
 
-// Rows of which only each sample says the type and the shape: as long as its number.
+// Rows whose type and shape only each sample gives: as long as its number.
 class Undeclared : public NumbersDataset {
  public:
   using NumbersDataset::NumbersDataset;
@@ -101,7 +101,7 @@ class Undeclared : public NumbersDataset {
   std::vector<Column> columns_{{.name = "x"}};
 };
 
-// Its type and shape are those of the batch's first sample, whatever was read before and by whom.
+// Its type and shape are those of the batch's first sample, for any earlier reads.
 TEST(DataLoader, AShareWithoutRowsIsDescribedByItsBatchAlone) {
   const std::uint64_t kFew = 5;
   const StreamOptions few{

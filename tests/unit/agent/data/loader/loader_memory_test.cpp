@@ -1,4 +1,4 @@
-// Memory that runs out while threads work: the caller is told, and no batch is lost.
+// Memory that runs out while threads work: the caller gets the error, and no batch is lost.
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@ namespace {
 using test::NumbersDataset;
 using test::scarce_memory;
 
-// Lets allocations fail after so many, in all threads or in all but this one, and takes batches all the same:
-// in the end they are those of the stream. How often the caller was told.
+// Lets allocations fail after a number of them, in all threads or in all but this one, and still takes
+// batches: in the end they are the stream's batches. How often the caller got the error.
 int failures_told(std::uint32_t threads, long after, bool is_everywhere) {
   test::ScarceMemory::is_spared = true;
   const auto set = std::make_shared<NumbersDataset>(64);

@@ -1,4 +1,4 @@
-// What a loader refuses before it reads anything.
+// The inputs that a loader refuses before it reads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

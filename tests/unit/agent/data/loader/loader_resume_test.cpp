@@ -1,4 +1,4 @@
-// What went wrong in other loaders when a run stopped and went on; each test names where it was seen.
+// Faults of other loaders when a run stopped and went on; each test names the report.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -26,7 +26,7 @@ StreamOptions options(std::uint64_t samples = 97, std::uint64_t global_batch = 8
   return {.samples = samples, .global_batch = global_batch, .seed = 11, .source = "numbers"};
 }
 
-// A process of a run: everything is made anew, and goes on from a state.
+// A process of a run: all objects are made anew, and go on from a state.
 struct Process {
   explicit Process(const StreamOptions& made_of, const std::string& state = "",
                    LoaderOptions loading = {.threads = 2, .prefetch_batches = 4})
@@ -51,7 +51,7 @@ std::map<std::uint64_t, int> times_seen(const std::vector<SeenRow>& rows) {
   return times;
 }
 
-// mosaicml/streaming 437 and 880; litData 775: the state was there, and the run began at 0.
+// mosaicml/streaming 437 and 880; litData 775: the state existed, and the run began at 0.
 TEST(LoaderResume, AStateLoadedIntoALoaderThatRunsTakesEffect) {
   Process saved(options());
   static_cast<void>(saved.train(9));
@@ -69,7 +69,7 @@ TEST(LoaderResume, GoesOnOverTheEndsOfEpochs) {
   }
 }
 
-// meta-pytorch/data 1437: at the very end of an epoch, the state that was loaded saved as another one.
+// meta-pytorch/data 1437: at the very end of an epoch, the loaded state was saved as another one.
 TEST(LoaderResume, WhatIsLoadedIsSavedAtTheEndOfAnEpochToo) {
   for (const EpochEnd epoch_end : {EpochEnd::kCarry, EpochEnd::kShort, EpochEnd::kDrop}) {
     StreamOptions of = options(24);
@@ -86,7 +86,7 @@ TEST(LoaderResume, WhatIsLoadedIsSavedAtTheEndOfAnEpochToo) {
   }
 }
 
-// meta-pytorch/data 1513 and 1520: the epoch was not in the state, and what was prefetched was lost.
+// meta-pytorch/data 1513 and 1520: the epoch was not in the state, and prefetched samples were lost.
 TEST(LoaderResume, WhatWasReadAheadComesAgainInAnyEpoch) {
   Process unbroken(options());
   const auto all = unbroken.train(40);
@@ -101,8 +101,8 @@ TEST(LoaderResume, WhatWasReadAheadComesAgainInAnyEpoch) {
   }
 }
 
-// KempnerForge 57: the second resume within one epoch was off; composer 3725 and datasets 8308: chains of
-// resumes ran apart.
+// KempnerForge 57: the second resume within one epoch was wrong; composer 3725 and datasets 8308: chains of
+// resumes diverged.
 TEST(LoaderResume, AnyChainOfResumesEqualsAnUnbrokenRun) {
   LoaderOptions draws{.threads = 3, .prefetch_batches = 2, .augment = test::add_draws};
   Process unbroken(options(), "", draws);
@@ -135,7 +135,7 @@ TEST(LoaderResume, TheNumberOfThreadsMayChange) {
   }
 }
 
-// litData 649, 760 and 770: after a loop was left early, the next one did not go on where it was left.
+// litData 649, 760 and 770: after a loop was left early, the next one did not go on at the same place.
 TEST(LoaderResume, ALoopLeftEarlyGoesOn) {
   Process process(options(40));
   std::vector<SeenRow> seen;
@@ -182,7 +182,7 @@ TEST(LoaderResume, EveryEpochHasItsOwnOrderWithoutACall) {
   EXPECT_EQ(times_seen(second).size(), 100u);
 }
 
-// A world of any size that goes on from one state: what all ranks see in so many batches.
+// A world of any size that goes on from one state: the samples of all ranks in this number of batches.
 std::vector<SeenRow> train_world(const StreamOptions& of, std::string& state, std::uint32_t world,
                                  std::uint64_t batches) {
   std::map<std::uint64_t, SeenRow> rows;
@@ -215,8 +215,8 @@ TEST(LoaderResume, TheStateOfAnyRankIsThatOfAll) {
   for (const auto& [id, count] : times_seen(seen)) EXPECT_EQ(count, 5) << "sample " << id;
 }
 
-// AI-Hypercomputer/maxtext 1760, ray 48224, Megatron-Bridge 5637: the world had to be what it was, or ranks
-// were dropped in silence.
+// AI-Hypercomputer/maxtext 1760, ray 48224, Megatron-Bridge 5637: the size of the world had to stay the same,
+// or ranks were dropped without a message.
 TEST(LoaderResume, TheWorldMayChangeAtEveryStep) {
   const StreamOptions of = options(50, 7);
   std::string state;
@@ -226,8 +226,8 @@ TEST(LoaderResume, TheWorldMayChangeAtEveryStep) {
   EXPECT_EQ(slots_of(seen), canonical(Stream(of), 0, 7 * 3 * 7));
 }
 
-// The seed's own example: state after batch 4, stopped after batch 6 with batches read ahead; a new process,
-// over a copy of the data in another place and under another name, goes on with batch 5.
+// The specification's own example: state after batch 4, stopped after batch 6 with batches read ahead; a new
+// process, over a copy of the data in another place and under another name, goes on with batch 5.
 TEST(LoaderResume, DataMayMoveBetweenProcesses) {
   test::TemporaryFolder here, there;
   std::string records;

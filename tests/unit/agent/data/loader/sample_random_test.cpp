@@ -25,7 +25,7 @@ json draw(SampleRandom& random, const json& what) {
   return random.below(what.at(1).get<std::uint64_t>());
 }
 
-// Frozen: another number is another augmentation of a run that is resumed.
+// Frozen values: other numbers would change the augmentation of a resumed run.
 TEST(SampleRandomVectors, OfASecondProgram) {
   std::ifstream file("tests/unit/agent/data/order/vectors/sample_random_vectors.json");
   const json vectors = json::parse(file);

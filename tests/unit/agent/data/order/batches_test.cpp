@@ -1,4 +1,4 @@
-// Where batches begin and end, and what follows from it: epochs, schedules, accounts.
+// The borders of batches, and the values that follow: epochs, schedules, accounts.
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ TEST(Batches, DropWhatFillsNone) {
   EXPECT_THROW(stream.change_global_batch(11), std::invalid_argument);
 }
 
-// The formulas beside a walk that takes one batch after the other.
+// The formulas beside a loop that takes one batch after the other.
 TEST(Batches, AreWhatAWalkOverThemGives) {
   for (const EpochEnd epoch_end : {EpochEnd::kCarry, EpochEnd::kShort, EpochEnd::kDrop}) {
     for (std::uint64_t samples = 1; samples <= 13; ++samples) {
@@ -139,7 +139,7 @@ TEST(Schedule, PeriodsMayBeFractions) {
   EXPECT_THROW(static_cast<void>(crossed(0, 1, {.count = 1, .parts = 0})), std::invalid_argument);
 }
 
-// However the steps are cut into attempts, each multiple is met once.
+// For every division of the steps into attempts, each multiple is met once.
 TEST(Schedule, ARunThatWasResumedDoesItAtTheSameSteps) {
   const auto steps_due = [](std::uint64_t resumed_every) {
     std::vector<std::uint64_t> due;

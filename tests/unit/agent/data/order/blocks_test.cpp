@@ -70,7 +70,7 @@ TEST(Blocks, EveryEpochHasOtherWindowsAndAnotherOrderInThem) {
                               [](const Slot& a, const Slot& b) { return a.sample < b.sample; }));
 }
 
-// Of one shard there is one window, in each epoch and of each seed.
+// With one shard there is one window, in each epoch and for each seed.
 TEST(Blocks, AWindowThatComesAgainHasAnotherOrder) {
   const auto samples_of = [](std::uint64_t seed, std::uint64_t epoch) {
     StreamOptions options = blocks_of({200}, 1);

@@ -18,8 +18,8 @@ std::vector<std::uint64_t> all_of(const Permutation& order) {
   return values;
 }
 
-// Frozen: saved runs depend on them. Computed by a separate program written from the description of the
-// order.
+// Frozen values: saved runs depend on them. Computed by a separate program written from the description of
+// the order.
 TEST(PermutationVectors, Keys) {
   EXPECT_EQ(permutation_key(17, "digits", 3), 0x6267167eb1de1a01u);
   EXPECT_EQ(permutation_key(0, "", 0), 0x2a722a434f155ddfu);
@@ -73,7 +73,8 @@ TEST(Permutation, EverySmallSizeIsABijection) {
   }
 }
 
-// Sizes around the number that is computed at once, and around the one where the rounds change.
+// Sizes around the number that is computed at once, and around the size at which the number of rounds
+// changes.
 TEST(Permutation, InBulkItGivesTheSameNumbers) {
   for (const std::uint64_t size : {1u, 2u, 3u, 7u, 8u, 9u, 100u, 65535u, 65536u, 65537u, 1000003u}) {
     const Permutation order(size, permutation_key(3, "bulk", size));

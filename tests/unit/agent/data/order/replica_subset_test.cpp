@@ -27,7 +27,7 @@ TEST(ReplicaSubset, IsAStretchThatGoesRoundBehindTheEnd) {
   EXPECT_THAT(subset(10, 3, 4, 0.4).ids(), ElementsAre(7, 8, 9, 0));
 }
 
-// By counting, for every size, world and size of subset.
+// Checked by counting, for every size, world and size of subset.
 TEST(ReplicaSubset, CoversAllFromAFractionOfOneWorldth) {
   for (std::uint64_t samples = 1; samples <= 40; ++samples) {
     for (std::uint32_t world = 1; world <= 9; ++world) {
@@ -66,7 +66,7 @@ TEST(ReplicaSubset, OneWorldthIsEnoughWhateverTheRounding) {
   }
 }
 
-// A billionth of so many samples is more than one of them.
+// A billionth of this many samples is more than one sample.
 TEST(ReplicaSubset, OneWorldthIsEnoughOfMoreSamplesThanAnyDataSetHas) {
   EXPECT_EQ(subset(1'999'999'999, 0, 3, 1.0 / 3).size(), 666'666'667U);
   for (const std::uint32_t world : {2U, 3U, 7U, 48U, 1000U, 4097U, 65535U}) {

@@ -1,4 +1,4 @@
-// What went wrong in other loaders when a run went on from its state; each test names where it was seen.
+// Faults of other loaders when a run went on from its state; each test names the report.
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,7 +36,7 @@ Stream resumed(const StreamOptions& options, const std::string& state) {
   return stream;
 }
 
-// mosaicml/streaming 437 and 880: the state was there, and the run began at 0.
+// mosaicml/streaming 437 and 880: the state existed, and the run began at 0.
 TEST(Resume, ALoadOnAStreamThatHasTakenBatchesTakesEffect) {
   Stream source(digits());
   take_batches(source, 5);
@@ -71,7 +71,7 @@ TEST(Resume, BeyondTheFirstEpochOfAMixture) {
 }
 
 // mosaicml/composer 3725: runs that were resumed several times diverged. huggingface/datasets 8308: the state
-// stood still after the first resume. KempnerForge 57: the second resume in one epoch was off.
+// stood still after the first resume. KempnerForge 57: the second resume in one epoch was wrong.
 TEST(Resume, AnyNumberOfTimesInOneEpoch) {
   for (const StreamOptions& options : {digits(), mixture()}) {
     Stream unbroken(options);
@@ -87,7 +87,8 @@ TEST(Resume, AnyNumberOfTimesInOneEpoch) {
   }
 }
 
-// meta-pytorch/data 1437: what was saved after a load was not what was loaded, and could drop an epoch.
+// meta-pytorch/data 1437: the state that was saved after a load differed from the loaded one, and could drop
+// an epoch.
 TEST(Resume, WhatIsSavedAfterALoadIsWhatWasLoaded) {
   for (const EpochEnd epoch_end : {EpochEnd::kCarry, EpochEnd::kShort, EpochEnd::kDrop}) {
     for (const std::uint64_t samples : {96u, 97u}) {  // 96: the end of an epoch is the end of a batch
@@ -112,7 +113,7 @@ TEST(Resume, TheEpochIsInTheState) {
   EXPECT_EQ(again.index_in_epoch(), 400u - 4 * 97);
 }
 
-// meta-pytorch/data 1520: what was fetched ahead was lost; litData 649: after an early break too.
+// meta-pytorch/data 1520: prefetched samples were lost; litData 649: after an early break too.
 TEST(Resume, WhatWasFetchedAheadComesAgain) {
   Stream stream(digits());
   take_batches(stream, 3);
@@ -216,7 +217,7 @@ TEST(Resume, TheNextEpochIsNotTheNextSeed) {
   EXPECT_NE(order(5, 0), order(6, 1));
 }
 
-// huggingface/accelerate PR 4071: an order drawn from a generator that other code had moved on.
+// huggingface/accelerate PR 4071: an order drawn from a generator that other code had advanced.
 TEST(Resume, TheOrderHangsOnNothingButTheOptions) {
   Stream stream(digits());
   const StreamReader reader = stream.reader();
@@ -242,7 +243,8 @@ TEST(Resume, AProgramThatChangesItsPlanOnTheWayIsUnderstood) {
   }
 }
 
-// mosaicml/streaming 437 and 880 again: the state is loaded into one stream, and another one is trained with.
+// mosaicml/streaming 437 and 880 again: the state is loaded into one stream, and another one is used for
+// training.
 class UnusedLoad : public testing::Test {
  protected:
   UnusedLoad() {

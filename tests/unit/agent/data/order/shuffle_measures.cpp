@@ -24,7 +24,7 @@ std::uint64_t disagreements(const Order& a, const Order& b) {
   return pairs;
 }
 
-// Of the covariance at a lag, in units of what an ideal order gives.
+// The statistic of the covariance at a lag, in units of the ideal order's value.
 double lag_off(const Order& order, std::size_t lag) {
   const auto n = static_cast<double>(order.size());
   const double mean = (n - 1) / 2;

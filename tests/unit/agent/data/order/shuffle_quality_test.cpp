@@ -1,5 +1,5 @@
-// How good the shuffles are. Seeds and thresholds are fixed: a chi-square may pass the 99.9 % quantile of its
-// degrees of freedom, other measures 4 standard deviations. Each measure also fails a bad shuffle.
+// The quality of the shuffles. Seeds and thresholds are fixed: a chi-square may pass the 99.9 % quantile of
+// its degrees of freedom, other measures 4 standard deviations. Each measure also detects a bad shuffle.
 #include <cmath>
 #include <set>
 
@@ -99,7 +99,7 @@ TEST(ShuffleQuality, EpochsAndNeighbouringSeedsAreIndependent) {
   EXPECT_GT(std::abs(correlation(order(5, 0), order(5, 0))), 100);
 }
 
-// The worst of 300 ideal shuffles were at 1.80 and 1.13.
+// The worst of 300 ideal shuffles had 1.80 and 1.13.
 TEST(ShuffleQuality, TheMallowsKernelSeesNoDifference) {
   EXPECT_LT(mallows_discrepancy(ours, 5, 20'000), 2.0);
   EXPECT_LT(mallows_discrepancy(ours, 16, 400), 1.25);

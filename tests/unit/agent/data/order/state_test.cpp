@@ -1,4 +1,4 @@
-// States that do not fit, the differences that a program accepts, and how large a state is.
+// States that do not fit, the differences that a program accepts, and the size of a state.
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -96,7 +96,7 @@ TEST(State, OfAnotherStreamIsRefusedWithBothValues) {
   }
 }
 
-// How data is cut into shards is its own business where no order goes by them.
+// The division of data into shards does not matter if no order depends on it.
 TEST(State, OtherShardsAreTheSameSourceUnlessBlocksAreMadeOfThem) {
   StreamOptions options = two();
   options.sources[0].shards = {100};
@@ -292,7 +292,7 @@ TEST(State, ThatIsDamagedAnywhereIsRefused) {
   expect_that_no_damage_loads(six, changed.save_state());
 }
 
-// One field under the name of another, which nothing but a reader that takes the second for the first loads.
+// One field under the name of another: only a reader that mistakes one name for the other loads it.
 TEST(State, WhoseFieldsChangeNamesIsRefused) {
   const std::vector<std::string> names{"accepted",      "batches", "cursor",       "digest",  "epoch_end",
                                        "first_known",   "format",  "global_batch", "order",   "seed",
@@ -346,7 +346,7 @@ TEST(State, WeightsOfASegmentSumToABlock) {
   EXPECT_THAT(sentence_of([&] { target.load_state(state); }), HasSubstr("sum to 65536"));
 }
 
-// 1 KB and 24 bytes a source, whatever the names; the last slots of a long run.
+// 1 KB and 24 bytes a source, for any names; the last slots of a long run.
 TEST(State, IsSmall) {
   for (const std::size_t sources : {1u, 2u, 7u, 16u, 100u, 1000u, 4096u}) {
     StreamOptions options{.global_batch = 1 << 20, .seed = ~0ULL};

@@ -1,5 +1,5 @@
-// Changes on the way: another batch, a range that is skipped, a start in the middle; and what past batches
-// took.
+// Changes during a run: another batch, a skipped range, a start in the middle; and the samples of past
+// batches.
 #include <set>
 #include <stdexcept>
 
@@ -71,7 +71,8 @@ TEST(Plan, WhatIsSkippedIsNeverTakenAndAccountedApart) {
   EXPECT_EQ(again.save_state(), stream.save_state()) << "nothing to skip is no change";
 }
 
-// A run that went wrong at batch 20 goes back to its checkpoint of batch 15 and passes over what it then saw.
+// A run with bad data at batch 20 goes back to its checkpoint of batch 15 and skips the samples that it then
+// saw.
 TEST(Plan, ALossSpikeIsRolledBackAndSkipped) {
   Stream stream(thousand());
   stream.advance(15);
@@ -141,7 +142,7 @@ StreamOptions dropping() {
   return options;
 }
 
-// Each way to a plan of the last change alone, with the state saved and loaded at every turn.
+// Each way to a plan of the last change alone, with the state saved and loaded after every change.
 TEST(Plan, OfSeveralChangesOfTheBatchOnlyTheLastOneCounts) {
   const auto after = [](const std::vector<std::uint64_t>& batches, std::uint64_t skipped_to) {
     Stream stream(dropping());

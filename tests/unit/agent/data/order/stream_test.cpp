@@ -27,7 +27,8 @@ std::vector<std::uint64_t> samples_of(const std::vector<Slot>& slots) {
   return samples;
 }
 
-// What all ranks together take in one step, in the order of slots; the streams of all ranks move on.
+// The samples that all ranks together take in one step, in the order of slots; the streams of all ranks
+// advance.
 std::vector<Slot> take_of_all(std::vector<Stream>& streams) {
   std::vector<Slot> slots;
   for (std::uint32_t rank = 0; rank < streams.size(); ++rank) {
@@ -47,7 +48,7 @@ std::string sentence_of(const std::function<void()>& function) {
   return "no Failure was thrown";
 }
 
-// Frozen, as those of Permutation.
+// Frozen values, as those of Permutation.
 TEST(StreamVectors, TwoEpochsAndABit) {
   Stream stream(ten());
   std::vector<std::uint64_t> samples;

@@ -124,7 +124,7 @@ TEST(DistributedSampler, AdvancesToTheEndOfTheEpochAndNotBeyond) {
   EXPECT_EQ(sampler.remaining(), 3U);
 }
 
-// A loop over epochs that is broken off after any sample and begun again goes on as if unbroken.
+// A loop over epochs that is interrupted after any sample and begun again goes on as if uninterrupted.
 TEST(DistributedSampler, ResumedAtAnySampleItGoesOnAsIfUnbroken) {
   const DistributedSamplerOptions options{.samples = 11, .world_size = 3, .rank = 1, .seed = 5};
   Ids unbroken;
@@ -149,7 +149,7 @@ TEST(DistributedSampler, ResumedAtAnySampleItGoesOnAsIfUnbroken) {
   }
 }
 
-// Any chain of worlds: the entries of the list, one after the other, and pads only after its end.
+// Any chain of worlds: the entries of the list, one after the other, and padding only after its end.
 TEST(DistributedSampler, AnotherWorldSharesOutTheRestOfTheList) {
   for (const bool drop_last : {false, true}) {
     std::string state = DistributedSampler({.samples = 100, .seed = 9, .drop_last = drop_last}).save_state();

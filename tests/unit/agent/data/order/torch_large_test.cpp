@@ -1,5 +1,5 @@
-// Permutations that take gigabytes or half a minute. The first ten and the digest are LibTorch 2.11.0's;
-// those of torch-legacy are of torch 2.5.1.
+// Permutations that take gigabytes or half a minute. The first ten numbers and the digest come from LibTorch
+// 2.11.0; those of torch-legacy come from torch 2.5.1.
 #include <array>
 
 #include <gmock/gmock.h>

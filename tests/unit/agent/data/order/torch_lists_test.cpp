@@ -92,7 +92,7 @@ TEST(TorchLists, KeepsTheFilesOfTwoEpochsAndSweepsWhatTheDeadLeft) {
   EXPECT_EQ(numbers_of(kept[0]), expected(1)) << "in use, though its file is gone";
 }
 
-// Each byte of the header and the table of checksums, and some of the numbers.
+// Damages each byte of the header and the table of checksums, and some of the numbers.
 TEST(TorchLists, DamageIsNoticed) {
   const TemporaryFolder folder;
   const fs::path path = folder / "randperm-50000-seed-7-v1";
@@ -154,7 +154,7 @@ TEST(TorchLists, ADamagedFileThatStaysIsSaid) {
   }
 }
 
-// Checksums can be made right by whoever writes the file.
+// A program that writes the file can write correct checksums.
 TEST(TorchLists, NumbersThatNameNoSampleAreRefused) {
   const data::ListImage image({.size = 100, .seed = 1, .is_inside_out = false});
   std::vector<std::byte> bytes(image.bytes());
@@ -252,7 +252,7 @@ TEST(TorchLists, AMissingFolderIsSaid) {
   ask(volume / "file", 82, "is no folder");
 }
 
-// Processes that begin together: one writes, all are right. Some are killed on the way.
+// Processes that begin together: one writes, and all have the right list. Some of them are killed meanwhile.
 TEST(TorchLists, ProcessesShareAFolder) {
   const TemporaryFolder folder;
   for (std::uint64_t round = 0; round < 20; ++round) {

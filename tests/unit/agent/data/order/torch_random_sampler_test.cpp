@@ -37,7 +37,7 @@ RandomSamplerOptions options_of(const json& c) {
           .loader = loader_of(c["loader"].get<std::string>())};
 }
 
-// Three epochs, each a piece at a time.
+// Three epochs, each read in pieces.
 TEST(RandomSampler, IsThatOfPyTorchAndTorchdataOverEpochs) {
   ASSERT_GT(torch_vectors("random_samplers").size(), 200U);
   for (const json& c : torch_vectors("random_samplers")) {

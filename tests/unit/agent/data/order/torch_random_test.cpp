@@ -32,7 +32,7 @@ std::uint64_t digest_of(const IndexList& list) {
   return digest;
 }
 
-// torch.empty((), dtype=torch.int64).random_(), which leaves the generator as it is: it is a copy.
+// torch.empty((), dtype=torch.int64).random_(), which does not change the generator, because it is a copy.
 std::uint64_t next_of(TorchGenerator generator) {
   return generator.draw_seed();
 }
@@ -130,7 +130,7 @@ struct LargeCase {
   std::uint64_t digest;
 };
 
-// Of LibTorch 2.11.0, in the specification.
+// The values of LibTorch 2.11.0, from the specification.
 TEST(TorchRandperm, IsThatOfLibTorchInLargeLists) {
   const LargeCase cases[] = {
       {100000, 7, {41615, 23657, 92717, 16389, 28607, 45432, 45737, 59262, 69052, 23840}, 0x9e6fb74cf5994ce5},
@@ -162,7 +162,7 @@ TEST(TorchRandperm, SmallOnesOfTheSpecification) {
   EXPECT_TRUE(order(0, 0).empty());
 }
 
-// Lists above 2^32 take eight bytes a number. Both widths are one algorithm.
+// Lists above 2^32 take eight bytes a number. Both widths use one algorithm.
 TEST(TorchRandperm, IsTheSameInEightBytes) {
   for (const std::uint64_t size : {0U, 1U, 2U, 127U, 128U, 129U, 1000U}) {
     std::vector<std::uint32_t> narrow(size);
@@ -176,8 +176,8 @@ TEST(TorchRandperm, IsTheSameInEightBytes) {
   }
 }
 
-// Lists that PyTorch itself orders so take gigabytes and are the nightly test's: here, the algorithm beside
-// its textbook form over the standard library's generator.
+// Lists that PyTorch itself orders in this way take gigabytes and belong to the nightly test: here the
+// algorithm is compared with its textbook form over the standard library's generator.
 TEST(TorchRandperm, InsideOutIsTheTextbooks) {
   for (const std::uint32_t size : {0U, 1U, 2U, 127U, 128U, 129U, 256U, 257U, 1000U}) {
     std::mt19937 reference(11);

@@ -46,7 +46,7 @@ TEST(TorchStream, GivesEachRankADataLoadersBatches) {
   }
 }
 
-// Several epochs of every shape beside the sampler, which has its own vectors.
+// Several epochs of every shape, compared with the sampler, which has its own vectors.
 TEST(TorchStream, IsTheSamplerBatchByBatch) {
   for (const std::uint64_t samples : {1U, 5U, 16U, 37U}) {
     for (const std::uint32_t world : {1U, 2U, 3U, 7U}) {

@@ -1,4 +1,4 @@
-// Orders and states beside those of a second program, vectors/stream_vectors.py, which was written from
+// Orders and states compared with a second program, vectors/stream_vectors.py, which was written from
 // docs/reference/stream.md alone.
 #include <fstream>
 

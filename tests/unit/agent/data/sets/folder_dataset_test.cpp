@@ -42,7 +42,7 @@ std::vector<std::string> files_of(const FolderDataset& folder) {
   return files;
 }
 
-// ---- what torchvision finds: see golden/folder_order.py
+// ---- the files that torchvision finds: see golden/folder_order.py
 
 std::string unquote(std::string_view text) {
   std::string bytes;
@@ -268,11 +268,11 @@ TEST(FolderDataset, AFileThatIsGoneOrNoFileIsNamed) {
   EXPECT_THAT(sentence_of([&] { folder.read(1, sample); }, 84), HasSubstr("a/y.png"));
   EXPECT_THAT(sentence_of([&] { folder.read(2, sample); }), HasSubstr("no regular file"));
   fs::remove(root / "a/x.png");
-  // The start had listed it: it may be there at another time, or on another node.
+  // The start had listed the file: it may exist at another time, or on another node.
   EXPECT_THAT(sentence_of([&] { folder.read(0, sample); }, 84), HasSubstr("a/x.png"));
 }
 
-// It is a sample: the data has a name, and is other data when there is a file.
+// The link is a sample: the data has a name, and other data has another name once the file exists.
 TEST(FolderDataset, ALinkToNowhereIsInTheDigest) {
   for (const auto which : {FolderDigest::kNames, FolderDigest::kNamesAndSizes, FolderDigest::kContents}) {
     TemporaryFolder root;
@@ -288,7 +288,7 @@ TEST(FolderDataset, ALinkToNowhereIsInTheDigest) {
   }
 }
 
-// Linux says of the files below /sys that they have a page, and gives what there is.
+// Linux reports a size of one page for files below /sys, and gives the bytes that exist.
 TEST(FolderDataset, AFileThatEndsBeforeItsSizeIsNamed) {
   const fs::path shorter = "/sys/kernel/mm/transparent_hugepage/enabled";
   if (!fs::is_regular_file(shorter)) GTEST_SKIP() << "this kernel has no " << shorter;

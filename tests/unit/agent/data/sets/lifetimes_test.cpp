@@ -1,4 +1,4 @@
-// Views live as long as the public headers say; AddressSanitizer looks.
+// Views live as long as the public headers promise; AddressSanitizer checks this.
 #include <cstring>
 #include <filesystem>
 #include <numeric>
@@ -31,7 +31,8 @@ std::vector<std::int64_t> numbers_of(const Field& field) {
   return numbers;
 }
 
-// The field of sample 1, kept while all others are read into the same sample, and after that one is gone.
+// The field of sample 1, kept while all others are read into the same sample, and after the sample is
+// destroyed.
 void expect_fields_for_the_life_of(const Dataset& data) {
   std::optional<Sample> sample(std::in_place);
   data.read(1, *sample);
@@ -64,8 +65,8 @@ TEST(Lifetimes, FieldsOfRecordsLiveAsLongAsTheDataSet) {
   expect_fields_for_the_life_of(*data);
 }
 
-// sample.h: what a field held before stays readable until begin(), memory does not move until then, and
-// owners are held until then.
+// sample.h: a field's former memory stays readable until begin(), memory does not move until then, and owners
+// are held until then.
 TEST(Lifetimes, WhatASampleGaveStaysUntilBegin) {
   Sample sample;
   sample.begin(1);

@@ -126,9 +126,9 @@ TEST(MemoryDataset, RefusesArraysThatDoNotFit) {
               ThrowsMessage<std::invalid_argument>(HasSubstr("no shape")));
 }
 
-// ---- parts of one, and several as one
+// ---- parts of one data set, and several as one
 
-// Sixteen numbers in shards of 4, 0, 5 and 7, that remembers what it was told to expect.
+// Sixteen numbers in shards of 4, 0, 5 and 7; the data set records the hints that it gets.
 class Sharded : public Dataset {
  public:
   std::uint64_t size() const override { return 16; }

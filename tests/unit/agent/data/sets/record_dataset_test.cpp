@@ -108,7 +108,8 @@ TEST(RecordDataset, RefusesWhatIsNoFileOrNoRecord) {
       std::invalid_argument);
 }
 
-// An empty folder may be where a volume is mounted later. Beside other files the name is wrong.
+// An empty folder may be the mount point of a volume that is mounted later. If other files exist beside it,
+// the name is wrong.
 TEST(RecordDataset, AFileThatIsNotThereMayComeOrHasAWrongName) {
   TemporaryFolder folder;
   const auto open = [&](const fs::path& file) { return [file] { RecordDataset(file, letters()); }; };
@@ -247,7 +248,7 @@ TEST(RecordDataset, HintsOfAnySampleAreHarmless) {
   records.expect(ids);
 }
 
-// One try may fall between two changes; many do not.
+// One try may fall between two changes; many tries do not.
 TEST(HashFile, AFileThatChangesMeanwhileIsRefused) {
   TemporaryFolder folder;
   const fs::path file = folder / "records";

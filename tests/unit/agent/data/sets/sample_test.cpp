@@ -51,7 +51,7 @@ TEST(Sample, HoldsItsOwnersUntilTheNextOne) {
   EXPECT_EQ(owner.use_count(), 1);
 }
 
-// Many samples, each a little larger than the one before, want no more memory than the largest.
+// Many samples, each a little larger than the one before, take no more memory than the largest.
 TEST(Sample, ReusesItsMemory) {
   Sample sample;
   const std::byte* last = nullptr;

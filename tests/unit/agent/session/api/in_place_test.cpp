@@ -1,4 +1,5 @@
-// A session in place: the loop stays where it is, and what train() would answer ends the process.
+// A session in place: the loop stays unchanged, and the process ends where train() would return or call
+// again.
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -31,8 +32,8 @@ class InPlaceTest : public testing::Test {
     int code = -1;
     friend bool operator==(const Trained&, const Trained&) = default;
   };
-  // Adds up step numbers as a program does whose own loop goes on until `total`. Left before its step
-  // `leaves_at` it never completes, and a process must not end so.
+  // Adds up step numbers as a program does whose own loop runs until `total`. If it is left before step
+  // `leaves_at`, it never completes, and a process must not end in this way.
   Trained count(std::uint64_t total, std::uint64_t leaves_at = ~0ULL) {
     Session session(options_);
     std::uint64_t step = 0;
@@ -51,7 +52,7 @@ class InPlaceTest : public testing::Test {
     return trained;
   }
 
-  // A process that does so and is killed, with all that was due saved. In a shared folder.
+  // A process that does so and is killed, with all due saves made. In a shared folder.
   void count_and_be_killed(std::uint64_t total, std::uint64_t leaves_at) {
     const auto leave = [&] {
       static_cast<void>(count(total, leaves_at));
@@ -76,7 +77,7 @@ class InPlaceTest : public testing::Test {
     }
     return session.complete();
   }
-  // It is saved at once; the program looks at its flag two steps later.
+  // The step is saved at once; the program checks its flag two steps later.
   static bool is_terminated_at_23(std::uint64_t step) {
     if (step == 23) raise(SIGTERM);
     return step == 25;
@@ -149,7 +150,7 @@ TEST_F(InPlaceTest, FinishEndsTheLoopAndTheRun) {
   }
 }
 
-// A loop that asks nothing is no way around the end: each step behind it was one more that nobody asked for.
+// A loop without a check is no way around the end: each step after the end is one too many.
 TEST_F(InPlaceTest, AStepAfterTheEndIsRefusedAndAllBeforeItIsSaved) {
   options_.max_duration = Until::steps(25);
   EXPECT_EXIT(
@@ -192,7 +193,7 @@ TEST_F(InPlaceTest, CompleteBeforeTheEndIsAMistakeOfTheProgram) {
   EXPECT_EQ(record(), "");
 }
 
-// The process ends at once, and what was saved a step before must be on the disk by then, as it was said.
+// The process ends at once, and the save of a step before must be on the disk by then, as it was reported.
 TEST_F(InPlaceTest, ASaveThatIsUnderWayIsWaitedFor) {
   share_folder();
   options_.save_every = Every::steps(24);
@@ -220,7 +221,7 @@ TEST_F(InPlaceTest, SoItIsWhereTheProgramIsWrongInAnotherWay) {
   EXPECT_TRUE(is_saved("s0000000024.a0001"));
 }
 
-// As `return 0` out of the loop of main() does: nothing says that the run is complete.
+// As `return 0` out of the loop of main() does: the run was not reported as complete.
 TEST_F(InPlaceTest, LeftWithoutCompleteTheProcessIsNoSuccess) {
   share_folder();
   const auto end = [this](std::uint64_t leaves_at, int code) {
@@ -274,8 +275,8 @@ TEST_F(InPlaceTest, ExitWithZeroIsNoEndOfTheRunEither) {
 
 TEST_F(InPlaceTest, AChildThatWasForkedEndsAsItLikes) {
   const auto fork_a_child = [this] {
-    // Called after the session's own, it ends the child: the search for leaks that would follow waits for
-    // ever where another thread of the parent was in the sanitizer's allocator at the fork.
+    // Called after the session's own handler, it ends the child: the search for leaks that would follow waits
+    // for ever if another thread of the parent was in the sanitizer's allocator at the fork.
     ::on_exit([](int status, void*) { ::_exit(status); }, nullptr);
     Session session(options_);
     session.resume();

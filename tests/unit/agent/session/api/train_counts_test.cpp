@@ -1,4 +1,4 @@
-// What train() counts and tells over the attempts of a run, files only.
+// The counts and reports of train() over the attempts of a run, files only.
 #include <algorithm>
 #include <stdexcept>
 
@@ -99,7 +99,7 @@ TEST_F(TrainCountsTest, EpochsAreThoseOfAStreamAndEndWhereItDoes) {
   EXPECT_EQ(walk(~0ULL), 0);
   std::vector<std::string> names;
   for (const auto& file : manifests()) names.push_back(file.filename().string().substr(0, 11));
-  // The first steps at or behind 50, 100, 150 and 200 samples.
+  // The first steps at or after 50, 100, 150 and 200 samples.
   EXPECT_THAT(names, testing::ElementsAre("s0000000007", "s0000000013", "s0000000019", "s0000000025"));
 }
 

@@ -1,4 +1,5 @@
-// A run whose data are others than those that it began with: refused with what differs, and nothing is lost.
+// A run whose data differ from the data with which it began: it is refused with the difference, and nothing
+// is lost.
 #include <cstdlib>
 #include <filesystem>
 #include <optional>

@@ -1,4 +1,4 @@
-// How a run that was ended before its time, and one whose numerics are others, is started again: files only.
+// The restart of a run that was ended before its time, and of a run with other numerics: files only.
 #include <cstdlib>
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using testing::Not;
 
 class TrainEndsTest : public testing::Test {
  protected:
-  // Says that it is finished after so many steps; 0: never. How many steps it took.
+  // Reports that it is finished after this number of steps; 0: never. The number of steps that it made.
   int count(std::uint64_t finish_at, const std::string& reason = "the loss no longer falls") {
     options_.save_folder = folder_.path().string();
     steps_ = 0;
@@ -53,7 +53,7 @@ class TrainEndsTest : public testing::Test {
   std::string said_;
 };
 
-// The run is at its end, and not complete: the function is to return.
+// The run is at its end, and not complete: the function must return.
 TEST_F(TrainEndsTest, AnExitBehindTheLoopIsToldToReturn) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   options_.save_folder = folder_.path().string();
@@ -85,7 +85,8 @@ TEST_F(TrainEndsTest, ARunThatFinishedEarlyIsCompleteWhenItIsStartedAgain) {
   }
 }
 
-// As where a machine has no descriptors or processes left for a moment: no job is Failed for good by it.
+// As on a machine that has no descriptors or processes left for a moment: no job fails for ever because of
+// it.
 TEST_F(TrainEndsTest, AFolderThatCannotBeLockedNowIsNoMatterOfConfigurationInAJobEither) {
   std::filesystem::create_directories(folder_ / "run" / "lock");  // where its file is to be
   EXPECT_EQ(count(0), 84);
@@ -93,7 +94,7 @@ TEST_F(TrainEndsTest, AFolderThatCannotBeLockedNowIsNoMatterOfConfigurationInAJo
   EXPECT_EQ(count(0), 84) << said_;
 }
 
-// No start of this version gets further: there is nothing to try again.
+// No start of this version succeeds: retrying is useless.
 TEST_F(TrainEndsTest, ACheckpointOfANewerFormatIsAMatterOfConfiguration) {
   ASSERT_EQ(count(25), 0);
   auto manifest = checkpoint::unseal(test::read_text(newest_file()), std::size_t{1} << 16).value();
@@ -134,7 +135,7 @@ TEST_F(TrainEndsTest, AReasonMayBeAnyBytes) {
   EXPECT_EQ(steps_, 0u);
 }
 
-// It is the program's own, or of whoever wrote the manifest; the next start shows it to a person.
+// The fault is the program's, or that of the manifest's writer; the next start shows it to a person.
 TEST_F(TrainEndsTest, AReasonMovesNoCursorOfATerminal) {
   const std::string words = "done\x1b[2J\u009b2J\r\nratoon: all is well";
   EXPECT_EQ(count(25, words), 0);
@@ -146,7 +147,7 @@ TEST_F(TrainEndsTest, AReasonMovesNoCursorOfATerminal) {
   }
 }
 
-// One of those that compute; the same for all cases, as in a process.
+// One of the computing libraries; the same for all cases, as in a process.
 Numerics computing{.library = "L 1", .device = "cpu", .cpu_capability = "AVX2", .threads = 2};
 
 class TrainNumericsTest : public TrainEndsTest {

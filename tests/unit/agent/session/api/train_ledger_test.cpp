@@ -1,4 +1,4 @@
-// The ledger of train(), over attempts in one process and over calls that stand for processes.
+// The ledger of train(), over attempts in one process and over calls that act as processes.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -51,7 +51,8 @@ TEST(TrainLedger, PartsSumToTheTimeSinceTheFirstStart) {
   const SystemClock clock;
   std::optional<WallTime> began_to_train;
   WallTime trained_last;
-  // Loses what came after the last save: in the process where it is told so by the link, and with it else.
+  // Loses the steps after the last save: within the process if the link reports the loss, and with the
+  // process otherwise.
   const auto train_until = [&](std::uint64_t interrupted_after, std::uint64_t killed_after) {
     testing::internal::CaptureStderr();
     bool was_interrupted = false;
@@ -86,7 +87,7 @@ TEST(TrainLedger, PartsSumToTheTimeSinceTheFirstStart) {
   EXPECT_GE(end.account.of(Part::kRecomputed), (7 + 5 + 6) * kStep);
   EXPECT_GE(end.account.of(Part::kRestarting), killed.account.of(Part::kRestarting) + kAway);
   EXPECT_GT(end.account.of(Part::kSaveStall), 0s);
-  // However long this process waits for a processor: all from the first step to the last, and nothing before
+  // For any wait of this process for a processor: all time from the first step to the last, and none before
   // the start or after the end.
   EXPECT_GE(end.account.total(), trained_last.since_epoch - began_to_train->since_epoch - kRounded);
   EXPECT_LE(end.account.total(), ended.since_epoch - began.since_epoch + kRounded);

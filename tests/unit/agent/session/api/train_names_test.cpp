@@ -1,4 +1,4 @@
-// What train() calls its newest checkpoints, where the name changes from one to the next.
+// The names that train() gives to its newest checkpoints, if the name changes from one to the next.
 #include <map>
 
 #include <gmock/gmock.h>
@@ -65,8 +65,7 @@ TEST_F(TrainNames, HaveTheEpochOfTheCheckpointAndLeaveNoneBehind) {
   // After 24, 32 and 40 samples.
   EXPECT_THAT(links(), ElementsAre(Pair("ep1-ba3", "s0000000003"), Pair("ep1-ba4", "s0000000004"),
                                    Pair("ep2-ba5", "s0000000005")));
-  // A store that is slow gets only the newest of those that wait for it, so not all of the five may have been
-  // there.
+  // A slow store gets only the newest of the waiting checkpoints, so not all of the five may have been there.
   EXPECT_THAT(pointers(), AnyOf(ElementsAre("ep2-ba5"), ElementsAre(StartsWith("ep"), "ep2-ba5")));
 }
 

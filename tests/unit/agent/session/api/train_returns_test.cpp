@@ -1,5 +1,5 @@
-// How train() takes a function that returns before the run's end: a run is complete at its end, or after
-// finish(), and with a committed checkpoint of its last step alone.
+// The reaction of train() to a function that returns before the run's end: a run is complete at its end, or
+// after finish(), and only with a committed checkpoint of its last step.
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -41,7 +41,7 @@ class TrainReturnsTest : public testing::Test {
     said_ = testing::internal::GetCapturedStderr();
     return code;
   }
-  // `act` sees each step before it ends, and says whether the loop goes on.
+  // `act` is called in each step before it ends, and returns whether the loop goes on.
   int train_while(const std::function<bool(Session&, std::uint64_t)>& act, std::uint64_t total = 100) {
     return train([&](Session& session) {
       std::uint64_t sum = 0;
@@ -173,7 +173,7 @@ TEST_F(TrainReturnsTest, NorIsExitWithZeroWithinTheFunction) {
   EXPECT_EXIT(std::exit(0), testing::ExitedWithCode(0), "") << "what comes after the training";
 }
 
-// A model for which somebody else takes the mean.
+// A model for which the test takes the mean.
 struct Model {};
 void average_gradients_of(Session&, Model&, const Averaging&) {
   throw Failure(81, "a collective failed, and nobody said why");
@@ -192,7 +192,7 @@ TEST_F(TrainReturnsTest, NorIsAFailedCollectiveThatTheProgramCaught) {
   EXPECT_THAT(said_, HasSubstr("ratoon: a collective failed, and nobody said why\n"));
 }
 
-// A disk that does not answer may be well again at the next start: that is no mistake of the program.
+// A disk that does not answer may work again at the next start, so this is no mistake of the program.
 TEST_F(TrainReturnsTest, NorAreSamplesThatCannotBeReadJustNow) {
   for (const std::uint32_t threads : {0, 2}) {
     EXPECT_EQ(train([threads](Session& session) {
@@ -233,7 +233,7 @@ TEST_F(TrainReturnsTest, ASampleThatCouldBeReadAtTheSecondTryIsForgotten) {
             82);
 }
 
-// The world's changes are no std::exceptions: who catches those does not swallow them.
+// Changes of the world are no std::exceptions: a handler of std::exception does not swallow them.
 TEST_F(TrainReturnsTest, WhatCallsTheFunctionAgainPassesHandlersOfErrors) {
   int calls = 0;
   EXPECT_EQ(train([&](Session& session) {
@@ -250,7 +250,8 @@ TEST_F(TrainReturnsTest, WhatCallsTheFunctionAgainPassesHandlersOfErrors) {
   static_assert(!std::is_base_of_v<std::exception, Interrupted>);
 }
 
-// A program's own one is no word of the world's: called again it would throw it again, for ever.
+// An Interrupted of the program's own says nothing about the world: the function would throw it again at each
+// call, for ever.
 TEST_F(TrainReturnsTest, AnInterruptionOfTheProgramsOwnEndsTheProcess) {
   int calls = 0;
   EXPECT_EQ(train_while([&](Session&, std::uint64_t step) {
@@ -268,7 +269,7 @@ TEST_F(TrainReturnsTest, AnInterruptionOfTheProgramsOwnEndsTheProcess) {
   EXPECT_THAT(record(), IsEmpty());
 }
 
-// As a thread of the program keeps one that outlives the attempt.
+// As a thread of the program keeps an exception that outlives the attempt.
 TEST_F(TrainReturnsTest, AnInterruptionOfAnAttemptBeforeIsNoneOfThisOne) {
   std::exception_ptr kept;
   int calls = 0;
@@ -291,7 +292,7 @@ TEST_F(TrainReturnsTest, AnInterruptionOfAnAttemptBeforeIsNoneOfThisOne) {
                                "before its first step, so"));
 }
 
-// A model of main(), say: the weights of the steps that are made again must not be in it.
+// A model of main(), for example: the weights of the steps that are made again must not be in it.
 TEST_F(TrainReturnsTest, WhatOutlivesTheFunctionIsSetBackWhereNothingWasSaved) {
   options_.save_every = Every::steps(50);
   std::uint64_t sum = 0;
@@ -311,7 +312,7 @@ TEST_F(TrainReturnsTest, WhatOutlivesTheFunctionIsSetBackWhereNothingWasSaved) {
   EXPECT_EQ(sum, 100u * 99 / 2);
 }
 
-// What the session threw and a handler of the program took is not forgotten.
+// An exception that the session threw and a handler of the program caught is not forgotten.
 TEST_F(TrainReturnsTest, AnEndThatTheProgramCaughtIsStillTheEnd) {
   EXPECT_EQ(train([](Session& session) {
               try {
@@ -325,7 +326,7 @@ TEST_F(TrainReturnsTest, AnEndThatTheProgramCaughtIsStillTheEnd) {
   EXPECT_THAT(record(), IsEmpty());
 }
 
-// A flag of the program's own, as many set one: the process was told to leave, and has left.
+// A flag of the program's own, as many programs have: the process was told to leave, and has left.
 TEST_F(TrainReturnsTest, AStopFlagOfTheProgramsOwnIsALeaveAndNoEnd) {
   was_told_to_stop = false;
   const auto before = std::signal(SIGTERM, [](int) { was_told_to_stop = true; });

@@ -1,5 +1,5 @@
-// --resume-from and --skip from end to end in one process, alone: what is trained, what is left on the disk,
-// and that it is done once.
+// --resume-from and --skip from end to end in one process, alone: the trained samples, the files on the disk,
+// and that the rollback is made once.
 #include <map>
 #include <stdexcept>
 
@@ -34,7 +34,7 @@ const StreamOptions kData{.samples = 1000, .global_batch = kBatch, .seed = 3, .s
 
 class TrainRollbackTest : public testing::Test {
  protected:
-  // Trains `total` steps; the step of that number throws.
+  // Trains `total` steps; the step with that number throws.
   int train(std::uint64_t total, std::uint64_t throws_before = kNever) {
     return run(Until::steps(total), throws_before, 1);
   }
@@ -100,7 +100,8 @@ class TrainRollbackTest : public testing::Test {
   std::uint64_t batches_ = 0;
 };
 
-// Of `before` batches, then so many slots that are never taken, then more up to `total` batches.
+// The samples of `before` batches, then a number of slots that are never taken, then more up to `total`
+// batches.
 std::uint64_t digest_of(std::uint64_t before, std::uint64_t skipped, std::uint64_t total) {
   Stream stream(kData);
   stream.advance(before);
@@ -282,8 +283,8 @@ TEST_F(TrainRollbackTest, ADamagedCheckpointIsNotGoneBackTo) {
   EXPECT_EQ(began_, 50u);
 }
 
-// The one to which the run went back is lost before anything came of it: older ones are left, and what is
-// passed over stays passed over.
+// The checkpoint to which the run went back is lost before the next save: older ones remain, and skipped
+// samples stay skipped.
 TEST_F(TrainRollbackTest, WhereItsCheckpointIsLostAnOlderOnePassesOverMore) {
   ASSERT_EQ(train(50), 0);
   go_back(20, 14);
@@ -322,7 +323,7 @@ TEST_F(TrainRollbackTest, AStoreThatHoldsNewerOnesDoesNotWin) {
   EXPECT_EQ(train(60, 23), 1);
   EXPECT_THAT(names("../store/run/rollbacks"), ElementsAre("a0002.json"));
   EXPECT_THAT(names("../store/run/aside"), Contains("s0000000050.a0001.json"));
-  // As after a cut between the two, and a mirror that ends late.
+  // As after a power cut between the two, and a mirror that ends late.
   std::filesystem::remove_all(folder_ / "store/run/rollbacks");
   for (const auto& file : std::filesystem::directory_iterator(folder_ / "store/run/aside"))
     std::filesystem::rename(file.path(), folder_ / "store/run/manifests" / file.path().filename());
@@ -334,7 +335,7 @@ TEST_F(TrainRollbackTest, AStoreThatHoldsNewerOnesDoesNotWin) {
   EXPECT_EQ(digest_, digest_of(20, 14, 60)) << "the store alone knows it all";
 }
 
-// An engine of attempt 2, in a process that made three steps behind the rollback and lost them.
+// An engine of attempt 2, in a process that made three steps after the rollback and lost them.
 class RollbackEngineTest : public TrainRollbackTest {
  protected:
   void begin_from(std::uint64_t step) {

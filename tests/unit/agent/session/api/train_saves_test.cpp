@@ -1,4 +1,4 @@
-// Saves that the program asks for: the ticket of each, what is kept, and copies in a store.
+// Saves that the program requests: the ticket of each, the kept checkpoints, and copies in a store.
 #include <algorithm>
 #include <functional>
 #include <stdexcept>
@@ -25,7 +25,7 @@ class TrainSavesTest : public testing::Test {
     options_.save_folder = (folder_ / "home").string();
     options_.stores = {"file://" + (folder_ / "store").string()};
   }
-  // 40 steps, of which each tenth is saved; `act` sees each before it ends.
+  // 40 steps, of which each tenth is saved; `act` is called in each before it ends.
   int train(const std::function<void(Session&, std::uint64_t)>& act) {
     testing::internal::CaptureStderr();
     const int code = ratoon::train(options_, [&](Session& session) {
@@ -80,7 +80,7 @@ TEST_F(TrainSavesTest, WhatTheProgramWantsKeptOutlivesAllThatRetentionKeeps) {
   options_.keep_last_in_stores = 2;
   SaveTicket ticket;
   ASSERT_EQ(train([&](Session& session, std::uint64_t step) {
-              // Each is in the store before the next one comes: none is passed over.
+              // Each checkpoint is in the store before the next one comes: none is skipped.
               if (step % 5 == 1 && step > 1) {
                 EXPECT_TRUE(ticket.wait(SaveLevel::kStored, kSoon));
               }
@@ -96,7 +96,7 @@ TEST_F(TrainSavesTest, WhatTheProgramWantsKeptOutlivesAllThatRetentionKeeps) {
   }
 }
 
-// In a step that is saved anyway there is one save.
+// In a step that is saved in any case there is one save.
 TEST_F(TrainSavesTest, AskedTwiceInAStepItIsOneSave) {
   std::vector<SaveTicket> tickets;
   ASSERT_EQ(train([&](Session& session, std::uint64_t step) {

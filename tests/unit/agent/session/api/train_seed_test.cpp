@@ -1,4 +1,4 @@
-// --seed: what it seeds, when, and where it is said. Files only.
+// --seed: the generators that it seeds, the moments, and the places that name it. Files only.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// Of a library that draws numbers; the hook outlives the case that attached it.
+// The hook of a library that draws numbers; it outlives the case that attached it.
 std::vector<std::uint64_t> seeded;
 
 class TrainSeedTest : public testing::Test {
@@ -34,7 +34,7 @@ class TrainSeedTest : public testing::Test {
                      .now = [] { return Numerics{}; }});
     options_.save_folder = folder_.path().string();
   }
-  // What was drawn in each step; throws Interrupted in step `lost`, once.
+  // The numbers drawn in each step; throws Interrupted in step `lost`, once.
   int draw(std::uint64_t steps, std::uint64_t lost = ~std::uint64_t{0}) {
     testing::internal::CaptureStderr();
     const int code = ratoon::train(options_, [&](Session& session) {

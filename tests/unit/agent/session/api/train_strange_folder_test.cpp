@@ -1,5 +1,5 @@
-// A run whose folder others have written into, from end to end in one process: what is theirs stays, and no
-// save fails for it.
+// A run with foreign files in its folder, from end to end in one process: the foreign files stay, and no save
+// fails because of them.
 #include <functional>
 #include <stdexcept>
 
@@ -21,7 +21,7 @@ using testing::Not;
 
 class TrainStrangeFolderTest : public testing::Test {
  protected:
-  // Which step came first; 100 are made in all, and saved every 10.
+  // The step that came first; 100 are made in all, and saved every 10.
   int train() {
     options_.save_folder = folder_.path().string();
     began_ = 100;
@@ -105,7 +105,7 @@ TEST_F(TrainStrangeFolderTest, ACheckpointOfTheLongestTimeThereIsIsGoneOnWith) {
   EXPECT_EQ(last->run->trained_nanoseconds, checkpoint::kTrainedNanosecondsMax);
 }
 
-// Of this run by another way, and of another run.
+// Files of this run under another path, and of another run.
 TEST_F(TrainStrangeFolderTest, FinalWeightsInThePlaceOfWhatARunMadeAreRefusedAtTheStart) {
   ASSERT_EQ(train(), 0);
   fs::create_directory_symlink(run_, folder_ / "link");
@@ -150,7 +150,7 @@ TEST_F(TrainStrangeFolderTest, ADamagedRecordOfARollbackIsSaidWithTheWayOn) {
   EXPECT_EQ(train(), 0) << said_;
 }
 
-// Before there was a file that says so, the history alone knew that something had been committed.
+// Before there was a file for this fact, only the history showed that a commit had been made.
 TEST_F(TrainStrangeFolderTest, AnOlderRunThatLostItsManifestsIsNotBegunAnew) {
   const auto lose = [&] {
     for (const char* name : {"manifests", "latest-rank0", "packs/committed.a0002"})

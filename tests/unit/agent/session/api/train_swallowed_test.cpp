@@ -1,5 +1,5 @@
-// A program that catches what the session throws, and goes on in its loop: the step does not count, and the
-// attempt ends as it has to.
+// A program that catches the session's exceptions, and goes on in its loop: the step does not count, and the
+// attempt ends as it must.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A model whose collective ends as the test says.
+// A model whose collective ends on request of the test.
 struct Model {
   std::function<void(Session&)> average;
 };
@@ -30,7 +30,7 @@ void average_gradients_of(Session& session, Model& model, const Averaging&) {
 
 class TrainSwallowedTest : public testing::Test {
  protected:
-  // Makes 30 steps. Catches everything that `average` throws in step 15, and goes on.
+  // Makes 30 steps. Catches all exceptions of `average` in step 15, and goes on.
   int train(const std::function<void(Session&)>& average) {
     options_.save_folder = folder_.path().string();
     testing::internal::CaptureStderr();

@@ -27,7 +27,7 @@ class TrainTest : public testing::Test {
     said_ = testing::internal::GetCapturedStderr();
     return code;
   }
-  // Adds up step numbers until `total`, and notes with which step and sum it began. Throws after
+  // Adds up step numbers until `total`, and notes the step and the sum with which it began. Throws after
   // `throws_after` steps.
   int count(std::uint64_t total, std::uint64_t throws_after = ~0ULL) {
     return train([&, this](Session& session) {
@@ -208,7 +208,7 @@ TEST_F(TrainTest, TheStateOfAnotherProgramIsNotTaken) {
                 "shape [] in the program: it belongs to another program"));
 }
 
-// mosaicml/streaming 437, litData 775: the state was in the checkpoint, and nothing took it.
+// mosaicml/streaming 437, litData 775: the state was in the checkpoint, and the program did not use it.
 TEST_F(TrainTest, AStateThatNothingTracksIsNotLeftOutInSilence) {
   ASSERT_EQ(count(20), 0);
   EXPECT_EQ(train([](Session& session) {
@@ -257,7 +257,7 @@ TEST_F(TrainTest, ADamagedNewestManifestMeansTheOneBefore) {
   EXPECT_EQ(sum_, sum_below(30));
 }
 
-// The number of a damaged checkpoint is taken: without a new attempt its name would be in the way for ever.
+// The number of a damaged checkpoint is taken: without a new attempt its name would block saves for ever.
 TEST_F(TrainTest, ADamagedManifestOfANewerAttemptIsNotInTheWay) {
   ASSERT_EQ(count(20), 0);
   ASSERT_EQ(count(30), 0);

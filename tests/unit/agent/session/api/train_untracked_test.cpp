@@ -1,5 +1,5 @@
-// What changes while training, and is in no checkpoint: a start is refused, and what an object says of its
-// memory counts.
+// State that changes during training, and is in no checkpoint: a start is refused, and an object's report of
+// its memory counts.
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST(TrainUntracked, AStatefulSaysWhichMemoryItsStateIsOf) {
   EXPECT_THAT(said, HasSubstr("tracked 'optimizer' changes parameter 0, which is not tracked"));
 }
 
-// As add_param_group() does where a program unfreezes what it began without.
+// As add_param_group() does if a program unfreezes parameters with which it did not begin.
 TEST(TrainUntracked, WhatAnOptimizerIsGivenLaterIsRefusedAtTheNextSave) {
   const test::TemporaryFolder folder;
   testing::internal::CaptureStderr();

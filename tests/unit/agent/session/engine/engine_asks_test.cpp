@@ -1,4 +1,4 @@
-// What a program asks for, of several ranks: a save, a save that is kept, the end.
+// Requests of a program, with several ranks: a save, a save that is kept, the end.
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::IsEmpty;
 
 class EngineAsksTest : public test::RanksTest {
  protected:
-  // As a collective does it in each step. Rank 0 ends the step last: it commits what all have written.
+  // The exchange of a collective in each step. Rank 0 ends the step last: it commits the packs of all ranks.
   static void step_together(test::TestRank& first, test::TestRank& second) {
     const std::uint32_t agreed = first.engine().requests() | second.engine().requests();
     for (auto* rank : {&second, &first}) {
@@ -28,7 +28,7 @@ class EngineAsksTest : public test::RanksTest {
   checkpoint::Manifest manifest(const std::string& name) const {
     return checkpoint::decode_manifest(test::read_text(folder_ / "manifests" / name)).value();
   }
-  // What was committed last, for an attempt of another size.
+  // The checkpoint that was committed last, for an attempt of another size.
   test::TestRank resumed(std::uint32_t rank, std::uint32_t world_size) const {
     const auto newest =
         checkpoint::RunStore::open(folder_.path()).value().inventory().value().complete.front();
@@ -37,7 +37,7 @@ class EngineAsksTest : public test::RanksTest {
   }
 };
 
-// Rank 0 commits, and pins for the rank that asked.
+// Rank 0 commits, and pins for the rank that requested it.
 TEST_F(EngineAsksTest, ManyKeepWhatOneOfThemAsksFor) {
   auto first = rank(0, 2);
   auto second = rank(1, 2);
@@ -56,7 +56,8 @@ TEST_F(EngineAsksTest, ManyKeepWhatOneOfThemAsksFor) {
   EXPECT_EQ(pin("s0000000002.a0007.json"), "the lowest loss\n");
 }
 
-// Before the word of the step is made, after it, at the end of an epoch: it is the same step.
+// A request before the control word is made, after it, or at the end of an epoch takes effect in the same
+// step.
 TEST_F(EngineAsksTest, TheMomentWithinTheStepIsOfNoAccount) {
   for (const bool is_late : {false, true}) {
     test::TemporaryFolder folder;
@@ -162,7 +163,7 @@ TEST_F(EngineAsksTest, AHandOverPassesOnWhatIsPending) {
   EXPECT_THAT(alone.committed(), ElementsAre(2, 1)) << "once";
 }
 
-// There is no next step: what is asked for in the last one is of that one.
+// There is no next step: requests in the last step belong to it.
 TEST_F(EngineAsksTest, WhatIsAskedForInTheLastStepIsOfThatStep) {
   for (const std::uint32_t asks : {0u, 1u}) {
     test::TemporaryFolder folder;
@@ -183,7 +184,7 @@ TEST_F(EngineAsksTest, WhatIsAskedForInTheLastStepIsOfThatStep) {
   }
 }
 
-// Two saves that are one.
+// Two requested saves are one save.
 TEST_F(EngineAsksTest, TheLastStepHasTheSaveOfTheStepBeforeToo) {
   auto alone = rank(0, 1);
   alone.begin(3);
@@ -198,7 +199,7 @@ TEST_F(EngineAsksTest, TheLastStepHasTheSaveOfTheStepBeforeToo) {
   EXPECT_EQ(pin("s0000000003.a0007.json"), "first\n");
 }
 
-// As patience does it that is still over in the step after.
+// As a patience rule that is still met in the next step.
 TEST_F(EngineAsksTest, AnEndThatIsAskedForTwiceIsOneEnd) {
   {
     auto first = rank(0, 2);
@@ -220,7 +221,7 @@ TEST_F(EngineAsksTest, AnEndThatIsAskedForTwiceIsOneEnd) {
   EXPECT_FALSE(longer.engine().is_done());
 }
 
-// Of a version before this one, whose last manifest has the second request.
+// A checkpoint of an earlier version, whose last manifest has the second request.
 TEST_F(EngineAsksTest, AnotherEndOutweighsEveryWishForTheOldOne) {
   {
     auto alone = rank(0, 1);
@@ -240,7 +241,7 @@ TEST_F(EngineAsksTest, AnotherEndOutweighsEveryWishForTheOldOne) {
   EXPECT_FALSE(longer.engine().is_done());
 }
 
-// One rank that agrees once a step is a world that another one may take over, of any size.
+// One rank that agrees once a step is a world that another one may continue, of any size.
 TEST_F(EngineAsksTest, OneRankThatAgreesDecidesAsManyDo) {
   auto alone = rank(0, 1);
   alone.begin(100);
@@ -256,7 +257,7 @@ TEST_F(EngineAsksTest, OneRankThatAgreesDecidesAsManyDo) {
   EXPECT_TRUE(ticket.wait(SaveLevel::kCommitted, 0s));
 }
 
-// The control words of such steps are as they were without a program that requests: nothing.
+// The control words of such steps are the same as in a program without requests: empty.
 TEST_F(EngineAsksTest, StepsWithoutWishesAddNothingToTheWordOrTheReceipts) {
   auto first = rank(0, 2);
   auto second = rank(1, 2);

@@ -1,5 +1,5 @@
-// The end of a run whose last checkpoint is never committed, since a part of it does not come: it ends all
-// the same, says why, and hears meanwhile that it is to leave.
+// The end of a run whose last checkpoint is never committed, since a part of it does not come: the run ends
+// all the same, gives the reason, and meanwhile receives the order to leave.
 #include <cerrno>
 #include <fstream>
 
@@ -27,7 +27,7 @@ constexpr checkpoint::CheckpointId kLast{.attempt = Attempt(7), .step = Step(3)}
 
 class EngineAtEnd : public test::RanksTest {
  protected:
-  // One of two ranks, and the other one saves in a folder of its own. Each look takes half a minute.
+  // One of two ranks, of which the other one saves in a folder of its own. Each check takes half a minute.
   static void train(test::TestRank& rank) {
     rank.begin(3);
     rank.steps(3);
@@ -68,7 +68,7 @@ TEST_F(EngineAtEnd, EndsWhereNobodyCommits) {
   EXPECT_THAT(why.what(), HasSubstr("no file of rank 0 for the checkpoint of step 3 exists in"));
 }
 
-// The program may find out behind its loop that the result is worth keeping.
+// The program may find out after its loop that the result is worth keeping.
 TEST_F(EngineAtEnd, AWishThatComesAfterTheLastSavePinsIt) {
   auto alone = rank(0, 1);
   alone.begin(3);
@@ -79,7 +79,7 @@ TEST_F(EngineAtEnd, AWishThatComesAfterTheLastSavePinsIt) {
   EXPECT_TRUE(ticket.wait(SaveLevel::kCommitted, 0s));
 }
 
-// Another start would find the same volume, and nothing would free it.
+// Another start would find the same volume, and no step would free space on it.
 TEST_F(EngineAtEnd, AFullVolumeThatTakesNoPinEndsNoRunThatIsDone) {
   auto alone = rank(0, 1);
   alone.begin(3);
@@ -123,7 +123,7 @@ TEST_F(EngineAtEnd, LeavesInTimeWhenItIsToldTo) {
   EXPECT_LE(first.link.clock.now(), goes);
 }
 
-// What waits for a replacement may have to go before that is ready.
+// A process that waits for a replacement may have to go before the replacement is ready.
 TEST_F(EngineAtEnd, HandsOverNoLongerThanItsNoticeLetsIt) {
   auto first = rank(0, 2);
   first.begin(100);
@@ -142,7 +142,7 @@ TEST_F(EngineAtEnd, HandsOverNoLongerThanItsNoticeLetsIt) {
   EXPECT_LE(first.link.clock.now(), goes);
 }
 
-// What follows its last commit, as copies in stores, is for a later start.
+// The work after its last commit, such as copies in stores, is left to a later start.
 TEST_F(EngineAtEnd, LeavesBehindItsLastCommitWhenItIsToldTo) {
   test::TestRank alone(folder_.path(), 0, 1);
   train(alone);
@@ -158,7 +158,7 @@ TEST_F(EngineAtEnd, LeavesBehindItsLastCommitWhenItIsToldTo) {
   }
 }
 
-// The last commit is given a second more, and the program's mistake is no reason to be deaf.
+// The last commit gets a second more, and the program's mistake is no reason to ignore orders.
 TEST_F(EngineAtEnd, AStepAfterTheEndLeavesAtOnceWhenItIsToldTo) {
   auto first = rank(0, 2);
   train(first);
@@ -185,7 +185,7 @@ TEST_F(EngineAtEnd, HearsThatTheOthersAreGone) {
   EXPECT_LE(first.link.clock.now(), first.link.changes + 60s);
 }
 
-// Long before the end, and for each doubling of their number once.
+// Long before the end, and once for each doubling of their number.
 TEST_F(EngineAtEnd, SavesThatAreNeverCommittedAreSaid) {
   auto first = rank(0, 2);
   first.begin(1000);

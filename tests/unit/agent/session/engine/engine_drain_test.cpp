@@ -1,5 +1,5 @@
-// What an engine does with notice where steps are long and the disk is quick: saves are measured as they are,
-// not as late as the end of a step shows them.
+// The reaction of an engine to a notice if steps are long and the disk is fast: saves are measured at their
+// real end, not at the end of the step that notices it.
 #include <gtest/gtest.h>
 
 #include <ratoon/failure.h>
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 class EngineDrain : public testing::Test {
  protected:
-  // What was saved before it is on the disk long before it ends.
+  // The save before it is on the disk long before the attempt ends.
   void step(Duration takes) {
     ASSERT_TRUE(saver.settle(1min));
     clock->advance(takes);
@@ -47,7 +47,7 @@ TEST_F(EngineDrain, ASaveThatFitsIsMadeHoweverLongStepsAre) {
   EXPECT_EQ(engine.position().committed->step, Step(5));
 }
 
-// It was told to its attempt, and withdrawn while it waits for the next one.
+// The notice was given to its attempt, and withdrawn while the process waits for the next one.
 TEST(NoticeWatch, ANoticeThatIsWithdrawnForbidsNoWorld) {
   test::ScriptedLink link;
   Options options;

@@ -1,4 +1,4 @@
-// What an engine calls durable while its saves are read back.
+// The checkpoints that an engine calls durable while its saves are read back.
 #include <fstream>
 #include <future>
 
@@ -25,8 +25,8 @@ class NotingLink final : public test::QuietLink {
   session::Position noted;
 };
 
-// Each save lets the one before go, and is read back for that. The pack of step 20 is spoiled once it is
-// committed, and reading it waits until the test lets it go on.
+// Each save removes the one before, and is read back for this reason. The pack of step 20 is damaged once it
+// is committed, and reading it waits until the test lets it go on.
 class EngineDurable : public testing::Test {
  protected:
   void observe(DiskCall call, const std::string& path, Moment moment) {
@@ -47,7 +47,7 @@ class EngineDurable : public testing::Test {
       engine.end_step();
     }
   }
-  // All of it is on the disk and read back, and the engine has heard of that.
+  // All of it is on the disk and read back, and the engine knows this.
   void settle() {
     ASSERT_TRUE(saver.settle(60s));
     steps(1);

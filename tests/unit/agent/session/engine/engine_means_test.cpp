@@ -1,4 +1,4 @@
-// What two ranks report, added up as a collective would.
+// The reports of two ranks, added up as a collective would.
 #include <limits>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What an engine says of the phase in which its process stands, and of how long it may.
+// The engine's reports of its process's phase, and of the limit of the phase.
 #include <gtest/gtest.h>
 
 #include "agent/src/session/engine/engine.h"

@@ -1,5 +1,5 @@
-// A function that returned before the run's end: the news of a changed world explains that, or an order to
-// leave does, or the program is wrong.
+// A function that returned before the run's end: a changed world explains the return, or an order to leave
+// does, or the program is wrong.
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 class EngineReturnsTest : public test::RanksTest {
  protected:
-  // What it says, and with which code.
+  // The message and the exit code.
   static std::pair<int, std::string> refusal(test::TestRank& rank) {
     try {
       rank.engine().refuse_early_return();
@@ -34,7 +34,8 @@ TEST_F(EngineReturnsTest, WhereTheWorldChangedTheFunctionIsCalledAgain) {
   EXPECT_THROW(alone.engine().refuse_early_return(), Interrupted);
 }
 
-// It returned since a collective of its own had failed, and heard of the loss no sooner than we do.
+// It returned since a collective of its own had failed, and the process hears of the loss no sooner than the
+// engine.
 TEST_F(EngineReturnsTest, TheNewsOfALossIsWaitedFor) {
   auto first = rank(0, 2);
   first.begin(100);
@@ -61,7 +62,7 @@ TEST_F(EngineReturnsTest, ItIsWaitedForLongerWhereAChangeIsNear) {
               HasSubstr("waits up to 100 s for news of a changed world: a peer does not answer\n"));
 }
 
-// The coordinator may have known of a change.
+// The coordinator may have known about a change.
 TEST_F(EngineReturnsTest, ASilentCoordinatorIsNoFaultOfTheProgram) {
   auto first = rank(0, 2);
   first.begin(100);

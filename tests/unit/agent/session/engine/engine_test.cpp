@@ -212,7 +212,8 @@ TEST_F(EngineTest, ASaveThatWasMissedIsNotUnderWay) {
   EXPECT_EQ(alone.engine().requests(), session::control::kSave);
 }
 
-// Who waits for pods to save hears of a save while training waits for it, and not only once it is done.
+// The operator, which waits for pods to save, hears of a save while training waits for it, and not only once
+// it is done.
 TEST_F(EngineTest, ASaveIsUnderWayBeforeTheFirstByteOfItIsRead) {
   auto first = rank(0, 2);
   std::vector<std::optional<Timestamp>> since;

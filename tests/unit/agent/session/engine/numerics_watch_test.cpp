@@ -32,7 +32,7 @@ struct FakeLibrary {
 
 constexpr std::uint64_t kSeed = 7;
 
-// What a process with these numerics says when it resumes.
+// The message of a process with these numerics when it resumes.
 std::string said(const std::optional<Numerics>& before, const Numerics& now,
                  std::optional<std::uint64_t> seed = kSeed) {
   FakeLibrary library{.now = now};

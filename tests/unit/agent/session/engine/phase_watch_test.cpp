@@ -16,7 +16,8 @@ class PhaseWatchTest : public testing::Test {
     enter(phase);
     now_ = now_ + time;
   }
-  // Forward and backward, the ranks, the optimizer; stands at the beginning of the next step when it returns.
+  // Forward and backward, the ranks, the optimizer; the watch is at the beginning of the next step when it
+  // returns.
   void train(int steps, Duration each) {
     for (int i = 0; i < steps; ++i) {
       spend(ProcessPhase::kCompute, each);
@@ -36,7 +37,7 @@ class PhaseWatchTest : public testing::Test {
   Timestamp now_{.since_boot = 77s};
 };
 
-// A session in place that ends its own loop: an evaluation behind it is no step.
+// A session in place that ends its own loop: an evaluation after it is no step.
 TEST_F(PhaseWatchTest, WhereTheEndIsNotKnownComputeMayTakeAsLongAsWhereNothingIsLearned) {
   watch_.note_open_end();
   train(40, 100ms);
@@ -53,7 +54,7 @@ TEST_F(PhaseWatchTest, LearnsTenTimesTheMedianOfStepsAndAtLeastHalfAMinute) {
   EXPECT_EQ(watch_.allowed(), 30s);
   train(40, 12s);
   EXPECT_EQ(watch_.allowed(), 120s) << "the short stay behind the collective is no step";
-  // What was long ago is forgotten; what is rare does not count.
+  // Old durations are forgotten; rare phases do not count.
   train(20, 5s);
   train(1, 1h);
   EXPECT_EQ(watch_.allowed(), 50s);

@@ -58,7 +58,7 @@ TEST(ProgramRequests, ThoseOfAStepAreOneAndTheFirstReasonStands) {
   EXPECT_EQ(requests.pending(), (PendingRequests{.save = true, .keep = "first", .finish = "first"}));
 }
 
-// A program that agrees in some of its steps only: no ticket is lost over it.
+// A program that agrees in some of its steps only: no ticket is lost because of it.
 TEST(ProgramRequests, EachSaveHasItsTicket) {
   ProgramRequests requests;
   const SaveTicket first = requests.ask_to_save("");
@@ -73,7 +73,7 @@ TEST(ProgramRequests, EachSaveHasItsTicket) {
   EXPECT_TRUE(second.wait(SaveLevel::kStaged, 0s));
 }
 
-// The run is at its end without it, and no manifest says that it was ended before its time.
+// The run is at its end without the request, and no manifest says that it was ended before its time.
 TEST(ProgramRequests, AtTheEndOfTheRunNobodyEndsItAnyMore) {
   ProgramRequests requests;
   requests.finish("told");
@@ -85,7 +85,7 @@ TEST(ProgramRequests, AtTheEndOfTheRunNobodyEndsItAnyMore) {
   EXPECT_EQ(requests.due().keep, "the last one");
 }
 
-// Also a wish of the step before, which a resume at the end brings back.
+// This also holds for a request of the step before, which a resume at the end restores.
 TEST(ProgramRequests, WhatComesAfterTheLastSaveIsLate) {
   ProgramRequests requests;
   static_cast<void>(requests.ask_to_save("in the last step"));

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 constexpr std::uint64_t kEpochSamples = 1000;
 constexpr std::uint64_t kBatch = 64;
 
-// A rank alone, or one of many that hears at once what all agreed on.
+// A rank alone, or one of many that immediately learns the agreement of all.
 class Walk {
  public:
   explicit Walk(RunSchedule::Rules rules, const RunPosition& from = {.epoch_samples = kEpochSamples},
@@ -55,7 +55,7 @@ TEST(RunSchedule, SavesWhenItIsDueAndAtTheEnd) {
   EXPECT_TRUE(walk.schedule.is_over());
 }
 
-// Wherever it is cut, what comes after is due at the same steps.
+// At every cut, the following saves are due at the same steps.
 TEST(RunSchedule, IsDueAfterAResumeWhereAnUnbrokenRunHasIt) {
   for (const char* every : {"7st", "0.25ep", "100sp", "5s"}) {
     const RunSchedule::Rules rules{.until = Until::epochs(3), .save_every = Every::parse(every).value()};
