@@ -35,7 +35,7 @@ class JobFileTest : public testing::Test {
     test::write_text(path_, text);
     return read_job_file(path_, more);
   }
-  // How YAML's words for one value arrive as JSON.
+  // The JSON forms of YAML's words for one value.
   json value_of(const std::string& words) {
     std::string text = kJob;
     text.insert(text.find("spec:"), "  extra: " + words + "\n");  // metadata is Kubernetes' own
@@ -219,7 +219,7 @@ TEST_F(JobFileTest, AMissingFieldIsNamedWithTheLineOfItsParent) {
   EXPECT_THAT(complaint(text), StartsWith(path_.string() + ":8: "));
 }
 
-// A file that `kubectl get -o yaml` wrote has one, and it is another run's.
+// A file that `kubectl get -o yaml` wrote has a status, and it is another run's.
 TEST_F(JobFileTest, AStatusInTheFileIsNotObeyed) {
   const std::string stripped = read(kJob)->document->dump();
   for (const char* status : {"status: {phase: Succeeded, attempt: 7, restarts: 3}\n", "status: 7\n",

@@ -46,7 +46,7 @@ TEST(Fields, ShowOnlyTheBeginningOfWhatTheyFound) {
             "name must be a text of at most 10 bytes, found \"" + std::string(56, 'x') + "...");
 }
 
-// A document that says something twice is understood like other readers do.
+// A document with a field twice is understood as other readers do.
 TEST(ParseJson, TheLastOfTwoEqualNamesCounts) {
   const auto parsed = parse_json(R"({"a":1,"a":2})", 100, 2);
   ASSERT_TRUE(parsed);
@@ -98,7 +98,7 @@ TEST(ParseJson, WhatIsTooDeepHidesNothingElseWhereItMayBeLeftOut) {
   EXPECT_FALSE(parse_json(text, 1000, 4));
 }
 
-// The sentence goes into a refusal, which takes 1024 bytes and must be text.
+// The sentence goes into a refusal, which has room for 1024 bytes and must be text.
 TEST(ParseJson, ComplainsBrieflyAndInUtf8) {
   for (const std::string& text :
        {"\"" + std::string(50000, 'x'), "[\"" + std::string(3000, '\xc3') + "\"]"}) {

@@ -1,4 +1,4 @@
-// One full message of each type, and of each shape that a type has. Their encodings lie in golden/ and never
+// One full message of each type, and of each shape that a type has. Their encodings are in golden/ and never
 // change: agents of the last version send them. A new field comes with a new golden file.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What goes over the wire, byte for byte. If one of these fails, agents and operators of different age do not
-// understand each other any more: add a version, do not edit the file.
+// The messages on the wire, byte for byte. If one of these fails, agents and operators of different age do
+// not understand each other any more: add a version, do not edit the file.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(GoldenMessages, EveryPhaseHasItsWord) {
   }
 }
 
-// Text that is not UTF-8 (a path, a name from C) must not make a message that nobody can read.
+// Text that is not UTF-8 (a path, a name from C) must not make an unreadable message.
 TEST(Encode, ReplacesBytesThatAreNotUtf8) {
   const Orders orders{.revision = 1, .attempt = Attempt(1), .reason = "caf\xe9"};
   const auto decoded = decode<Orders>(encode(orders));

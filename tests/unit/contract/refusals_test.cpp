@@ -1,4 +1,4 @@
-// Nonsense is refused with a sentence that names the field, what it must be and what was found.
+// Invalid values are refused with a sentence that names the field, the expected value and the found one.
 #include <functional>
 #include <set>
 #include <string>
@@ -18,7 +18,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// What decoding says: empty when the message is taken.
+// The error of decoding: empty if the message is accepted.
 using Decoder = std::function<std::string(const std::string& text)>;
 
 template <class T>
@@ -73,7 +73,7 @@ std::vector<Subject> subjects() {
   };
 }
 
-// "/inventory/0/tier" is called "inventory[].tier" in a sentence; items of plain lists by the list.
+// "/inventory/0/tier" is called "inventory[].tier" in a sentence; items of plain lists have the list's name.
 std::string path_in_sentence(const json::json_pointer& path) {
   std::string name;
   for (auto left = path; !left.empty(); left.pop_back()) {
@@ -163,7 +163,7 @@ TEST(Refusals, CountsOverTheirBoundsAreNamed) {
   }
 }
 
-// No text may be so long that a program that stores or prints it is hurt.
+// No text may be so long that a program that stores or prints it is harmed.
 TEST(Refusals, TextsOfSixtyKibibytesAreRefusedAndNotRepeated) {
   for (const auto& subject : subjects()) {
     for (const auto& path : fields_of(subject.sound)) {
@@ -281,7 +281,7 @@ TEST(Refusals, OfAnEndSayWhatIsWrongToo) {
   }
 }
 
-// The next attempt is made from it; a number from nowhere must not use up all that there are.
+// The next attempt follows from it; a wrong number must not use up all numbers.
 TEST(Refusals, AnAttemptThatNobodyCanHaveBeenIn) {
   const json join = json::parse(encode(test::golden_join()));
   EXPECT_EQ(complaint_of<JoinRequest>(with(join, "/left_attempt", 1'000'000'000)), "");
@@ -308,7 +308,7 @@ TEST(Refusals, ASecretIsNeverRepeated) {
     EXPECT_EQ(complaint_of<Assignment>(with(assignment, "/secret", std::string(digits, 'a'))), "");
 }
 
-// Depth is counted so that what is taken at the limit is refused one level further.
+// Depth is counted so that a value accepted at the limit is refused one level further.
 TEST(Refusals, EightLevelsAreTaken) {
   json message = json::parse(encode(test::golden_orders()));
   message["newer"] = json::parse(std::string(7, '[') + std::string(7, ']'));
@@ -332,7 +332,7 @@ TEST(Versions, OlderAndNewerOnesAreRefusedWithWhatToDo) {
               StartsWith("version must be a whole number"));
 }
 
-// A newer agent may say something in addition and do work that we have no word for.
+// A newer agent may send an additional field and do work for which this version has no word.
 TEST(NewerMessages, AreTakenWithoutWhatIsUnknown) {
   for (const auto& subject : subjects()) {
     SCOPED_TRACE(subject.name);

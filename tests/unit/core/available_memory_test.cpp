@@ -63,7 +63,7 @@ TEST_F(AvailableMemory, KnowsTheFirstVersionOfGroups) {
   EXPECT_EQ(available_memory(root()).value(), 25000u);
 }
 
-// In a container the path may be the host's, which is not to be seen from inside.
+// In a container the path may be the host's, which is not visible from inside.
 TEST_F(AvailableMemory, LooksAtTheMountWhereThePathIsNotThere) {
   put("proc/self/cgroup", "0::/host/kubepods/pod1\n");
   put("sys/fs/cgroup/memory.max", "70000\n");

@@ -97,7 +97,7 @@ TEST(Rfc3339, LeapDays) {
   EXPECT_EQ(format_rfc3339(at_seconds(4'107'542'400)), "2100-03-01T00:00:00.000Z");
 }
 
-// A WallTime spans 292 years to either side, so the year 9999 cannot be said, let alone written.
+// A WallTime spans 292 years to either side, so the year 9999 has no value and no text.
 TEST(Rfc3339, AtTheEndsOfTime) {
   EXPECT_EQ(format_rfc3339({Duration::max()}), "2262-04-11T23:47:16.854Z");
   EXPECT_EQ(format_rfc3339({Duration::min()}), "1677-09-21T00:12:43.145Z");

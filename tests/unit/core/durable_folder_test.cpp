@@ -11,7 +11,7 @@
 namespace ratoon::durable_folder_test {
 namespace {
 
-// As automounters' maps and 9p: fsync() of a folder says EINVAL there.
+// As automounters' maps and 9p: fsync() of a folder returns EINVAL there.
 TEST(SyncFolder, WhereAFileSystemSyncsNoFoldersThereIsNothingToDo) {
   const auto synced = sync_folder("/proc");
   EXPECT_TRUE(synced) << synced.error().message();

@@ -23,12 +23,12 @@ TEST(FolderMark, IsTheSameWhileTheFolderLives) {
   EXPECT_EQ(folder_mark(folder / "none"), 0u);
 }
 
-// Numbers of folders are given again at once by many a file system; the moment of their birth is not.
+// Many file systems reuse the inode numbers of folders; the time of their creation is not reused.
 TEST(FolderMark, IsAnotherOneForAFolderThatIsMadeAnew) {
   const test::TemporaryFolder folder;
   fs::create_directory(folder / "run");
   const auto mark = folder_mark(folder / "run");
-  // File systems count in ticks of the kernel: within one, the number may be all there is.
+  // File systems count in ticks of the kernel: within one tick, only the number may differ.
   for (int tries = 0; tries < 100'000 && folder_mark(folder / "run") == mark; ++tries) {
     fs::remove(folder / "run");
     fs::create_directory(folder / "run");

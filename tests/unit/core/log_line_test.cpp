@@ -1,4 +1,4 @@
-// What a line looks like: numbers, escapes, and cuts.
+// The form of a line: numbers, escapes, and cuts.
 #include <cstdint>
 #include <limits>
 #include <string>

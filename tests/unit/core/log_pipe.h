@@ -13,7 +13,7 @@
 
 namespace ratoon {
 
-// A pipe that is read after the writing; what is written must fit (64 KiB).
+// A pipe that is read after the writing; the written text must fit (64 KiB).
 class LogPipe : public testing::Test {
  protected:
   LogPipe() {

@@ -1,4 +1,4 @@
-// Loggers: levels, children, and what happens at the descriptor.
+// Loggers: levels, children, and errors of the descriptor.
 #include <cerrno>
 #include <string>
 #include <thread>

@@ -37,7 +37,7 @@ TEST(Hash64, TellsSeedsAndPurposesApart) {
   EXPECT_NE(hash64(0, "a"), hash64(0, std::string_view("a\0", 2))) << "padding is not text";
 }
 
-// What these draw decides which samples a run sees: a change breaks the resume of every existing run.
+// These draws decide which samples a run sees: a change breaks the resume of every existing run.
 TEST(CounterRandom, GoldenValues) {
   EXPECT_EQ(hash64(42, "augment"), 0xad2419e5a088fe09u);
   CounterRandom random(42, "augment", 0x1122334455667788, 9);

@@ -16,7 +16,8 @@ Result<int> parse_digit(const std::string& text) {
   return text[0] - '0';
 }
 
-// Not inlined: g++ 12 would warn of the Error that is not there (-Wmaybe-uninitialized, a false alarm).
+// The function is not inlined: g++ 12 would warn of an Error that does not exist (-Wmaybe-uninitialized, a
+// false alarm).
 [[gnu::noinline]] Result<std::unique_ptr<int>> make_owner(int value) {
   return std::make_unique<int>(value);
 }

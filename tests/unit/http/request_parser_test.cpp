@@ -32,7 +32,7 @@ TEST(RequestParser, ComesToTheSameWhereverTheBytesAreCut) {
   }
 }
 
-// They come after the head was checked, and after who asks was looked at.
+// They come after the head was checked, and after the caller was examined.
 TEST(RequestParser, WhatComesBehindTheBodyIsNoHeader) {
   RequestParser parser(1'000, 1'000);
   std::string bytes =

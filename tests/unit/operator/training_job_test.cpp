@@ -50,8 +50,8 @@ TEST(DecodeTrainingJob, FillsInWhatIsNotSaid) {
   EXPECT_EQ(job->status, TrainingJobStatus());
 }
 
-// As the definition counts what it lets in: an admitted job that the operator could not read would stand
-// still.
+// As the definition counts accepted values: an accepted job that the operator could not read would make no
+// progress.
 TEST(DecodeTrainingJob, TextsAreBoundedInCharacters) {
   const auto of = [](std::size_t length) {
     std::string text;

@@ -38,7 +38,7 @@ class GcTest : public RunFixture, public testing::WithParamInterface<Seen> {
   bool has_packs(const checkpoint::CheckpointId& which) {
     for (const std::string& folder : {checkpoint::packs_folder(which), checkpoint::receipts_folder(which)}) {
       const bool is_empty = checkpoint::list_if_there(*disk_, folder).value().empty();
-      // An empty folder is something in a folder and nothing in a store.
+      // An empty folder exists in a folder, but not in a store.
       if (!is_empty || (GetParam() == Seen::kAsFolder && std::filesystem::exists(run_ / folder))) return true;
     }
     return false;
@@ -61,7 +61,7 @@ TEST_P(GcTest, TakesOnlyWhatOlderAttemptsNeverCommitted) {
   EXPECT_THAT(plan({}), IsEmpty());
 }
 
-// Who commits does it in order: what has a newer one of its attempt beside it is never committed any more.
+// A rank commits in order: a checkpoint beside a newer one of its attempt is never committed any more.
 TEST_P(GcTest, TakesWhatTheNewestAttemptPassedOver) {
   leave(id(1, 10));
   commit_plain(id(1, 20));
@@ -72,7 +72,7 @@ TEST_P(GcTest, TakesWhatTheNewestAttemptPassedOver) {
   EXPECT_TRUE(has_packs(id(1, 30))) << "it may be being written";
 }
 
-// A run that lets one go and finds it pinned puts its manifest back: for a moment it has none.
+// A run that retires a checkpoint and finds it pinned puts its manifest back: for a moment it has none.
 TEST_P(GcTest, WhatWasNeverCommittedAndIsPinnedStays) {
   leave(id(1, 10));
   commit_plain(id(1, 20));
@@ -103,7 +103,7 @@ TEST_P(GcTest, WhatIsPinnedStays) {
   EXPECT_EQ(survey().checkpoints.size(), 3u);
 }
 
-// Reading the newest to its last byte takes its time.
+// Reading the newest checkpoint to its last byte takes time.
 TEST_P(GcTest, WhatIsPinnedBetweenThePlanAndItsRemovalStays) {
   for (const std::uint64_t step : {10, 20, 30}) commit_plain(id(1, step));
   const Survey before = survey();
@@ -173,7 +173,7 @@ TEST_P(GcTest, TheQuarantineGoesOnlyBeforeSomethingGood) {
   EXPECT_EQ(survey().checkpoints.size(), 2u) << "20 and 30";
 }
 
-// Somebody moved its packs elsewhere: what cannot go as a whole stays as a whole.
+// Its packs were moved elsewhere: a checkpoint that cannot be removed completely stays completely.
 TEST_P(GcTest, WithALinkInTheWayNothingOfItGoes) {
   if (GetParam() == Seen::kAsStore) return;  // an object is no link
   commit_plain(id(1, 10));
@@ -227,7 +227,7 @@ TEST_P(GcTest, FilesOfOthersStay) {
   EXPECT_FALSE(has_packs(id(1, 10)));
 }
 
-// Between the survey and the removal: a commit of an older attempt that nobody would choose.
+// Between the survey and the removal: a commit of an older attempt that no start would choose.
 TEST_P(GcTest, ALateCommitOfAnOlderAttemptLeavesNoManifestWithoutPacks) {
   write_rank(id(1, 20), 0, {whole(tensor("w", {10}))});
   commit_plain(id(2, 30));
@@ -248,7 +248,8 @@ TEST_P(GcTest, AManifestWithoutAPackTakesNobodysPlace) {
   EXPECT_THAT(plan({.keep_last = 2}), IsEmpty()) << "30 and 10 are two";
 }
 
-// Between the survey and the removal: what a run found bad, or gave up, belongs to whoever wants it back.
+// Between the survey and the removal: a checkpoint that a run found bad, or gave up, stays for a user who
+// wants it back.
 TEST_P(GcTest, PacksOfWhatWasSetAsideMeanwhileStay) {
   for (const std::uint64_t step : {10, 20}) leave(id(1, step));
   commit_plain(id(2, 30));

@@ -37,7 +37,7 @@ class PinsTest : public RunFixture, public testing::WithParamInterface<Seen> {
       if (one.is_pinned) found.push_back(shown(one.id) + ": " + one.pinned_why);
     return found;
   }
-  // Its run retires that one at the moment at which its pin has got its name.
+  // Its run retires the checkpoint at the moment at which its pin gets its name.
   test::ObservedDisk retired_as_it_is_pinned(const checkpoint::CheckpointId& which) {
     return {place(), [this, which](DiskCall call, const std::string&, Moment moment) {
               if (call != DiskCall::kRename || moment != Moment::kAfter) return;
@@ -101,12 +101,12 @@ TEST_P(PinsTest, WhatIsRetiredBetweenChoiceAndPinIsNotCalledPinned) {
   EXPECT_THAT(pins(), ElementsAre("step 20 of attempt 1: x"));
 }
 
-// Of somebody else, who was told that it is pinned.
+// The pin of another user, who was told that it is pinned.
 TEST_P(PinsTest, APinThatWasThereBeforeIsNotRemoved) {
   commit_plain(id(1, 10));
   ASSERT_TRUE(make_pin(*disk_, {}, "best accuracy"));
   test::ObservedDisk disk(place(), [&](DiskCall call, const std::string&, Moment moment) {
-    // It has no effect, since there is one of that name.
+    // The second pin has no effect, since one of that name exists.
     if (call == DiskCall::kRename && moment == Moment::kAfter)
       std::filesystem::remove(run_ / checkpoint::manifest_path(id(1, 10)));
   });

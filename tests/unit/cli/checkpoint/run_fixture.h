@@ -22,7 +22,7 @@ inline checkpoint::CheckpointId id(std::uint64_t attempt, std::uint64_t step) {
   return {.attempt = Attempt(attempt), .step = Step(step)};
 }
 
-// With which a command ends after it.
+// The exit code of a command.
 inline int code_of(const Error& error) {
   return static_cast<int>(exit_code_of(error.kind()));
 }
@@ -59,7 +59,7 @@ class RunFixture : public testing::Test {
     const auto committed = store_.try_commit(which, static_cast<std::uint32_t>(ranks.size()));
     ASSERT_TRUE(committed && *committed);
   }
-  // As somebody would who does not look whether the parts make up the whole.
+  // Reads as a program that does not check whether the parts make up the whole.
   void commit_blindly(const checkpoint::CheckpointId& which, const std::vector<Parts>& ranks) {
     checkpoint::Manifest manifest{.id = which, .writer = "another writer", .packs = {}};
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
@@ -74,7 +74,7 @@ class RunFixture : public testing::Test {
     const auto one = tensor("w", {bytes}, which.step.value(), ElementType::kUint8);
     commit(which, {{whole(one)}, {whole(one)}});
   }
-  // The same run by way of a store, whose files are opened anew for each read.
+  // The same run in a store, whose files are opened anew for each read.
   std::unique_ptr<checkpoint::Disk> as_store() {
     return std::make_unique<checkpoint::ObjectStoreDisk>(*objects::open_store("file://" + run_.string(), {}));
   }

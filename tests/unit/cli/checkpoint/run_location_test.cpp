@@ -25,7 +25,7 @@ TEST_F(RunLocationTest, AFolderHasTwoNames) {
   }
 }
 
-// What leads out of the run is none of it, whichever way its folder is named.
+// Links that lead out of the run do not belong to it, for any name of its folder.
 TEST_F(RunLocationTest, NoLinkIsFollowed) {
   commit_plain(id(1, 10));
   std::filesystem::rename(run_ / "packs", folder_ / "elsewhere");

@@ -144,7 +144,7 @@ TEST_F(SurveyTest, WhatIsSetAsideAtThisMomentIsNotTakenForUncommitted) {
   EXPECT_THAT(now->uncommitted, testing::IsEmpty());
 }
 
-// Listed in both places, and gone from the first of them when it is looked at.
+// The checkpoint is listed in both places, and gone from the first of them when it is read.
 TEST_F(SurveyTest, WhatIsSetAsideBetweenTwoListsIsShownOnce) {
   commit_plain(id(1, 10));
   commit_plain(id(2, 20));
@@ -177,7 +177,7 @@ TEST_F(SurveyTest, WhatItsRunRetiresMeanwhileIsNotBad) {
             VerifyOutcome::kRetired);
 }
 
-// What was open stays readable in a folder; in a store it is gone.
+// In a folder an open file stays readable; in a store it is gone.
 TEST_F(SurveyTest, WhatItsRunRetiresWhileItIsReadIsNotBad) {
   commit_plain(id(1, 10));
   const auto store = as_store();

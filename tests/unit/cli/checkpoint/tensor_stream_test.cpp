@@ -53,7 +53,7 @@ class TensorStreamTest : public RunFixture {
   const test::WholeTensor number_ = tensor("step", {}, 5, ElementType::kInt64);
 };
 
-// The bytes of a box, by cutting it out of rows: what a slab must be.
+// The bytes of a box, cut out of rows: the expected content of a slab.
 TEST(ForEachSlab, CutsAnyShapeIntoItsBytesInOrder) {
   for (const TensorShape& shape : {TensorShape{},
                                    {0},
@@ -102,7 +102,7 @@ TEST_F(TensorStreamTest, JoinsPartsOfAllRanks) {
   EXPECT_EQ(joined->size_bytes(), matrix_.bytes.size() + bias_.bytes.size() + number_.bytes.size());
 }
 
-// More than a slab, in parts whose borders are not the slabs'.
+// More than a slab, in parts whose borders differ from the slabs' borders.
 TEST_F(TensorStreamTest, LargeTensorsComeInBoundedPieces) {
   const auto large = tensor("large", {10'000, 1'100}, 9);
   ASSERT_GT(large.bytes.size(), 2 * kSlabBytesMax);
@@ -189,7 +189,7 @@ TEST_F(TensorStreamTest, BothFormatsReadBackEqual) {
   }
 }
 
-// As training leaves them: each rank draws numbers of its own.
+// Random numbers as training leaves them: each rank draws its own.
 TEST_F(TensorStreamTest, GeneratorsOfSeveralRanksAreLeftOutAndNamed) {
   const auto generator = [](std::uint64_t seed) { return tensor("net.generator:cpu", {8}, seed); };
   commit(id(1, 10), {{whole(matrix_), whole(generator(1))}, {whole(matrix_), whole(generator(2))}});

@@ -16,7 +16,7 @@ ClusterQuery query() {
   return {.server = "https://10.0.0.1:6443", .name_space = "prod"};
 }
 
-// What a server's refusal is told as.
+// The messages for a server's refusals.
 Error told(int status, const std::string& body, const ClusterQuery& what = query()) {
   const auto refusal = kube::read_api_failure(status, body, "");
   return explain_list(what, refusal.error, refusal, kNow);

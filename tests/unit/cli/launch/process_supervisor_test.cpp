@@ -105,7 +105,8 @@ TEST(ProcessSupervisorTest, NobodyIsStartedAgainWhoWasToldToLeave) {
   EXPECT_EQ(supervisor.exit_code(), 80);
 }
 
-// It was killed, and is not done: what follows the launch in a script must not take it for done.
+// The process was killed, and is not done: a command that follows the launch in a script must not take it for
+// done.
 TEST(ProcessSupervisorTest, AStopBeforeAProcessIsStartedAgainIsNoSuccess) {
   for (const ExitCode code : {ExitCode::kPreempted, ExitCode::kInterruptedByUser}) {
     ProcessSupervisor supervisor = started(2);

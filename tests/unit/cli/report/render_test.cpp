@@ -18,7 +18,7 @@ using testing::Not;
 
 constexpr const char* kHostile = "\"><script>alert(1)</script><img src=x onerror='x'>&\x01\xff\u202e";
 
-// Every text that a run's files can say.
+// Every text that can come from a run's files.
 RunFacts hostile_run() {
   RunFacts facts{.name = kHostile, .folder = kHostile, .complaints = {kHostile}};
   RunEvent run{.kind = "run", .at = WallTime{from_seconds(100)}};

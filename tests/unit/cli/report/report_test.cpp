@@ -184,7 +184,7 @@ TEST(ReportTest, ARunThatWasStoppedIsNotSaidToTrain) {
   EXPECT_EQ(make_report(facts).message, "maxRestarts (10) is used up");
 }
 
-// Its runner kills it, so its process group never failed.
+// The runner kills it, so its process group never failed.
 TEST(ReportTest, WhoFellSilentIsALoss) {
   RunFacts facts = run_with_a_loss();
   facts.events[4].state = "deleting";

@@ -7,7 +7,7 @@
 namespace ratoon::api::variables_test {
 namespace {
 
-// As the kubelet takes them.
+// Values as the kubelet accepts them.
 TEST(Variables, AreReplacedWhereTheyAreKnown) {
   const VariableMap known = {{"A", "1"}, {"LONG_NAME", "x y"}, {"EMPTY", ""}, {"my.dot-ted", "d"}};
   const std::pair<const char*, const char*> rows[] = {

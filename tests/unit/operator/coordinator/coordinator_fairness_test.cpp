@@ -1,5 +1,5 @@
-// What one caller costs the others: nothing that they notice, whether it cannot be proved, calls too often or
-// opens connections by the hundred.
+// The cost of one caller for the others: nothing noticeable, whether it cannot be authenticated, calls too
+// often or opens connections by the hundred.
 #include <future>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ using namespace testing_over_http;
 
 class CoordinatorFairness : public CoordinatorOverHttp {};
 
-// Its own silence is our deafness, and the silence of all others is not.
+// Its own silence is caused by our delay, and the silence of all others is not.
 TEST_F(CoordinatorFairness, ACallerThatCannotBeProvedDelaysNoOtherOnesLoss) {
   const auto since = [this] { return coordinator_.listening_since(test::job_key()); };
   announce(1, {process(0), process(1)});
@@ -53,7 +53,7 @@ TEST_F(CoordinatorFairness, AMemberThatWasNeverHeardMayBeOneThatCannotBeProved) 
   EXPECT_EQ(since(), opened) << "it was heard";
 }
 
-// Callers that nobody knows yet wait in front of the door.
+// Unknown callers wait before their token is known.
 TEST_F(CoordinatorFairness, WhatLiesUnreadIsOurDeafnessForThoseAloneWhoWereNeverHeard) {
   const auto since = [this] { return coordinator_.listening_since(test::job_key()); };
   announce(1, {process(0)});
@@ -65,7 +65,7 @@ TEST_F(CoordinatorFairness, WhatLiesUnreadIsOurDeafnessForThoseAloneWhoWereNever
   EXPECT_EQ(since(), opened);
 }
 
-// Its answers are held back, so that its connections bound how often it calls; others are answered at once.
+// Its answers are delayed, so that its connections bound how often it calls; others are answered at once.
 TEST_F(CoordinatorFairness, AMemberThatCallsTooOftenIsAnsweredLater) {
   announce(1, {process(0), process(1)});
   coordinator_.announce(
@@ -81,7 +81,7 @@ TEST_F(CoordinatorFairness, AMemberThatCallsTooOftenIsAnsweredLater) {
   EXPECT_EQ(beat(test::beat(process(0), 1, 5, 5001)).status, 200) << "time has made good for some";
 }
 
-// As a faulty member opens them; another one's connection stays.
+// The connections of a faulty member; another member's connection stays.
 TEST_F(CoordinatorFairness, AMemberHasSoManyConnectionsAndNoMore) {
   using http::testing::RawSocket;
   serve({.unauthenticated_connections_max = 4});

@@ -40,8 +40,8 @@ class CoordinatorOverHttp : public testing::Test {
  protected:
   CoordinatorOverHttp() {
     serve({});
-    // cpprestsdk makes its threads in the first call of a program, in a way that ThreadSanitizer cannot see
-    // through.
+    // cpprestsdk makes its threads in the first call of a program, in a way that ThreadSanitizer does not
+    // understand.
     EXPECT_EQ(post("/", "").status, 404);
   }
   ~CoordinatorOverHttp() override { server_->stop(); }
@@ -96,7 +96,7 @@ class CoordinatorOverHttp : public testing::Test {
       if (facts.identity == who && facts.waiting) return true;
     return false;
   }
-  // A join that is heard is news.
+  // A received join is a new fact.
   void wait_until_heard(const ProcessIdentity& who) {
     for (int known = news_; !waits(who); known = news_) news_.wait(known);
   }

@@ -21,7 +21,7 @@ using namespace testing_over_http;
 
 class CoordinatorTest : public CoordinatorOverHttp {};
 
-// A world's seats come without a secret: it is drawn when the attempt is told of for the first time.
+// A world's seats come without a secret: it is drawn when the attempt is first announced.
 TEST_F(CoordinatorTest, AllOfAnAttemptGetOneSecretHoweverLateTheyAsk) {
   const auto world = [](std::uint64_t attempt) {
     return std::vector{test::seat(test::process(0), 0, attempt), test::seat(test::process(1), 1, attempt)};
@@ -40,7 +40,7 @@ TEST_F(CoordinatorTest, AllOfAnAttemptGetOneSecretHoweverLateTheyAsk) {
   EXPECT_EQ(secret.size(), 2 * kSecretBytes);
   for (const auto& seat : coordinator_.world(test::job_key())) EXPECT_EQ(seat.assignment.secret, secret);
 
-  // What the loop decides from is what it was given; and it may tell the same decision twice.
+  // The loop decides on the facts that it was given; it may announce the same decision twice.
   announce(1, current, coordinator_.world(test::job_key()));
   announce(1, current, world(1));
   EXPECT_EQ(secret_of(join(test::join_request(test::process(1))).get()), secret);
@@ -84,8 +84,8 @@ TEST_F(CoordinatorTest, AJoinWhoseReplyWasLostGetsTheSameSeatAgainAtOnce) {
     EXPECT_EQ(join(test::join_request(process(0))).get().as<JoinReply>().assignment, world[0].assignment);
 }
 
-// The agent gave up on the first call and asks again; nobody knows yet that nobody listens to the first any
-// more.
+// The agent gave up on the first call and asks again; the server does not know yet that no reader is left for
+// the first call.
 TEST_F(CoordinatorTest, TheNewestOfTwoJoinsOfOneProcessGetsTheSeat) {
   announce(1, {process(0)});
   auto given_up = join(test::join_request(process(0)));
@@ -126,7 +126,7 @@ TEST_F(CoordinatorTest, ACallThatNobodyListensToAnyMoreTakesNoSeat) {
   wait_until_heard(process(0));
   hangs_up.request_stop();
   EXPECT_EQ(given_up.get().status, 0);
-  // Each announcement that is news looks at all parked calls, and these change nothing for those that listen.
+  // Each new announcement examines all parked calls, and these change nothing for the waiting ones.
   std::vector current = {process(0), process(1)};
   while (coordinator_.load().parked > 1) {
     std::ranges::reverse(current);
@@ -151,7 +151,7 @@ TEST_F(CoordinatorTest, OrdersAreHeldUntilThereAreNewOnes) {
   EXPECT_GT(second.revision, first.revision);
 }
 
-// The next operator may have told as many orders, and not the same ones.
+// The next operator may have announced as many orders, and not the same ones.
 TEST_F(CoordinatorTest, OrdersOfAnotherOperatorAreNews) {
   announce(1, {process(0)});
   const auto first = orders(process(0), 0).get().as<Orders>();
@@ -189,7 +189,7 @@ TEST_F(CoordinatorTest, AReplacedIncarnationIsRefusedEverywhereAndItsPollsEnd) {
   EXPECT_TRUE(coordinator_.processes(test::job_key()).empty());
 }
 
-// With room for one stranger whoever comes next is closed for the one after.
+// With room for one unauthenticated connection, each new one closes the one before.
 TEST_F(CoordinatorTest, AMembersTokenAuthenticatesAConnectionAndAnotherOneDoesNot) {
   using http::testing::RawSocket;
   serve({.unauthenticated_connections_max = 1});
@@ -269,8 +269,8 @@ TEST_F(CoordinatorTest, CompletionIsNewsAndIsRemembered) {
   EXPECT_TRUE(coordinator_.processes(test::job_key()).at(0).is_completed);
 }
 
-// An operator that takes over has the job's status to go by: a process of several in a pod, whose record is
-// of the first one alone, must not leave before the status says that it is done.
+// A new operator has only the job's status: a process of several in a pod, whose record is of the first one
+// alone, must not leave before the status says that it is done.
 TEST_F(CoordinatorTest, CompletionIsAnsweredOnceItIsRecorded) {
   api::Announcement told{.attempt = Attempt(1), .current = {process(0)}, .processes_per_node = 2};
   coordinator_.announce(test::job_key(), told);
@@ -307,7 +307,7 @@ TEST_F(CoordinatorTest, AfterAStallEverybodyGetsAFreshStart) {
   EXPECT_EQ(told, since()) << "from the stall's end on, time passes in which all were listened to";
 }
 
-// The wall's clock goes on while the machine sleeps, and the steady one stands.
+// The wall clock goes on while the machine sleeps, and the steady clock stands.
 class ClockOfASleeper final : public Clock {
  public:
   [[nodiscard]] Timestamp now() const override { return {awake_.load()}; }
@@ -331,7 +331,7 @@ TEST(CoordinatorOfASleeper, AfterItsMachineSleptEverybodyGetsAFreshStart) {
   EXPECT_EQ(coordinator.listening_since(test::job_key()), test::at_seconds(1000.9));
 }
 
-// A standby has run for hours when it takes over, and nobody could have spoken to it.
+// A standby has run for hours when it takes over, and no member could have sent it a message.
 TEST_F(CoordinatorTest, NoProcessIsHeardBeforeTheJobIsAnnounced) {
   clock_.advance(900ms);
   EXPECT_EQ(coordinator_.listening_since(test::job_key()), test::at_seconds(1000.9));

@@ -1,4 +1,4 @@
-// How old the lists of checkpoints are that waiting processes send.
+// The age of the lists of checkpoints that waiting processes send.
 #include <gtest/gtest.h>
 
 #include "operator/coordinator/job_session.h"
@@ -36,7 +36,7 @@ TEST(JobSessionLists, WhoWaitsWithAnOldOneIsToldOnceAndItsNextOneIsNew) {
   EXPECT_FALSE(job_session.announce(told));
 }
 
-// The processes of a world that is gone repeat their lists to an operator that has just begun.
+// The processes of an ended world repeat their lists to an operator that has just begun.
 TEST(JobSessionLists, AreAsOldAsTheProcessSaysThatTheyAre) {
   JobSession job_session;
   auto told = announcement(2, {process(0)});

@@ -115,7 +115,8 @@ TEST(JobSession, KeepsTheNewestStartOfEachProcess) {
   EXPECT_EQ(facts.last_heard, at_seconds(3));
 }
 
-// A process that died may have had a beat on the wire; it must not wipe what the next start of it has said.
+// A process that died may have had a beat on the wire; it must not erase the facts of the process's next
+// start.
 TEST(JobSessionRefuses, StartsAfterWhichAnotherOneJoined) {
   const ProcessIdentity older = process(0);
   const ProcessIdentity newer = process(0, 0, 0, "start-2");
@@ -139,7 +140,7 @@ TEST(JobSessionRefuses, StartsAfterWhichAnotherOneJoined) {
   }
 }
 
-// A coordinator that remembers nothing may hear the dead one last.
+// A new coordinator may receive the dead process's message last.
 TEST(JobSessionRefuses, NoStartBecauseOfABeatAlone) {
   JobSession job_session;
   const ProcessIdentity newer = process(0, 0, 0, "start-2");
@@ -152,7 +153,7 @@ TEST(JobSessionRefuses, NoStartBecauseOfABeatAlone) {
   EXPECT_EQ(job_session.processes()[0].identity, newer);
 }
 
-// It may be a late one, of a start before it that was cut off as long as it lived.
+// It may be a late one, of an earlier start that was cut off as long as it lived.
 TEST(JobSession, ABeatAloneTakesNoSeatFromAnotherStart) {
   JobSession job_session;
   const ProcessIdentity seated = process(0, 0, 0, "start-2");

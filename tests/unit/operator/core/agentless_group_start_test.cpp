@@ -1,4 +1,4 @@
-// How a group is made: the first one before the others, and all anew where their number is another.
+// The creation of a group: the first pod before the others, and all anew if their number has changed.
 #include <gtest/gtest.h>
 
 #include "operator/core/world/agentless_group.h"
@@ -35,7 +35,7 @@ TEST(GroupStart, TheFirstMemberIsMadeAloneAndTheOthersLearnItsAddress) {
           .master_address = "10.0.0.7", .master_uid = seen.pods[0].uid, .first_rank = 4, .world_size = 6}));
 }
 
-// Its first pod was made for another size, or will be: who was asked to make it may come late.
+// Its first pod was made for another size, or will be: the creation may arrive late.
 TEST(GroupStart, OfAnotherSizeIsMadeAnewAsAWhole) {
   for (const std::uint32_t size : {kGroupMembers - 1, kGroupMembers + 1}) {
     auto seen = running_group();
@@ -67,7 +67,8 @@ TEST(GroupStart, AViewThatIsBehindDoesNotTakeAPlaceBack) {
   EXPECT_EQ(decide(seen).status.members, members);
 }
 
-// Two of one rank would meet: who is replaced may have got a node in the moment in which it was given up.
+// Two programs of one rank would meet: a replaced pod may have got a node at the moment in which it was given
+// up.
 TEST(GroupStart, NobodyIsMadeBesideAFormerOneThatMeetsTheSameFirst) {
   auto seen = running_group();
   seen.job.status.is_formed = false;

@@ -1,4 +1,4 @@
-// Members without the agent: what pods and nodes alone tell, and what follows.
+// Members without the agent: the facts of pods and nodes alone, and their consequences.
 #include "operator/core/world/agentless_group.h"
 
 #include <algorithm>
@@ -284,7 +284,7 @@ TEST(Group, ItsRecoveryIsOverWhenAllRun) {
   EXPECT_FALSE(decision.recovery);
 }
 
-// Of one decision about so many that failed together.
+// The time of one decision about that many members that failed together.
 double decision_seconds(std::uint32_t members, WallTime failed_at) {
   Observation seen = test::running(test::job(members));
   seen.job.spec.roles[0].has_agent = false;
@@ -308,8 +308,8 @@ double decision_seconds(std::uint32_t members, WallTime failed_at) {
 }
 
 TEST(Group, WhoWasTakenIsLookedUpOnceForAll) {
-  // Eight times as many members are 64 times the work where each is looked up among all, 512 times where all
-  // are asked about each.
+  // Eight times as many members are 64 times the work if each is searched among all, 512 times if all are
+  // searched for each.
   constexpr std::uint32_t kFew = 150;
   for (const WallTime failed_at : {wall(5), wall(9)}) {  // the later ones are not judged yet
     const double few = std::min({decision_seconds(kFew, failed_at), decision_seconds(kFew, failed_at),

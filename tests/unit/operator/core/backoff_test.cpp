@@ -90,7 +90,7 @@ TEST(Backoff, DisruptionsNeverWait) {
   EXPECT_EQ(made(decide(seen)), Names({"digits-worker-1-i1"})) << "not for others either";
 }
 
-// Their volume is full, or their store is away: all end in the same moment.
+// Their volume is full, or their store is unreachable: all end at the same moment.
 Observation without_storage(std::uint32_t members, std::uint32_t before = 0) {
   auto seen = test::running(test::job(members));
   seen.wall_now = {seconds(100)};
@@ -185,7 +185,7 @@ TEST(Backoff, ASuccessorThatIsThereTakesOver) {
   EXPECT_EQ(decide(seen).status.members[1].not_before, std::nullopt);
 }
 
-// Both train, and a successor of the second one failed; its first one, or a later one.
+// Both train, and a successor of the second one failed; the first successor, or a later one.
 Observation a_successor_failed(int exit_code, std::uint32_t number = 1) {
   auto seen = test::running(test::job(2));
   seen.wall_now = {seconds(100)};
@@ -317,7 +317,7 @@ TEST(Backoff, ASuccessorThatAKubeletDoesNotStartIsMadeAnewAfterAPauseThatGrows) 
   }
 }
 
-// Deleted, evicted, vanished, reset: the platform says so itself.
+// Deleted, evicted, vanished, reset: the platform itself reports this.
 TEST(Backoff, WhatThePlatformDoesIsNotCountedAsLossesInVain) {
   const auto lose = [](api::Pod& pod, int how) {
     pod.phase = api::PodPhase::kFailed;

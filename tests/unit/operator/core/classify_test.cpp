@@ -85,7 +85,7 @@ TEST(Classify, WhereItsNodeCouldNotStartAContainerNoProgramFailed) {
   }
 }
 
-// After a reset of its node, containerd and the kubelet say this of each container that ran there.
+// After a reset of its node, containerd and the kubelet report this for each container on it.
 TEST(Classify, AnEndThatTheRuntimeDoesNotKnowIsADisruption) {
   api::Pod pod = test::ended_pod(0, 255);
   EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication) << "a program may end with it";
@@ -97,7 +97,7 @@ TEST(Classify, AnEndThatTheRuntimeDoesNotKnowIsADisruption) {
   EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication);
 }
 
-// It is no program of ours: its codes mean nothing, and its end would come again.
+// It is not one of our programs: its codes mean nothing, and its end would recur.
 TEST(Classify, AnInitContainerThatFailsIsAFailure) {
   api::Pod pod = test::ended_pod(0, 1);
   pod.failed_init = "fetch";

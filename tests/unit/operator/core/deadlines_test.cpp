@@ -22,7 +22,7 @@ std::uint32_t incarnation(const Decision& decision, std::size_t member) {
   return decision.status.members.at(member).incarnation;
 }
 
-// Member 0 waits, member 1 runs and says nothing.
+// Member 0 waits, member 1 runs and sends no message.
 Observation one_is_mute() {
   auto seen = test::running(test::job(2));
   seen.job.spec.start_deadline_seconds = 60;
@@ -63,7 +63,7 @@ TEST(StartDeadline, WhoNeverSpeaksIsMadeAnewAndCounted) {
   EXPECT_EQ(decide(seen).status.members[1].awaited_since, std::nullopt);
 }
 
-// A rule of the network keeps them from the operator, and the programs run.
+// A network policy separates them from the operator, and the programs run.
 TEST(StartDeadline, WhereNoProcessOfTheJobIsHeardNoProgramFailed) {
   auto seen = one_is_mute();
   seen.job.status.members[0].awaited_since = wall(40);
@@ -97,8 +97,8 @@ TEST(StartDeadline, MembersThatAreLateTogetherAreOneFailure) {
   EXPECT_EQ(decision.status.restarts.disruption, 1U);
 }
 
-// No operator was there for longer than the deadline: the member has waited since to be heard, and the way to
-// the new operator may be seconds late.
+// No operator existed for longer than the deadline: the member has waited since then, and the way to the new
+// operator may be seconds late.
 TEST(StartDeadline, NoMemberIsLateForAnOperatorThatHasJustBegunToListen) {
   auto seen = one_is_mute();
   seen.job.spec.disruption_policy.suspect_after_seconds = 3;
@@ -133,7 +133,7 @@ TEST(StartDeadline, HalfAMemberHasNotSpoken) {
   EXPECT_EQ(decide(seen).status.members[1].awaited_since, std::nullopt);
 }
 
-// Else it would be looked at over and over, as its moment has passed.
+// Otherwise the decision would be repeated again and again, as its moment has passed.
 TEST(StartDeadline, AStepOfTheOthersExcusesNobodyWhoIsToJoin) {
   auto seen = test::running(test::job(2));
   seen.job.spec.elastic_policy = {.members_min = 1};
@@ -214,7 +214,7 @@ TEST(ProgressDeadline, NoWorldHasStalledForAnOperatorThatHasJustBegunToListen) {
   EXPECT_EQ(incarnation(decide(seen), 1), 1U);
 }
 
-// No operator was there for longer than the deadline, and the way to this one is late: nobody failed.
+// No operator existed for longer than the deadline, and the way to this one is late: no member failed.
 TEST(ProgressDeadline, NoWorldHasStalledBeforeAllOfItWereHeard) {
   auto seen = no_step(ProcessPhase::kCollective, ProcessPhase::kData);
   seen.job.spec.disruption_policy.suspect_after_seconds = 30;
@@ -232,7 +232,7 @@ TEST(ProgressDeadline, NoWorldHasStalledBeforeAllOfItWereHeard) {
   EXPECT_EQ(incarnation(decide(seen), 0), 0U);
 }
 
-// The network between the operator and the members is cut: they may step, and nothing is heard of it.
+// The network between the operator and the members is cut: they may make steps that are not reported.
 TEST(ProgressDeadline, NoWorldHasStalledThatIsNotHeardNow) {
   auto seen = no_step(ProcessPhase::kCollective, ProcessPhase::kData);
   seen.job.spec.disruption_policy.suspect_after_seconds = 3;
@@ -249,7 +249,7 @@ TEST(ProgressDeadline, NoWorldHasStalledThatIsNotHeardNow) {
   EXPECT_EQ(decide(seen).status.restarts.application, 1U) << "they were told to beat more slowly";
 }
 
-// A laptop slept for ten minutes: the wall's clock is ahead, and the world made a step a moment ago.
+// A laptop slept for ten minutes: the wall clock is ahead, and the world made a step a moment ago.
 TEST(ProgressDeadline, NoWorldHasStalledByTheWallsClockAlone) {
   auto seen = no_step(ProcessPhase::kCollective, ProcessPhase::kData);
   seen.wall_now = wall(130 + 600);
@@ -304,7 +304,8 @@ TEST(Losses, WithoutAStepEndAJobAsItsPolicySays) {
   EXPECT_EQ(decide(seen).status.phase, api::JobPhase::kFailed);
 }
 
-// `ratoon launch` starts again what crashes in its pod: no member is lost, and the world ends all the same.
+// `ratoon launch` restarts crashed processes in their pod: no member is lost, and the world ends all the
+// same.
 TEST(Losses, ProcessesThatAreStartedAnewInTheirPodsAreCounted) {
   auto seen = test::running(test::job(2));
   seen.job.spec.restart_policy.losses_without_step_max = 3;
@@ -346,7 +347,7 @@ TEST(Losses, AMemberWhoseProcessesAreAllStartedAnewIsCountedOnce) {
   EXPECT_EQ(decide(seen).status.restarts.without_step, 1U);
 }
 
-// Nodes that go before anything is saved: the same steps are made again and again, and nothing is gained.
+// Nodes go before anything is saved: the same steps are made again and again, and no progress is made.
 TEST(Losses, StepsThatAreMadeAgainAreNoStepForward) {
   auto seen = test::running(test::job(2));
   auto& status = seen.job.status;

@@ -17,7 +17,7 @@ using test::only;
 using test::process;
 using test::wall;
 
-// All left attempt 1 at second 100 and wait for the next one, but for member 2, whose pod is new and silent.
+// All left attempt 1 at second 100 and wait for the next one, except member 2, whose pod is new and silent.
 Observation third_is_missing(std::uint32_t members_min = 2) {
   Observation seen = test::running(test::job(3));
   seen.job.spec.elastic_policy = {
@@ -107,7 +107,7 @@ TEST(PickNextWorldMembers, HasAllWhereNothingIsElastic) {
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
 }
 
-// Two of three train since second 200; the third one waits.
+// Two of three train since second 200; the third member waits.
 Observation two_of_three() {
   Observation seen = test::running(test::job(3));
   seen.job.spec.elastic_policy = {.members_min = 2, .shrink_after_seconds = 20, .grow_cooldown_seconds = 60};

@@ -1,4 +1,4 @@
-// What decides over a job's end, and what follows it: success and failure policies, pods, time to live.
+// The rules for a job's end, and its consequences: success and failure policies, pods, time to live.
 #include <chrono>
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST(SuccessPolicy, WhatWasCountedInTheLastLookIsTold) {
   EXPECT_TRUE(tells_of(decision, "digits-eval-0-i0"));
 }
 
-// A log shipper, say, that would hold the node for ever.
+// A log shipper, for example, that would hold the node for ever.
 TEST(CleanPods, WhoOutlivesItsTrainerForLongGoesWithThePod) {
   auto seen = with_evaluator();
   seen.job.status.phase = JobPhase::kSucceeded;
@@ -87,7 +87,7 @@ TEST(CleanPods, WhoOutlivesItsTrainerForLongGoesWithThePod) {
   EXPECT_EQ(deleted(decide(seen)), Names({seen.pods[0].name})) << "a former one's does not";
 }
 
-// Who was made again is in nobody's way: its pod goes at once, with all that runs in it.
+// A replaced member's pod is not needed: it goes at once, with all containers in it.
 TEST(CleanPods, AMemberThatFailedIsReplacedThoughItsNeighbourLives) {
   auto seen = with_evaluator();
   seen.pods[0].phase = api::PodPhase::kFailed;

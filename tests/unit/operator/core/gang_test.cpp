@@ -64,7 +64,7 @@ TEST(IsIntact, NotWhenSomebodyIsMissingOrElsewhere) {
   }
 }
 
-// After a change of leader: the status says that the world stands, and nobody remembers its seats.
+// After a change of leader: the status says that the world exists, and its seats are unknown.
 Observation forgotten() {
   auto seen = test::running(test::job(2));
   seen.world.clear();
@@ -138,7 +138,7 @@ TEST(Gather, LeavesOutOldIncarnationsOtherPodsAndThoseThatCompleted) {
   EXPECT_TRUE(gang.joiners.empty());
 }
 
-// Before a pod was seen, whoever speaks in its name may be of a pod that is gone.
+// Before a pod was seen, a message in its name may come from a former pod.
 TEST(Gather, TakesNobodyOfAPodThatWasNotSeenYet) {
   auto seen = test::running(test::job(1));
   seen.job.status.members[0].uid.clear();

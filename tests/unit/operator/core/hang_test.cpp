@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr double kNow = 1;  // what was heard at 0 is no silence yet
 
-// So many ranks; all compute, and may for 30 s.
+// That many ranks; all compute, and may do so for 30 s.
 class HangTest : public testing::Test {
  protected:
   HangTest() { make(3); }
@@ -79,10 +79,10 @@ TEST_F(HangTest, IsCountedTellsWhyAndReplacesAtOnce) {
   EXPECT_EQ(decision.status.last_failure->reason, "hung: 31.0 s in data at step 7, 30.0 s are allowed");
   EXPECT_TRUE(decision.announcement.is_hung);
   EXPECT_THAT(decision.announcement.reason, HasSubstr("worker-1-i0 was lost: hung: 31.0 s in data"));
-  // Where the time went: it did something for the last time 31 s before it was last heard.
+  // The time of the hang: its last progress was 31 s before its last message.
   ASSERT_TRUE(decision.recovery);
   EXPECT_EQ(decision.recovery->last_sign, at_seconds(-31));
-  // The others hear of it until the next world stands, also from who decides then.
+  // The others learn of it until the next world exists, also from a later operator.
   seen_.job.status = decision.status;
   seen_.recovery = decision.recovery;
   EXPECT_TRUE(decide().announcement.is_hung);
@@ -136,7 +136,7 @@ TEST_F(HangTest, OrNobodyAndAllFormTheNextWorld) {
             "all processes wait for each other: 31.0 s in collective at step 7, 30.0 s are allowed");
   ASSERT_TRUE(decision.recovery);
   for (const auto& action : decision.actions) EXPECT_TRUE(std::holds_alternative<EmitEvent>(action));
-  // Its processes still say what they said in it.
+  // Its processes still send the messages of that world.
   seen_.job.status = decision.status;
   seen_.world.clear();
   EXPECT_EQ(decide().status.attempt, Attempt(2));

@@ -14,7 +14,7 @@ using api::LedgerPart;
 using test::at_seconds;
 using test::process;
 
-// A job that is decided on again and again, with one clock for both kinds of time.
+// A job with repeated decisions, with one clock for both kinds of time.
 class LedgerTest : public testing::Test {
  protected:
   const api::JobLedger& at(double when) {
@@ -25,7 +25,7 @@ class LedgerTest : public testing::Test {
     seen_.recovery = decision.recovery;
     return seen_.job.status.ledger;
   }
-  // All say how far they are.
+  // All report their progress.
   void beat(double when, std::uint64_t attempt, std::uint64_t step, std::uint32_t second_incarnation = 0) {
     seen_.processes.resize(2);
     for (std::uint32_t i = 0; i < 2; ++i) {
@@ -137,7 +137,7 @@ TEST_F(LedgerTest, OfARunnerThatIsGoneTheLastStepIsTheEndOfItsTraining) {
   EXPECT_EQ(seen_.job.status.ledger.part, LedgerPart::kRestarting);
 }
 
-// A clock that is set back books nothing twice, and nothing negative.
+// A clock that is set back counts no time twice, and no negative time.
 TEST_F(LedgerTest, AClockThatIsSetBackTakesNothingAway) {
   beat(100, 1, 47);
   at(100);

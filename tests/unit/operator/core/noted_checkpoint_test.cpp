@@ -1,5 +1,5 @@
-// A checkpoint that only the status remembers: those who saw it committed are gone, and those who wait began
-// to before it was.
+// A checkpoint that only the status records: the processes that saw it committed are gone, and those that
+// wait began to do so before the commit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using test::process;
 
-// Attempt 1 saved step 20 on `tier` and is gone; both members wait.
+// Attempt 1 saved step 20 on `tier` and is over; both members wait.
 Observation waiting(const std::string& tier, std::uint64_t left_attempt) {
   auto job = test::job(2);
   job.status.attempt = Attempt(2);
@@ -83,7 +83,7 @@ TEST(NotedCheckpoint, WhoGaveItUpIsBelievedAndItIsNoDamage) {
   }
 }
 
-// Three were done, and the last one's disk does not give back what they were done with.
+// Three members were done, and the last one's disk does not return the checkpoint with which they were done.
 TEST(NotedCheckpoint, WhoWasDoneWithOneThatIsLostBeginsAnew) {
   auto seen = waiting("volume", 0);
   seen.job.status.step = Step(20);
@@ -125,7 +125,7 @@ Observation completed_in_part() {
   return seen;
 }
 
-// What it was done with may be told by itself alone, after the end of its world.
+// The checkpoint with which it was done may be reported by itself alone, after the end of its world.
 TEST(NotedCheckpoint, WhoWasDoneLateOrInPartBeginsAnewToo) {
   const auto decision = reconcile(completed_in_part(), test::at_seconds(1));
   EXPECT_EQ(decision.announcement.world.size(), 0U);
@@ -142,7 +142,7 @@ TEST(NotedCheckpoint, ListsFromBeforeACompletionAreReadAgainBeforeItIsRevoked) {
   EXPECT_EQ(decision.status.members[1].done, 1U);
 }
 
-// A world that was cut off has committed meanwhile, and then it was lost.
+// A world that was cut off has committed since then, and then it was lost.
 TEST(NotedCheckpoint, WhoWaitsWithAnOldListLooksAgainBeforeAWorldIsFormed) {
   auto seen = waiting("volume", 0);
   seen.processes[0].last_heard = seen.processes[1].last_heard = test::at_seconds(102);

@@ -16,7 +16,7 @@ api::Node node_with(const std::string& key, const std::string& effect = "NoSched
   return {.name = "node-2", .taints = {{key, effect}}};
 }
 
-// Stores what was decided and lets its pods come to life.
+// Stores the decision and starts its pods.
 void follow(Observation& seen, const Decision& decision) {
   test::store(decision, "node-4", seen);
   for (const auto& action : only<DeletePod>(decision))
@@ -117,7 +117,7 @@ TEST(Notice, MakesASuccessorElsewhereWhileTheWorldTrainsOnAndSaves) {
   EXPECT_TRUE(again.actions.empty()) << "said once";
 }
 
-// One on a node that goes at 1120, whose saves take so long.
+// A member on a node that goes at 1120, whose saves take this long.
 Observation leaving_with_saves_of(double save_seconds) {
   auto seen = noticed();
   seen.wall_now = wall(1000);
@@ -221,7 +221,7 @@ TEST(Notice, HandsOverOnceTheSuccessorWaitsAndLosesNothing) {
   EXPECT_TRUE(ordered.status.is_formed);
   follow(seen, ordered);
 
-  // All save, leave and join again, the old one of member 1 too.
+  // All save, leave and join again, the old incarnation of member 1 too.
   const std::vector<InventoryEntry> saved = {test::checkpoint(1, 40)};
   for (std::uint32_t i = 0; i < 3; ++i) seen.processes[i] = test::waiting(process(i), 1, saved, 3);
   seen.processes[3] = test::waiting(process(1, 1), 0, saved, 3);
@@ -254,7 +254,7 @@ TEST(Notice, ASuccessorAloneGoesOnFromWhatWasSavedForIt) {
   EXPECT_EQ(formed.announcement.world[0].process, process(0, 1));
   EXPECT_EQ(formed.announcement.world[0].assignment.resume, test::resume_point(1, 40));
 
-  // The same once the decision was stored and nobody was told.
+  // The same after the decision was stored and no member was told.
   seen.job.status = formed.status;
   seen.job.status = reconcile(seen, test::at_seconds(4)).status;  // both look again
   seen.processes[1].listed = test::at_seconds(4.25);
@@ -263,7 +263,7 @@ TEST(Notice, ASuccessorAloneGoesOnFromWhatWasSavedForIt) {
   ASSERT_EQ(formed.announcement.world.size(), 1U) << formed.status.message;
   EXPECT_EQ(formed.announcement.world[0].assignment.resume, test::resume_point(1, 40));
 
-  // And when the old one was lost before it came back, after it told of its commit.
+  // The same if the old incarnation was lost before it came back, after it reported its commit.
   seen = test::running(test::job(1));
   seen.job.status.members[0].successor = 1;
   seen.job.status.members[0].successor_uid = test::uid_of(0, 1);

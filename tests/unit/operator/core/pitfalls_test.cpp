@@ -1,5 +1,5 @@
 // Failures of other operators that a decision could repeat, each as the facts that led to it.
-// docs/contribute/operator_failures.md has the reports, and the tests of those that lie elsewhere.
+// docs/contribute/operator_failures.md has the reports, and the other tests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,21 +16,21 @@ Decision decide(const Observation& seen) {
   return reconcile(seen, test::at_seconds(1));
 }
 
-// Stores what was decided; its pods run on a node of their own, and those it deletes are on their way out.
+// Stores the decision; its pods run on a node of their own, and deleted pods are ending.
 void follow(Observation& seen, const Decision& decision) {
   test::store(decision, "node-9", seen);
   for (const auto& action : only<DeletePod>(decision))
     for (auto& pod : seen.pods) pod.is_deleting = pod.is_deleting || pod.uid == action.uid;
 }
 
-// With a second look, at which pods that were just made are noted.
+// With a second decision, which notes the pods that were just made.
 Decision follow_and_decide(Observation& seen) {
   follow(seen, decide(seen));
   follow(seen, decide(seen));
   return decide(seen);
 }
 
-// The view is behind: it shows a pod as unplaced that was replaced since.
+// The view is outdated: it shows a pod as unplaced that was replaced since.
 TEST(Pitfall, WhyNoNodeTakesAPodIsToldOfMembersAlone) {
   auto seen = test::running(test::job(1));
   seen.job.status.is_formed = false;
@@ -131,7 +131,7 @@ TEST(Pitfall, AViewThatIsBehindTouchesOnlyWhatItNamesByUid) {
   auto seen = test::running(test::job(2));
   seen.pods[1] = test::ended_pod(1, 137);
   follow_and_decide(seen);
-  // What the view shows now is from before: the old one still runs, and the new one is there.
+  // The view shows an earlier state: the old pod still runs, and the new one exists.
   seen.pods = {test::pod(0), test::pod(1, 0), test::pod(1, 1)};
   const auto decision = decide(seen);
   const auto gone = only<DeletePod>(decision);

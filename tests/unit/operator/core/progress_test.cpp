@@ -79,7 +79,7 @@ TEST(NoteProgress, TakesANewerAttemptForNewerWhateverItsStep) {
             test::resume_point(2, 40));
 }
 
-// Rank 0 reads back what it committed; others saw the commit, and go on telling of it.
+// Rank 0 reads back its commit; others saw the commit, and go on reporting it.
 Beat of_rank_0(std::optional<InventoryEntry> committed, std::vector<InventoryEntry> damaged) {
   Beat told = beat(process(0), 1, 25, 1, std::move(committed));
   for (auto& entry : damaged) entry.is_complete = false;
@@ -153,7 +153,7 @@ TEST(NoteSavesBeforeLeaving, IsWhatThisWorldSavedWhereAllCanReachIt) {
   EXPECT_EQ(status.last_checkpoint, test::resume_point(3, 40));
 }
 
-// Beats come once a second: the last steps of a world may be known by what was saved of them alone.
+// Beats come once a second: the last steps of a world may be known only by their saves.
 TEST(NoteSavesBeforeLeaving, AStepThatWasSavedWasMade) {
   api::TrainingJobStatus status = test::job(1).status;
   status.attempt = Attempt(3);

@@ -1,6 +1,5 @@
-// What those who end nodes say before they do, and how long they leave, written from their own documents and
-// not from the core: a word that the core forgets, or one that it takes for a notice and that is none, shows
-// here.
+// The announcements of platforms before they end nodes, and the time that they leave, written from their own
+// documents and not from the core: a word that the core forgets, or mistakes for a notice, becomes visible.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -54,9 +53,9 @@ constexpr TaintOfProvider kTaintsOfProviders[] = {
     {"node.cloudprovider.kubernetes.io/shutdown", true, std::nullopt, kWellKnown},
     {"remediator.aks.microsoft.com/unschedulable", true, std::nullopt, kAks},
     {"remediator.kubernetes.azure.com/unschedulable", true, std::nullopt, kAks},
-    // Most candidates stay: the autoscaler takes the taint away again.
+    // Most candidates stay: the autoscaler removes the taint again.
     {"DeletionCandidateOfClusterAutoscaler", false, std::nullopt, kAutoscaler},
-    // Kinds of nodes, for as long as they live.
+    // Kinds of nodes, which last as long as the nodes.
     {"kubernetes.azure.com/scalesetpriority", false, std::nullopt, kAks},
     {"cloud.google.com/gke-spot", false, std::nullopt, kGke},
     {"cloud.google.com/gke-preemptible", false, std::nullopt, kGke},
@@ -68,7 +67,7 @@ constexpr TaintOfProvider kTaintsOfProviders[] = {
     {"node.cloudprovider.kubernetes.io/uninitialized", false, std::nullopt, kWellKnown},
     {"karpenter.sh/unregistered", false, std::nullopt, "karpenter.sh/docs/concepts/nodepools"},
     {"node.cilium.io/agent-not-ready", false, std::nullopt, "docs.cilium.io: installation, taint effects"},
-    // What a node suffers from. Whether its pods live is heard from them.
+    // Problems of a node. Messages of its pods show whether they live.
     {"node.kubernetes.io/not-ready", false, std::nullopt, kConditions},
     {"node.kubernetes.io/unreachable", false, std::nullopt, kConditions},
     {"node.kubernetes.io/memory-pressure", false, std::nullopt, kConditions},

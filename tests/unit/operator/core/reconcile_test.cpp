@@ -99,7 +99,7 @@ TEST(Reconcile, NothingIsDoneWhileAllIsWell) {
   EXPECT_EQ(decision.announcement.world.size(), 3u);
 }
 
-// The seats that others hold are given back as they were handed out.
+// The seats of the other members are returned unchanged.
 TEST(Reconcile, TheSecretOfAnAttemptIsInItsSeatsAlone) {
   const std::string secret = "5ec2e75ec2e7";
   auto seen = test::running(test::job(2));
@@ -140,7 +140,7 @@ TEST(Reconcile, WhatDoesNotReadBackIsNotResumedThoughOthersSawItCommitted) {
   auto seen = test::running(test::job(2));
   auto damaged = checkpoint(1, 20);
   damaged.is_complete = false;
-  // Both began to wait before it was found out.
+  // Both began to wait before the damage was found.
   seen.processes = {test::waiting(process(0), 1, {checkpoint(1, 10)}),
                     test::waiting(process(1), 1, {checkpoint(1, 10)})};
   seen.processes[0].beat = test::beat(process(0), 1, 25, 9, checkpoint(1, 10));
@@ -174,7 +174,8 @@ TEST(Reconcile, ASecondLossBeforeTheWorldIsFormedTakesNoFurtherAttempt) {
   EXPECT_EQ(decide(seen).status.attempt, Attempt(2));
 }
 
-// Had it told anybody of the world, their beats would say so; another seating needs another number.
+// If it had told a member of the world, the members' beats would say so; another seating needs another
+// number.
 TEST(Reconcile, AnOperatorThatForgotTheWorldFormsTheNextOne) {
   auto seen = test::running(test::job(2));
   seen.world.clear();
@@ -221,7 +222,7 @@ TEST(Reconcile, WakesWhenSomebodyMayBeLost) {
   EXPECT_EQ(decide(seen).wake_at, test::at_seconds(3));
 }
 
-// Among other members, or in another world, another one's silence may be long enough.
+// Among other members, or in another world, another member's silence may be long enough.
 TEST(Reconcile, DecidesAgainAtOnceWhenTheWorldIsAnother) {
   auto seen = test::running(test::job(2));
   seen.processes[1] = test::waiting(process(1), 1);
@@ -302,7 +303,7 @@ TEST(Reconcile, TheEndIsFinal) {
   }
 }
 
-// Restored from a backup, or edited by hand.
+// The status was restored from a backup, or edited by hand.
 TEST(Reconcile, AStatusThatWentBackLeadsToANewerWorldThanTheMembersAreIn) {
   for (const bool is_lost : {true, false}) {
     auto seen = test::running(test::job(2));

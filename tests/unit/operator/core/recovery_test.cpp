@@ -68,7 +68,7 @@ TEST(Recovery, EverySecondFromTheLastSignOfLifeToTheFirstStepIsAccountedFor) {
   EXPECT_FALSE(decision.recovery);
 }
 
-// Nothing had to be detected: the members left when they were told to.
+// No loss had to be detected: the members left when they were told to.
 TEST(Recovery, AHandOverBeginsWhenTheWorldIsGivenUp) {
   auto seen = test::running(test::job(2));
   seen.job.status.members[1].successor = 1;

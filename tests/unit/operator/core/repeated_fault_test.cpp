@@ -1,5 +1,4 @@
-// A program that ends the same way each time it starts: the second time is enough, where the fault is its
-// own.
+// A program that ends the same way at each start: the second end is enough, if the fault is its own.
 #include "operator/core/loss/repeated_fault.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +57,8 @@ TEST(IsAfter, IsOfTheSameMemberAlone) {
     EXPECT_FALSE(is_after(seen, member, other)) << other;
 }
 
-// A job of two whose member 0 failed in its first start with these words, and has failed again as told.
+// A job of two members whose member 0 failed in its first start with these words, and has failed again as
+// given.
 class RepeatedFault : public testing::Test {
  protected:
   struct Again {
@@ -103,7 +103,7 @@ TEST_F(RepeatedFault, EndsTheJobAtOnce) {
   EXPECT_EQ(status.last_failure->member, "digits-worker-0-i1");
 }
 
-// A server of a name that no list has is away for a few seconds.
+// A server with a name of no list is unreachable for a few seconds.
 TEST_F(RepeatedFault, OfWhichMoreThanTheProgramMayBeTheCauseHasToLast) {
   const std::string lines = "ratoon: the training function threw std::runtime_error: the feed is dry\n";
   seen_.job.status.last_failure->last_lines = lines;
@@ -115,7 +115,7 @@ TEST_F(RepeatedFault, OfWhichMoreThanTheProgramMayBeTheCauseHasToLast) {
   EXPECT_EQ(decide().status.phase, api::JobPhase::kFailed);
 }
 
-// As that of a file which another program still writes.
+// As the fault of a file which another program still writes.
 TEST_F(RepeatedFault, OfAPathWhereNothingIsHasToLastAndToBeOfThatPath) {
   const auto lines_of = [](const std::string& path) {
     return "ratoon: the training function threw std::invalid_argument: opening " + path +

@@ -139,7 +139,7 @@ TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
     const auto events = only<EmitEvent>(change.actions);
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0], (EmitEvent{.is_warning = true, .reason = "MemberLost", .message = c.news}));
-    // With what was stored, the same facts are no news.
+    // With the stored status, the same facts are no news.
     seen.job.status.members = change.members;
     seen.job.status.restarts = change.restarts;
     EXPECT_EQ(replace_lost(seen, kNobody).restarts, change.restarts);
@@ -200,7 +200,7 @@ TEST(ReplaceLost, KeepsThoseThatCompletedHoweverTheirPodEnded) {
     EXPECT_EQ(replace_lost(seen, kNobody).members, expected) << code;
     seen.pods.clear();
     EXPECT_EQ(replace_lost(seen, kNobody).members, expected) << "its node is gone";
-    // Whoever decides next need not have heard it.
+    // The next operator need not have received it.
     seen.processes.clear();
     seen.job.status.members = expected;
     EXPECT_EQ(replace_lost(seen, kNobody).members, expected) << "the coordinator forgot";
@@ -371,7 +371,7 @@ TEST(Lookup, FindsNothingOfAnotherIncarnationRoleOrStart) {
   EXPECT_EQ(find_seat(seen, identity), nullptr);
 }
 
-// Else what came since would not be found.
+// Otherwise later changes would not be found.
 TEST(Lookup, AnOrderOfOtherItemsIsNotUsed) {
   auto seen = with_index(mixed());
   seen.processes.push_back(test::heard(test::process(1, 2)));

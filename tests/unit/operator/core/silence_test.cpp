@@ -11,7 +11,7 @@ namespace {
 using test::at_seconds;
 using test::process;
 
-// Members that were last heard at these seconds; the limit is 3 s.
+// Members whose last message came at these seconds; the limit is 3 s.
 Observation last_heard(std::initializer_list<double> moments, double listening_since = 0) {
   auto seen = test::running(test::job(static_cast<std::uint32_t>(moments.size())));
   std::size_t i = 0;
@@ -51,7 +51,7 @@ TEST(FindSilent, ASilenceOfMoreThanHalfIsOurOwnUntilTenTimesTheLimit) {
   EXPECT_EQ(lost_at(3.0, last_heard({0, 0, 2, 2})), Members({0, 1})) << "half is not more than half";
 }
 
-// Beats of members that a switch took away together end at different moments of one second.
+// Beats of members behind a broken switch end at different moments of one second.
 TEST(FindSilent, LossesSettleForABeatBeforeTheyAreWeighed) {
   const auto seen = last_heard({97.0, 97.3, 97.6, 97.9, 100});
   EXPECT_EQ(lost_at(100.0, seen), Members()) << "four of five fall silent: no loss of the first of them";
@@ -130,7 +130,7 @@ TEST(FindSilent, ASuccessorOnASuspectNodeHasTheWholeTimeToSpeak) {
   EXPECT_EQ(lost_at(104, seen), Members()) << "the node started it after that";
 }
 
-// What it beats when it is in no world yet may stop: it is still starting.
+// The beats of a process that is in no world yet may stop: it is still starting.
 TEST(FindSilent, AMemberThatSpokeAfterItsNodeWasSuspectedIsNotLostWithIt) {
   auto seen = last_heard({102, 99}, 10);
   seen.job.status.is_formed = false;
@@ -149,7 +149,7 @@ TEST(FindSilent, AMemberAloneIsNoMass) {
   EXPECT_EQ(lost_at(3.0, last_heard({0})), Members({0}));
 }
 
-// Else the loss of the first would make the second a loss only at the next look.
+// Otherwise the loss of the first would make the second a loss only at the next decision.
 TEST(FindSilent, WhoIsLostIsNoPartOfTheSilenceOfTheRest) {
   EXPECT_EQ(lost_at(30.0, last_heard({0, 20, 29})), Members({0, 1}));
 }
@@ -188,7 +188,7 @@ TEST(FindSilent, AMemberOfAWorldThatWasFormedBeforeWeListenedIsSilentFromThenOn)
   EXPECT_EQ(lost_at(12.0, seen), Members({2}));
 }
 
-// No world stands, and none of them was in one.
+// No world exists, and none of them was in one.
 Observation starting(std::initializer_list<double> moments) {
   auto seen = last_heard(moments);
   seen.world.clear();
@@ -298,7 +298,7 @@ TEST(FindSilent, ASuccessorThatFellSilentIsLostWithoutItsMemberAfterTheStartDead
   EXPECT_EQ(lost[0].incarnation, 1U);
 }
 
-// A new leader must not take the time that a large program needs before its first call for silence.
+// A new leader must not mistake the time that a large program needs before its first call for silence.
 TEST(FindSilent, ASuccessorThatHasNotSpokenYetIsNotSilentInAForgottenWorld) {
   auto seen = last_heard({100, 100});
   seen.world.clear();
@@ -320,7 +320,7 @@ TEST(FindSilent, AMemberIsSilentInAForgottenWorldWhileOneOfItsProcessesIs) {
   EXPECT_EQ(lost_at(100.1, seen), Members()) << "it is done";
 }
 
-// Some of a pod's processes may be done and gone while one copies what was saved last.
+// Some of a pod's processes may be done and gone while one copies the last save.
 TEST(FindSilent, OnesThatAreDoneAreNotMissedByANewLeader) {
   auto seen = last_heard({100, 100}, 60);
   seen.job.spec.processes_per_node = 2;
@@ -348,7 +348,7 @@ TEST(FindSilent, AProcessThatIsMissingAtTheEndIsTakenForDone) {
   EXPECT_EQ(lost_at(121, seen), Members());
 }
 
-// It never delays the loss of those that fell silent, and counts with them when it is judged itself.
+// It never delays the loss of silent members, and counts with them when it is judged itself.
 TEST(FindSilent, WhoWasNotHeardInAForgottenWorldIsJudgedAfterTheSilent) {
   auto seen = last_heard({100, 96, 0}, 96);
   seen.world.clear();
@@ -360,7 +360,7 @@ TEST(FindSilent, WhoWasNotHeardInAForgottenWorldIsJudgedAfterTheSilent) {
   EXPECT_EQ(lost_at(100, seen), Members()) << "three of four";
 }
 
-// A patch of the job reaches no member that beats already.
+// A change of the job reaches no member that already sends beats.
 TEST(FindSilent, MembersAreJudgedByTheBeatThatTheyWereTold) {
   auto seen = last_heard({90, 115});
   for (auto& seat : seen.world) seat.assignment.beat_seconds = 10;
@@ -370,7 +370,8 @@ TEST(FindSilent, MembersAreJudgedByTheBeatThatTheyWereTold) {
   EXPECT_EQ(lost_at(120.9, seen), Members()) << "a longer limit counts at once";
 }
 
-// The way to it may be seconds late, for one node as for many: half of such jobs would be lost with a leader.
+// The way to the new leader may be seconds late, for one node as for many: otherwise half of such jobs would
+// be lost with a leader.
 TEST(FindSilent, AJobOnOneNodeHasAsLongToFindANewLeaderAsOthers) {
   for (const std::uint32_t members : {1U, 2U}) {
     auto seen = test::running(test::job(members));

@@ -92,7 +92,7 @@ TEST(SuspectNodes, TheListIsBoundedAndANodeIsInItOnce) {
   EXPECT_EQ(update_suspects(seen, {silent_loss("node-199")}).size(), 64U);
 }
 
-// Of those who never spoke there, it is another question who is silent.
+// The silence of members that never sent a message there is another question.
 TEST(SuspectNodes, WhoIsSilentIsJudgedAnewAtOnceWhenANodeIsNoneAnyMore) {
   auto seen = test::running(test::job(2));
   seen.wall_now = wall(100);

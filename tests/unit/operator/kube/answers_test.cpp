@@ -1,4 +1,4 @@
-// What the server answers, and the small values that are sent to it.
+// The answers of the server, and the small values that are sent to it.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

@@ -250,7 +250,7 @@ TEST(PodCodec, APodOfASilentNodeHasNotEnded) {
   EXPECT_EQ(decode_pod(pod)->pod.ends_at, parse_rfc3339("2026-11-21T00:00:00Z"));
 }
 
-// Every value of a pod, one after the other, replaced by every kind of nonsense.
+// Every value of a pod, one after the other, replaced by every kind of invalid value.
 TEST(PodCodec, NonsenseNeverThrows) {
   const json whole = ended(1, "message").flatten();
   const json nonsense[] = {nullptr,

@@ -43,7 +43,8 @@ TEST(Election, AnothersLeaseIsTakenOnceItStoodStillForItsWholeTime) {
   EXPECT_EQ(choose(view, seconds(6)), ElectionMove::kTake);
 }
 
-// Who restores a backup of etcd tells nobody; watches go on from numbers that the server has yet to reach.
+// A restore of an etcd backup is not announced; watches go on from numbers that the server has not reached
+// yet.
 TEST(Election, WhoSeesTheServerSetBackStepsDown) {
   ElectionView standby = seen(held_by("pod-b/uid-2/start-1", "10"));
   standby.note_read(held_by("pod-b/uid-2/start-1", "9"), at(seconds(1)));
@@ -88,7 +89,7 @@ TEST(Election, AHolderThatAskedForLongerGetsItWithinReason) {
 TEST(Election, WhatWasGivenBackOrIsOursOrOfADeadPredecessorIsTakenAtOnce) {
   for (const char* holder : {"", "pod-a/uid-1/start-2", "pod-a/uid-1/start-1"})
     EXPECT_EQ(choose(seen(held_by(holder)), seconds(0)), ElectionMove::kTake) << holder;
-  // A pod of our name may be another one, which lives.
+  // A pod of our name may be another pod, which lives.
   EXPECT_EQ(choose(seen(held_by("pod-a/uid-9/start-1")), seconds(0)), ElectionMove::kWait);
   const Candidate unplaced{.identity = "pod-a/start-2"};
   EXPECT_EQ(choose_election_move(seen(held_by("pod-a/start-1")), unplaced, at(seconds(0)), kTimes),

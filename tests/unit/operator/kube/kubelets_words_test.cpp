@@ -1,6 +1,6 @@
-// How kubelets and controllers say that they ended or refused a pod, written from the documents of Kubernetes
-// and not from the codec: a word that the codec forgets, or one that it takes for the platform's and that is
-// not, shows here.
+// The ways in which kubelets and controllers report that they ended or refused a pod, written from the
+// documents of Kubernetes and not from the codec: a word that the codec forgets, or wrongly takes for the
+// platform's, becomes visible.
 #include <string>
 #include <string_view>
 
@@ -114,7 +114,7 @@ TEST(KubeletsWords, EachDisruptionConditionIsThePlatforms) {
   }
 }
 
-// pkg/kubelet/kubelet.go, rejectPod: the phase, the reason and the message, and no word of any container.
+// pkg/kubelet/kubelet.go, rejectPod: the phase, the reason and the message, and no status of any container.
 TEST(KubeletsWords, APodThatItDoesNotStartIsARejectionInItsOwnWords) {
   for (const char* reason :
        {"UnexpectedAdmissionError", "OutOfcpu", "OutOfnvidia.com/gpu", "NodeAffinity", "NodeShutdown",

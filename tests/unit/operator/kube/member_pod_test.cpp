@@ -63,7 +63,7 @@ TEST(MemberPod, SaysWhoItIs) {
       "name": "digits", "uid": "u", "controller": true, "blockOwnerDeletion": true}])"));
 }
 
-// As after `kubectl get pod -o yaml`: what is pasted is of a pod that was made for other nodes.
+// As after `kubectl get pod -o yaml`: the pasted text belongs to a pod that was made for other nodes.
 TEST(MemberPod, WhatATemplateSaysInOurNameIsLeftOut) {
   json job = document();
   json& meta = job["spec"]["roles"][0]["template"]["metadata"];

@@ -69,7 +69,7 @@ TEST(CgroupRules, TheCommandEntersEachCgroupBeforeItBegins) {
                   "sh", "/a/procs", "/b/procs", "/bin/train", "two words"));
 }
 
-// dash drops what it could not name itself, so a limit would change the environment.
+// dash drops variables with names that it does not allow, so a limit would change the environment.
 TEST(CgroupRules, AVariableThatAShellDropsIsSetBehindIt) {
   const auto words = command_within({"/a/procs"}, {"/bin/train", "x"},
                                     {"PATH=/bin", "my.option=a b", "_A1=1", "1A=2", "with-dash=", "A=b.c-d"});
@@ -78,7 +78,7 @@ TEST(CgroupRules, AVariableThatAShellDropsIsSetBehindIt) {
       (std::vector<std::string>{"env", "--", "my.option=a b", "1A=2", "with-dash=", "/bin/train", "x"}));
 }
 
-// A tree of plain files in the place of the kernel's.
+// A tree of plain files in place of the kernel's.
 class CgroupsTest : public testing::Test {
  protected:
   void put(const std::string& path, std::string_view text) {
@@ -92,7 +92,7 @@ class CgroupsTest : public testing::Test {
       if (entry.path().filename().string().starts_with("ratoon-run-")) return entry.path();
     return {};
   }
-  // Files keep a folder here; the kernel's go with it.
+  // Plain files keep a folder in existence; the kernel's files disappear with it.
   void remove_files() {
     for (const auto& entry : fs::recursive_directory_iterator(root() / "sys"))
       if (entry.is_regular_file()) files_.push_back(entry.path());

@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 class ClusterOnlyFields : public testing::Test {
  protected:
-  // What is said of a job of one role with these fields on top.
+  // The sentences about a job of one role with these additional fields.
   static std::vector<std::string> said(const json& spec, const json& pod_spec = json::object(),
                                        const json& container = json::object()) {
     json trainer = {{"name", "trainer"}, {"command", {"train"}}, {"args", {"-x"}}};

@@ -51,7 +51,7 @@ class ControlSocketTest : public testing::Test {
     return std::move(*socket);
   }
   virtual std::filesystem::path folder() { return temporary_.path(); }
-  // Answers the next one who asks.
+  // Answers the next request.
   static ControlRequest serve(ControlSocket& socket) {
     for (;;) {
       pollfd ready{socket.fd(), POLLIN, 0};
@@ -123,7 +123,7 @@ TEST_F(ControlSocketTest, NonsenseIsToldAndNobodyElseWaitsForIt) {
   std::jthread second([&] { EXPECT_TRUE(ask_runner(folder(), kKill, kPatience)); });
   EXPECT_EQ(serve(socket), kKill);
   second.join();
-  // It may have come after the other one.
+  // It may have come after the other request.
   while (!is_told) {
     pollfd ready{socket.fd(), POLLIN, 0};
     ::poll(&ready, 1, 10);

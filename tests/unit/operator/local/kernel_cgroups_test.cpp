@@ -1,4 +1,5 @@
-// Cgroups of version 2 as this kernel has them: what a tree of plain files takes, a kernel may refuse.
+// Cgroups of version 2 as this kernel has them: a kernel may refuse operations that a tree of plain files
+// accepts.
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -14,7 +15,7 @@
 namespace ratoon::local {
 namespace {
 
-// The outermost cgroup of version 2, where it is this process's to write: it has no cgroup.type.
+// The outermost cgroup of version 2, if this process may write it: it has no cgroup.type.
 std::optional<std::filesystem::path> find_outermost_cgroup() {
   for (const std::filesystem::path mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     const bool is_whole = std::filesystem::exists(mount / "cgroup.subtree_control") &&
@@ -35,7 +36,7 @@ bool has_folders(const std::filesystem::path& folder) {
   return false;
 }
 
-// A cgroup that this process is in while the test lasts, with a controller to give to those within it.
+// A cgroup that contains this process during the test, with a controller for the cgroups within it.
 class KernelCgroups : public testing::Test {
  protected:
   void SetUp() override {
@@ -64,7 +65,7 @@ class KernelCgroups : public testing::Test {
       test::write_text(outermost_ / kGiven, "-" + controller_);
   }
 
-  // The path of the cgroup of version 2 that this process is in now.
+  // The path of the cgroup of version 2 that contains this process now.
   static std::string own() {
     for (const std::string& line : split(test::read_text("/proc/self/cgroup"), '\n'))
       if (line.starts_with("0::")) return line.substr(3);

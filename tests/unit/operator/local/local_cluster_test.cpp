@@ -29,7 +29,7 @@ class LocalClusterTest : public testing::Test {
     for (cluster_.observe(); !cluster_.is_quiet(); cluster_.observe()) ASSERT_TRUE(test::wait_for_a_child());
     cluster_.observe();
   }
-  // Until no more than so many pods have living processes.
+  // Waits until at most this number of pods have living processes.
   void wait_until_quiet_but(std::size_t pods) {
     for (cluster_.observe(); cluster_.pods().size() > pods; cluster_.observe())
       ASSERT_TRUE(test::wait_for_a_child());
@@ -112,8 +112,7 @@ TEST_F(LocalClusterTest, APodWhoseProcessesReachedTheEndSucceeded) {
   EXPECT_EQ(find(0).exit_code, 0);
 }
 
-// Two members were lost and their processes are still on their way out: the second replacement finds its
-// place later.
+// Two members were lost and their processes are still ending: the second replacement finds its place later.
 TEST_F(LocalClusterTest, WithoutAFreeNodeItSaysSoAndTheSameCallWorksLater) {
   ASSERT_TRUE(create(0));
   ASSERT_TRUE(create(1));

@@ -30,7 +30,7 @@ TEST(MachineCapacity, ProcessesNeedOpenFiles) {
   EXPECT_FALSE(check_capacity(job_of(4096, 64), {.open_files = 1'000'000})) << "no number runs over";
 }
 
-// What the others of the machine can open has to fit beside the run.
+// The connections that other users of the machine can open must fit beside the run.
 TEST(MachineCapacity, UnauthenticatedConnectionsGetNoMoreFilesThanWereCountedForThem) {
   for (const std::uint32_t members : {1U, 4U, 100U}) {
     const std::size_t strangers = unauthenticated_connections_max(job_of(members, 2).spec);

@@ -80,7 +80,7 @@ TEST_F(MemberPlan, TheGraceIsWhatARunThatIsStoppedWaits) {
   EXPECT_EQ(variable(env::kGraceSeconds), "7");
 }
 
-// PyTorch's names, and nothing by which a program could take itself for an agent.
+// PyTorch's names, and no variable by which a program could take itself for an agent.
 TEST_F(MemberPlan, AProgramWithoutTheAgentLearnsItsRankAndWhereToMeet) {
   job_.spec.roles[0].has_agent = false;
   job_.spec.processes_per_node = 2;

@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A log that can be read as it is written.
+// A log that can be read while it is written.
 class LivingLog {
  public:
   explicit LivingLog(const std::filesystem::path& path) {
@@ -113,7 +113,7 @@ TEST_F(ProcessGroupTest, KillReachesGrandchildren) {
   EXPECT_FALSE(test::lives_on(grandchild, 1000));
 }
 
-// As in a container: when its first process is gone, everything is.
+// As in a container: when its first process is gone, all processes are.
 TEST_F(ProcessGroupTest, NothingOutlivesItsProcesses) {
   const LivingLog living_log(folder_ / "log");
   for (const char* code : {"0", "3"}) {

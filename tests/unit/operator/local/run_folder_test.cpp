@@ -222,7 +222,7 @@ TEST_F(RunFolderTest, TheJobsIdentityIsDrawnOnceAndKept) {
   EXPECT_NE(RunFolder::open(temporary_ / "other")->job_uid().value(), other);
 }
 
-// A link to itself stands for a file that the file system does not give out at this moment.
+// A link to itself acts as a file that the file system cannot read at this moment.
 TEST_F(RunFolderTest, AnIdentityThatCannotBeReadForNowIsKept) {
   const std::string uid = open().job_uid().value();
   std::filesystem::rename(temporary_ / "run/uid", temporary_ / "run/kept");
@@ -250,7 +250,7 @@ TEST_F(RunFolderTest, AFolderThatIsMovedIsTheSameJob) {
   EXPECT_EQ(RunFolder::open(temporary_ / "moved")->job_uid().value(), uid);
 }
 
-// As older versions, and people, wrote it: nothing says in which folder it was drawn.
+// The file as older versions, and people, wrote it: it does not say in which folder it was drawn.
 TEST_F(RunFolderTest, AnIdentityOfNoFolderIsDrawnAnew) {
   const std::string of_before = "0123456789abcdef0123456789abcdef";
   std::filesystem::create_directories(temporary_ / "run");

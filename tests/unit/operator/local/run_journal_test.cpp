@@ -44,7 +44,7 @@ TEST(ProgressRate, KeepsTwoPointsHoweverSlow) {
 
 class RunJournalTest : public testing::Test {
  protected:
-  // Rank 0's beat of a world that stands, heard at that second.
+  // Rank 0's beat of an existing world, received at that second.
   void hear(double second, std::uint64_t step, std::optional<double> loss = {}) {
     api::ProcessFacts facts;
     facts.last_heard = at_seconds(second);

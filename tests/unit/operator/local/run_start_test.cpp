@@ -19,7 +19,7 @@ class BeginRunTest : public testing::Test {
     ASSERT_TRUE(folder) << folder.error().message();
     folder_.emplace(std::move(*folder));
   }
-  // A run that trained to step 40 and lost a member on its way.
+  // A run that trained to step 40 and lost a member meanwhile.
   void leave_a_run() {
     api::TrainingJob job = job_;
     job.status.attempt = Attempt(3);
@@ -66,8 +66,8 @@ TEST_F(BeginRunTest, TheNextOneGoesOnWithStatusAndBook) {
   EXPECT_TRUE(stored_.empty());
 }
 
-// Else the first failure of this run would be the second of one fault, and end it: the program may be
-// another.
+// Otherwise the first failure of this run would count as the second of one fault, and end it: the program may
+// be another.
 TEST_F(BeginRunTest, TheFailureOfARunBeforeIsNotThisOnes) {
   api::TrainingJob job = job_;
   job.status.phase = api::JobPhase::kFailed;
@@ -171,7 +171,7 @@ TEST(RecoverStatus, WhoStartsAFailedJobAgainGivesItItsRestartsBack) {
   EXPECT_EQ(recovered.restarts, (api::Restarts{.application = 0, .disruption = 4}));
 }
 
-// Deadlines of a world that nobody is in any more are nobody's.
+// Deadlines of a world without members apply to no process.
 TEST(RecoverStatus, NoWorldOutlivesItsRunner) {
   auto status = test::job(2).status;
   status.is_formed = true;
@@ -185,7 +185,7 @@ TEST(RecoverStatus, NoWorldOutlivesItsRunner) {
   EXPECT_EQ(recovered.stepped_at, std::nullopt);
 }
 
-// Who is made again waits for all others.
+// A replaced member waits for all others.
 TEST(RecoverStatus, MembersWithoutTheAgentAreAllMadeAnew) {
   auto job = test::job(2);
   job.status.members[0].is_completed = true;

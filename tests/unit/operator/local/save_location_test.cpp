@@ -38,7 +38,7 @@ TEST_F(SaveLocation, FollowsTheCommandLineOfTheTrainer) {
   EXPECT_EQ(place(), "checkpoints/" + job_.meta.name) << "which the trainer refuses";
 }
 
-// Each way to say a place in the run's folder: a copy of the folder has it, too.
+// Each way to name a place in the run's folder: a copy of the folder has the place, too.
 TEST_F(SaveLocation, WithinTheRunsFolderFollowsThatFolder) {
   for (const char* said : {"/runs/a/own", "a/own", "/runs/b/../a/own"}) {
     say({"train", "--save-folder", said, "--run-name", "r"});

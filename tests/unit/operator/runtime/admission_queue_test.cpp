@@ -1,4 +1,4 @@
-// Over real HTTP on loopback: who calls with token "known" is known.
+// Over real HTTP on loopback: a caller with token "known" is known.
 #include "operator/runtime/members/admission_queue.h"
 
 #include <algorithm>
@@ -42,8 +42,8 @@ class AdmissionQueueTest : public testing::Test {
                                          admission_queue_->receive(std::move(request), std::move(responder));
                                          if (is_stranger) count(came_);
                                        });
-    // cpprestsdk makes its threads in the first call of a program, in a way that ThreadSanitizer cannot see
-    // through.
+    // cpprestsdk makes its threads in the first call of a program, in a way that ThreadSanitizer does not
+    // understand.
     EXPECT_EQ(call("known"), 200);
   }
 
@@ -63,7 +63,7 @@ class AdmissionQueueTest : public testing::Test {
     return calls;
   }
 
-  // Strangers are asked about until the gate opens.
+  // Reviews of unknown callers wait until the gate opens.
   void answer(const http::ServerRequest& request, http::Responder& responder) {
     if (!is_known(request)) {
       count(asked_);
@@ -140,7 +140,7 @@ TEST_F(AdmissionQueueTest, TheLineHasRoomForSoManyBytesAlone) {
   EXPECT_EQ(third.get(), 401);
 }
 
-// Without a server: each message says from which address it comes.
+// Without a server: each message names the address from which it comes.
 class AdmissionQueueLine : public testing::Test {
  protected:
   void come(const std::string& address, const std::string& name) {
@@ -149,7 +149,7 @@ class AdmissionQueueLine : public testing::Test {
     request.path = name;
     admission_queue_.receive(std::move(request), http::Responder(nullptr));
   }
-  // Of the one that is asked about first, and of each that follows once the one before is done with.
+  // Reviews the first one, and then each following one once the one before is done.
   std::string taken() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !taken_.empty(); });
@@ -200,7 +200,7 @@ TEST_F(AdmissionQueueLine, AddressesTakeTurns) {
   EXPECT_EQ(late_, 0);
 }
 
-// A thousand members that a new leader does not know yet: their silence is not theirs.
+// A thousand members that a new leader does not know yet: their silence is not their fault.
 TEST_F(AdmissionQueueLine, AnAddressThatWaitedLongForItsTurnIsTold) {
   come("10.0.0.1", "first");
   ASSERT_EQ(taken(), "first");
@@ -215,7 +215,7 @@ TEST_F(AdmissionQueueLine, AnAddressThatWaitedLongForItsTurnIsTold) {
   EXPECT_EQ(late_, 2);
 }
 
-// It waits for itself, however long.
+// It waits for its own review, for any time.
 TEST_F(AdmissionQueueLine, AFloodFromOneAddressMakesNobodyLate) {
   for (int i = 0; i < 40; ++i) come("10.0.0.1", "flood");
   ASSERT_EQ(taken(), "flood");

@@ -1,5 +1,5 @@
-// The operator's door as it is put together, on an API server that answers when the test lets it: no message
-// of a member that is known waits for reviews, neither of its own token nor of others.
+// The operator's coordinator as it is put together, on an API server that answers when the test allows it: no
+// message of a known member waits for reviews, neither of its own token nor of others.
 #include <condition_variable>
 #include <future>
 #include <memory>

@@ -41,7 +41,7 @@ std::string parameter(const std::string& query, const std::string& name) {
   return "";
 }
 
-// A token says in clear text whose it is: namespace/pod/uid.
+// A token names its owner in clear text: namespace/pod/uid.
 http::Response review(const json& asked) {
   const auto whose = parts_of(asked["spec"]["token"].get<std::string>(), '/');
   if (whose.size() != 3) return answer_of(201, {{"status", {{"authenticated", false}}}});
@@ -182,7 +182,7 @@ std::string ApiServerInMemory::lines_for(Watch& watch) const {
   return lines;
 }
 
-// /api/v1/namespaces/NAMESPACE/KIND/NAME/PART, or /api/v1/KIND where no namespace is named.
+// /api/v1/namespaces/NAMESPACE/KIND/NAME/PART, or /api/v1/KIND without a namespace.
 ApiServerInMemory::Place ApiServerInMemory::place_of(const std::string& path) {
   const auto parts = parts_of(path, '/');
   const auto at = std::ranges::find(parts, "namespaces");

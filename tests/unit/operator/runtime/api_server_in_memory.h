@@ -1,5 +1,5 @@
-// An API server in memory, over HTTP: what it stores, its watches tell at once. It keeps what operators rely
-// on: versions, preconditions, names that exist once.
+// An API server in memory, over HTTP: its watches report each stored change at once. It has the features on
+// which operators rely: versions, preconditions, names that exist once.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once
@@ -35,16 +35,16 @@ class ApiServerInMemory {
 
   // By the plural of its kind. Its version is set here, and its UID where it has none.
   void put(const std::string& kind, json object);
-  // False: there is none, and nothing is done.
+  // False: there is no such object, and nothing is done.
   bool change(const std::string& kind, const std::string& key, const std::function<void(json&)>& change);
   void remove(const std::string& kind, const std::string& key);
   [[nodiscard]] std::vector<json> objects(const std::string& kind) const;
   [[nodiscard]] std::optional<json> find(const std::string& kind, const std::string& key) const;
-  // How many were made or repeated.
+  // The number of created or repeated events.
   [[nodiscard]] std::uint64_t events() const;
 
-  // Waits until something is newer than `version`, and says what is the newest. The same one: it was told to
-  // stop.
+  // Waits until an object is newer than `version`, and returns the newest version. The same version: the wait
+  // was told to stop.
   [[nodiscard]] std::uint64_t wait_for_news(std::uint64_t version, const std::stop_token& stop) const;
 
   [[nodiscard]] static std::string key_of(const json& object);
@@ -72,14 +72,14 @@ class ApiServerInMemory {
 
   static Place place_of(const std::string& path);
   void receive(const http::ServerRequest& request, http::Responder responder);
-  // All of them with the lock.
+  // Each function is called with the lock held.
   [[nodiscard]] http::Response answer(const http::ServerRequest& request, const Place& place);
   [[nodiscard]] http::Response create(const Place& place, json object);
   [[nodiscard]] http::Response write(const std::string& method, const Place& place, const json& body);
   const json& store(const std::string& kind, json object);
   void erase(const std::string& kind, const std::string& key);
   void note(const std::string& kind, const char* type, const json& object);
-  // Writes to watches may block until a thread of the server is free, so no lock is held meanwhile.
+  // Writes to watches may block until a thread of the server is free, so no lock is held during a write.
   void tell_watches(const std::stop_token& stop);
   [[nodiscard]] std::string lines_for(Watch& watch) const;
 

@@ -23,7 +23,7 @@ class CaReloadingTransportTest : public testing::Test {
     transport_.emplace(http::TlsClientOptions{.ca_pem = first_.ca_pem()}, folder_ / "ca.crt", clock_);
   }
 
-  // Anew, so that no connection stands.
+  // The transport is made anew, so that no connection is open.
   void serve(const TestAuthority& authority) {
     const auto identity = authority.issue({.alternative_names = "IP:127.0.0.1"});
     const http::TlsServerOptions shown{.certificate_pem = identity.certificate_pem,

@@ -1,4 +1,4 @@
-// One look of the controller at a job, on an API server that is scripted.
+// One decision of the controller about a job, on a scripted API server.
 #include "operator/runtime/controller.h"
 
 #include <map>
@@ -19,7 +19,7 @@ using nlohmann::json;
 
 constexpr int kMembers = 3;
 
-// Stores one job, and answers each creation of a pod as it is told to.
+// Stores one job, and gives scripted answers to each creation of a pod.
 class Server {
  public:
   http::Response answer(const http::Request& request) {
@@ -125,7 +125,7 @@ TEST_F(ControllerTest, OfAServerInTroubleOnePodIsAskedForInALook) {
   EXPECT_EQ(server_.creations, 2) << "and again at the next";
 }
 
-// Of a place that the job does not have.
+// A member of a place that the job does not have.
 json superseded_pod(int index) {
   const std::string number = std::to_string(index);
   return {{"metadata",
@@ -168,7 +168,8 @@ TEST_F(ControllerTest, ARefusalOfOnePodIsNoReasonToLeaveOthersUnmade) {
   EXPECT_EQ(server_.creations, kMembers);
 }
 
-// Job a with role b-c and job a-b with role c call their pods alike; neither waits for the other one's end.
+// Job a with role b-c and job a-b with role c give their pods the same names; neither waits for the other
+// one's end.
 TEST_F(ControllerTest, ANameThatAnotherJobsPodHasIsPassedOver) {
   server_.creation_status = 409;
   server_.creation = {{"kind", "Status"}, {"reason", "AlreadyExists"}, {"message", "there is one"}};
@@ -191,7 +192,7 @@ TEST_F(ControllerTest, ANameThatAnotherJobsPodHasIsPassedOver) {
   EXPECT_EQ(members_of().at(0).incarnation, 1U) << "which has another name";
 }
 
-// One that is made anew under the name of a job that was just deleted waits for the former one's pods.
+// A job that is made anew under the name of a deleted job waits for the former job's pods.
 TEST_F(ControllerTest, ANameThatAFormerJobsPodHasIsWaitedFor) {
   server_.creation_status = 409;
   server_.creation = {{"kind", "Status"}, {"reason", "AlreadyExists"}, {"message", "there is one"}};

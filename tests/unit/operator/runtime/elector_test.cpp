@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-// Holds one lease. The first renewal is refused: come again in five seconds.
+// Holds one lease. The first renewal is refused: call again in five seconds.
 class LeaseServer {
  public:
   http::Response answer(const http::Request& request) {
@@ -35,7 +35,7 @@ class LeaseServer {
     }
     return {.status = 200, .headers = {}, .body = lease_.dump()};
   }
-  // What was asked until the second renewal.
+  // The requests until the second renewal.
   std::vector<std::string> wait_for_second_renewal() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return std::ranges::count(asked_, "PATCH") >= 2; });

@@ -15,7 +15,7 @@ class EventFilterTest : public testing::Test {
     return filter_.take(job, {.is_warning = true, .reason = reason, .message = message},
                         "new-" + std::to_string(++number_), now_);
   }
-  // So many different sentences of one reason; how many were written.
+  // That many different sentences of one reason; the number of written events.
   int flood(int count, const std::string& reason = "MemberLost") {
     int written = 0;
     for (int i = 0; i < count; ++i)

@@ -56,7 +56,7 @@ class JobCacheTest : public testing::Test {
     ++told_;
     urgency_ = urgency;
   }};
-  // How often the job was named since the last question.
+  // How often the job was reported since the last query.
   int news() { return std::exchange(told_, 0); }
 };
 
@@ -148,7 +148,7 @@ TEST_F(JobCacheTest, ANodeThatAPodKeepsAwayFromIsNewsToItsJob) {
   EXPECT_EQ(news(), 0) << "nobody keeps away from it any more";
 }
 
-// Another job's pods are on it, and their end is told to that one.
+// Another job's pods are on it, and the other job learns of their end.
 TEST_F(JobCacheTest, ANodeThatIsGoneIsShownToThoseWhoAreOnIt) {
   json waiting = pod(2);
   waiting["metadata"]["annotations"] = {{"ratoon.dev/avoided-nodes", "n1"}};
@@ -162,7 +162,7 @@ TEST_F(JobCacheTest, ANodeThatIsGoneIsShownToThoseWhoAreOnIt) {
   EXPECT_TRUE(store_.view(kJob)->nodes.empty());
 }
 
-// Who trains there goes on until somebody ends it, and that is noticed only here.
+// A pod that trains there goes on until it is ended, and only this code notices it.
 TEST_F(JobCacheTest, ANodeThatIsGoneIsOneThatGoesWhilePodsAreOnIt) {
   const auto nodes = [&] { return store_.view(kJob)->nodes; };
   const api::Node gone{.name = "n1", .is_lost = true, .is_ready = false, .is_deleting = true};
@@ -290,7 +290,7 @@ TEST_F(JobCacheTest, APodWithoutItsLabelsIsNoMember) {
   EXPECT_TRUE(store_.view(kJob)->pods.empty());
 }
 
-// A quota may have room for it, though there are as many as before.
+// A quota may have room for it, although there are as many pods as before.
 TEST_F(JobCacheTest, APodThatIsGoneIsMissedWhereAnotherOneCame) {
   store_.put_job(job(1));
   store_.put_pod(pod(2, "", "a"));

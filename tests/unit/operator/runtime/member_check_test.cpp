@@ -32,7 +32,7 @@ TEST(MatchMember, NobodyElses) {
     ASSERT_FALSE(matched);
     EXPECT_EQ(matched.error().kind(), ErrorKind::kPermissionDenied);
   }
-  // A token that is bound to no pod, and a call that names none.
+  // A token that is bound to no pod, and a call that names no pod.
   auto unbound = bearer_of(process);
   unbound.pod_uid.clear();
   auto nobody = process;

@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 class MetricsPageTest : public testing::Test {
  protected:
   MetricsPageTest() {
-    // cpprestsdk makes its threads in the first call of a program, in a way that ThreadSanitizer cannot see
-    // through.
+    // cpprestsdk makes its threads in the first call of a program, in a way that ThreadSanitizer does not
+    // understand.
     EXPECT_EQ(get("/healthz").status, 200);
   }
   ~MetricsPageTest() override {
@@ -37,7 +37,7 @@ class MetricsPageTest : public testing::Test {
     return response ? *response : http::Response{.status = 0};
   }
 
-  // Nobody's text goes on until the gate opens: as where a reader takes nothing.
+  // No text continues until the gate opens, as if a reader took nothing.
   void write(const MetricsPage::Sink& sink) {
     if (!sink("a 1\n")) return;
     std::unique_lock lock(mutex_);
@@ -63,7 +63,7 @@ class MetricsPageTest : public testing::Test {
   int reading_ = 0;
   MetricsPage page_{[this](const MetricsPage::Sink& sink) { write(sink); }};
   std::unique_ptr<http::HttpTransport> transport_ = http::make_transport();
-  // As many threads as the page may hold, and one that answers whoever else comes.
+  // As many threads as the page may block, and one that answers other callers.
   std::unique_ptr<http::HttpServer> server_ =
       *http::HttpServer::start({.threads = MetricsPage::kReadersMax + 1},
                                [this](const http::ServerRequest& request, http::Responder responder) {

@@ -1,6 +1,6 @@
-// Whole operators as they ship, on an API server in memory: one that leads with several workers and one that
-// stands by, jobs that all change at once, members that speak to the door, and a scraper. What they do right
-// is the matter of other tests; here ThreadSanitizer looks on.
+// Whole operators as they ship, on an API server in memory: one that leads with several workers and one
+// standby, jobs that all change at once, members that call the coordinator, and a scraper. Other tests check
+// their results; here ThreadSanitizer checks their threads.
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -39,7 +39,7 @@ void wait_until(const std::function<bool()>& condition) {
   while (!condition()) std::this_thread::sleep_for(kLook);
 }
 
-// Of a server that is about to be opened by a thread beside this one, and nothing else is.
+// The port of a server that a thread beside this one will open, and that no other server uses.
 std::uint16_t wait_for_port_beyond(const std::set<std::uint16_t>& known) {
   std::uint16_t port = 0;
   wait_until([&] {
@@ -80,7 +80,7 @@ class RunningOperator {
                  }},
         thread_([this] { result_ = run_operator(options_); }) {}
 
-  // As its pod's end does.
+  // As the end of its pod does.
   Result<void> stop() {
     ::pthread_kill(thread_.native_handle(), SIGTERM);
     thread_.join();
@@ -93,7 +93,7 @@ class RunningOperator {
   std::jthread thread_;
 };
 
-// What a member's processes would do: they join a world, tell of steps, and leave it when it changes.
+// The actions of a member's processes: they join a world, report steps, and leave it when it changes.
 class Member {
  public:
   struct Orders {
@@ -180,8 +180,8 @@ class Member {
   std::jthread thread_;  // last: it uses everything above
 };
 
-// The kubelets of all nodes, in one thread: pods get a node and run, members that are done end well, pods
-// that are deleted go, and so do those whose job is gone.
+// The kubelets of all nodes, in one thread: pods get a node and run, members that are done end with success,
+// deleted pods go, and so do pods whose job is gone.
 class Kubelets {
  public:
   Kubelets(ApiServerInMemory& server, const Member::Orders& orders)
@@ -252,7 +252,7 @@ class OperatorThreads : public testing::Test {
                 {"cluster", {{"server", "http://127.0.0.1:" + std::to_string(server_.port())}}}}}},
              {"users", {{{"name", "a"}, {"user", json::object()}}}}}
             .dump());
-    // Given back, so that nobody has to see first for how long it stands.
+    // The lease is given back, so that no operator has to wait for its end.
     server_.put("leases", {{"metadata", {{"name", "ratoon-operator"}, {"namespace", "default"}}},
                            {"spec", {{"leaseDurationSeconds", 6U}, {"leaseTransitions", 0U}}}});
     const json ready = {{"type", "Ready"}, {"status", "True"}};
@@ -302,7 +302,7 @@ class OperatorThreads : public testing::Test {
     suspend(name, false);
     wait_for_world_after(name, attempt);
   }
-  // By another one of the same name.
+  // Deleted by another job of the same name.
   void replace(const std::string& name) {
     server_.remove("trainingjobs", "default/" + name);
     server_.put("trainingjobs", job_document(name));

@@ -108,7 +108,7 @@ TEST_F(ServingCertificateTest, RenewedFilesAreTakenOnce) {
   EXPECT_TRUE(has_changed());
   EXPECT_EQ(certificate_.identity().shown.certificate_pem, renewed.certificate_pem);
   EXPECT_FALSE(has_changed());
-  // Whom members are to trust next is news as well.
+  // The authority that members are to trust next is news as well.
   write(renewed, authority_.ca_pem() + other_.ca_pem());
   EXPECT_TRUE(has_changed());
   EXPECT_FALSE(has_changed());

@@ -87,7 +87,7 @@ TEST_F(StatusDebounceTest, WhoThePodsOfAGroupAreIsToldTogetherWithItsStart) {
   EXPECT_FALSE(waits(status_debounce_for(with_agent_, stored_, made_))) << "its members may not speak before";
 }
 
-// What was seen and is not stored yet is not news at every look.
+// Facts that are not stored yet are not news at every decision.
 TEST_F(StatusDebounceTest, ASeenRosterIsRememberedWithThePlacesThatCameAfterIt) {
   auto members = stored_.members;
   recall(made_.members, members);

@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-// The API server's word on tokens; without one it is away.
+// The API server's reviews of tokens; without a review it is unreachable.
 struct Server {
   std::optional<json> word;
   std::atomic<int> asked = 0;
@@ -87,8 +87,8 @@ TEST_F(TokenReviewerTest, AsksOnceAMinuteForEachToken) {
   EXPECT_FALSE(review("a")) << "its pod may have gone";
 }
 
-// Threads that read beats must not stand in line for reviews: a thousand of a quarter of a second are 4
-// minutes.
+// Threads that read beats must not wait for reviews one after the other: a thousand of a quarter of a second
+// are 4 minutes.
 TEST_F(TokenReviewerTest, NoReviewOfAKnownTokenAsksTheServer) {
   constexpr int kTokens = 1000;
   for (int i = 0; i < kTokens; ++i) ASSERT_EQ(pod_of(std::to_string(i)), "w-0");

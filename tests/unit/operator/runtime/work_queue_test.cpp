@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Nothing that is taken within a test was found by looking now and then.
+// No key that is taken within a test was found by periodic polling.
 constexpr Duration kIdleHour = std::chrono::hours(1);
 
 JobKey key(const std::string& name) {
@@ -50,7 +50,7 @@ TEST_F(WorkQueueTest, WhatIsTakenComesOutAgainOnlyWhenItIsDone) {
   EXPECT_EQ(take_now(), std::nullopt) << "once";
 }
 
-// Calls for jobs of one namespace may hang, in its webhooks say.
+// Calls for jobs of one namespace may hang, for example in its webhooks.
 TEST_F(WorkQueueTest, ANamespaceHasSoManyJobsOutAndNoMore) {
   WorkQueue queue(clock_, kIdleHour, 2);
   const auto of = [](const std::string& name_space, const std::string& name) {
@@ -79,7 +79,7 @@ TEST_F(WorkQueueTest, ANamespaceHasSoManyJobsOutAndNoMore) {
   EXPECT_EQ(queue.backlog().jobs, 0u);
 }
 
-// A thread that waits for the namespace's turn is woken by the one that returns.
+// A thread that waits for the namespace's turn is woken by the thread that returns a key.
 TEST_F(WorkQueueTest, ASleeperTakesWhatWasHeldUpOnceAnotherIsDone) {
   WorkQueue queue(clock_, kIdleHour, 1);
   queue.add_now(key("a"));
@@ -150,7 +150,7 @@ TEST_F(WorkQueueTest, TheEarliestMomentCounts) {
   EXPECT_EQ(take_now(), std::nullopt) << "the other moments of 'late' are gone";
 }
 
-// Many others' queues let ten keys a second through, whatever happened.
+// Many other queues let ten keys a second through, for any events.
 TEST_F(WorkQueueTest, AThousandJobsThatLostANodeAreAllDueAtOnce) {
   constexpr std::size_t kJobs = 1000;
   for (std::size_t i = 0; i < kJobs; ++i) queue_.add_now(key(std::to_string(i)));
@@ -182,7 +182,8 @@ TEST_F(WorkQueueTest, ASleeperWakesForWhatComes) {
   EXPECT_EQ(queue.take({}), key("new"));
 }
 
-// Several take, several ask, and who has a key asks for it again now and then.
+// Several threads take keys, several request them, and a thread that has a key requests it again now and
+// then.
 TEST_F(WorkQueueTest, NoKeyIsWorkedOnTwiceAtOnceAndNoneIsForgotten) {
   constexpr std::size_t kKeys = 7;
   constexpr int kAsked = 3000;
@@ -231,8 +232,8 @@ TEST_F(WorkQueueTest, NoKeyIsWorkedOnTwiceAtOnceAndNoneIsForgotten) {
   stop.request_stop();
 }
 
-// The one that waits for the next moment takes what is due then; somebody else must wait for the next but
-// one.
+// The thread that waits for the next moment takes the key that is due then; another thread must wait for the
+// moment after it.
 TEST_F(WorkQueueTest, EachMomentIsKeptWhoeverWaitedForTheOneBefore) {
   const SystemClock clock;
   WorkQueue queue(clock, kIdleHour);

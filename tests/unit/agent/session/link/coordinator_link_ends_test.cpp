@@ -1,4 +1,5 @@
-// A process at the end of its run whose coordinator does not answer, and which is told to leave meanwhile.
+// A process at the end of its run whose coordinator does not answer, and which is told to leave while it
+// waits.
 #include <csignal>
 #include <stop_token>
 

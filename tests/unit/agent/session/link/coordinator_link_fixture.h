@@ -85,7 +85,7 @@ class CoordinatorLinkTest : public testing::Test {
                                  .reason = "because the test says so",
                                  .processes_per_node = 1});
   }
-  // Of worlds whose beats are not awaited: what is heard was told at once.
+  // The link of worlds whose beats are not awaited: each message was sent at once.
   static constexpr double kHourly = 3600;
   std::future<Result<Assignment>> join(Attempt newest = Attempt(0)) {
     return std::async(std::launch::async, [this, newest] { return link_->join({}, newest); });
@@ -99,7 +99,7 @@ class CoordinatorLinkTest : public testing::Test {
     });
     return joiner.value_or(JoinRequest());
   }
-  // Forms the world of that attempt with the process that waits.
+  // Forms the world of that attempt with the waiting process.
   void form(std::uint64_t attempt, double beat_seconds = 1) {
     const JoinRequest joiner = wait_for_joiner();
     announce(attempt, 0,
@@ -109,7 +109,7 @@ class CoordinatorLinkTest : public testing::Test {
                               .rendezvous = joiner.address,
                               .beat_seconds = beat_seconds}}});
   }
-  // The link has heard orders that speak of this attempt and this request.
+  // Waits until the link has received orders with this attempt and this request.
   void tell(std::uint64_t attempt, std::uint64_t save_request) {
     coordinator_.announce(kJob, {.attempt = Attempt(attempt),
                                  .current = {{.job = kJob, .role = "worker"}},
@@ -118,7 +118,7 @@ class CoordinatorLinkTest : public testing::Test {
     wait_until([&] { return link_->wanted().save_request == save_request; });
     static_cast<void>(link_->reason());  // and is done with hearing them
   }
-  // As the training does: until there is a world, or none to be hoped for.
+  // Joins as the training does: until there is a world, or the job is over.
   std::future<Result<Assignment>> join_with_retries() {
     return std::async(std::launch::async, [this] {
       auto assignment = link_->join({}, Attempt(0));

@@ -1,4 +1,4 @@
-// What a process at work tells of itself, and what it hears.
+// The reports of a working process, and the orders that it receives.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ TEST_F(CoordinatorLinkTest, TellsOfACommitAtOnceAndAtTheVeryEnd) {
   EXPECT_EQ(committed(), entry);
 }
 
-// The operator times how long it takes to get back to work by these.
+// The operator measures by these reports how long it takes to get back to work.
 TEST_F(CoordinatorLinkTest, TellsOfEachMilestoneAtOnce) {
   auto joined = join();
   form(1, kHourly);

@@ -1,4 +1,5 @@
-// How a process comes into a world, and what keeps it out: what it hears in time, and that it ends at once.
+// The way of a process into a world, and the reasons that keep it out: it receives orders in time, and ends
+// at once.
 #include "base/contract/exit_code.h"
 #include "tests/unit/agent/session/link/coordinator_link_fixture.h"
 
@@ -28,7 +29,7 @@ TEST_F(CoordinatorLinkTest, JoinsLeavesWhenToldAndJoinsAgain) {
   EXPECT_EQ(link_->world_status(), WorldStatus::kGoOn);
 }
 
-// A member is lost while the world forms: the seat in it is on its way when orders speak of a newer one.
+// A member is lost while the world forms: its seat is on its way when orders name a newer attempt.
 TEST_F(CoordinatorLinkTest, ASeatThatNewerOrdersOvertookDisturbsNothing) {
   auto joined = join();
   wait_for_joiner();
@@ -158,7 +159,7 @@ TEST_F(CoordinatorLinkTest, GivesUpAParkedJoinWhenItIsFenced) {
   EXPECT_EQ(link_->world_status(), WorldStatus::kFenced);
 }
 
-// An operator that is older or newer, or broken, says it; the next one may stand there in a moment.
+// An operator that is older or newer, or broken, sends this; another one may answer a moment later.
 TEST_F(CoordinatorLinkTest, AnAnswerThatCannotBeReadPassesAndIsSaidOnce) {
   garbled_answer_ = R"({"version":1,"waiting_for":")" + std::string(2000, 'x') + "\"}";
   garbled_ = 3;
@@ -185,7 +186,7 @@ TEST_F(CoordinatorLinkTest, AMessageThatTheCoordinatorCannotReadIsSentAgain) {
   EXPECT_EQ(link_->world_status(), WorldStatus::kGoOn);
 }
 
-// Whoever answers next may remember nothing of what was saved: the list that is shown must be a new one.
+// The next operator may know nothing of the saved checkpoints: the list that it gets must be a new one.
 TEST_F(CoordinatorLinkTest, AJoinThatNobodyAnswersReturns) {
   coordinator_.close(kJob);
   const auto alone = join().get();

@@ -1,4 +1,4 @@
-// Over TLS: whom a process believes to be its coordinator, and what it does about everybody else.
+// Over TLS: the servers that a process accepts as its coordinator, and its reaction to others.
 #include "base/contract/exit_code.h"
 #include "tests/conformance/support/test_certificates.h"
 #include "tests/unit/agent/session/link/coordinator_link_fixture.h"
@@ -27,7 +27,7 @@ class CoordinatorLinkTls : public CoordinatorLinkTest {
                                    const std::string& names = "DNS:door.trees.svc") const {
     return authority_.issue({.alternative_names = names, .is_expired = is_expired});
   }
-  // The same coordinator behind a door of its own; the name is checked, not the address.
+  // The same coordinator behind a server of its own; the name is checked, not the address.
   void serve(const std::optional<http::TlsServerOptions>& tls, std::uint16_t port = 0) {
     door_.reset();
     auto server = http::HttpServer::start({.port = port, .tls = tls},
@@ -99,7 +99,7 @@ TEST_F(CoordinatorLinkTls, WhoSpeaksNoTlsIsNotBelieved) {
   expect_join_refused("does not speak TLS");
 }
 
-// What an agent does that is older than the variable.
+// The reaction of an agent that is older than the variable.
 TEST_F(CoordinatorLinkTls, WithoutAnAuthorityThoseOfTheImageCount) {
   serve(shown(issue()));
   options_.member.coordinator_ca.clear();

@@ -1,5 +1,5 @@
-// Ranks of one group that end for good before they have called, answers that are read late, and looks that
-// fail on the machine that looks.
+// Ranks of one group that end for good before they have called, answers that are read late, and checks that
+// fail on the checking machine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -66,7 +66,7 @@ TEST_F(GroupEndsTest, RankZeroThatCannotJoinTellsAllOthersAsTheyCome) {
   expect_told(std::move(c), "rank 0 forms no world: its packs are damaged");
 }
 
-// Another run trains in the folder, and only rank 0 asks whose it is.
+// Another run trains in the folder, and only rank 0 checks this.
 TEST_F(GroupEndsTest, WhereTheFolderIsAnothersNoRankWaitsForRankZero) {
   Options other;
   other.save_folder = folder_.path().string();
@@ -85,7 +85,7 @@ TEST_F(GroupEndsTest, WhereTheFolderIsAnothersNoRankWaitsForRankZero) {
   expect_told(std::move(c), "rank 0 forms no world: " + refused.error().message());
 }
 
-// Its own lock is held by a process of another launch, which does not end.
+// A process of another launch, which does not end, holds its own lock.
 TEST_F(GroupEndsTest, ARankThatMayNotHaveItsLockTellsTheOthers) {
   name_ = "launch-0";
   const auto left_over = opened(1, 3);
@@ -112,7 +112,7 @@ TEST_F(GroupEndsTest, ARankThatCallsAfterRankZeroHasRefusedIsTold) {
   expect_told(std::move(a), "rank 1 ended for good: its store names no place");
 }
 
-// A launch that is made twice, with the same name: the first one goes on.
+// A launch that is started twice, with the same name: the first one goes on.
 TEST_F(GroupEndsTest, ARankThatIsThereTwiceEndsNoWorld) {
   const auto zero = opened(0, 3);
   const auto one = opened(1, 3);
@@ -176,7 +176,7 @@ TEST_F(GroupEndsTest, NoRankWaitsLongForOthersToBeTold) {
   end(**one, "its packs are damaged").get();
 }
 
-// A fault of one start says nothing of the next.
+// A fault of one start says nothing about the next.
 TEST_F(GroupEndsTest, ARankThatIsStartedAnewJoinsAWorldThatWasNotTold) {
   auto zero = opened(0);
   auto one = opened(1);
@@ -200,7 +200,7 @@ TEST_F(GroupEndsTest, AReasonOfAnyLengthIsTold) {
   expect_told(std::move(a), "rank 1 ended for good: packs....");
 }
 
-// Rank 0 answers, leaves and calls again before the other one has looked.
+// Rank 0 answers, leaves and calls again before the other rank has read the answer.
 TEST_F(GroupEndsTest, AnAnswerThatIsReadLateIsOfTheAttemptThatRankZeroHasLeft) {
   GroupTimeouts slow = kPatient;
   slow.look = milliseconds(300);
@@ -222,7 +222,7 @@ TEST_F(GroupEndsTest, AnAnswerThatIsReadLateIsOfTheAttemptThatRankZeroHasLeft) {
   for (Joining* joining : {&a, &b, &c}) EXPECT_EQ(got(std::move(*joining)).attempt, Attempt(2));
 }
 
-// No descriptor can be had in this process while it lives.
+// While this object lives, the process gets no descriptor.
 class NoDescriptors {
  public:
   NoDescriptors() {

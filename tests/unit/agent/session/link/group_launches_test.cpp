@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Two launches at the same moment, each with all of its ranks: a rank of one and a rank of the other come
+// Two launches at the same moment, each with all of its ranks: a rank of one and a rank of the other arrive
 // first.
 TEST_F(GroupLinkTest, RanksOfTwoLaunchesFormNoWorldHoweverAlikeTheirNamesAre) {
   for (const auto& [one, other] : {std::pair(std::string("port.1"), std::string("port_1")),
@@ -37,7 +37,7 @@ TEST_F(GroupLinkTest, RanksOfTwoLaunchesFormNoWorldHoweverAlikeTheirNamesAre) {
   }
 }
 
-// Its call is all by which its own rank 0 finds it, and ends it.
+// Its own rank 0 finds and ends it only by its call.
 TEST_F(GroupLinkTest, ARankOfAnotherLaunchThatWaitsIsToldThatItsLaunchIsRefused) {
   name_ = "launch-2";
   const auto waiting = opened(1);

@@ -70,7 +70,7 @@ class GroupLinkTest : public testing::Test {
     const auto file = group / ("r000" + std::to_string(rank) + ".json");
     while (!std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  // Many times; too few of them would only miss a fault.
+  // The test repeats this many times; fewer repetitions would only miss a fault.
   static void let_links_look() { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
 
   test::TemporaryFolder folder_;

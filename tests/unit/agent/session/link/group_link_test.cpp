@@ -100,7 +100,7 @@ TEST_F(GroupLinkTest, WhereRankZeroIsLostTheOthersWaitForItsSuccessor) {
   EXPECT_EQ(got(std::move(b)).attempt, Attempt(2));
 }
 
-// --autoresume false: what the run has is not of this launch.
+// --autoresume false: the run's checkpoints are not of this launch.
 TEST_F(GroupLinkTest, AWorldThatIsNotToResumeIsRefusedToAllUnlessOneOfThemWasInOne) {
   auto zero = opened(0);
   auto one = opened(1);
@@ -128,7 +128,7 @@ TEST_F(GroupLinkTest, AWorldThatIsNotToResumeIsRefusedToAllUnlessOneOfThemWasInO
   EXPECT_EQ(got(std::move(b)).attempt, Attempt(2));
 }
 
-// A program that is wrong is wrong again: nobody waits ten minutes for it.
+// A wrong program stays wrong: no rank waits ten minutes for it.
 TEST_F(GroupLinkTest, WhoEndsForGoodIsNotWaitedFor) {
   for (const std::uint32_t ended : {0U, 2U}) {
     name_ += "x";
@@ -154,7 +154,7 @@ TEST_F(GroupLinkTest, WhoEndsForGoodIsNotWaitedFor) {
     }
     links.clear();
 
-    // Whoever is started anew, with what was wrong mended, is not told what was.
+    // A rank that is started anew, after the fault was corrected, does not get the old reason.
     const auto first = opened(0, 2);
     const auto second = opened(1, 2);
     auto a = join(*first);
@@ -164,7 +164,7 @@ TEST_F(GroupLinkTest, WhoEndsForGoodIsNotWaitedFor) {
   }
 }
 
-// Rank 0 may know and be gone before another one has left its step.
+// Rank 0 may know of the change and be gone before another rank has left its step.
 TEST_F(GroupLinkTest, WhoCallsAfterRankZeroGaveUpIsToldToo) {
   std::vector<std::unique_ptr<Link>> links;
   std::vector<Joining> joinings;
@@ -181,7 +181,7 @@ TEST_F(GroupLinkTest, WhoCallsAfterRankZeroGaveUpIsToldToo) {
   EXPECT_THAT(told.error().message(), HasSubstr("rank 2 ended for good: tensor 'net"));
 }
 
-// Its successor may be there before anybody looked.
+// Its successor may exist before any rank has checked.
 TEST_F(GroupLinkTest, ARankZeroThatWasReplacedAtOnceIsNoticedToo) {
   GroupTimeouts slow = kPatient;
   slow.look = milliseconds(200);
@@ -241,7 +241,7 @@ TEST_F(GroupLinkTest, WhatAnEarlierLaunchLeftDeceivesNobody) {
     got(join(*one));
     a.wait();
   }
-  // The same launch again, as of a launcher that names each of them the same.
+  // The same launch again, by a launcher that gives each launch the same name.
   const auto zero = opened(0);
   auto a = join(*zero);
   EXPECT_EQ(a.wait_for(milliseconds(100)), std::future_status::timeout) << "rank 1 is not there";
@@ -250,7 +250,7 @@ TEST_F(GroupLinkTest, WhatAnEarlierLaunchLeftDeceivesNobody) {
   EXPECT_EQ(got(std::move(a)).attempt, Attempt(1));
 }
 
-// As rank 0 sees it that looks when the successor has the lock and has not removed the call yet.
+// The view of a rank 0 that checks when the successor has the lock and has not removed the call yet.
 TEST_F(GroupLinkTest, ACallOfAnEarlierProcessIsNoneOfItsSuccessor) {
   const auto zero = opened(0);
   const auto call = run_ / "meeting" / (name_ + "-of-2") / "r0001.json";
@@ -321,7 +321,7 @@ TEST_F(GroupLinkTest, ARankWithoutTheFlagsOfARollbackIsNoticed) {
   }
 }
 
-// A disk that hangs, from the next call on that opens the file; once one does, an hour passes.
+// A disk that hangs, from the next call on that opens the file; once a call hangs, an hour passes.
 class HangingLinkTest : public GroupLinkTest {
  protected:
   std::jthread hang_at(const test::HeldFile& file) {
@@ -358,7 +358,7 @@ TEST_F(HangingLinkTest, WhoWaitsForOthersDoesNotWaitForTheDisk) {
   EXPECT_FALSE(refused.error().is_retryable()) << "the process ends";
 }
 
-// Ranks look after each other through it: what cannot be seen ends the attempt.
+// Ranks watch each other through the disk: if a rank cannot be checked, the attempt ends.
 TEST_F(HangingLinkTest, AnAttemptWhoseFolderHangsIsOver) {
   const auto zero = opened(0);
   const auto one = opened(1);

@@ -1,4 +1,4 @@
-// The secret by which the ranks of an attempt know each other, where no coordinator tells it.
+// The secret by which the ranks of an attempt know each other, without a coordinator that sends it.
 #include <set>
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The secret stands in answers that their owner alone may read; each attempt has its own.
+// The secret is in answers that only their owner may read; each attempt has its own secret.
 TEST_F(GroupLinkTest, TheRanksOfAnAttemptShareASecretThatOthersCannotRead) {
   const auto zero = opened(0);
   const auto one = opened(1);

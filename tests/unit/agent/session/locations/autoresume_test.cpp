@@ -1,5 +1,4 @@
-// --autoresume false: a start that finds checkpoints is refused, and what a launcher starts again is no new
-// start.
+// --autoresume false: a start that finds checkpoints is refused, and a restart by a launcher is no new start.
 #include <cstdlib>
 #include <stdexcept>
 #include <vector>
@@ -50,7 +49,7 @@ TEST(AutoresumeOption, CannotBeTurnedOffWhereACoordinatorStartsMembers) {
 
 class Autoresume : public testing::Test {
  protected:
-  // A start that is lost after `lost_at` steps, or has trained 20; where it began.
+  // A start that is lost after `lost_at` steps, or has trained 20; returns the step at which it began.
   int start(std::uint64_t lost_at = 20) {
     options_.save_folder = folder_.path().string();
     testing::internal::CaptureStderr();
@@ -104,7 +103,7 @@ TEST_F(Autoresume, WhatALauncherStartsAgainGoesOn) {
   EXPECT_EQ(start(), 82) << "that launch is over";
 }
 
-// torchrun calls its launches "none", and a job that Slurm requeues has its old number.
+// torchrun names its launches "none", and a job that Slurm requeues has its old number.
 TEST_F(Autoresume, ANameThatOthersMayHaveIsOfTheSameLaunchOnceItWasStartedAgain) {
   options_.group.launches = {{.name = "torchrun-none", .restarts = 0}, {.name = "slurm-12", .restarts = 0}};
   EXPECT_EQ(start(7), 1);

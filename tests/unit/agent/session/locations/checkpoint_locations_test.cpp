@@ -1,4 +1,4 @@
-// What an engine does in its places before the first step.
+// The work of an engine in its places before the first step.
 #include "agent/src/session/locations/checkpoint_locations.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// An engine that saves every 10 steps when it is looked at, with its slots in `folder`.
+// An engine that saves every 10 steps when it is polled, with its slots in `folder`.
 class PlacedEngine {
  public:
   PlacedEngine(const std::filesystem::path& folder, Options options, const Assignment& assignment)
@@ -69,7 +69,8 @@ TEST_F(CheckpointLocationsTest, SlotsAreInMemory) {
   EXPECT_EQ(slots_folder_of(""), "");
 }
 
-// Whose claim is over is told so at its next renewal; until then it removes nothing of the other job.
+// A process whose claim is over learns this at its next renewal; until then it removes no files of the other
+// job.
 TEST_F(CheckpointLocationsTest, NothingIsRemovedWhereAnotherJobOwnsThePlaceByNow) {
   metrics::Meters meters;
   const auto claims = folder_ / "run" / "claims";
@@ -107,7 +108,7 @@ TEST_F(CheckpointLocationsTest, ThereIsASlotBeforeTheFirstSave) {
   EXPECT_GE(std::filesystem::file_size(folder_ / "slot-of-a-test-0.slot"), large.size());
 }
 
-// A rank that took another's newest would train another model.
+// A rank that took another job's newest checkpoint would train another model.
 TEST_F(CheckpointLocationsTest, ManyBeginWithOneNamedCheckpointOfAnotherRun) {
   const Options other{
       .save_folder = folder_.path().string(), .run_name = "other", .save_every = Every::steps(10)};

@@ -1,4 +1,5 @@
-// Folders that no run may share, and folders of stores that cannot be locked: training goes on, and says so.
+// Folders that no two runs may share, and folders of stores that cannot be locked: training goes on, and a
+// warning is printed.
 #include "agent/src/session/locations/folder_lock.h"
 
 #include <memory>
@@ -46,7 +47,7 @@ TEST_F(FolderLock, OfAStoreIsTakenInSilence) {
   EXPECT_EQ(said_, "");
 }
 
-// Also where a file system is read-only, or knows no locks.
+// This also holds if a file system is read-only, or has no locks.
 TEST_F(FolderLock, OfAStoreThatCannotBeTakenIsSaid) {
   test::write_text(folder_ / "store", "a file, and no folder");
   keep_copies_in("store");
@@ -99,7 +100,7 @@ TEST_F(FolderLock, OfAProcessOfThisMachineIsRefusedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, LockPatience().lease);
 }
 
-// As a file server holds it, whose lease of a machine that died has not passed.
+// The lock as a file server holds it while the lease of a dead machine has not passed.
 class LockFromElsewhere : public FolderLock {
  protected:
   LockFromElsewhere() {

@@ -1,4 +1,4 @@
-// How long a lock that is held is waited for, and with which exit code the wait ends.
+// The duration of a wait for a held lock, and the exit code with which the wait ends.
 #include "agent/src/session/locations/held_lock.h"
 
 #include <fcntl.h>
@@ -56,10 +56,10 @@ TEST(HeldLock, NamesTheMachineThatTookItLast) {
   EXPECT_FALSE(was_taken_here(file.get(), "")) << "and knows nothing";
 }
 
-// A clock that a wait looks at, and a lock that is held until it is let go of.
+// A clock that a wait reads, and a lock that is held until the test releases it.
 class HeldLockWait : public testing::Test {
  protected:
-  // Each look at the holder costs a second.
+  // Each check of the holder costs a second.
   Result<int> wait(const LockWaiting& how) {
     return take_when_free(
         [this]() -> Result<int> {

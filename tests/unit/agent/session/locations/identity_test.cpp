@@ -1,5 +1,4 @@
-// The identity of a run that no coordinator leads: its folder has it, and a copy of the folder is another
-// job.
+// The identity of a run without a coordinator: its folder has it, and a copy of the folder is another job.
 #include "agent/src/session/locations/identity.h"
 
 #include <filesystem>
@@ -19,7 +18,7 @@ namespace {
 
 class IdentityOfAFolder : public testing::Test {
  protected:
-  // As a start in that folder finds it.
+  // The identity that a start in that folder finds.
   std::string identity(const std::string& name) {
     const auto disk = checkpoint::RealDisk::open_folder(folder_ / name);
     if (!disk) return disk.error().message();
@@ -42,7 +41,7 @@ TEST_F(IdentityOfAFolder, IsDrawnOnceAndStays) {
   EXPECT_EQ(test::read_text(folder_ / "run" / checkpoint::kOwner), first + "\n");
 }
 
-// A link to itself stands for a file that the file system does not give out at this moment.
+// A link to itself acts as a file that the file system cannot read at this moment.
 TEST_F(IdentityOfAFolder, IsUnknownWhileItsFileCannotBeRead) {
   const std::string first = identity("run");
   const auto owner = folder_ / "run" / checkpoint::kOwner;
@@ -55,7 +54,7 @@ TEST_F(IdentityOfAFolder, IsUnknownWhileItsFileCannotBeRead) {
   EXPECT_EQ(identity("run"), first);
 }
 
-// As after cp -a: the file is the same one, and both may train at once.
+// As after cp -a: the file is the same, and both runs may train at once.
 TEST_F(IdentityOfAFolder, IsAnotherOneInACopy) {
   const std::string first = identity("run");
   copy("run", "copy");

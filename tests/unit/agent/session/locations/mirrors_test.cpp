@@ -1,4 +1,4 @@
-// Who waits for copies in stores, and what each hears.
+// The waits for copies in stores, and the result of each.
 #include "agent/src/session/locations/mirrors.h"
 
 #include <atomic>
@@ -52,7 +52,7 @@ class MirrorsTest : public testing::Test {
   const std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
 };
 
-// What is committed is not to be found, so that its copy never comes.
+// The committed checkpoint is not found, so that its copy never comes.
 TEST_F(MirrorsTest, WhoWaitsForACopyLeavesWhenItIsToldTo) {
   const auto mirrors = open();
   mirrors->note_committed(checkpoint::entry_of(id(1, 10), "of nothing", true));
@@ -133,7 +133,7 @@ TEST_F(MirrorsTest, WhoDoesNotCopyDoesNotKnow) {
   EXPECT_THAT(failure_of(ticket).message(), HasSubstr("only rank 0, which copies to stores"));
 }
 
-// With the name that links have where none is given, which is the same for all checkpoints.
+// Uses the default name of links, which is the same for all checkpoints.
 TEST_F(MirrorsTest, LinksOfKilledProcessesGoUnderAnyName) {
   for (const std::uint64_t attempt : {1, 2})
     static_cast<void>(checkpoint::test::digest_of_commit(home_, id(attempt, 10)));

@@ -1,4 +1,5 @@
-// Whose claim it is, as attempts of one job have another rank 0, and as many of its processes come at once.
+// The owner of a claim, with attempts of one job that have another rank 0, and with several of its processes
+// that come at once.
 #include "agent/src/session/locations/ownership_guard.h"
 
 #include <atomic>
@@ -25,7 +26,7 @@ class OwnershipGuardTest : public testing::Test {
  protected:
   static constexpr ClaimTimes kTimes{.lease = std::chrono::seconds(30), .look = std::chrono::seconds(1)};
 
-  // None of them renews anything while a test lasts.
+  // None of them renews a claim during a test.
   std::unique_ptr<OwnershipGuard> process(const std::string& start, const std::shared_ptr<Disk>& disk) {
     return std::make_unique<OwnershipGuard>(std::vector{disk},
                                             checkpoint::Owner{.job = "team/digits of 6f1c", .start = start},
@@ -44,7 +45,7 @@ class OwnershipGuardTest : public testing::Test {
   SystemClock clock_;
 };
 
-// The attempt between the two was none of the first process: nothing told it to leave the places to others.
+// The first process was not in the attempt between the two: it was not told to leave the places to others.
 TEST_F(OwnershipGuardTest, WhoIsRank0AgainOwnsThePlacesAgain) {
   const auto a = process("a");
   const auto b = process("b");
@@ -56,7 +57,8 @@ TEST_F(OwnershipGuardTest, WhoIsRank0AgainOwnsThePlacesAgain) {
   EXPECT_FALSE(a->lost());
 }
 
-// Another process of its job may own the place since: what this one writes may be of before.
+// Another process of its job may own the place since then: the files that this process writes may be
+// outdated.
 TEST_F(OwnershipGuardTest, WhatWasLostOnceIsNotWrittenTo) {
   const auto a = process("a");
   const auto b = process("b");
@@ -81,7 +83,7 @@ TEST_F(OwnershipGuardTest, WhoIsRank0StillRenewsItsClaim) {
   EXPECT_GT(checkpoint::newest_claim(*disk_).value()->number, before) << "the place says so, and no flag";
 }
 
-// Out of memory: what is not renewed now is renewed later.
+// Out of memory: a claim that is not renewed now is renewed later.
 TEST_F(OwnershipGuardTest, WhatIsThrownAmidARenewalIsSaidAndTheNextOneRenews) {
   const auto trainer = std::this_thread::get_id();
   std::atomic<int> left{2};
@@ -93,7 +95,7 @@ TEST_F(OwnershipGuardTest, WhatIsThrownAmidARenewalIsSaidAndTheNextOneRenews) {
   OwnershipGuard owner({scarce}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"}, events,
                        {.lease = std::chrono::milliseconds(40), .look = std::chrono::milliseconds(10)});
   take(owner);
-  // A look may fall between two claims.
+  // A check may fall between two claims.
   while (left > 0) std::this_thread::yield();
   const auto number = [&] {
     const auto found = checkpoint::newest_claim(*disk_);
@@ -135,7 +137,7 @@ TEST_F(OwnershipGuardTest, ManyThatSeeNoClaimEnterByOne) {
   EXPECT_EQ(newest().number, 1u) << "one claim is enough for all";
 }
 
-// A pod that comes late watches a damaged claim; meanwhile its job begins without it.
+// A pod that comes late watches a damaged claim; meanwhile its job begins without this pod.
 TEST_F(OwnershipGuardTest, OneThatWatchesLeavesTheClaimOfItsJobAlone) {
   std::filesystem::create_directories(folder_ / "run/claims");
   test::write_text(folder_ / "run/claims/c0000000007.txt", "");
@@ -152,7 +154,7 @@ TEST_F(OwnershipGuardTest, OneThatWatchesLeavesTheClaimOfItsJobAlone) {
   EXPECT_EQ(newest().owner.start, "first") << "the writer of the job goes on";
 }
 
-// One that only entered leaves it to the writer to see whose the claim is.
+// A process that only entered leaves the check of the claim's owner to the writer.
 TEST_F(OwnershipGuardTest, AWriterThatEnteredBeforeHearsThatItsClaimIsTaken) {
   OwnershipGuard writer({disk_}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"},
                         std::make_shared<EventLog>(),

@@ -73,7 +73,7 @@ TEST(LauncherVariables, OfTorchrun) {
   EXPECT_TRUE(read(with(kTorchrun, "LOCAL_WORLD_SIZE", "8"))->is_on_one_machine);
 }
 
-// Loopback would reach the ranks of this machine alone: others would call themselves.
+// Loopback would reach only the ranks of this machine: others would call themselves.
 TEST(LauncherVariables, RanksThatAreNotSaidToShareAMachineMayBeOnSeveral) {
   const auto group = read(without(kTorchrun, "LOCAL_WORLD_SIZE"));
   ASSERT_TRUE(group) << group.error().message();
@@ -153,7 +153,7 @@ TEST(LauncherVariables, LaunchesOnOneMachineEachAreToldApart) {
       << "the file of a rank is no name";
 }
 
-// Of the name by which a launcher may start a process again, and of how often it has.
+// The name by which a launcher may start a process again, and the number of restarts.
 TEST(LauncherVariables, WhatIsStartedAgainIsOfTheSameLaunch) {
   const auto launches = [](const Values& values) {
     const auto group = read(values);

@@ -50,8 +50,8 @@ TEST(CheckPlaces, ALatestNameStaysOutOfTheRunsOwnFolders) {
   }
 }
 
-// What was staged for one place is never written to another: of a folder its mark says more than its path, of
-// a bucket there is the address alone.
+// Data staged for one place is never written to another: a folder is identified by its mark rather than its
+// path, a bucket only by its address.
 TEST(SaverOptions, SlotsAreNamedAfterTheWholePlace) {
   std::set<std::string> names;
   const auto add = [&](const std::string& save_folder, const std::string& run_name) {
@@ -65,7 +65,7 @@ TEST(SaverOptions, SlotsAreNamedAfterTheWholePlace) {
   EXPECT_EQ(names.size(), 10u) << "and the next process in the same place finds them";
 }
 
-// The machine's free memory is one, whichever way its processes were started.
+// The machine has one free memory, however its processes were started.
 TEST(AutomaticBudget, ProcessesOfAMachineShareHalfOfWhatIsFree) {
   constexpr std::uint64_t kFree = 1'600;
   EXPECT_EQ(automatic_budget({.member = {}}, kFree), 800u);
@@ -141,7 +141,7 @@ TEST(CheckPlaces, NeitherIsOneThatLacksItsColon) {
   }
 }
 
-// The next start of the same job is no stranger, and neither a pod's folder nor its name tells jobs apart.
+// The next start of the same job is no stranger, and neither a pod's folder nor its name distinguishes jobs.
 TEST(OwnerOf, SaysWhoseAPlaceIs) {
   Options options{.save_folder = "/data/runs", .run_name = "r"};
   EXPECT_EQ(owner_of(options, "node-1", "", "x").job, "/data/runs/r on node-1");
@@ -157,7 +157,7 @@ TEST(OwnerOf, SaysWhoseAPlaceIs) {
   EXPECT_EQ(owner_of(options, "node-1", "6f1c", "x").job, "/data/runs/r on node-1 of 6f1c");
 }
 
-// All that lies on a disk comes with its clone, the name of the host, too.
+// A clone of a disk has all its files, and the name of the host, too.
 TEST(PlaceOptions, AClonedMachineIsNoOwnerOfTheSameClaim) {
   const Options options{.save_folder = "/data/runs", .run_name = "r", .member = {}};
   const auto owner_on = [&](const std::string& boot) {

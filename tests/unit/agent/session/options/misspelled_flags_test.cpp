@@ -9,7 +9,7 @@
 namespace ratoon::session::misspelled_flags_test {
 namespace {
 
-// What Options::from_environment() says to it as well.
+// The same result comes from Options::from_environment().
 Result<void> check(std::vector<const char*> words) {
   words.insert(words.begin(), "train");
   Options options;

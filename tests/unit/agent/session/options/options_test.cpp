@@ -68,7 +68,7 @@ class OptionsTest : public testing::Test {
     words.insert(words.begin(), "trainer");
     return Options::from_environment(static_cast<int>(words.size()), words.data(), std::move(defaults));
   }
-  // With what is required; `words` come on top.
+  // The required words, followed by `words`.
   static Result<Options> read_more(std::vector<const char*> words) {
     return read(std::move(words), {.save_folder = "f", .run_name = "r"});
   }
@@ -351,7 +351,7 @@ TEST_F(OptionsTest, ALatestNameTellsRanksOfALaunchApart) {
   EXPECT_TRUE(session::check_places(options));
 }
 
-// What a trainer's author reads, and what people are told who run the program: one table.
+// The options for the author and for the users of a trainer: one table.
 TEST_F(OptionsTest, HelpAndTheDocumentAreTheTable) {
   std::ifstream in("docs/reference/options.md");
   const std::string document{std::istreambuf_iterator<char>(in), {}};

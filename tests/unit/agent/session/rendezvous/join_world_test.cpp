@@ -1,4 +1,5 @@
-// How a process asks for a seat, what it looks at before it asks again, and what it has to know once seated.
+// The request of a process for a seat, its checks before it asks again, and the facts that it needs once
+// seated.
 #include "agent/src/session/rendezvous/join_world.h"
 
 #include <fstream>
@@ -64,7 +65,7 @@ class JoiningTest : public testing::Test {
   std::vector<Duration> pauses_;
 };
 
-// As where a world makes the rollback while this process waits for a seat, and then grows.
+// As if a world makes the rollback while this process waits for a seat, and then grows.
 TEST_F(JoiningTest, ARollbackThatWasMadeWhileItWaitedIsMadeForIt) {
   train();
   options_.resume_from = 10;
@@ -103,7 +104,8 @@ TEST_F(JoiningTest, WhatMayPassIsNoMatterOfConfiguration) {
   }
 }
 
-// As a mounted bucket gives one that a proxy gave. What the files hold is not known, so that nothing is over.
+// As a mounted bucket returns a page that a proxy gave. The content of the files is unknown, so that the run
+// is not over.
 TEST_F(JoiningTest, AWebPageInPlaceOfAManifestIsNoDamage) {
   train();
   const auto put_page = [&](const char* name) {

@@ -1,4 +1,5 @@
-// The socket where ranks would meet: bound to the pod's own address, listening before anybody knows of it.
+// The socket where ranks would meet: bound to the pod's own address, and listening before its address is
+// published.
 #include "agent/src/session/rendezvous/rendezvous_socket.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// When a wait is spoken of.
+// The moments at which a wait is reported.
 #include "agent/src/session/rendezvous/spoken_wait.h"
 
 #include <gtest/gtest.h>

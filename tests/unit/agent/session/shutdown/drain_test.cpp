@@ -1,4 +1,4 @@
-// Drain against scaled clocks: a rank that trains and saves as it is told, until it leaves.
+// Drain against scaled clocks: a rank that trains and saves as ordered, until it leaves.
 #include "agent/src/session/shutdown/drain.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Machine {
   Duration write = 2200ms;  // from when it is asked for
 };
 
-// What a rank did, in seconds since the beginning.
+// The actions of a rank, in seconds since the beginning.
 struct RunSchedule {
   Timestamp left{};
   Timestamp last_durable{};  // when the last save was durable
@@ -86,7 +86,7 @@ RunSchedule train_until_it_leaves(const Machine& machine, Duration told, Duratio
 
 class DrainWithin : public testing::TestWithParam<Duration> {};
 
-// The margin of two seconds is for what the model leaves out.
+// The margin of two seconds covers delays that the model does not have.
 TEST_P(DrainWithin, ARankIsSavedAndGoneInTime) {
   const Duration grace = GetParam();
   for (const Duration step : {20ms, 500ms, 1500ms}) {
@@ -102,7 +102,8 @@ TEST_P(DrainWithin, ARankIsSavedAndGoneInTime) {
       EXPECT_GE(schedule.saves_after_notice, 1);
       EXPECT_LE(schedule.last_durable, deadline);
       EXPECT_TRUE(schedule.is_saved_as_it_leaves) << "no step is lost";
-      // It trains on until it has to go: pessimism, the margin, and what steps and saves take.
+      // The rank trains on until it has to go: safety factors, the margin, and the durations of steps and
+      // saves.
       EXPECT_GE(schedule.left, deadline - 2s - 2 * (machine.write + machine.stall) - 3 * step - 100ms);
     }
   }
@@ -166,7 +167,7 @@ TEST(Drain, TheEndOfARunIsLeftTogetherUnlikeTheEndOfANode) {
   EXPECT_TRUE(with_notice.must_exit(at(48500ms), true).has_value());
 }
 
-// Seen where a machine stood still for the blink in which the last save was to begin.
+// Observed when a machine stood still for the moment in which the last save was to begin.
 TEST(Drain, AStepThatOutlastedTheLastMomentIsSavedAllTheSame) {
   Drain drain;
   drain.begin_attempt(kGigabyte);
@@ -260,7 +261,7 @@ TEST(Drain, NewsThatIsTakenBackCountsNoMore) {
   EXPECT_FALSE(drain.must_exit(at(70s), true).has_value());
 }
 
-// Seen where a busy disk took longer over the last save than any before.
+// Observed when a busy disk took longer for the last save than for any before.
 TEST(Drain, WhoIsReplacedWaitsInTheMarginForWhatIsBeingWritten) {
   Drain drain({.can_be_replaced = true});
   drain.begin_attempt(kGigabyte);
@@ -309,7 +310,7 @@ TEST(Drain, AnOrderWithAShortDeadlineLeavesTimeForAReplacement) {
     OutsideRequests wanted;
     wanted.drain_deadline = at(told + left);
     for (Timestamp now = at(told);; now = now + 10ms) {
-      // As it comes with each beat, a little later each time.
+      // The notice as it comes with each beat, a little later each time.
       wanted.drain_deadline = *wanted.drain_deadline + 10us;
       if ((drain.requests(wanted, now) & control::kSave) != 0) drain.note_save(now, 1ms);
       if (drain.must_exit(now, true)) return now - at(told);

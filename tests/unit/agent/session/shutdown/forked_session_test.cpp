@@ -1,5 +1,5 @@
-// A child that the program forks within its training, and that goes on there instead of ending: it has none
-// of the session's threads, so that each wait for them would be for ever, and its parent trains on.
+// A child that the program forks within its training, and that trains on instead of ending: it has none of
+// the session's threads, so that each wait for them would be for ever, and its parent trains on.
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kSentence = "ratoon: a process that the program forked continues the session of its";
 const auto kIsRefused = testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration));
 
-// The process ends as the child did.
+// The process ends with the child's result.
 [[noreturn]] void end_as(::pid_t child) {
   int status = -1;
   ::waitpid(child, &status, 0);
@@ -31,7 +31,7 @@ class ForkedSessionTest : public testing::Test {
     options_.save_folder = folder_.path().string();
   }
 
-  // `act` is what the child does in step 3.
+  // `act` is the child's action in step 3.
   void train_and_fork(const std::function<void()>& act) const {
     static_cast<void>(ratoon::train(options_, [&](Session& session) {
       std::uint64_t sum = 0;
@@ -47,7 +47,7 @@ class ForkedSessionTest : public testing::Test {
     }));
     ::_exit(2);
   }
-  // The same of a session in place.
+  // The same for a session in place.
   void fork_in_place(const std::function<void(Session&)>& act) const {
     {
       Session session(options_);

@@ -1,4 +1,4 @@
-// How a process ends that left something running which must not be torn down.
+// The end of a process that left a thread running which must not be torn down.
 #include "agent/src/session/shutdown/process_exit.h"
 
 #include <cstdio>
@@ -14,7 +14,7 @@ void spoil_the_end() {
   std::atexit([] { std::_Exit(99); });  // stands for the teardown that must not happen
 }
 
-// Each in a process of its own: what was registered stays.
+// Each case runs in a process of its own, because registered functions stay.
 TEST(Leaving, ReturnsTheCodeWhereNothingIsInTheWay) {
   EXPECT_EQ(leave(80), 80);
   EXPECT_EXIT(

@@ -71,7 +71,7 @@ TEST(Signals, AreNoneOfAChildThatIsForked) {
   EXPECT_EQ(signals.heard(SIGTERM).count, 1u) << "this process listens on";
 }
 
-// A second training in a process is refused only after it has begun to listen.
+// A second training in a process is refused only after it has begun to handle signals.
 TEST(Signals, AreHeardByTwoAtATimeAndTheLastOneGivesBack) {
   {
     const Signals first;
@@ -89,7 +89,7 @@ TEST(Signals, AreHeardByTwoAtATimeAndTheLastOneGivesBack) {
   EXPECT_EQ(again.heard(SIGTERM).count, 0u);
 }
 
-// Forks a process that listens to signals. Sends SIGTERM to the fork at the entry of its system call of that
+// Forks a process that handles signals. Sends SIGTERM to the fork at the entry of its system call with that
 // number, counted from 0.
 struct InterruptedFork {
   bool has_ended = false;  // by the signal
@@ -185,7 +185,7 @@ TEST(Signals, AHandlerThatTheProgramInstallsLaterIsCalledToo) {
 
 struct sigaction found_by_program;
 
-// A well-behaved handler calls the one that it found, which is ours.
+// A correct handler calls the handler that it found, which is ours.
 TEST(Signals, AHandlerThatCallsTheOneThatItFoundMakesNoSecondSignal) {
   programs_own = 0;
   {

@@ -1,4 +1,4 @@
-// What a run takes of another one that it begins with: --load-from, and --load-parts of it.
+// The state that a run takes from another run at its beginning: --load-from, and --load-parts of it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kBatch = 4;
 
-// How often each was changed, and where the run stands.
+// How often each was changed, and the position of the run.
 struct Stand {
   std::uint64_t step = 0;
   std::uint64_t net = 0;
@@ -40,7 +40,7 @@ struct Stand {
 
 class LoadFromTest : public testing::Test {
  protected:
-  // A run of its own name; what it ends with.
+  // A run of its own name; returns its final state.
   Stand train(const std::string& name, std::uint64_t steps, const std::string& from = "",
               const std::string& parts = "weights", int expected = 0) {
     const Options options{.save_folder = folder_.path().string(),

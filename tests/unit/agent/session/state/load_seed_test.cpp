@@ -1,5 +1,5 @@
 // Random numbers of a run that begins with another one in a larger world: ranks that have a state go on with
-// it, and those that are new are seeded as if that run itself had grown.
+// it, and new ranks are seeded as if the other run itself had grown.
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -44,7 +44,8 @@ class LoadSeed : public testing::Test {
     other_ = inventory.complete.front();
   }
 
-  // What a rank of three draws first, in a run that resumes, or begins with those parts of the other one.
+  // The first number that a rank of three draws, in a run that resumes, or begins with those parts of the
+  // other one.
   std::uint64_t first_of(std::uint32_t rank, const std::string& parts) {
     const bool is_resumed = parts.empty();
     const auto run = folder_.path() / (is_resumed ? "other" : "run-" + parts + std::to_string(rank));
@@ -87,7 +88,7 @@ class LoadSeed : public testing::Test {
     return noise();
   }
 
-  // Of a rank that begins with nothing.
+  // The first number of a rank that begins without a state.
   static std::uint64_t fresh(std::uint32_t rank, Step begins) {
     std::mt19937_64 noise;
     TrackAdapter<std::mt19937_64>::seed(noise, session::seed_of(kSeed, begins, Rank(rank), "noise"));

@@ -1,4 +1,4 @@
-// load(): what a run trained, taken out of its folder while it trains and after.
+// load(): the trained weights of a run, read from its folder while it trains and after.
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 
 namespace ratoon {
 
-// A model: weights, and a generator that only goes on with its run.
+// A model: weights, and a generator that only continues with its run.
 struct Model {
   std::vector<float> weights = std::vector<float>(6);
   std::int64_t drawn = 0;
@@ -48,7 +48,7 @@ using testing::SizeIs;
 
 class LoadTest : public testing::Test {
  protected:
-  // After step n each weight is n. `during` is called with each step that begins.
+  // After step n each weight is n. `during` is called in each step at its beginning.
   void train(std::uint64_t steps, const std::function<void(std::uint64_t)>& during = {}) {
     const Options options{.save_folder = folder_.path().string(),
                           .run_name = "run",
@@ -88,7 +88,7 @@ class LoadTest : public testing::Test {
     text.back() = static_cast<char>(text.back() ^ 1);
     test::write_text(path, text);
   }
-  // All files, with their bytes and when they were changed.
+  // All files, with their bytes and modification times.
   [[nodiscard]] std::map<std::string, std::pair<std::string, fs::file_time_type>> files() const {
     std::map<std::string, std::pair<std::string, fs::file_time_type>> found;
     for (const auto& file : fs::recursive_directory_iterator(folder_.path())) {

@@ -7,7 +7,7 @@
 namespace ratoon::session::seed_of_test {
 namespace {
 
-// A run that grows draws what these say: never changed.
+// Frozen values: a run that grows draws from these seeds.
 TEST(SeedOf, IsTheSameForEver) {
   EXPECT_EQ(seed_of(0, Step(0), Rank(0), "noise"), 2295920905112585939U);
   EXPECT_EQ(seed_of(17, Step(1200), Rank(3), "net.generator:cpu"), 1664233552555200975U);

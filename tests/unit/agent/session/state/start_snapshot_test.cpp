@@ -1,4 +1,4 @@
-// What outlives the training function is set back where nothing was saved yet.
+// Objects that outlive the training function are set back if nothing was saved yet.
 #include "agent/src/session/state/start_snapshot.h"
 
 #include <gmock/gmock.h>
@@ -111,7 +111,7 @@ TEST(StartSnapshot, AsksForAFreshStartWhereItCannot) {
   }
 }
 
-// As the state of an optimizer may, which the function makes anew or gives another parameter.
+// As with the state of an optimizer that the function makes anew or gives another parameter.
 TEST(StartSnapshot, SetsBackWhatIsGoneAndWhatCame) {
   for (const bool had_moments : {false, true}) {
     Moments net;
@@ -126,7 +126,7 @@ TEST(StartSnapshot, SetsBackWhatIsGoneAndWhatCame) {
   }
 }
 
-// Digests are kept of any state: what the function makes anew costs no process a start.
+// Digests are kept of any state: objects that the function makes anew cost no process a restart.
 TEST(StartSnapshot, WithoutItsBytesItStillKnowsWhetherItIsAsItWas) {
   StartSnapshot small(10);
   for (std::uint32_t rank = 0; rank < 3; ++rank) {

@@ -1,4 +1,4 @@
-// Tracked objects by their tensors: what they are called, and that nothing changes before all is known to
+// Tracked objects by their tensors: their names, and that nothing changes before all tensors are known to
 // fit.
 #include "agent/src/session/state/tracked_objects.h"
 
@@ -96,7 +96,7 @@ TEST(TrackedObjects, NumbersAreTensorsOfTheirType) {
   EXPECT_EQ(content.at("odd").shape, TensorShape({sizeof odd}));
 }
 
-// Of an optimizer, say, whose parameters are another object's.
+// The memory of an optimizer, for example, whose parameters are another object's.
 TEST(TrackedObjects, WhatOneChangesAndNoneHasIsRefusedByItsName) {
   std::array<float, 16> memory{};
   const auto at = [&](std::size_t begin, std::size_t count) {
@@ -126,7 +126,7 @@ TEST(TrackedObjects, WhatOneChangesAndNoneHasIsRefusedByItsName) {
   EXPECT_THAT(refusal([&] { check({}, at(0, 1)); }), HasSubstr(sentence));
 }
 
-// As an adapter for a type of the program's own says it, which has no other memory than that.
+// The report of an adapter for a type of the program's own, which has no other memory.
 TEST(TrackedObjects, ATensorLiesWhereItsBytesAre) {
   std::array<float, 8> weights{};
   const auto check = [&](std::size_t changed) {
@@ -212,7 +212,7 @@ TEST(TrackedObjects, AnotherShapeIsRefused) {
               HasSubstr("'table.rows' is F32 of shape [2,2] in the checkpoint and F32 of shape [3,2] in"));
 }
 
-// As modules were before their tensors had names.
+// The form of modules before their tensors had names.
 TEST(TrackedObjects, AnObjectThatWasOneTextIsSaidToBe) {
   TrackedObjects before;
   before.add("table", [](StateWriter& out) { out.bytes("", "all of it"); }, [](StateReader&) {});
@@ -246,7 +246,7 @@ TEST(TrackedObjects, TwoPlacesInTheSameMemoryAreFilledOneAfterTheOther) {
   EXPECT_EQ(tied, std::vector<float>(tied.size(), 2.5F));
 }
 
-// Two ranks save their rows; three load them, cut elsewhere.
+// Two ranks save their rows; three load them, divided elsewhere.
 TEST(TrackedObjects, SharedTensorsFitAnyNumberOfRanks) {
   test::TemporaryFolder folder;
   const auto store = checkpoint::RunStore::open(folder / "run").value();

@@ -1,4 +1,4 @@
-// The history of an attempt, written by three threads: who trains, who saves, and the writer's own.
+// The history of an attempt, written by three threads: the trainer's, the saver's, and the writer's own.
 #include "agent/src/session/telemetry/history_writer.h"
 
 #include <atomic>
@@ -77,7 +77,7 @@ TEST(HistoryWriter, LosesNoRowWhereTheSystemRefusesItsThread) {
   EXPECT_EQ(rows, 2U);
 }
 
-// Out of memory, say: nothing else takes what is thrown in the writer's own thread.
+// Out of memory, for example: no other code catches exceptions in the writer's own thread.
 TEST(HistoryWriter, SaysThatThereAreGapsWhereItsThreadThrows) {
   const test::TemporaryFolder folder;
   const std::shared_ptr<checkpoint::Disk> disk = checkpoint::RealDisk::open_folder(folder.path()).value();

@@ -49,7 +49,7 @@ TEST(Ledger, AHangIsBookedFromWhenItBegan) {
   EXPECT_EQ(ledger.part(), Part::kHung);
   EXPECT_EQ(ledger.account(at(45s)).of(Part::kUseful), 5s);
   EXPECT_EQ(ledger.account(at(50s)).of(Part::kHung), 35s);
-  // What another part has stays its own.
+  // The time of another part stays its own.
   ledger.enter(Part::kSaveStall, at(50s));
   ledger.reclassify(Part::kHung, at(0s), at(60s));
   EXPECT_EQ(ledger.account(at(60s)).of(Part::kUseful), 5s);
@@ -85,7 +85,7 @@ TEST(Ledger, TimeThatGoesBackIsNoTime) {
 }
 
 TEST(Ledger, AStepCountsOnce) {
-  // 120 were reached, 100 were saved: 100 to 119 are made again, the next is new.
+  // 120 steps were made, 100 were saved: 100 to 119 are made again, the next is new.
   EXPECT_EQ(part_of_step(100, 120), Part::kRecomputed);
   EXPECT_EQ(part_of_step(119, 120), Part::kRecomputed);
   EXPECT_EQ(part_of_step(120, 120), Part::kUseful);

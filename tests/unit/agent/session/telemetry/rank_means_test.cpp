@@ -12,7 +12,7 @@ namespace {
 
 static_assert(RankMeans::kNumbers == Session::kNumbers);
 
-// What a collective does.
+// The effect of a collective.
 std::vector<std::vector<RankMeans::Mean>> add_up(std::vector<RankMeans*> ranks) {
   RankMeans::Numbers sums{};
   for (const RankMeans* rank : ranks) {
@@ -97,7 +97,7 @@ TEST(RankMeans, MoreNamesThanTravelStayTheRanksOwn) {
     EXPECT_EQ(means[i].value(), i < RankMeans::kNames ? 2 : 3) << i;
 }
 
-// In the largest world, for names whose marks are drawn from all that there are.
+// In the largest world, for names whose marks are drawn from all possible marks.
 TEST(RankMeans, OfManyRanksAreKnownToBeOfTheSameNames) {
   constexpr std::uint32_t kRanksMax = 65536;
   for (int i = 0; i < 40; ++i) {

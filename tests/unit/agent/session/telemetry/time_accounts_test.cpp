@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 class TimeAccountsTest : public testing::Test {
  protected:
-  // So long in a phase, with so many steps in the weights.
+  // A duration in a phase, with a number of steps in the weights.
   void spend(ProcessPhase phase, std::uint64_t step, Duration time) {
     accounts_.enter(phase, step);
     clock_.advance(time);
