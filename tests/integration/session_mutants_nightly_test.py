@@ -50,6 +50,9 @@ MUTANTS = {
     "two machines whose launches have one name": (
         of_session("LauncherVariables.*"), SESSION + "options/launcher_variables.cpp",
         r'if \(!is_on_one_machine\) return name;', "if (true) return name;"),
+    "a rank that waits for a rank 0 that another launch keeps out": (
+        ("group_link_test", "GroupLinkTest.*"), SESSION + "link/group_link.cpp",
+        r" && !beside\.is_rank_of_another_launch\(\)\)", ")"),
     "a call of another launch that is swept while its rank waits": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "rendezvous/rendezvous_folder.cpp",
         r" && !may_hold_living_call\(at->path\(\)\)\)", ")"),

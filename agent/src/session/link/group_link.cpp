@@ -54,9 +54,11 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
   if (folder) return folder;
   const ErrorKind kind = folder.error().kind();
   const bool is_held = kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kConflict;
-  // If another process is rank 0 in that launch, it refuses the other ranks itself.
-  if (!is_held || options.group.rank == 0) return folder;
-  return GroupRendezvous::beside_holder(options, calls);
+  if (!is_held) return folder;
+  auto beside = GroupRendezvous::beside_holder(options, calls);
+  // Another process that is rank 0 of this launch refuses the other ranks itself.
+  if (options.group.rank == 0 && !beside.is_rank_of_another_launch()) return folder;
+  return beside;
 }
 
 bool is_final(const Error& why) {

@@ -93,6 +93,12 @@ GroupRendezvous GroupRendezvous::beside_holder(const Options& options,
   return meeting;
 }
 
+bool GroupRendezvous::is_rank_of_another_launch() const {
+  const auto is_known =
+      patiently([](const RendezvousFolder& folder) { return folder.is_rank_of_another_launch(); });
+  return is_known && *is_known;
+}
+
 Result<void> GroupRendezvous::call(const JoinRequest& request) const {
   return patiently([request](const RendezvousFolder& folder) { return folder.call(request); });
 }

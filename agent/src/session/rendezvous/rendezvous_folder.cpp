@@ -276,6 +276,13 @@ void RendezvousFolder::forget(const std::string& call) const {
   fs::remove(folder_ / ("a" + call + ".no"), ignored);
 }
 
+Result<bool> RendezvousFolder::is_rank_of_another_launch() const {
+  const auto has_called = holds(rank_, kHasCalled);
+  if (!has_called || !*has_called) return has_called;
+  const auto is_here = is_there(folder_ / (rank_name(rank_) + ".json"));
+  return is_here ? Result<bool>(!*is_here) : is_here;
+}
+
 Result<void> RendezvousFolder::note_done(const std::string& call) const {
   return save_file_atomically(folder_ / ("a" + call + ".done"), std::string_view());
 }

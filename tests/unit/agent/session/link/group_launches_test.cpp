@@ -45,6 +45,8 @@ TEST_F(GroupLinkTest, ARankOfAnotherLaunchThatWaitsIsToldThatItsLaunchIsRefused)
   wait_for_call(1, 2);
   name_ = "launch-1";
   const auto zero = opened(0);  // sweeps what earlier launches left
+  auto joins = join(*zero);
+  wait_for_call(0, 2);
   name_ = "launch-2";
   const auto refused = open(0);
   ASSERT_FALSE(refused);
@@ -52,6 +54,8 @@ TEST_F(GroupLinkTest, ARankOfAnotherLaunchThatWaitsIsToldThatItsLaunchIsRefused)
   const auto told = waits.get();
   ASSERT_FALSE(told);
   EXPECT_THAT(told.error().message(), HasSubstr("rank 0 forms no world: another process trains in"));
+  zero->give_up("the test ends");
+  EXPECT_FALSE(joins.get());
 }
 
 }  // namespace
