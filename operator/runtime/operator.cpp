@@ -206,7 +206,7 @@ class Operator {
         options_of_health_port(options_.metrics_port),
         [this](const http::ServerRequest& request, http::Responder responder) {
           if (request.path == "/metrics") {
-            metrics_page_.show(std::move(responder));
+            metrics_page_.show(request.peer, std::move(responder));
           } else if (request.path == "/healthz") {
             responder.send({.status = 200, .body = "ok\n"});
           } else if (request.path == "/readyz") {

@@ -18,6 +18,9 @@ def of_local(tests):
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "readers of one address that take all places of the metrics": (
+        ("operator_runtime_test", "MetricsPageTest.*"), "operator/runtime/metrics/metrics_page.cpp",
+        r" \|\| page_\.readers_\.count\(address_\) >= kReadersOfAnAddressMax\)", ")"),
     "a port of metrics that another member has": (
         of_local("MetricsPorts*"), LOCAL + "metrics_ports.cpp",
         r"if \(std::ranges::any_of\(blocks_, overlaps\)\) return false;", ""),

@@ -4,14 +4,15 @@
 #include <string>
 
 namespace ratoon::runtime {
-namespace {
 
-class Place {
+class MetricsPage::Place {
  public:
-  using Free = std::counting_semaphore<MetricsPage::kReadersMax>;
-  explicit Place(Free& free) : free_(free), is_taken_(free.try_acquire()) {}
+  Place(MetricsPage& page, const std::string& peer)
+      : page_(page), address_(peer.substr(0, peer.rfind(':'))), is_taken_(take()) {}
   ~Place() {
-    if (is_taken_) free_.release();
+    if (!is_taken_) return;
+    const std::lock_guard lock(page_.mutex_);
+    page_.readers_.erase(page_.readers_.find(address_));
   }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
@@ -19,19 +20,26 @@ class Place {
   [[nodiscard]] bool is_taken() const { return is_taken_; }
 
  private:
-  Free& free_;
+  [[nodiscard]] bool take() {
+    const std::lock_guard lock(page_.mutex_);
+    if (page_.readers_.size() >= kReadersMax || page_.readers_.count(address_) >= kReadersOfAnAddressMax)
+      return false;
+    page_.readers_.insert(address_);
+    return true;
+  }
+
+  MetricsPage& page_;
+  const std::string address_;
   const bool is_taken_;
 };
 
-}  // namespace
-
-void MetricsPage::show(http::Responder responder) {
-  const Place place(free_);
+void MetricsPage::show(const std::string& peer, http::Responder responder) {
+  const Place place(*this, peer);
   if (!place.is_taken()) {
     return responder.send(
         {.status = 503,
          .headers = {{"Retry-After", "5"}},
-         .body = std::to_string(kReadersMax) + " other readers are reading the metrics now: ask again\n"});
+         .body = "as many readers as are served at once read the metrics now: ask again\n"});
   }
   const auto reply = responder.stream(200, {{"Content-Type", "text/plain; version=0.0.4"}});
   bool is_read = true;

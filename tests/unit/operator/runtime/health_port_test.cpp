@@ -43,6 +43,24 @@ TEST(HealthPort, ProbesAreAnsweredWhileAnAddressKeepsConnectionsOpen) {
   EXPECT_TRUE(scraper.read_until("ok\n").starts_with("HTTP/1.1 200")) << "it lost its connection";
 }
 
+// Half a head, and a head whose body does not come.
+TEST(HealthPort, ProbesAreAnsweredBesideClientsThatSendHalfARequest) {
+  const auto server = start_port();
+  std::vector<RawSocket> clients;
+  for (const char* half : {"GET /metrics HTTP/1.1\r\nHost: t\r\nX: ",
+                           "POST /metrics HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\n{"}) {
+    for (int i = 0; i < 300; ++i) {
+      clients.push_back(RawSocket::connect_to(server->port(), "127.0.0.2"));
+      static_cast<void>(clients.back().send(half));  // it may have lost its place already
+    }
+    for (const char* from : {"127.0.0.2", "127.0.0.4"}) {
+      auto kubelet = RawSocket::connect_to(server->port(), from);
+      kubelet.send(kProbe);
+      EXPECT_TRUE(kubelet.read_to_end().starts_with("HTTP/1.1 200")) << from;
+    }
+  }
+}
+
 TEST(HealthPort, APageThatIsReadSlowlyHasAnEnd) {
   const auto options = options_of_health_port(0);
   ASSERT_TRUE(options.reply_deadline);

@@ -28,10 +28,11 @@ class MetricsPageTest : public testing::Test {
     server_->stop();
   }
 
-  http::Response get(const std::string& path) {
+  // As from that address.
+  http::Response get(const std::string& path, const std::string& from = "10.0.0.1") {
     const http::Request request{.method = "GET",
                                 .url = "http://127.0.0.1:" + std::to_string(server_->port()) + path,
-                                .headers = {},
+                                .headers = {{"X-From", from + ":1"}},
                                 .body = {}};
     const auto response = transport_->call(request, {.total = 10s, .silence = 10s}, {});
     return response ? *response : http::Response{.status = 0};
@@ -64,21 +65,24 @@ class MetricsPageTest : public testing::Test {
   MetricsPage page_{[this](const MetricsPage::Sink& sink) { write(sink); }};
   std::unique_ptr<http::HttpTransport> transport_ = http::make_transport();
   // As many threads as the page may block, and one that answers other callers.
-  std::unique_ptr<http::HttpServer> server_ =
-      *http::HttpServer::start({.threads = MetricsPage::kReadersMax + 1},
-                               [this](const http::ServerRequest& request, http::Responder responder) {
-                                 if (request.path == "/metrics") return page_.show(std::move(responder));
-                                 responder.send({.status = 200});
-                               });
+  std::unique_ptr<http::HttpServer> server_ = *http::HttpServer::start(
+      {.threads = MetricsPage::kReadersMax + 1},
+      [this](const http::ServerRequest& request, http::Responder responder) {
+        if (request.path == "/metrics")
+          return page_.show(std::string(request.headers.get("X-From")), std::move(responder));
+        responder.send({.status = 200});
+      });
 };
 
 TEST_F(MetricsPageTest, SlowReadersBeyondAFewAreToAskAgainAndHoldNoThread) {
   std::vector<std::future<http::Response>> readers;
   for (int i = 0; i < MetricsPage::kReadersMax; ++i)
-    readers.push_back(std::async(std::launch::async, [this] { return get("/metrics"); }));
+    readers.push_back(std::async(std::launch::async, [this, from = "10.0.0." + std::to_string(i % 2)] {
+      return get("/metrics", from);
+    }));
   wait_for_readers(MetricsPage::kReadersMax);
   for (int i = 0; i < 3; ++i) {
-    const auto refused = get("/metrics");
+    const auto refused = get("/metrics", "10.0.0.3");
     EXPECT_EQ(refused.status, 503);
     EXPECT_EQ(refused.headers.get("Retry-After"), "5");
   }
@@ -86,6 +90,19 @@ TEST_F(MetricsPageTest, SlowReadersBeyondAFewAreToAskAgainAndHoldNoThread) {
   open_gate();
   for (auto& reader : readers) EXPECT_EQ(reader.get().body, "a 1\nb 2\n");
   EXPECT_EQ(get("/metrics").body, "a 1\nb 2\n") << "places are given back";
+}
+
+TEST_F(MetricsPageTest, SlowReadersOfOneAddressLeaveAPlaceForAScraper) {
+  std::vector<std::future<http::Response>> readers;
+  for (int i = 0; i < MetricsPage::kReadersOfAnAddressMax; ++i)
+    readers.push_back(std::async(std::launch::async, [this] { return get("/metrics", "10.0.0.1"); }));
+  wait_for_readers(MetricsPage::kReadersOfAnAddressMax);
+  EXPECT_EQ(get("/metrics", "10.0.0.1").status, 503);
+  auto scraper = std::async(std::launch::async, [this] { return get("/metrics", "10.0.0.2"); });
+  wait_for_readers(MetricsPage::kReadersOfAnAddressMax + 1);
+  open_gate();
+  EXPECT_EQ(scraper.get().body, "a 1\nb 2\n");
+  for (auto& reader : readers) EXPECT_EQ(reader.get().body, "a 1\nb 2\n");
 }
 
 }  // namespace
