@@ -45,17 +45,17 @@ MUTANTS = {
         core("Backoff.*"), CORE + "policy/backoff.cpp", r"has_stepped \? 0 : before\.crashes_in_a_row",
         "before.crashes_in_a_row"),
     "an exception whose numbers count": (
-        core("RepeatedFault.*"), CORE + "loss/repeated_fault.cpp",
+        core("RepeatedFault.*"), CORE + "loss/fault/repeated_fault.cpp",
         r"if \(std::isdigit\(static_cast<unsigned char>\(text\[i\]\)\) == 0\)", "if (true)"),
     "a fault of the system taken for one of the program": (
-        core("ExternalCause.*"), CORE + "loss/external_cause.cpp", r"std::ranges::any_of\(kSentences, is_in\(small\)\) \|\| ",
-        ""),
+        core("ExternalCause.*"), CORE + "loss/fault/external_cause.cpp",
+        r"std::ranges::any_of\(kSentences, is_in\(small\)\) \|\| ", ""),
     "a path that is not there taken for an outage": (
-        core("RepeatedFault.*"), CORE + "loss/repeated_fault.cpp", r"if \(is_missing_path\(fault\)\) return fault;", ""),
+        core("RepeatedFault.*"), CORE + "loss/fault/repeated_fault.cpp", r"if \(is_missing_path\(fault\)\) return fault;", ""),
     "a device that is not there taken for a path": (
-        core("MissingPath.*"), CORE + "loss/missing_path.cpp", r"has_any_word\(small, kPlacesOfSystem\)", "false"),
+        core("MissingPath.*"), CORE + "loss/fault/missing_path.cpp", r"has_any_word\(small, kPlacesOfSystem\)", "false"),
     "an error of the caller that only its type tells": (
-        core("ExternalCause.*"), CORE + "loss/program_fault.cpp", r"std::ranges::any_of\(kTypes, is_in\) \|\| ", ""),
+        core("ExternalCause.*"), CORE + "loss/fault/program_fault.cpp", r"std::ranges::any_of\(kTypes, is_in\) \|\| ", ""),
     "a process that its launcher starts anew for ever": (
         core("Losses.*"), CORE + "loss/losses.cpp", r" \+ count_restarted_in_place\(seen, change\)\);", ");"),
     "a rest in which one start anew is counted at each look": (

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/core/utf8.h"
-#include "operator/core/loss/repeated_fault.h"
+#include "operator/core/loss/fault/repeated_fault.h"
 
 namespace ratoon::core {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "operator/core/loss/deadlines.h"
-#include "operator/core/loss/repeated_fault.h"
+#include "operator/core/loss/fault/repeated_fault.h"
 #include "operator/core/policy/backoff.h"
 #include "operator/core/world/agentless_group.h"
 #include "operator/core/world/gang.h"

@@ -1,5 +1,5 @@
 // Texts of exceptions as libraries write them.
-#include "operator/core/loss/external_cause.h"
+#include "operator/core/loss/fault/external_cause.h"
 
 #include <cerrno>
 #include <cstring>
@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "operator/core/loss/missing_path.h"
-#include "operator/core/loss/program_fault.h"
-#include "operator/core/loss/repeated_fault.h"
+#include "operator/core/loss/fault/missing_path.h"
+#include "operator/core/loss/fault/program_fault.h"
+#include "operator/core/loss/fault/repeated_fault.h"
 
 namespace ratoon::core::external_cause_test {
 namespace {

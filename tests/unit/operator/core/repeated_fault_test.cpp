@@ -1,5 +1,5 @@
 // A program that ends the same way at each start: the second end is enough, if the fault is its own.
-#include "operator/core/loss/repeated_fault.h"
+#include "operator/core/loss/fault/repeated_fault.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "operator/core/loss/missing_path.h"
+#include "operator/core/loss/fault/missing_path.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>
 
-#include "operator/core/loss/external_cause.h"
+#include "operator/core/loss/fault/external_cause.h"
 
 namespace ratoon::core {
 namespace {

@@ -1,12 +1,12 @@
-#include "operator/core/loss/repeated_fault.h"
+#include "operator/core/loss/fault/repeated_fault.h"
 
 #include <cctype>
 #include <charconv>
 
-#include "operator/core/loss/external_cause.h"
+#include "operator/core/loss/fault/external_cause.h"
+#include "operator/core/loss/fault/missing_path.h"
+#include "operator/core/loss/fault/program_fault.h"
 #include "operator/core/loss/last_failure.h"
-#include "operator/core/loss/missing_path.h"
-#include "operator/core/loss/program_fault.h"
 #include "operator/core/policy/failure_policy.h"
 #include "operator/core/policy/restart_rules.h"
 

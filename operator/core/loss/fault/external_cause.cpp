@@ -1,4 +1,4 @@
-#include "operator/core/loss/external_cause.h"
+#include "operator/core/loss/fault/external_cause.h"
 
 #include <algorithm>
 #include <array>

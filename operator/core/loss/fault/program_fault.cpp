@@ -1,4 +1,4 @@
-#include "operator/core/loss/program_fault.h"
+#include "operator/core/loss/fault/program_fault.h"
 
 #include <algorithm>
 #include <array>
