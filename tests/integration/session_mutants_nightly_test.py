@@ -28,6 +28,9 @@ MUTANTS = {
     "a hand-over that waits for a minute whatever saves take": (
         ("session_test", "EngineTest.*"), SESSION + "shutdown/drain.cpp", r"return std::max\(kCommitPatience, [^;]*;",
         "return kCommitPatience;"),
+    "a checkpoint that another rank has seen and that is given up here at once": (
+        of_session("EngineRestore.*"), SESSION + "engine/engine_begin.cpp", r"kSeenWithin = std::chrono::seconds\(60\)",
+        "kSeenWithin{0}"),
     "a save that is asked for while another is under way": (
         ("session_test", "EngineTest.*"), SESSION + "engine/engine.cpp", r" && !is_save_under_way\(\)", ""),
     "a notice that is over and joins a world": (

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ class ScriptedLink final : public session::Link {
   std::string own_host() const override { return "10.0.0.7"; }
   void note(const session::Position& position) override {
     clock.advance(look_takes);
+    if (on_note) on_note();
     if (milestones.empty() || milestones.back() != position.milestone)
       milestones.push_back(position.milestone);
     noted = position;
@@ -43,6 +45,7 @@ class ScriptedLink final : public session::Link {
 
   ManualClock clock;
   Duration look_takes = std::chrono::milliseconds(1);
+  std::function<void()> on_note;
   session::WorldStatus said = session::WorldStatus::kGoOn;
   Timestamp changes{Duration::max()};  // from then on the world is another
   session::ChangeSigns signs;

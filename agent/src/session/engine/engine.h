@@ -159,6 +159,10 @@ class Session::Engine : private data::WaitListener {
   void end_wait() override { enter_within_step(waited_from_); }
   void note_failure(std::exception_ptr failure) override { failed_wait_ = std::move(failure); }
   void restore();
+  [[nodiscard]] Result<std::string> restore_once_seen(const std::string& name,
+                                                      const session::CheckpointLocations::Load& load);
+  // Ends early if the attempt does.
+  void pause_in_load(Duration time);
   // Called after restore(). Samples that rollbacks skip are never taken. A new rollback is recorded before
   // any other record.
   void pass_over_skipped();

@@ -1,8 +1,12 @@
 // The beginning of an attempt: which checkpoint it resumes from, and what is reported and counted from there
 // on.
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
 #include "agent/src/checkpoint/saver/pack_writer.h"
 #include "agent/src/history/last_row.h"
@@ -10,6 +14,7 @@
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/state/pretrained_state.h"
 #include "agent/src/session/telemetry/say.h"
+#include "base/core/pause.h"
 
 namespace ratoon {
 
@@ -23,6 +28,26 @@ checkpoint::PendingRequests wishes_left(const checkpoint::RunRecord& resumed) {
   checkpoint::PendingRequests left = resumed.requests;
   if (resumed.early_end) left.finish.clear();
   return left;
+}
+
+// Network file systems list a folder anew after 60 s at the latest, unless they were told otherwise.
+constexpr Duration kSeenWithin = std::chrono::seconds(60);
+constexpr Duration kSeenPauseMin = std::chrono::milliseconds(200);
+constexpr Duration kSeenPauseMax = std::chrono::seconds(5);
+
+bool is_not_found(const Result<std::string>& restored) {
+  return !restored && restored.error().kind() == ErrorKind::kNotFound;
+}
+
+// A location that cannot be listed now lists nothing.
+bool is_listed_here(const Result<checkpoint::Inventory>& found, const ResumePoint& point) {
+  if (!found) return false;
+  return std::ranges::any_of(std::array{&found->complete, &found->damaged, &found->given_up},
+                             [&](const std::vector<InventoryEntry>* entries) {
+                               return std::ranges::any_of(*entries, [&](const InventoryEntry& entry) {
+                                 return entry.attempt == point.attempt && entry.step == point.step;
+                               });
+                             });
 }
 
 }  // namespace
@@ -135,6 +160,35 @@ void Session::Engine::count_replay() {
   show_progress();
 }
 
+// Another rank has listed the checkpoint. Caches of a shared file system may show a new file on this machine
+// only after a while: the checkpoint is looked for again until it is listed here as well.
+Result<std::string> Session::Engine::restore_once_seen(const std::string& name,
+                                                       const session::CheckpointLocations::Load& load) {
+  auto restored = places_.restore(assignment_, load);
+  const Timestamp give_up = clock_.now() + kSeenWithin;
+  for (Duration pause = kSeenPauseMin; is_not_found(restored); pause = std::min(2 * pause, kSeenPauseMax)) {
+    const bool is_listed = is_listed_here(places_.inventory(), *assignment_.resume);
+    if (!is_listed) {
+      if (clock_.now() >= give_up) break;
+      if (pause == kSeenPauseMin)
+        say(name + " was seen by another rank and is not seen here yet; it is looked for again for a minute");
+      pause_in_load(pause);
+    }
+    restored = places_.restore(assignment_, load);
+    if (is_listed) break;  // what is missing now is missing
+  }
+  return restored;
+}
+
+void Session::Engine::pause_in_load(Duration time) {
+  constexpr Duration kSlice = std::chrono::milliseconds(100);
+  for (; time > Duration(0); time -= kSlice) {
+    enter(ProcessPhase::kLoad);
+    check();
+    static_cast<void>(pause_for(std::min(time, kSlice), {}));
+  }
+}
+
 void Session::Engine::restore() {
   if (!assignment_.resume) {
     begin_new_run();
@@ -143,7 +197,7 @@ void Session::Engine::restore() {
   }
   if (start_snapshot_) start_snapshot_->forget();
   const std::string name = "the checkpoint of step " + std::to_string(assignment_.resume->step.value());
-  const auto restored = places_.restore(assignment_, [&](checkpoint::CheckpointReader& reader) {
+  const auto restored = restore_once_seen(name, [&](checkpoint::CheckpointReader& reader) {
     resumed_ = reader.run();
     const auto seed = [this](std::string_view generator) { return seed_of(generator); };
     return tracked_.restore(reader, name, seed, session::LoadParts::kAll, assignment_.world_size);
