@@ -1,14 +1,19 @@
 // A trainer for attempts_test.py: two ranks that go through attempt after attempt in the same processes. In
 // each attempt rank 1 leaves while rank 0 waits in a collective, which is given up.
 //
-//   attempts_probe ATTEMPTS
+// After "reset" the two ranks lose their connections in the first attempt instead, and both go on.
+//
+//   attempts_probe ATTEMPTS [reset]
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include <malloc.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/adam.h>
 #include <torch/types.h>
@@ -38,10 +43,28 @@ void say_size(std::uint64_t attempt) {
   std::fflush(stdout);
 }
 
+std::uint16_t port_of(int (*name)(int, sockaddr*, socklen_t*), int fd) {
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  const bool is_known = name(fd, reinterpret_cast<sockaddr*>(&at), &size) == 0 && at.sin_family == AF_INET;
+  return is_known ? ntohs(at.sin_port) : std::uint16_t{0};
+}
+
+// As a firewall does that forgets its connections: those of collectives, and not those to the board.
+void reset_connections(const ratoon::Session& session) {
+  const std::uint16_t board = session.rendezvous().port;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::stoi(entry.path().filename().string());
+    const std::uint16_t peer = port_of(::getpeername, fd);
+    if (peer != 0 && peer != board && port_of(::getsockname, fd) != board) ::shutdown(fd, SHUT_RDWR);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::uint64_t attempts = argc > 1 ? std::stoull(argv[1]) : 3;
+  const bool is_reset = argc > 2 && argv[2] == std::string_view("reset");
   torch::set_num_threads(1);
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
     say_size(session.attempt());
@@ -53,8 +76,10 @@ int main(int argc, char** argv) {
       optimizer.zero_grad();
       const auto loss = net->forward(torch::ones({2, 1024})).square().mean();
       const bool leaves = session.attempt() < attempts && step % 2 == 1;
-      if (leaves && session.rank() == 1)
-        ratoon::test::change_world(session, "the test wants another attempt");
+      if (leaves && session.rank() == 1) {
+        if (!is_reset) ratoon::test::change_world(session, "the test wants another attempt");
+        reset_connections(session);
+      }
       session.average_gradients(*net, {.backward = [&] { loss.backward(); }});
       optimizer.step();
     }

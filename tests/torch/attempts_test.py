@@ -14,15 +14,15 @@ MEGABYTES = 12  # the weights and the optimizer of one attempt: far less than 20
 OTHERS = 8  # threads and descriptors: pools may come to have a few more, but not one an attempt
 
 
-def sizes_of(attempts):
-    """Of each rank: one (kilobytes, threads, descriptors) an attempt."""
+def outputs_of(attempts, *words):
+    """What each of the two ranks printed."""
     with tempfile.TemporaryDirectory(prefix="ratoon-attempts-") as folder:
         processes = []
         for rank in range(2):
             group = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": 2,
                      "TORCHELASTIC_RUN_ID": "none", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 29500}
             processes.append(subprocess.Popen(
-                [BIN / "attempts_probe", str(attempts), "--run-name", "a", "--save-folder", f"{folder}/s",
+                [BIN / "attempts_probe", str(attempts), *words, "--run-name", "a", "--save-folder", f"{folder}/s",
                  "--save-every", "1000st"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                 env={**os.environ, **{name: str(value) for name, value in group.items()}}))
         try:
@@ -33,7 +33,12 @@ def sizes_of(attempts):
                 process.wait()
     for process, output in zip(processes, outputs):
         assert process.returncode == 0, output
-    return [[tuple(map(int, found)) for found in LINE.findall(output)] for output in outputs]
+    return outputs
+
+
+def sizes_of(attempts):
+    """Of each rank: one (kilobytes, threads, descriptors) an attempt."""
+    return [[tuple(map(int, found)) for found in LINE.findall(output)] for output in outputs_of(attempts)]
 
 
 class Attempts(unittest.TestCase):

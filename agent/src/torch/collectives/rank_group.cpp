@@ -8,6 +8,7 @@
 
 #include <ATen/ops/zeros.h>
 
+#include "agent/src/session/engine/engine.h"
 #include "agent/src/session/rendezvous/spoken_wait.h"
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/telemetry/say.h"
@@ -59,17 +60,30 @@ class WaitForRanks {
   session::SpokenWait wait_{system_clock()};
 };
 
-// A collective fails when a rank is lost. The coordinator then reports that the world changed. If the
-// coordinator reports no change, the failure has another cause.
+// Whether this process may join another world because connections were lost: a world that loses them again
+// and again makes no step, and then this process asks for a fresh start. Of the training thread.
+bool may_rejoin(const Session& session) {
+  constexpr int kInARow = 3;
+  static std::uint64_t reached = 0;
+  static int resets = 0;
+  if (session.steps_done() > reached) resets = 0;
+  reached = std::max(reached, session.steps_done());
+  return ++resets <= kInARow;
+}
+
+// A collective fails when a rank is lost. The coordinator then reports that the world changed. If it reports
+// no change, connections were reset and all ranks are there: they join the next world together.
 [[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
-  constexpr auto kPatience = std::chrono::seconds(60);
+  constexpr auto kPatience = std::chrono::seconds(20);  // a longer wait may count as a hang
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   WaitForRanks wait(session, "a report that a rank was lost, because a collective failed");
   while (std::chrono::steady_clock::now() < deadline) {
     wait.look();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  fail(ExitCode::kStartAgain, "a collective failed, but no lost process was reported for 60 s: " + why);
+  const std::string what = "a collective failed, but no lost process was reported for 20 s: " + why;
+  if (may_rejoin(session)) throw AttemptOver(Attempt(session.attempt()), what);
+  fail(ExitCode::kStartAgain, what);
 }
 
 std::shared_ptr<Collective> connect(const Session& session, const std::string& mark,
