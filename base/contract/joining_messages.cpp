@@ -72,6 +72,8 @@ json to_json(const Assignment& m) {
                      {"hung", m.losses->hung}};
   }
   if (m.threads != 0) out["threads"] = m.threads;
+  for (const auto& peer : first_of(m.peers, kPeersMax))
+    out["peers"].push_back({{"address", peer.address}, {"member_uid", peer.member_uid}});
   return out;
 }
 
@@ -99,6 +101,11 @@ void read(Fields& f, Assignment& m) {
                          .hung = small(losses, "hung", kLossesMax)};
   }
   m.threads = read_threads(f);
+  for (const auto& item : f.list("peers", kPeersMax)) {
+    Fields peer = f.child(item, "peers[]");
+    m.peers.push_back(
+        {.member_uid = peer.text("member_uid", kNameBytesMax), .address = read_address(peer, "address")});
+  }
 }
 
 json to_json(const JoinReply& m) {

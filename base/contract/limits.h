@@ -13,7 +13,6 @@ inline constexpr std::size_t kSecretDigitsMin = 32;
 inline constexpr std::size_t kSecretDigitsMax = 128;
 inline constexpr std::size_t kSentenceBytesMax = 1024;
 inline constexpr std::size_t kInventoryMax = 64;
-inline constexpr std::size_t kSilentPeersMax = 1024;
 inline constexpr std::size_t kResultMax = 16;
 inline constexpr double kSecondsMax = 10.0 * 365 * 24 * 3600;
 inline constexpr std::uint32_t kWorldMax = 65536;

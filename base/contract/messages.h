@@ -105,6 +105,17 @@ struct RunLosses {
   friend bool operator==(const RunLosses&, const RunLosses&) = default;
 };
 
+// Where a process of another member of the world listens.
+struct PeerAddress {
+  std::string member_uid;
+  std::string address;  // host:port
+
+  friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
+};
+
+// The number of peers in an assignment, and of those that a beat names: larger worlds are probed in part.
+inline constexpr std::size_t kPeersMax = 64;
+
 struct Assignment {
   Attempt attempt{0};
   Rank rank{0};
@@ -115,6 +126,9 @@ struct Assignment {
   double beat_seconds = 1.0;
   std::optional<RunLosses> losses{};  // of the run; absent: they are not counted
   std::uint32_t threads = 0;          // those that rank 0 requested
+  // The members whose addresses this process probes while it waits for others. Empty for all processes of a
+  // member but its first.
+  std::vector<PeerAddress> peers{};
 
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
@@ -155,7 +169,9 @@ struct Beat {
   // Checkpoints of this attempt that were reported as committed and then did not verify: they are no longer
   // durable, even if other processes saw them committed. The list holds at most the newest kDamagedMax.
   std::vector<InventoryEntry> damaged{};
-  std::vector<Rank> silent_peers;    // ranks whose sockets failed
+  // The UIDs of the members in `peers` of the assignment to which no connection was possible, in several
+  // tries, while the process waited. At most kPeersMax.
+  std::vector<std::string> unreachable_peers{};
   std::optional<Outlook> outlook{};  // only rank 0 has one
   // Duration of the last save until its commit; if the current save has taken longer already, that time.
   // Absent: nothing was saved yet.

@@ -41,8 +41,7 @@ json to_json(const Beat& m) {
               {"sequence", m.sequence},        {"step", m.step.value()}};
   if (m.committed) out["committed"] = to_json(*m.committed);
   for (const auto& entry : first_of(m.damaged, kDamagedMax)) out["damaged"].push_back(to_json(entry));
-  for (const Rank rank : first_of(m.silent_peers, kSilentPeersMax))
-    out["silent_peers"].push_back(rank.value());
+  for (const auto& uid : first_of(m.unreachable_peers, kPeersMax)) out["unreachable_peers"].push_back(uid);
   if (m.outlook) out["outlook"] = to_json(*m.outlook);
   if (m.allowed_seconds) out["allowed_seconds"] = bounded_seconds(*m.allowed_seconds);
   if (m.save_seconds) out["save_seconds"] = bounded_seconds(*m.save_seconds);
@@ -63,12 +62,14 @@ void read(Fields& f, Beat& m) {
   if (f.find("committed") != nullptr) m.committed = read_inventory_entry(f.object("committed"));
   for (const auto& entry : f.list("damaged", kDamagedMax))
     m.damaged.push_back(read_inventory_entry(f.child(entry, "damaged[]")));
-  for (const auto& rank : f.list("silent_peers", kSilentPeersMax)) {
-    if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= kWorldMax) {
-      f.complain("silent_peers", "a list of ranks");
+  for (const auto& uid : f.list("unreachable_peers", kPeersMax)) {
+    if (!uid.is_string() || uid.get_ref<const std::string&>().empty() ||
+        uid.get_ref<const std::string&>().size() > kNameBytesMax) {
+      f.complain("unreachable_peers",
+                 "a text of 1 to " + std::to_string(kNameBytesMax) + " bytes in each item");
       return;
     }
-    m.silent_peers.emplace_back(rank.get<std::uint32_t>());
+    m.unreachable_peers.push_back(uid.get<std::string>());
   }
   if (f.find("outlook") != nullptr) m.outlook = read_outlook(f.object("outlook"));
   if (f.find("save_seconds") != nullptr) m.save_seconds = f.seconds("save_seconds");

@@ -25,11 +25,14 @@ struct ProcessFacts {
   Timestamp listed{};  // when it read the list of checkpoints that `waiting` has; else when it first sent it
   Timestamp
       moved{};  // when it sent its first message, began to wait, got its place, or reported another step
+  // Since when each of its beats names peers that it cannot reach.
+  std::optional<Timestamp> unreachable_since{};
 };
 
 struct Seat {
   ProcessIdentity process;
-  Assignment assignment;
+  Assignment assignment;  // without `peers`, which the coordinator adds
+  std::string address{};  // where the process listens
 };
 
 // A member whose node ends at a known time.

@@ -152,9 +152,16 @@ bool JobSession::record_beat(const Beat& beat, Timestamp now) {
   auto& facts = facts_of(beat.process, now);
   if (facts.beat && beat.sequence <= facts.beat->sequence) return false;  // arrived out of order
   facts.has_met = facts.has_met || beat.attempt > Attempt(0);
+  // Of the same world: each attempt has other waits.
+  if (beat.unreachable_peers.empty())
+    facts.unreachable_since.reset();
+  else if (!facts.unreachable_since || !facts.beat || facts.beat->attempt != beat.attempt)
+    facts.unreachable_since = now;
   const std::optional<Beat> before = std::exchange(facts.beat, beat);
   if (!before || before->attempt != beat.attempt || before->step != beat.step) facts.moved = now;
-  if (!before || before->attempt != beat.attempt || before->committed != beat.committed) return true;
+  const bool is_news = !before || before->attempt != beat.attempt || before->committed != beat.committed ||
+                       before->unreachable_peers != beat.unreachable_peers;
+  if (is_news) return true;
   const bool has_loaded = before->phase != beat.phase &&
                           (before->phase == ProcessPhase::kLoad || before->phase == ProcessPhase::kUser);
   const api::Seat* seat = find_seat(beat.process);
@@ -214,7 +221,27 @@ std::optional<Assignment> JobSession::take_seat(const ProcessIdentity& process) 
   facts.waiting.reset();
   facts.moved = facts.last_heard;  // its connection may have been cut for long since it began to wait
   stale_lists_.erase(process_key_of(process));
-  return seat->assignment;
+  Assignment assignment = seat->assignment;
+  assignment.peers = peers_of(*seat);
+  return assignment;
+}
+
+std::vector<PeerAddress> JobSession::peers_of(const api::Seat& seat) const {
+  const auto position = static_cast<std::size_t>(&seat - announcement_.world.data());
+  const auto own = std::ranges::lower_bound(first_seats_, position);
+  std::vector<PeerAddress> peers;
+  if (own == first_seats_.end() || *own != position) return peers;
+  const auto add = [&](std::size_t member) {
+    const api::Seat& peer = announcement_.world[first_seats_[member]];
+    if (!peer.address.empty())
+      peers.push_back({.member_uid = peer.process.member_uid, .address = peer.address});
+  };
+  const auto here = static_cast<std::size_t>(own - first_seats_.begin());
+  const std::size_t members = first_seats_.size();
+  if (here != 0) add(0);
+  for (std::size_t next = 1; next < members && peers.size() < kPeersMax; ++next)
+    if ((here + next) % members != 0) add((here + next) % members);
+  return peers;
 }
 
 std::optional<double> JobSession::seconds_left(const ProcessIdentity& process, WallTime now) const {
@@ -281,10 +308,16 @@ bool JobSession::is_any_unheard() const {
 
 void JobSession::index_announcement() {
   seats_at_.clear();
+  first_seats_.clear();
   current_at_.clear();
   departures_at_.clear();
-  for (std::size_t i = 0; i < announcement_.world.size(); ++i)
-    seats_at_.emplace(process_key_of(announcement_.world[i].process), i);
+  for (std::size_t i = 0; i < announcement_.world.size(); ++i) {
+    const ProcessIdentity& process = announcement_.world[i].process;
+    seats_at_.emplace(process_key_of(process), i);
+    // Ranks are given member by member.
+    const bool is_first = i == 0 || announcement_.world[i - 1].process.member_uid != process.member_uid;
+    if (is_first) first_seats_.push_back(i);
+  }
   for (std::size_t i = 0; i < announcement_.current.size(); ++i)
     current_at_[member_of(announcement_.current[i])].push_back(i);
   for (std::size_t i = 0; i < announcement_.departures.size(); ++i) {

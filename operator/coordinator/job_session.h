@@ -37,7 +37,7 @@ class JobSession {
   // Whether the process waits with a list of checkpoints that is too old for a world, and has to be asked for
   // a new one. Returns true once for each stale list.
   [[nodiscard]] bool take_list_request(const ProcessIdentity& process);
-  // Returns whether the beat reports a commit or another stage of the recovery.
+  // Returns whether the beat reports a commit, another stage of the recovery or other unreachable peers.
   bool record_beat(const Beat& beat, Timestamp now);
   void record_completed(const Completed& completed, Timestamp now);
   // Whether an operator that takes over would know that the process has completed: from the job's status, or
@@ -70,6 +70,8 @@ class JobSession {
   [[nodiscard]] const api::Seat* find_seat(const ProcessIdentity& process) const;
   api::ProcessFacts* find_other_seated(const ProcessIdentity& process);
   bool note_stale_lists(Timestamp from);
+  // The addresses that the process in this seat probes: of rank 0's member, and of the members after its own.
+  [[nodiscard]] std::vector<PeerAddress> peers_of(const api::Seat& seat) const;
   void index_announcement();
   void index_processes();
 
@@ -83,6 +85,7 @@ class JobSession {
   // The positions of items in the lists above.
   std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> facts_at_;
   std::unordered_map<ProcessKey, std::size_t, ProcessKeyHash> seats_at_;
+  std::vector<std::size_t> first_seats_;  // of each member of the world
   std::unordered_map<MemberKey, std::vector<std::size_t>, ProcessKeyHash> current_at_;
   std::unordered_map<MemberKey, std::vector<std::size_t>, ProcessKeyHash> departures_at_;
 };

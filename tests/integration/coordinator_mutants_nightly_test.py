@@ -24,6 +24,18 @@ MUTANTS = {
         ("coordinator_link_test", "CoordinatorLinkTest.SaysHowOldTheListIsThatItRepeats"),
         "agent/src/session/link/coordinator_link.cpp",
         r"request\.inventory_age_seconds = seconds\(system_clock\(\)\.now\(\) - listed\);", "static_cast<void>(listed);"),
+    "complaints about peers that begin anew with each beat": (
+        ("coordinator_test", "JobSessionPeers.*"), "operator/coordinator/job_session.cpp",
+        r"!facts\.unreachable_since \|\| ", "true || "),
+    "a member that probes all others of a large world": (
+        ("coordinator_test", "JobSessionPeers.*"), "operator/coordinator/job_session.cpp",
+        r" && peers\.size\(\) < kPeersMax", ""),
+    "probes that fill the queue of a peer": (
+        ("coordinator_link_test", "ProbePeers.*"), "agent/src/session/rendezvous/rendezvous_socket.cpp", "TCP_DEFER_ACCEPT",
+        "TCP_NODELAY"),
+    "peers of one wait that are named in the next": (
+        ("coordinator_link_test", "PeerWatchTest.*"), "agent/src/session/link/peer_watch.cpp",
+        r"of_wait_ == waits_since \? unreachable_", "true ? unreachable_"),
     "a lease that waits for an overloaded server": (
         ("operator_runtime_test", "Elector.*"), "operator/runtime/leader/elector.cpp", r"election_\.note\(client_\.call_once\(",
         "election_.note(client_.call("),

@@ -45,7 +45,8 @@ std::size_t count_restarted_in_place(const Observation& seen, const RosterChange
   for (const auto& process : seen.processes)
     starts[{process.identity.member_uid, process.identity.local_rank}] = process.identity.start;
   std::set<std::string_view> restarted;
-  for (const auto& [process, assignment] : seen.world) {
+  for (const auto& seat : seen.world) {
+    const ProcessIdentity& process = seat.process;
     const auto start = starts.find({process.member_uid, process.local_rank});
     if (start != starts.end() && start->second != process.start) restarted.insert(process.member_uid);
   }

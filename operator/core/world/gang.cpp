@@ -111,7 +111,8 @@ std::vector<api::Seat> assign_seats(const Gang& gang, Attempt attempt, double be
                                     .rendezvous = gang.joiners.front().address,
                                     .resume = resume,
                                     .beat_seconds = beat_seconds,
-                                    .threads = gang.joiners.front().threads}});
+                                    .threads = gang.joiners.front().threads},
+                     .address = gang.joiners[rank].address});
   }
   return seats;
 }

@@ -67,6 +67,9 @@ Assignment any_assignment() {
     assignment.resume = ResumePoint{
         .attempt = Attempt(assignment.attempt.value() - 1), .step = Step(any_count()), .digest = any_text()};
   }
+  for (std::uint32_t i = any_number(4); i > 0; --i)
+    assignment.peers.push_back(
+        {.member_uid = any_text(), .address = any_text() + ":" + std::to_string(1 + any_number(65534))});
   return assignment;
 }
 
@@ -99,7 +102,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   if (*gen::arbitrary<bool>()) beat.allowed_seconds = any_seconds();
   if (*gen::arbitrary<bool>()) beat.save_seconds = any_seconds();
   if (*gen::arbitrary<bool>()) beat.committed = any_entry();
-  for (std::uint32_t i = any_number(4); i > 0; --i) beat.silent_peers.emplace_back(any_number(65535));
+  for (std::uint32_t i = any_number(4); i > 0; --i) beat.unreachable_peers.push_back(any_text());
   if (*gen::arbitrary<bool>()) {
     beat.outlook = Outlook{.position = any_count(), .total = any_count(), .unit = any_text(), .loss = {}};
     if (*gen::arbitrary<bool>()) beat.outlook->loss = -any_seconds();

@@ -115,12 +115,12 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   beat.save_seconds = any_double();
   beat.committed = longest_entry();
   beat.damaged.assign(many, longest_entry());
-  beat.silent_peers.assign(many, Rank(contract::kWorldMax - 1));
+  beat.unreachable_peers.assign(many, kLongestName);
   beat.outlook =
       Outlook{.position = contract::kCountMax, .total = 0, .unit = kLongestName, .loss = any_double()};
   const Beat heard_beat = heard(beat);
   RC_ASSERT(heard_beat.damaged.size() == std::min(many, kDamagedMax));
-  RC_ASSERT(heard_beat.silent_peers.size() == std::min(many, contract::kSilentPeersMax));
+  RC_ASSERT(heard_beat.unreachable_peers.size() == std::min(many, kPeersMax));
   assert_is_near(heard_beat.seconds_in_phase, beat.seconds_in_phase);
   assert_is_near(heard_beat.allowed_seconds.value(), *beat.allowed_seconds);
   assert_is_near(heard_beat.save_seconds.value(), *beat.save_seconds);

@@ -146,6 +146,7 @@ if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/coordinator_link_test
     SOURCES session/link/coordinator_link_test.cpp session/link/coordinator_link_news_test.cpp
             session/link/coordinator_link_ends_test.cpp session/link/coordinator_link_tls_test.cpp
+            session/rendezvous/peer_probe_test.cpp session/link/peer_watch_test.cpp
     LIBS certificate_support ratoon::agent ratoon::operator_coordinator LABELS threads)
 endif()
 if(RATOON_WITH_MDS)

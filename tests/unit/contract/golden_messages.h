@@ -77,6 +77,13 @@ inline Assignment golden_assignment_with_losses() {
   return assignment;
 }
 
+inline Assignment golden_assignment_with_peers() {
+  Assignment assignment = golden_assignment();
+  assignment.peers = {{.member_uid = "uid-2", .address = "10.0.0.2:29400"},
+                      {.member_uid = "uid-4", .address = "[fd00::4]:29400"}};
+  return assignment;
+}
+
 inline Beat golden_beat() {
   return {.process = golden_process(),
           .attempt = Attempt(7),
@@ -84,8 +91,13 @@ inline Beat golden_beat() {
           .step = Step(1207),
           .phase = ProcessPhase::kCollective,
           .seconds_in_phase = 0.25,
-          .committed = golden_entry(),
-          .silent_peers = {Rank(2), Rank(4)}};
+          .committed = golden_entry()};
+}
+
+inline Beat golden_beat_with_unreachable_peers() {
+  Beat beat = golden_beat();
+  beat.unreachable_peers = {"uid-2", "uid-4"};
+  return beat;
 }
 
 inline Beat golden_beat_with_outlook() {
@@ -96,7 +108,6 @@ inline Beat golden_beat_with_outlook() {
           .phase = ProcessPhase::kCompute,
           .seconds_in_phase = 0.25,
           .committed = {},
-          .silent_peers = {},
           .outlook = Outlook{.position = 1208, .total = 4000, .unit = "step", .loss = 0.5}};
 }
 
@@ -108,7 +119,6 @@ inline Beat golden_beat_with_save() {
           .phase = ProcessPhase::kSave,
           .seconds_in_phase = 0.25,
           .committed = {},
-          .silent_peers = {},
           .save_seconds = 72.5};
 }
 
@@ -120,8 +130,7 @@ inline Beat golden_beat_with_deadline() {
           .phase = ProcessPhase::kData,
           .seconds_in_phase = 12.5,
           .allowed_seconds = 30,
-          .committed = {},
-          .silent_peers = {}};
+          .committed = {}};
 }
 
 inline Beat golden_beat_with_damage() {
@@ -132,8 +141,7 @@ inline Beat golden_beat_with_damage() {
           .phase = ProcessPhase::kCompute,
           .seconds_in_phase = 0.25,
           .committed = golden_entry(),
-          .damaged = {{.tier = "local", .attempt = Attempt(7), .step = Step(1300), .digest = "cc77"}},
-          .silent_peers = {}};
+          .damaged = {{.tier = "local", .attempt = Attempt(7), .step = Step(1300), .digest = "cc77"}}};
 }
 
 inline Orders golden_orders() {

@@ -34,6 +34,7 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("beat_with_save", test::golden_beat_with_save());
   expect_golden("beat_with_deadline", test::golden_beat_with_deadline());
   expect_golden("beat_with_damage", test::golden_beat_with_damage());
+  expect_golden("beat_with_unreachable_peers", test::golden_beat_with_unreachable_peers());
   expect_golden("beat_first", Beat{.process = test::golden_process()});
   expect_golden("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12});
   expect_golden("join_request_after_steps", test::golden_join_after_steps());
@@ -53,6 +54,7 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
 TEST(GoldenMessages, OfTheCoordinatorEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("assignment", test::golden_assignment());
   expect_golden("assignment_with_losses", test::golden_assignment_with_losses());
+  expect_golden("assignment_with_peers", test::golden_assignment_with_peers());
   expect_golden("join_reply", JoinReply{.assignment = test::golden_assignment(), .waiting_for = ""});
   expect_golden("join_reply_waiting",
                 JoinReply{.assignment = {}, .waiting_for = "1 of 2 processes are ready"});

@@ -52,10 +52,13 @@ std::vector<Subject> subjects() {
       subject("join_with_an_old_list", test::golden_join_with_an_old_list(),
               {"/inventory", "/inventory/0/complete", "/inventory/1/complete", "/inventory_age_seconds"}),
       subject("assignment", test::golden_assignment(), {"/resume"}),
+      subject("assignment_with_peers", test::golden_assignment_with_peers(), {"/peers", "/resume"}),
       subject("join_reply", JoinReply{.assignment = test::golden_assignment(), .waiting_for = ""},
               {"/assignment/resume"}),
       subject("join_reply_waiting", JoinReply{.assignment = {}, .waiting_for = "others"}, {}),
-      subject("beat", test::golden_beat(), {"/committed", "/committed/complete", "/silent_peers"}),
+      subject("beat", test::golden_beat(), {"/committed", "/committed/complete"}),
+      subject("beat_with_unreachable_peers", test::golden_beat_with_unreachable_peers(),
+              {"/committed", "/committed/complete", "/unreachable_peers"}),
       subject("beat_with_deadline", test::golden_beat_with_deadline(), {"/allowed_seconds"}),
       subject("beat_with_outlook", test::golden_beat_with_outlook(), {"/outlook", "/outlook/loss"}),
       subject("beat_with_save", test::golden_beat_with_save(), {"/save_seconds"}),
@@ -83,7 +86,7 @@ std::string path_in_sentence(const json::json_pointer& path) {
     else
       name = left.back() + (name.empty() || name.front() == '[' ? name : "." + name);
   }
-  if (name == "silent_peers[]") name = "silent_peers";
+  if (name == "unreachable_peers[]") name = "unreachable_peers";
   return name;
 }
 
@@ -228,12 +231,20 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
        "beat_seconds must be more than 0, found 0.0"},
       {"eleven years between beats", complaint_of<Assignment>, with(assignment, "/beat_seconds", 3.5e8),
        "beat_seconds must be a number of seconds from 0 to 10 years, found 350000000.0"},
-      {"a negative rank", complaint_of<Beat>, with(beat, "/silent_peers", {-1}),
-       "silent_peers must be a list of ranks, found [-1]"},
-      {"a rank of no world", complaint_of<Beat>, with(beat, "/silent_peers", {65536}),
-       "silent_peers must be a list of ranks, found [65536]"},
-      {"1025 silent peers", complaint_of<Beat>, with(beat, "/silent_peers", std::vector<int>(1025, 1)),
-       "silent_peers must be a list of at most 1024 items, found [1,1"},
+      {"65 peers", complaint_of<Assignment>,
+       with(assignment, "/peers", json(65, {{"address", "host:1"}, {"member_uid", "u"}})),
+       "peers must be a list of at most 64 items, found "},
+      {"a peer without a port", complaint_of<Assignment>,
+       with(assignment, "/peers", json::array({{{"address", "host"}, {"member_uid", "u"}}})),
+       "peers[].address must be host:port, found \"host\""},
+      {"an unreachable peer that is a number", complaint_of<Beat>, with(beat, "/unreachable_peers", {1}),
+       "unreachable_peers must be a text of 1 to 253 bytes in each item, found [1]"},
+      {"an unreachable peer without a name", complaint_of<Beat>, with(beat, "/unreachable_peers", {"u", ""}),
+       "unreachable_peers must be a text of 1 to 253 bytes in each item, found [\"u\",\"\"]"},
+      {"a long peer", complaint_of<Beat>, with(beat, "/unreachable_peers", {std::string(254, 'u')}),
+       "unreachable_peers must be a text of 1 to 253 bytes in each item, found [\"uuu"},
+      {"65 unreachable peers", complaint_of<Beat>, with(beat, "/unreachable_peers", json(65, "u")),
+       "unreachable_peers must be a list of at most 64 items, found [\"u\",\"u"},
       {"not an object", complaint_of<Beat>, "[1]", "the message must be a JSON object, found [1]"},
       {"nothing", complaint_of<Beat>, "", "not valid JSON: "},
       {"half a message", complaint_of<Beat>, beat.dump().substr(0, 80), "not valid JSON: "},

@@ -83,6 +83,9 @@ CoordinatorLink::CoordinatorLink(const Options& options, FolderLocks folder_lock
       phase_since_(system_clock().now()),
       beaten_(phase_since_),
       world_wait_(patience.word),
+      peers_(
+          patience.peers, [this] { return waits_for_ranks_since(); },
+          [this](bool is_any_unreachable) { note_peers(is_any_unreachable); }),
       beating_([this](const std::stop_token& stop) { beat_until_stopped(stop); }),
       listening_([this](const std::stop_token& stop) { listen_until_stopped(stop); }) {}
 
@@ -227,6 +230,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     world_status_.compare_exchange_strong(expected, WorldStatus::kGoOn);
     is_hung_.store(false);
   }
+  peers_.watch({});
   world_wait_.begin(system_clock().now());
   while (world_status() == WorldStatus::kGoOn) {
     request.inventory_age_seconds = seconds(system_clock().now() - listed);
@@ -245,6 +249,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     }
     if (reply && reply->assignment) {
       world_wait_.end();
+      peers_.watch(reply->assignment->peers);
       const std::lock_guard lock(mutex_);
       beat_pause_ = from_seconds(reply->assignment->beat_seconds);
       request.has_met = has_met_ = true;
@@ -286,7 +291,24 @@ Result<void> CoordinatorLink::complete(const Position& position, const std::stop
   }
 }
 
+std::optional<Timestamp> CoordinatorLink::waits_for_ranks_since() const {
+  const std::lock_guard lock(mutex_);
+  const bool waits = position_.attempt.value() > 0 && position_.phase == ProcessPhase::kCollective;
+  return waits ? std::optional(phase_since_) : std::nullopt;
+}
+
+void CoordinatorLink::note_peers(bool is_any_unreachable) {
+  if (!is_any_unreachable) {
+    // The network was cut until now, and connections need a while to go on: the wait until here is no hang.
+    const std::lock_guard lock(mutex_);
+    if (position_.phase == ProcessPhase::kCollective) phase_since_ = system_clock().now();
+  }
+  news_.notify();
+}
+
 Beat CoordinatorLink::next_beat() {
+  const auto waits_since = waits_for_ranks_since();
+  auto unreachable = waits_since ? peers_.unreachable(*waits_since) : std::vector<std::string>();
   const std::lock_guard lock(mutex_);
   const Timestamp now = system_clock().now();
   const Duration between_beats = now - std::exchange(beaten_, now);
@@ -301,7 +323,7 @@ Beat CoordinatorLink::next_beat() {
           .allowed_seconds = position_.allowed ? std::optional(seconds(*position_.allowed)) : std::nullopt,
           .committed = position_.committed,
           .damaged = position_.damaged,
-          .silent_peers = {},
+          .unreachable_peers = std::move(unreachable),
           .outlook = position_.outlook,
           .save_seconds = position_.save_seconds_at(now)};
 }

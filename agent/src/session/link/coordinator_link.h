@@ -15,6 +15,7 @@
 
 #include "agent/src/session/link/interruptible_sleep.h"
 #include "agent/src/session/link/link.h"
+#include "agent/src/session/link/peer_watch.h"
 #include "agent/src/session/link/unreadable_messages.h"
 #include "agent/src/session/locations/folder_lock.h"
 #include "agent/src/session/rendezvous/rendezvous_socket.h"
@@ -38,6 +39,7 @@ struct LinkTimeouts {
   // A wait for a place in a world has no limit. After this time, and every minute from then on, the process
   // logs why it still waits for a place.
   Duration word{std::chrono::seconds(10)};
+  PeerWatch::Pace peers{};
 };
 
 class CoordinatorLink final : public Link {
@@ -90,6 +92,8 @@ class CoordinatorLink final : public Link {
   void tell_of_wait(const std::string& what);
   void set_world_status(WorldStatus world_status, const std::string& reason);
   [[nodiscard]] Beat next_beat();
+  [[nodiscard]] std::optional<Timestamp> waits_for_ranks_since() const;
+  void note_peers(bool is_any_unreachable);
   void sleep_until_news(Duration at_most);
   // Ends the process if it was ordered to leave its world and does not leave.
   void end_if_stuck() const;
@@ -135,7 +139,9 @@ class CoordinatorLink final : public Link {
   std::atomic<Timestamp> drain_deadline_{kNever};
   std::atomic<bool> is_hung_{false};
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
-  std::jthread beating_;  // last: the two threads use everything above
+  // Destroyed first: these threads use everything above, and beats use the watch.
+  PeerWatch peers_;
+  std::jthread beating_;
   std::jthread listening_;
 };
 

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <charconv>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "agent/src/board/ip_address.h"
@@ -37,6 +39,9 @@ Result<RendezvousSocket> open_meeting_socket(const std::string& pod_ip) {
   }
   UniqueFd fd(::socket(address->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd.is_open()) return system_error(errno, "making the socket where the ranks meet");
+  const int first_bytes_within_seconds = 30;
+  static_cast<void>(::setsockopt(fd.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &first_bytes_within_seconds,
+                                 sizeof first_bytes_within_seconds));
   if (::bind(fd.get(), address->get(), address->size) != 0 || ::listen(fd.get(), SOMAXCONN) != 0 ||
       ::getsockname(fd.get(), address->get(), &address->size) != 0) {
     return system_error(errno, "binding the socket where the ranks meet to " + host);

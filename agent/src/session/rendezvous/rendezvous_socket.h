@@ -24,6 +24,8 @@ struct HostPort {
 [[nodiscard]] HostPort split_address(std::string_view address);
 [[nodiscard]] std::string join_address(const HostPort& address);
 
+// Other members probe the socket while they wait (peer_probe.h). A connection that sends nothing stays with
+// the system: it is not accepted, and takes no place in the queue.
 struct RendezvousSocket {
   UnforkedFd fd;
   HostPort at;

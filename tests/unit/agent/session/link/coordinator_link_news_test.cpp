@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "tests/support/blocked_listener.h"
 #include "tests/unit/agent/session/link/coordinator_link_fixture.h"
 
 namespace ratoon::session::coordinator_link_news_test {
@@ -147,6 +148,59 @@ TEST_F(CoordinatorLinkTest, HearsWhatIsWantedOfAll) {
   EXPECT_EQ(link_->world_status(), WorldStatus::kGoOn) << "no process is made to leave by it";
   coordinator_.announce(kJob, {.attempt = Attempt(1), .current = {current}, .save_request = 2});
   wait_until([&] { return link_->wanted().hand_over == Attempt(0); });
+}
+
+// In a world with a member to which its network has no way.
+class CoordinatorLinkPeers : public CoordinatorLinkTest {
+ protected:
+  CoordinatorLinkPeers() {
+    open({.peers = {.wait = 0ms, .look = 1ms, .again = 1ms, .calm = 1ms, .connect = 100ms}});
+  }
+  Result<Assignment> join_with_peer(double beat_seconds) {
+    auto joined = join();
+    const JoinRequest joiner = wait_for_joiner();
+    const auto seat_of = [&](const ProcessIdentity& process, std::uint32_t rank, const std::string& address) {
+      return api::Seat{.process = process,
+                       .assignment = {.attempt = Attempt(1),
+                                      .rank = Rank(rank),
+                                      .world_size = 2,
+                                      .rendezvous = joiner.address,
+                                      .beat_seconds = beat_seconds},
+                       .address = address};
+    };
+    const ProcessIdentity peer{.job = kJob, .role = "worker", .index = 1, .member_uid = "uid-1"};
+    announce(1, 0, {seat_of(joiner.process, 0, joiner.address), seat_of(peer, 1, blocked_.address())});
+    return joined.get();
+  }
+  [[nodiscard]] api::ProcessFacts facts() const { return coordinator_.processes(kJob).front(); }
+  [[nodiscard]] std::vector<std::string> named() const {
+    const auto beat = facts().beat;
+    return beat ? beat->unreachable_peers : std::vector<std::string>();
+  }
+
+  test::BlockedListener blocked_;
+};
+
+TEST_F(CoordinatorLinkPeers, AreNamedAtOnceWhileTheProcessWaitsForThem) {
+  const auto assignment = join_with_peer(kHourly);
+  ASSERT_TRUE(assignment);
+  EXPECT_EQ(assignment->peers,
+            (std::vector<PeerAddress>{{.member_uid = "uid-1", .address = blocked_.address()}}));
+  link_->note({.attempt = Attempt(1), .phase = ProcessPhase::kCollective});
+  wait_until([&] { return named() == std::vector<std::string>{"uid-1"}; });
+  EXPECT_TRUE(facts().unreachable_since);
+  link_->note({.attempt = Attempt(1), .phase = ProcessPhase::kCompute, .milestone = Milestone::kStepped});
+  wait_until([&] { return named().empty(); });
+  EXPECT_FALSE(facts().unreachable_since);
+}
+
+TEST_F(CoordinatorLinkPeers, AWaitForOneThatIsBackIsMeasuredAnew) {
+  ASSERT_TRUE(join_with_peer(0.02));
+  link_->note({.attempt = Attempt(1), .phase = ProcessPhase::kCollective});
+  wait_until([&] { return !named().empty() && facts().beat->seconds_in_phase > 0.5; });
+  const double stood = facts().beat->seconds_in_phase;
+  blocked_.unblock();
+  wait_until([&] { return named().empty() && facts().beat->seconds_in_phase < stood; });
 }
 
 TEST_F(CoordinatorLinkTest, EndsWithoutWaitingForItsPolls) {

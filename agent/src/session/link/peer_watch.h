@@ -1,0 +1,67 @@
+// PeerWatch: while a process waits for other ranks, it probes the members of its world and keeps a list of
+// those to which no connection is possible. The coordinator hears of them by beats and decides what follows.
+//
+// It probes only after the process has waited for a while, so that a world that makes steps sends nothing. A
+// peer is named after two tries in a row, about 11 s after the wait began.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/contract/messages.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+class PeerWatch {
+ public:
+  struct Pace {
+    Duration wait = std::chrono::seconds(5);   // longer than this is no ordinary wait
+    Duration look = std::chrono::seconds(1);   // the interval of checks whether the process waits
+    Duration again = std::chrono::seconds(1);  // after a peer could not be reached
+    Duration calm = std::chrono::seconds(5);   // after all could
+    Duration connect = std::chrono::seconds(2);
+  };
+  // Since when the process waits for other ranks; nullopt: it does not wait.
+  using WaitsSince = std::function<std::optional<Timestamp>()>;
+
+  // The list has changed; `is_any` says whether it names a peer.
+  using OnNews = std::function<void(bool is_any)>;
+
+  // Both functions are called by the watch's own thread.
+  PeerWatch(const Pace& pace, WaitsSince waits_since, OnNews on_news);
+
+  // The peers of a new world; empty: there is nothing to probe.
+  void watch(std::vector<PeerAddress> peers);
+
+  // The peers that could not be reached in the wait that began then, by UID.
+  [[nodiscard]] std::vector<std::string> unreachable(Timestamp waits_since) const;
+
+ private:
+  void run(const std::stop_token& stop);
+  // One round of tries; returns the time until the next one.
+  [[nodiscard]] Duration probe(const std::stop_token& stop);
+
+  const Pace pace_;
+  const WaitsSince waits_since_;
+  const OnNews on_news_;
+  const SystemClock clock_{};
+  mutable std::mutex mutex_;
+  std::vector<PeerAddress> peers_;        // guarded by mutex_
+  std::uint64_t worlds_ = 0;              // guarded by mutex_
+  std::optional<Timestamp> of_wait_;      // of the lists below; guarded by mutex_
+  std::vector<std::string> failed_once_;  // in the last round; guarded by mutex_
+  std::vector<std::string> unreachable_;  // in the last two; guarded by mutex_
+  std::condition_variable_any changed_;
+  std::jthread thread_;  // last: it uses everything above
+};
+
+}  // namespace ratoon::session
