@@ -222,6 +222,7 @@ struct SuspectNode {
   std::string name;
   std::string reason;
   WallTime until;
+  bool is_unreachable = false;  // members there had no connection to others: the node itself is alive
 
   friend bool operator==(const SuspectNode&, const SuspectNode&) = default;
 };

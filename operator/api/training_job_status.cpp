@@ -299,7 +299,8 @@ TrainingJobStatus read_status(Fields f) {
     Fields node = f.child(item, "suspectNodes[]");
     status.suspect_nodes.push_back({.name = node.text("name", 253),
                                     .reason = node.optional_text("reason", kSentenceBytesMax),
-                                    .until = read_time(node, "until")});
+                                    .until = read_time(node, "until"),
+                                    .is_unreachable = node.flag("unreachable")});
   }
   status.rejection = f.optional_text("rejection", kSentenceBytesMax);
   for (const auto& item : f.list("failedNodes", kFailedNodesMax)) {
@@ -353,8 +354,10 @@ json encode_status(const TrainingJobStatus& status) {
   for (const auto& c : status.conditions) conditions.push_back(encode_condition(c));
   if (!status.suspect_nodes.empty()) {
     json& nodes = out["suspectNodes"] = json::array();
-    for (const auto& n : status.suspect_nodes)
+    for (const auto& n : status.suspect_nodes) {
       nodes.push_back({{"name", n.name}, {"reason", n.reason}, {"until", format_rfc3339(n.until)}});
+      if (n.is_unreachable) nodes.back()["unreachable"] = true;
+    }
   }
   if (!status.rejection.empty()) out["rejection"] = status.rejection;
   if (!status.failed_nodes.empty()) {

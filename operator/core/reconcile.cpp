@@ -11,6 +11,7 @@
 #include "operator/core/loss/last_failure.h"
 #include "operator/core/loss/losses.h"
 #include "operator/core/loss/silence.h"
+#include "operator/core/loss/unreachable.h"
 #include "operator/core/members/completion.h"
 #include "operator/core/members/notice.h"
 #include "operator/core/members/roster.h"
@@ -99,16 +100,18 @@ void note_reports(const Observation& seen, api::TrainingJobStatus& status) {
   note_progress(seen.processes, status);
   note_completed_step(seen, status);
   note_final_weights(seen, status);
+  if (status.step > seen.job.status.step) status.stepped_at = seen.wall_now;
 }
 
 Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp now) {
   api::TrainingJobStatus status = seen.job.status;
   note_fresh_start_request(seen.job, status);
   note_reports(seen, status);
-  if (status.step > seen.job.status.step) status.stepped_at = seen.wall_now;
   const Hang hang = find_hang(seen, now);
-  const auto next_check = earlier(silence.next_check, hang.next_check);
-  RosterChange change = change_roster(seen, silence, hang, find_progress_made(seen, status), now);
+  const Unreachable unreachable = find_unreachable(seen, now);
+  const auto next_check = earlier(earlier(silence.next_check, hang.next_check), unreachable.next_check);
+  RosterChange change =
+      change_roster(seen, silence, hang, unreachable, find_progress_made(seen, status), now);
   status.members = change.members;
   status.restarts = change.restarts;
   note_failure(seen, change, status);

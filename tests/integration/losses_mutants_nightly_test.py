@@ -44,6 +44,23 @@ MUTANTS = {
     "crashes that are counted on after a step": (
         core("Backoff.*"), CORE + "policy/backoff.cpp", r"has_stepped \? 0 : before\.crashes_in_a_row",
         "before.crashes_in_a_row"),
+    "a first complaint about a peer that does not wait for others": (
+        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"kAllComplain = std::chrono::seconds\(5\)", "kAllComplain{0}"),
+    "a member that alone accuses others and stays": (
+        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp",
+        r"if \(a->is_accused != b->is_accused\) return b->is_accused;", ""),
+    "broken links that are counted by members": (
+        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"member\.node\.empty\(\) \? member\.uid : member\.node",
+        "member.uid"),
+    "steps that refute no complaint": (
+        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"\*links\.since\(\), newest_move\(witnesses\)",
+        "*links.since(), Timestamp() + 0 * newest_move(witnesses).since_boot"),
+    "the same end of a cut that is replaced again and again": (
+        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"crashes_in_a_row % worst\.size\(\)", "crashes_in_a_row * 0"),
+    "members that others cannot reach and that are made again at once": (
+        core("UnreachableTest.*"), CORE + "policy/backoff.cpp", r" \|\| loss\.is_unreachable;", ";"),
+    "a node without connections that a heartbeat clears": (
+        core("SuspectNodes.*"), CORE + "members/suspect_nodes.cpp", r"if \(suspect\.is_unreachable\) return false;", ""),
     "an exception whose numbers count": (
         core("RepeatedFault.*"), CORE + "loss/fault/repeated_fault.cpp",
         r"if \(std::isdigit\(static_cast<unsigned char>\(text\[i\]\)\) == 0\)", "if (true)"),
@@ -62,6 +79,8 @@ MUTANTS = {
         core("Losses.*"), CORE + "loss/losses.cpp", r" \|\| seen\.job\.spec\.is_suspended", ""),
     "a pod that no node takes, without a report": (
         core("*"), CORE + "status/why_waiting.cpp", r"why_not_placed\(seen, members\) \+ ", ""),
+    "a node without connections that the status does not name": (
+        core("UnreachableTest.*"), CORE + "status/why_waiting.cpp", r"why_avoided\(status\) \+ ", ""),
     "an image that is missing, without a report": (
         core("*"), CORE + "status/why_waiting.cpp", r" \+ why_not_started\(seen, members\);", ";"),
     "an outage that ends a job which set no limit": (

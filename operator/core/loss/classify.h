@@ -28,7 +28,8 @@ struct MemberEnd {
   bool is_of_device = false;
   bool is_of_storage = false;  // storage cannot be written or read: the next pod waits, as after a failure
   bool is_unheard = false;  // no process of the job has sent a message: perhaps none can reach the operator
-  bool is_of_platform = false;  // the platform says that it ended the pod: the program is not to blame
+  bool is_of_platform = false;  // the platform is the cause: the program is not to blame
+  bool is_unreachable = false;  // it and others cannot connect to each other: its node is avoided
 };
 
 // Whether the end counts against maxRestarts or fails the job.

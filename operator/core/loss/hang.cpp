@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/contract/codec.h"
+#include "operator/core/loss/unreachable.h"
 #include "operator/core/members/completion.h"
 #include "operator/core/observation_index.h"
 
@@ -136,7 +137,7 @@ Hang find_hang(const Observation& seen, Timestamp now) {
   const World world = find_world(seen);
   std::vector<const Stander*> culprits = to_blame(world);
   Hang hang;
-  if (culprits.empty() && is_stuck(world, seen.job.status.step)) {
+  if (culprits.empty() && is_stuck(world, seen.job.status.step) && !find_unreachable(seen, now).is_any) {
     culprits = behind_the_others(world);
     if (culprits.empty())
       hang.of_world = "all processes wait for each other: " + describe(world.standers.front());

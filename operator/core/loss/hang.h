@@ -4,7 +4,8 @@
 // phase outside of a collective. If there are none, the culprits are processes in the collective of an
 // earlier step. If there are none of these either, the world is given up and all of its members stay. Each
 // hang doubles the next limit: if the program was only busy with long work that it did not announce, the
-// training eventually completes that work.
+// training eventually completes that work. Processes that wait for each other because some cannot connect to
+// others do not hang: see unreachable.h.
 #pragma once
 
 #include <optional>

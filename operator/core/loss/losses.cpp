@@ -18,13 +18,15 @@
 namespace ratoon::core {
 namespace {
 
-// Losses that pods do not show. A hang explains missing steps, so no stalled member is reported beside it.
-// Steps of the world do not excuse a late member that should join the world.
-std::vector<CondemnedMember> find_condemned(const Observation& seen, const Hang& hang, bool has_stepped,
-                                            Timestamp now) {
+// Losses that pods do not show. A hang and broken links explain missing steps, so no stalled member is
+// reported beside them. Steps of the world do not excuse a late member that should join the world.
+std::vector<CondemnedMember> find_condemned(const Observation& seen, const Hang& hang,
+                                            const Unreachable& unreachable, bool has_stepped, Timestamp now) {
   auto condemned = hang.culprits;
   for (auto& late : find_late_members(seen, now)) condemned.push_back(std::move(late));
-  if (has_stepped || !hang.culprits.empty() || !hang.of_world.empty()) return condemned;
+  if (unreachable.culprit && !has_stepped && hang.culprits.empty()) condemned.push_back(*unreachable.culprit);
+  const bool is_explained = unreachable.is_any || !hang.culprits.empty() || !hang.of_world.empty();
+  if (has_stepped || is_explained) return condemned;
   for (auto& stalled : find_stalled_members(seen, now)) condemned.push_back(std::move(stalled));
   return condemned;
 }
@@ -92,9 +94,9 @@ void count_losses_without_progress(const Observation& seen, bool has_advanced, R
 }  // namespace
 
 RosterChange change_roster(const Observation& seen, const SilentMembers& silence, const Hang& hang,
-                           const ProgressMade& progress, Timestamp now) {
+                           const Unreachable& unreachable, const ProgressMade& progress, Timestamp now) {
   RosterChange change =
-      replace_lost(seen, silence.lost, find_condemned(seen, hang, progress.has_stepped, now));
+      replace_lost(seen, silence.lost, find_condemned(seen, hang, unreachable, progress.has_stepped, now));
   if (!hang.of_world.empty() && change.losses.empty()) give_up_world(seen, hang.of_world, change);
   count_losses_without_progress(seen, progress.has_advanced, change);
   if (change.fatal.empty() && !progress.has_stepped) change.fatal = find_repeated_fault(seen, change);

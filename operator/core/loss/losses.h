@@ -4,6 +4,7 @@
 
 #include "operator/core/loss/hang.h"
 #include "operator/core/loss/silence.h"
+#include "operator/core/loss/unreachable.h"
 #include "operator/core/members/roster.h"
 #include "operator/core/observation.h"
 
@@ -16,7 +17,8 @@ struct ProgressMade {
 };
 
 [[nodiscard]] RosterChange change_roster(const Observation& seen, const SilentMembers& silence,
-                                         const Hang& hang, const ProgressMade& progress, Timestamp now);
+                                         const Hang& hang, const Unreachable& unreachable,
+                                         const ProgressMade& progress, Timestamp now);
 
 // Returns one sentence for members that leave their world because of the loss; `otherwise` if no member was
 // lost.

@@ -89,7 +89,7 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
   if (is_lost) return seen.listening_since;
   const auto& suspects = seen.job.status.suspect_nodes;
   const auto suspect = std::ranges::find(suspects, pod.node, &api::SuspectNode::name);
-  if (suspect == suspects.end()) return std::nullopt;
+  if (suspect == suspects.end() || suspect->is_unreachable) return std::nullopt;
   const WallTime since = suspected_since(seen, *suspect);
   const Timestamp suspected_at = now - std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
   // A node that started the member after its last beat is alive, and so is a node from which the member sent

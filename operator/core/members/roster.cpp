@@ -232,7 +232,8 @@ Loss make_loss(const Observation& seen, api::MemberStatus member, const MemberEn
           .is_of_device = ending.is_of_device,
           .is_of_storage = ending.is_of_storage,
           .is_unheard = ending.is_unheard,
-          .is_of_platform = ending.is_of_platform};
+          .is_of_platform = ending.is_of_platform,
+          .is_unreachable = ending.is_unreachable};
 }
 
 // A successor that ends before it takes over is replaced like any other member, without effect on the world.

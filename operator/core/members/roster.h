@@ -67,6 +67,7 @@ struct Loss {
   bool is_of_storage = false;   // as in MemberEnd
   bool is_unheard = false;      // as in MemberEnd
   bool is_of_platform = false;  // as in MemberEnd
+  bool is_unreachable = false;  // as in MemberEnd
 };
 
 // A member that counts as ended although its pod runs.

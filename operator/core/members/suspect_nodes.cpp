@@ -11,6 +11,7 @@ namespace {
 // Whether the node has sent a heartbeat after that time. The margin covers a late heartbeat that was sent
 // before the node's end, and a clock that is a little ahead.
 bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
+  if (suspect.is_unreachable) return false;  // it was alive: other nodes could not connect to it
   const Duration since = suspected_since(seen, suspect).since_epoch;
   const Duration margin = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
   return std::any_of(seen.nodes.begin(), seen.nodes.end(), [&](const api::Node& node) {
@@ -32,12 +33,14 @@ std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std
     return suspect.until <= seen.wall_now || is_alive_again(seen, suspect);
   });
   for (const auto& loss : losses) {
-    // A failed program or a deleted pod shows nothing about its node; only silence does.
-    if (!loss.is_silent || loss.member.node.empty() || pause.count() == 0) continue;
+    // A failed program or a deleted pod shows nothing about its node; silence and lost connections do.
+    const bool is_of_node = loss.is_silent || loss.is_unreachable;
+    if (!is_of_node || loss.member.node.empty() || pause.count() == 0) continue;
     std::erase_if(suspects, [&](const auto& node) { return node.name == loss.member.node; });
     suspects.push_back({.name = loss.member.node,
                         .reason = loss.reason,
-                        .until = WallTime{seen.wall_now.since_epoch + pause}});
+                        .until = WallTime{seen.wall_now.since_epoch + pause},
+                        .is_unreachable = loss.is_unreachable});
   }
   if (suspects.size() > api::kSuspectNodesMax)
     suspects.erase(suspects.begin(), suspects.end() - static_cast<std::ptrdiff_t>(api::kSuspectNodesMax));

@@ -1,5 +1,5 @@
 // Nodes on which a member was lost. No member is placed on such nodes for a while, because a dead node stays
-// schedulable until the platform notices.
+// schedulable until the platform notices, and the platform does not notice missing connections between nodes.
 #pragma once
 
 #include <optional>

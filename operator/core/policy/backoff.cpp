@@ -6,10 +6,10 @@
 namespace ratoon::core {
 namespace {
 
-// A problem of the platform that another pod of the member would meet as well: missing storage, a node that
-// does not start it, or no connection to the operator.
+// A problem of the platform that another pod of the member may meet as well: missing storage, a node that
+// does not start it, no connection to the operator or to other members.
 bool is_outage(const Loss& loss) {
-  return loss.is_rejection || loss.is_of_storage || loss.is_unheard;
+  return loss.is_rejection || loss.is_of_storage || loss.is_unheard || loss.is_unreachable;
 }
 
 // Another pod of the member would fail as the last pod did.
@@ -39,7 +39,7 @@ void put_off(const Observation& seen, const std::vector<Loss>& losses, const Pau
       const bool is_it = member.index == loss.member.index && member.role == loss.member.role;
       // A successor that exists already takes over at once.
       const bool is_there = !(member.is_leaving() ? member.successor_uid : member.uid).empty();
-      const Duration pause = pause_of(member);
+      const Duration pause = pause_of(loss, member);
       if (!is_it || is_there || pause == Duration(0)) continue;
       member.not_before = WallTime{seen.wall_now.since_epoch + pause};
     }
@@ -63,13 +63,16 @@ void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChan
   const bool stands = seen.job.status.is_formed;
   if (is_any_to_wait(change.losses) || (!stands && is_any_to_wait(change.outside_losses)))
     ++change.restarts.crashes_in_a_row;
-  const Duration pause = pause_after(policy, change.restarts.crashes_in_a_row);
-  const auto as_in_a_row = [&](const api::MemberStatus&) { return pause; };
+  const std::uint32_t crashes = change.restarts.crashes_in_a_row;
+  // Another node may have the connections that this one lacks: only the second replacement waits.
+  const auto as_in_a_row = [&](const Loss& loss, const api::MemberStatus&) {
+    return pause_after(policy, loss.is_unreachable ? crashes - 1 : crashes);
+  };
   put_off(seen, change.losses, as_in_a_row, change);
   if (!stands) return put_off(seen, change.outside_losses, as_in_a_row, change);
   put_off(
       seen, change.outside_losses,
-      [&](const api::MemberStatus& member) { return pause_outside(policy, member); }, change);
+      [&](const Loss&, const api::MemberStatus& member) { return pause_outside(policy, member); }, change);
 }
 
 void note_rejection(const RosterChange& change, api::TrainingJobStatus& status) {

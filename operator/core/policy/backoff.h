@@ -1,5 +1,6 @@
-// Pauses before a member is created again after its program failed, its storage failed, or a node did not
-// start it: a failure at every start must not keep nodes busy. Other disruptions cause no pause.
+// Pauses before a member is created again after its program failed, its storage failed, a node did not start
+// it, or it could not connect to others: a failure at every start must not keep nodes busy. Other disruptions
+// cause no pause.
 #pragma once
 
 #include <optional>

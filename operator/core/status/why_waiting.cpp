@@ -41,6 +41,15 @@ std::string describe_previous_group_pod(const Observation& seen,
   return former == nullptr ? "" : "; " + former->name + " has to end first";
 }
 
+// A node that members avoid although the platform calls it sound.
+std::string why_avoided(const api::TrainingJobStatus& status) {
+  const auto found = std::ranges::find_if(status.suspect_nodes,
+                                          [](const api::SuspectNode& node) { return node.is_unreachable; });
+  if (found == status.suspect_nodes.end()) return "";
+  return "; " + found->name + " is avoided until " + format_rfc3339(found->until) + ": a member there " +
+         found->reason;
+}
+
 std::string why_refused(const Observation& seen) {
   constexpr std::size_t kBytesMax = 300;
   return seen.refusal.empty() ? "" : "; " + cut_text(seen.refusal, kBytesMax);
@@ -87,7 +96,7 @@ std::string why_waiting(const Observation& seen, const api::TrainingJobStatus& s
   const auto& members = status.members;
   return describe_previous_group_pod(seen, members) + why_refused(seen) +
          why_not_made(seen, members, status.rejection) + why_not_counted(seen, members) +
-         why_not_placed(seen, members) + why_not_started(seen, members);
+         why_avoided(status) + why_not_placed(seen, members) + why_not_started(seen, members);
 }
 
 }  // namespace ratoon::core

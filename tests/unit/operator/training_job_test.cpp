@@ -232,6 +232,9 @@ TrainingJobStatus full_status() {
                                       .signal = 11,
                                       .exception = "e",
                                       .last_lines = "l"};
+  status.suspect_nodes = {
+      {.name = "n", .reason = "silent for too long", .until = WallTime{std::chrono::seconds(14)}},
+      {.name = "m", .until = WallTime{std::chrono::seconds(15)}, .is_unreachable = true}};
   status.failed_nodes = {{.name = "n", .failures = 2, .time = WallTime{std::chrono::seconds(15)}}};
   status.ledger = {.seconds = {1.5, 2.25, 3, 4, 5, 6.001},
                    .part = LedgerPart::kHung,

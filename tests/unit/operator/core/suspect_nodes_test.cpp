@@ -82,6 +82,23 @@ TEST(RecreateUnplaced, PlacedOnesStay) {
   EXPECT_EQ(members, seen.job.status.members);
 }
 
+// It was alive all the time: others could not connect to it.
+TEST(SuspectNodes, AHeartbeatDoesNotClearANodeWithoutConnections) {
+  auto seen = at(1000);
+  Loss loss = silent_loss("node-1");
+  loss.is_silent = false;
+  loss.is_unreachable = true;
+  const auto suspects = update_suspects(seen, {loss});
+  ASSERT_EQ(suspects.size(), 1U);
+  EXPECT_TRUE(suspects[0].is_unreachable);
+  seen.job.status.suspect_nodes = suspects;
+  seen.wall_now = wall(1200);
+  seen.nodes = {{.name = "node-1", .last_heartbeat = wall(1199)}};
+  EXPECT_EQ(update_suspects(seen, {}), suspects);
+  seen.wall_now = wall(1300);
+  EXPECT_TRUE(update_suspects(seen, {}).empty());
+}
+
 TEST(SuspectNodes, TheListIsBoundedAndANodeIsInItOnce) {
   auto seen = at(5);
   for (int i = 0; i < 200; ++i)

@@ -1,0 +1,192 @@
+#include "operator/core/loss/unreachable.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/counted.h"
+#include "base/core/utf8.h"
+#include "operator/core/loss/silence.h"
+#include "operator/core/members/completion.h"
+#include "operator/core/observation_index.h"
+
+namespace ratoon::core {
+namespace {
+
+// Members notice a cut at different moments. The first complaint waits this long for the others.
+constexpr Duration kAllComplain = std::chrono::seconds(5);
+// With the node's name the sentence is stored as `rejection`, which has a limit.
+constexpr std::size_t kSentenceMax = 700;
+
+// A member whose processes are all heard, in the world of the present attempt.
+struct Witness {
+  const api::MemberStatus* member = nullptr;
+  std::vector<const api::ProcessFacts*> processes;
+  Timestamp heard;  // the last message of the quietest of them
+};
+
+struct Place {
+  std::set<std::string_view> cut_from;            // other places
+  std::vector<const api::MemberStatus*> members;  // those with a broken link, in roster order
+  std::map<const api::MemberStatus*, const api::MemberStatus*> peer_of;  // one at the other end
+  bool is_accused = false;
+};
+
+bool is_in_world(const Observation& seen, const api::ProcessFacts& process) {
+  return !process.waiting && process.beat && process.beat->attempt == seen.job.status.attempt;
+}
+
+bool complains(const Observation& seen, const api::ProcessFacts& process) {
+  return !process.is_completed && process.unreachable_since && is_in_world(seen, process) &&
+         !process.beat->unreachable_peers.empty();
+}
+
+// Whether a process names a member of the world, heard or not.
+bool is_any_named(const Observation& seen) {
+  std::set<std::string_view> named;
+  for (const auto& process : seen.processes)
+    if (complains(seen, process))
+      named.insert(process.beat->unreachable_peers.begin(), process.beat->unreachable_peers.end());
+  return !named.empty() && std::ranges::any_of(seen.job.status.members, [&](const auto& member) {
+    return !member.is_absent && named.contains(member.uid) && !is_completed(seen, member);
+  });
+}
+
+// Members that are silent, or about to leave this world, are left to other rules.
+std::optional<Witness> find_witness(const Observation& seen, const api::MemberStatus& member,
+                                    Timestamp silent_before, Timestamp now) {
+  if (member.is_absent || member.uid.empty() || is_completed(seen, member)) return std::nullopt;
+  Witness witness{.member = &member, .processes = {}, .heard = now};
+  for (const auto* process : processes_of(seen, member)) {
+    if (!is_process_of(process->identity, member) || process->is_completed) continue;
+    const Timestamp heard = process->last_heard;
+    const bool is_heard = heard >= seen.listening_since && heard > silent_before;
+    if (!is_heard || !is_in_world(seen, *process)) return std::nullopt;
+    witness.processes.push_back(process);
+    witness.heard = std::min(witness.heard, heard);
+  }
+  return witness.processes.empty() ? std::nullopt : std::optional(witness);
+}
+
+std::string_view place_of(const api::MemberStatus& member) {
+  return member.node.empty() ? member.uid : member.node;
+}
+
+// The members that are heard, by UID.
+std::map<std::string_view, Witness> find_witnesses(const Observation& seen, Timestamp now) {
+  const Timestamp silent_before = now - limit_of_silence(seen);
+  std::map<std::string_view, Witness> witnesses;
+  for (const auto& member : seen.job.status.members)
+    if (auto witness = find_witness(seen, member, silent_before, now))
+      witnesses.emplace(member.uid, *witness);
+  return witnesses;
+}
+
+class BrokenLinks {
+ public:
+  void add(const Witness& accuser, const Witness& accused, Timestamp since) {
+    add_end(*accuser.member, *accused.member);
+    add_end(*accused.member, *accuser.member).is_accused = true;
+    heard_ = std::min({accuser.heard, accused.heard, since_ ? heard_ : accused.heard});
+    since_ = std::min(since, since_.value_or(since));
+  }
+
+  [[nodiscard]] std::optional<Timestamp> since() const { return since_; }
+  // Until when all members with a broken link are heard.
+  [[nodiscard]] Timestamp heard() const { return heard_; }
+
+  // The places with the most broken links. Those that accuse and are not accused come first, then those of
+  // later members.
+  [[nodiscard]] std::vector<const Place*> worst() const {
+    std::size_t most = 0;
+    for (const auto& [name, place] : places_) most = std::max(most, place.cut_from.size());
+    std::vector<const Place*> found;
+    for (const auto& [name, place] : places_)
+      if (place.cut_from.size() == most) found.push_back(&place);
+    std::ranges::sort(found, [](const Place* a, const Place* b) {
+      if (a->is_accused != b->is_accused) return b->is_accused;
+      return a->members.back() > b->members.back();  // all are in one list, the roster
+    });
+    return found;
+  }
+
+ private:
+  Place& add_end(const api::MemberStatus& here, const api::MemberStatus& there) {
+    Place& place = places_[place_of(here)];
+    place.cut_from.insert(place_of(there));
+    place.peer_of.emplace(&here, &there);
+    const auto at = std::ranges::lower_bound(place.members, &here);
+    if (at == place.members.end() || *at != &here) place.members.insert(at, &here);
+    return place;
+  }
+
+  std::map<std::string_view, Place> places_;
+  std::optional<Timestamp> since_;  // of the first complaint
+  Timestamp heard_;
+};
+
+std::string describe(const Observation& seen, const Place& place, const api::MemberStatus& culprit) {
+  const api::MemberStatus& peer = *place.peer_of.at(&culprit);
+  const std::size_t others = place.cut_from.size() - 1;
+  const auto on = [](const api::MemberStatus& member) {
+    return member.node.empty() ? std::string() : " on " + member.node;
+  };
+  return cut_text("has no connection to " + display_name(seen, peer) + on(peer) +
+                      (others == 0 ? "" : " and members on " + counted(others, "other node")) +
+                      ", and the operator hears all of them: see whether the network of " +
+                      (culprit.node.empty() ? "its node" : culprit.node) +
+                      " works, and whether a network policy blocks connections between members",
+                  kSentenceMax);
+}
+
+// When the world last got a step or a process.
+Timestamp newest_move(const std::map<std::string_view, Witness>& witnesses) {
+  Timestamp newest;
+  for (const auto& [uid, witness] : witnesses)
+    for (const auto* process : witness.processes) newest = std::max(newest, process->moved);
+  return newest;
+}
+
+}  // namespace
+
+Unreachable find_unreachable(const Observation& seen, Timestamp now) {
+  if (!seen.job.status.is_formed || api::is_group(seen.job.spec)) return {};
+  if (!is_any_named(seen)) return {};
+  Unreachable result{.is_any = true};
+  const auto witnesses = find_witnesses(seen, now);
+  BrokenLinks links;
+  for (const auto& [uid, witness] : witnesses) {
+    for (const auto* process : witness.processes) {
+      if (!complains(seen, *process)) continue;
+      for (const std::string& peer : process->beat->unreachable_peers) {
+        const auto accused = witnesses.find(peer);
+        if (accused != witnesses.end() && peer != uid)
+          links.add(witness, accused->second, *process->unreachable_since);
+      }
+    }
+  }
+  if (!links.since()) return result;
+  const Timestamp due = std::max(*links.since(), newest_move(witnesses)) + kAllComplain;
+  const bool are_heard_since = links.heard() >= *links.since();
+  if (due > now || !are_heard_since) {
+    // A beat that says nothing new calls for no decision.
+    const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
+    result.next_check = due > now ? due : now + beat;
+    return result;
+  }
+  const auto worst = links.worst();
+  const Place& place = *worst[seen.job.status.restarts.crashes_in_a_row % worst.size()];
+  const api::MemberStatus& culprit = *place.members.back();
+  result.culprit = CondemnedMember{.member = culprit,
+                                   .ending = {.cause = EndCause::kDisruption,
+                                              .sentence = describe(seen, place, culprit),
+                                              .is_of_platform = true,
+                                              .is_unreachable = true}};
+  return result;
+}
+
+}  // namespace ratoon::core
