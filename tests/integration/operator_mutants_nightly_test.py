@@ -24,6 +24,11 @@ MUTANTS = {
     "no new attempt for a new world": ("world/attempt.cpp", r"std::max\(status\.attempt, heard\)\.next\(\)", "status.attempt"),
     "a forgotten requeue: the end of a pause": ("reconcile.cpp", r"changes_size_at, pauses_end_at, ", "changes_size_at, "),
     "a forgotten requeue: the end of patience": ("reconcile.cpp", r"\{changes_size_at, pauses_end_at", "{pauses_end_at"),
+    "a forgotten requeue: complaints about peers": ("reconcile.cpp", r", unreachable\.next_check\)", ", std::nullopt)"),
+    "a wait that a cut between members explains and that counts as a hang": (
+        "loss/hang.cpp", r" && !find_unreachable\(seen, now\)\.is_any", ""),
+    "a member that fell silent and is called unreachable": (
+        "loss/unreachable.cpp", r"are_heard_since = [^;]*;", "are_heard_since = true;"),
     "a forgotten requeue: the end of a job's time": ("reconcile.cpp", r", time_ends_at,", ","),
     "a forgotten requeue: the time to live": ("policy/time_to_live.cpp", r"decision\.wake_at = [^;]*;", "(void)now;"),
     "a time to live that counts from the beginning": (

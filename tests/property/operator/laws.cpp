@@ -128,6 +128,7 @@ Decision Laws::decide() {
   check_placement(seen, decision);
   check_starting(seen);
   check_silent(seen, decision);
+  check_unreachable(seen, decision);
   check_finishing(seen, decision);
   check_pauses(seen, decision);
   check_departures(seen, decision);
@@ -246,15 +247,16 @@ void Laws::check_suspended(const Observation& seen, const Decision& decision) co
   }
 }
 
-// A member whose program or storage failed, whose pod a kubelet did not start, or that may have no connection
-// to the operator, waits, and a member that was lost otherwise does not; a pause that is over is no pause.
+// A member waits whose program or storage failed, whose pod a kubelet did not start, or that may have no
+// connection to the operator or to other members. A member that was lost otherwise does not wait; a pause that
+// is over is no pause.
 void Laws::check_pauses(const Observation& seen, const Decision& decision) const {
   std::set<std::string> made;
   for (const auto& action : decision.actions)
     if (const auto* create = std::get_if<core::CreatePod>(&action)) made.insert(create->pod.name);
   const bool is_any_crash = decision.status.restarts.application > seen.job.status.restarts.application ||
                             is_any_rejected(decision) || lost_its_storage(decision) ||
-                            is_any_unheard(decision);
+                            is_any_unheard(decision) || is_any_unreachable(decision);
   for (const auto& member : decision.status.members) {
     if (!member.not_before) continue;
     EXPECT_GT(*member.not_before, seen.wall_now);

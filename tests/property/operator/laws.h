@@ -24,6 +24,9 @@ using SeatList = std::vector<SeatKey>;
 [[nodiscard]] std::set<std::string> lost_in(const core::Decision& decision);
 // Worlds that this decision gives up although no member of them is to blame.
 [[nodiscard]] std::uint32_t worlds_hung_in(const core::Decision& decision);
+// Whether the event tells that a member is replaced which others cannot reach; whether any event does.
+[[nodiscard]] bool is_unreachable(const core::EmitEvent& event);
+[[nodiscard]] bool is_any_unreachable(const core::Decision& decision);
 // The same member in another status, or nullptr.
 [[nodiscard]] const api::MemberStatus* find_member(const api::TrainingJobStatus& status,
                                                    const api::MemberStatus& member);
@@ -43,6 +46,7 @@ struct Tally {
   std::uint64_t ignored = 0;       // failures of roles that fail no job
   std::uint64_t older_points = 0;  // worlds that went back to before what another one resumed
   std::uint64_t taken_back = 0;    // members that were done with a checkpoint that was lost
+  std::uint64_t unreachable = 0;   // members that were replaced because of a cut between nodes
 };
 
 class Laws {
@@ -72,6 +76,8 @@ class Laws {
   void check_suspended(const core::Observation& seen, const core::Decision& decision) const;
   void check_pauses(const core::Observation& seen, const core::Decision& decision) const;
   void check_placement(const core::Observation& seen, const core::Decision& decision) const;
+  // laws_of_links.cpp
+  void check_unreachable(const core::Observation& seen, const core::Decision& decision) const;
   void check_starting(const core::Observation& seen) const;
   void check_silent(const core::Observation& seen, const core::Decision& decision) const;
   void check_departures(const core::Observation& seen, const core::Decision& decision);

@@ -147,7 +147,7 @@ void Laws::check_devices(const Observation& seen, const Decision& decision) cons
   }
 }
 
-// The nodes on which a member fell silent, each for its time and no longer.
+// The nodes on which a member fell silent or had no connection to others, each for its time and no longer.
 void Laws::check_suspects(const Observation& seen, const Decision& decision) const {
   const auto pause = seen.job.spec.disruption_policy.avoid_node_seconds;
   std::set<std::string> expected;
@@ -155,14 +155,15 @@ void Laws::check_suspects(const Observation& seen, const Decision& decision) con
     if (suspect.until > seen.wall_now) expected.insert(suspect.name);
   for (const auto& action : decision.actions) {
     const auto* event = std::get_if<core::EmitEvent>(&action);
-    if (event == nullptr || !event->message.ends_with(": silent for too long") || pause == 0) continue;
+    if (event == nullptr || pause == 0) continue;
+    if (!event->message.ends_with(": silent for too long") && !is_unreachable(*event)) continue;
     const std::string name = event->message.substr(0, event->message.find(": "));
     for (const auto& pod : seen.pods)
       if (pod.name == name && !pod.node.empty()) expected.insert(pod.node);
   }
   std::set<std::string> suspected;
   for (const auto& suspect : decision.status.suspect_nodes) suspected.insert(suspect.name);
-  EXPECT_EQ(suspected, expected) << "other nodes are suspected than those that fell silent";
+  EXPECT_EQ(suspected, expected) << "other nodes are suspected than those that fell silent or were cut off";
 }
 
 // Only a process that is starting has the start deadline: a process that waits tells every operator that it

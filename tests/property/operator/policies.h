@@ -41,6 +41,7 @@ struct Policies {
   bool has_wall_jumps = false;       // the wall's clock does, as on a machine that slept
   bool has_late_ways = false;        // to an operator that is new, which agents find seconds later
   bool ends_slowly = false;          // copies of the last checkpoint are made before a process is done
+  bool cuts_links = false;           // between nodes, while both reach the operator
 };
 
 // The roles of a policy; an empty list means all roles.
@@ -109,6 +110,7 @@ inline Policies draw_policies(Moves& moves) {
   // Most saves are fast, since a world whose saves take long lives long.
   if (moves.percent("saves-slowly", 20))
     p.save_seconds = moves.pick("save-seconds", {1, 1, 30, 30, 30, 70, 70, 600});
+  p.cuts_links = moves.percent("cuts-links", 30);
   return p;
 }
 

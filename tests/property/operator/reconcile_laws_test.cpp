@@ -187,7 +187,8 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
             << " worlds with fewer members, " << tally.larger_worlds << " decisions about larger ones, "
             << tally.hangs << " hangs, " << tally.growths << " that grew, " << tally.held << " silent zones, "
             << tally.rests << " rests, " << tally.failures << " jobs failed, " << tally.rejections
-            << " pods that kubelets did not start, " << tally.ignored
+            << " pods that kubelets did not start, " << tally.unreachable
+            << " members that others could not reach, " << tally.ignored
             << " failures of roles that fail no job, " << tally.older_points << " worlds from older points, "
             << tally.taken_back << " members done in vain, " << tally.deletions
             << " jobs deleted when their time was up\n";
@@ -203,6 +204,7 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
   EXPECT_GE(tally.rejections, seeds / 20) << "few pods were ever rejected: look at move_pods()";
   EXPECT_GE(tally.ignored, seeds / 200) << "few failures were ever ignored";
   EXPECT_GE(tally.deletions, seeds / 5) << "few jobs had a time to live";
+  EXPECT_GE(tally.unreachable, seeds / 100) << "few members were ever cut off: look at cut_link()";
   EXPECT_GE(tally.older_points, seeds / 400) << "few checkpoints were ever lost: look at draw_storage()";
 }
 

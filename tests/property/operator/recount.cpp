@@ -76,9 +76,11 @@ Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
   return Toll::kFree;
 }
 
-// The platform itself reports that it took the pod, that it has no such pod, or that it does not know.
+// The platform itself reports that it took the pod, that it has no such pod, or that it does not know; or its
+// network between members is cut.
 bool is_of_platform(const Lost& lost) {
   if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return true;
+  if (!lost.pod->has_ended() && was_said(lost, ": has no connection to ")) return true;
   const bool is_reset = holds(lost.pod->end_reasons, "Unknown") && lost.pod->exit_code == 255;
   return lost.pod->has_ended() && (lost.pod->is_evicted || !lost.pod->rejection.empty() || is_reset);
 }

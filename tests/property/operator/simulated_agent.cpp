@@ -51,6 +51,7 @@ void World::hang(Agent& agent) {
 
 // Every rank takes part in every step: no rank ends a step that another has not begun.
 bool World::can_step(const Agent& agent) const {
+  if (is_any_link_cut_in(agent.assignment.attempt)) return false;
   for (std::uint32_t rank = 0; rank < agent.assignment.world_size; ++rank) {
     const auto other = positions_.find({agent.assignment.attempt, Rank(rank)});
     if (other == positions_.end() || other->second < agent.step) return false;
@@ -313,6 +314,7 @@ void World::beat(Agent& agent) {
     beat.phase = agent.hangs_in.value_or(ProcessPhase::kCollective);
     beat.seconds_in_phase = seconds(now_ - agent.moved_at);
     beat.allowed_seconds = kMayStandSeconds;
+    beat.unreachable_peers = probe_peers(agent);
   }
   const bool tells_of_steps =
       agent.state == Agent::State::kTraining || agent.state == Agent::State::kFinishing;

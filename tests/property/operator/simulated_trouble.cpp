@@ -28,6 +28,7 @@ void World::make_trouble() {
     for (auto& agent : agents_) agent->cut_until = now_ + length;
   }
   if (scenario_.policies.zones > 0 && moves_.percent("cut-zone", 2)) cut_zone();
+  if (scenario_.policies.cuts_links && scenario_.has_agent && moves_.percent("cut-link", 4)) cut_link();
   if (!scenario_.follows_nodes && moves_.percent("node-dies", 1) && !nodes_.empty()) {
     SimNode& node = draw_node("dies");
     if (!node.is_dead) kill_node(node);

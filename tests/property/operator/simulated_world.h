@@ -73,6 +73,23 @@ struct SimPod {
   bool is_signalled = false;  // its processes know that
 };
 
+// The network between two nodes, or between one and all others, while all reach the operator.
+struct LinkCut {
+  std::string from;
+  std::string to;           // empty: every other node
+  bool is_one_way = false;  // only connections that `from` begins are blocked
+  Timestamp until;
+
+  // Whether the processes on that node cannot connect to those on the other.
+  [[nodiscard]] bool blocks(const std::string& here, const std::string& there) const {
+    if (here == there) return false;
+    const auto is_between = [&](const std::string& a, const std::string& b) {
+      return from == a && (to.empty() || to == b);
+    };
+    return is_between(here, there) || (!is_one_way && is_between(there, here));
+  }
+};
+
 // The announcements of a node's end.
 struct Notice {
   std::optional<WallTime> said_at;  // where the news tells
@@ -182,6 +199,9 @@ class World {
   // Whether a waiting process reported a checkpoint that all reach, that is not damaged, and that none of
   // them found bad.
   [[nodiscard]] bool is_any_checkpoint_offered() const;
+  // Whether the network between this node and another one was cut a moment ago, as members tell late.
+  [[nodiscard]] bool was_cut_off(const std::string& node) const;
+  [[nodiscard]] std::uint64_t links_cut() const { return links_cut_; }
   // Whether a process hung in that world, and in that pod.
   [[nodiscard]] bool has_hung(Attempt attempt) const;
   [[nodiscard]] bool has_hung(Attempt attempt, const std::string& uid) const;
@@ -210,6 +230,12 @@ class World {
   void make_trouble();
   void trouble_for(Agent& agent);
   void cut_zone();
+  // simulated_links.cpp
+  void cut_link();
+  [[nodiscard]] bool is_link_cut(const std::string& here, const std::string& there) const;
+  [[nodiscard]] bool is_any_link_cut_in(Attempt attempt) const;
+  [[nodiscard]] bool is_reachable_from(const Agent& agent, const PeerAddress& peer) const;
+  [[nodiscard]] std::vector<std::string> probe_peers(const Agent& agent) const;
   void lose_pod();
   void give_notice();
   void damage_checkpoint();
@@ -314,6 +340,8 @@ class World {
   std::map<Attempt, Heard> heard_of_worlds_;  // by the operator that is there now
   std::uint64_t operators_lost_ = 0;
   std::uint64_t pods_rejected_ = 0;
+  std::vector<LinkCut> link_cuts_;  // those of long ago, too
+  std::uint64_t links_cut_ = 0;
   bool has_news_ = false;
   Timestamp listening_since_;
   std::uint64_t created_ = 0;
