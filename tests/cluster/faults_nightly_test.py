@@ -1,5 +1,5 @@
-"""Faults on a real cluster: nodes that go with notice of every kind, nodes that are missing and come, a zombie that writes, and
-a plain script without the agent. test_ names are in the order in which they run, on one cluster."""
+"""Faults on a real cluster: nodes that go with notice of every kind, nodes that are missing and come, a zombie that writes, a
+plain script without the agent, and a cut between two nodes. test_ names are in the order in which they run, on one cluster."""
 import json
 import os
 import pathlib
@@ -147,6 +147,49 @@ class Faults(Runs, unittest.TestCase):
         self.assertEqual(json.loads(kept.read_text()), {"step": steps, "total": total}, "each step counts once")
         for pod in ("plain-worker-0-i1", "plain-worker-1-i1"):
             self.assertIn(f"total {total}\n", lab.kubectl("logs", pod))
+
+
+    def test_5_members_that_cannot_reach_each_other(self):
+        """The network between two nodes is cut while both reach the operator: in the midst of training, and before the first
+        step. One of the two members moves to the third node, and nothing counts as the program's."""
+        pair = {"numNodes": 2, "is_alone": True}
+        unbroken = self.run_unbroken("pair-unbroken", **pair)
+        self.begin("pair", **pair)
+        before = self.let_it_train("pair", 20)
+        one, other = sorted(lab.nodes_of("pair"))
+        lab.cut_link(one, other)
+        seconds, account = self.wait_recovered("pair", before, time.time())
+        lab.mend_link(one, other)
+        figures["cut_while_it_trains_seconds"] = seconds
+        self.expect_one_moved("pair", one, other, account)
+        status = self.expect_unbroken_weights("pair", unbroken)
+        self.assertEqual(status["restarts"], {**status["restarts"], "disruption": 1, "hung": 0})
+
+        free = NODES[2]
+        lab.kubectl("cordon", free)
+        lab.cut_link(*NODES[:2])
+        began = time.time()
+        lab.start("knocks", STEPS, PAUSE_MS, **pair)
+        lab.wait("knocks", "a world", lambda now: now.get("phase") == "Running", 180)
+        lab.kubectl("uncordon", free)
+        status = lab.wait("knocks", "first steps", is_stepping(0), 180)
+        lab.mend_link(*NODES[:2])
+        figures["cut_before_the_first_step_seconds"] = time.time() - began
+        self.assertIn(free, lab.nodes_of("knocks"))
+        status = self.expect_unbroken_weights("knocks", unbroken)
+        self.assertEqual(status["restarts"], {**status["restarts"], "application": 0, "hung": 0})
+        self.assertIn("has no connection to", self.said_of_losses("knocks"))
+
+    def expect_one_moved(self, name, one, other, account):
+        self.assertIn("has no connection to", account["reason"])
+        self.assertIn(account["node"], (one, other))
+        self.assertEqual(len(lab.nodes_of(name) & {one, other}), 1, "one of the two stays")
+        (suspect,) = lab.status(name)["suspectNodes"]
+        self.assertEqual((suspect["name"], suspect["unreachable"]), (account["node"], True))
+        self.assertIn(f"see whether the network of {account['node']} works", self.said_of_losses(name))
+
+    def said_of_losses(self, name):
+        return " ".join(event["note"] for event in lab.events(name) if event["reason"] == "MemberLost")
 
 
 if __name__ == "__main__":

@@ -206,6 +206,19 @@ class Lab:
         for side in ("-s", "-d"):
             run(*network.inside(self.name), "iptables", "-t", "raw", verb, "PREROUTING", side, pods, "-j", "DROP")
 
+    def cut_link(self, one, other):
+        """Pods on these two nodes do not reach each other, and reach everything else."""
+        self.change_link("-I", one, other)
+
+    def mend_link(self, one, other):
+        self.change_link("-D", one, other)
+
+    def change_link(self, verb, one, other):
+        pods = [self.plan.pods_of(self.handle.load().nodes[node]) for node in (one, other)]
+        for source, target in (pods, reversed(pods)):
+            run(*network.inside(self.name), "iptables", "-t", "raw", verb, "PREROUTING", "-s", source, "-d", target,
+                "-j", "DROP")
+
     def kill_api_server(self):
         os.kill(self.only_process("kube-apiserver", "control-plane"), signal.SIGKILL)
 
