@@ -248,8 +248,8 @@ void Laws::check_suspended(const Observation& seen, const Decision& decision) co
 }
 
 // A member waits whose program or storage failed, whose pod a kubelet did not start, or that may have no
-// connection to the operator or to other members. A member that was lost otherwise does not wait; a pause that
-// is over is no pause.
+// connection to the operator or to other members. A member that was lost otherwise does not wait; a pause
+// that is over is no pause.
 void Laws::check_pauses(const Observation& seen, const Decision& decision) const {
   std::set<std::string> made;
   for (const auto& action : decision.actions)
