@@ -79,8 +79,8 @@ NCCL_STAND_IN = "tests/support/nccl_stand_in"  # its ranks are processes, too
 ACCELERATOR_NCCL = "tests/support/accelerator_nccl.*"
 # What collectives need of the session.
 SEAM = tuple(f"agent/src/session/{name}.*" for name in (
-    "engine/control_word", "shutdown/process_exit", "telemetry/say", "shutdown/exit_report", "shutdown/fail",
-    "rendezvous/spoken_wait"))
+    "engine/control_word", "engine/attempt_over", "shutdown/process_exit", "telemetry/say", "shutdown/exit_report",
+    "shutdown/fail", "rendezvous/spoken_wait"))
 # What a binding of another language needs of the session.
 EMBEDDING = tuple(f"agent/src/session/{name}.*" for name in (
     "options/option_rows", "shutdown/process_exit", "telemetry/say"))

@@ -22,6 +22,7 @@
 #include "agent/src/data/loader/wait_listener.h"
 #include "agent/src/metrics/meters.h"
 #include "agent/src/preemption/save_interval.h"
+#include "agent/src/session/engine/attempt_over.h"
 #include "agent/src/session/engine/numerics_watch.h"
 #include "agent/src/session/engine/phase_watch.h"
 #include "agent/src/session/engine/program_requests.h"
@@ -37,14 +38,6 @@
 #include "base/core/clock.h"
 
 namespace ratoon {
-
-// The exception that the session itself throws to end this attempt. A program may throw its own Interrupted,
-// or one that it kept from an earlier attempt.
-class AttemptOver : public Interrupted {
- public:
-  AttemptOver(Attempt which, const std::string& why) : Interrupted(why), attempt(which) {}
-  Attempt attempt;
-};
 
 // The checkpoint that all ranks were to resume from is damaged or missing, as far as this rank sees. For the
 // training function this is like any other change of the world. The next attempt resumes from an older

@@ -8,7 +8,7 @@
 
 #include <ATen/ops/zeros.h>
 
-#include "agent/src/session/engine/engine.h"
+#include "agent/src/session/engine/attempt_over.h"
 #include "agent/src/session/rendezvous/spoken_wait.h"
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/telemetry/say.h"
