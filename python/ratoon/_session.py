@@ -61,7 +61,8 @@ class Session:
         if _open_session is not None:
             raise RatoonError("this process has a Session already: close it first, by leaving its with statement")
         values = {name: _text_of(name, value) for name, value in options.items() if value is not None}
-        self._interrupt = _let_ctrl_c_save()
+        takes_signals = os.environ.get("RATOON_SIGNALS", values.get("signals")) != "false"
+        self._interrupt = _let_ctrl_c_save() if takes_signals else None
         try:
             self._core = _core.Session(values)
         except BaseException:
@@ -104,6 +105,18 @@ class Session:
                 continue
             adapter, has_weights = _tracked.adapter_of(name, value)
             (self._core.track_weights if has_weights else self._core.track_state)(name, adapter)
+
+    def stream(self, **options) -> "_core.Stream":
+        """A ratoon.Stream with these options, but with seed and global_batch of the job, where it gives them."""
+        options["global_batch"], options["seed"] = self._core.stream_options(options["global_batch"], options.get("seed", 0))
+        return _core.Stream(**options)
+
+    def data_loader(self, dataset, *, global_batch: int, seed: int = 0, **arguments):
+        """A ratoon.torch.DataLoader for this rank, with seed and global_batch of the job, where it gives them."""
+        import ratoon.torch
+        global_batch, seed = self._core.stream_options(global_batch, seed)
+        return ratoon.torch.DataLoader(dataset, global_batch=global_batch, seed=seed, rank=self.rank,
+                                       world_size=self.world_size, **arguments)
 
     def steps(self, steps: int | str | None = None, *, epochs: int | None = None) -> Iterator[int]:
         """The numbers of the steps that are left of the run: of so many, of an amount such as "90ep", "5000st" or "12h",

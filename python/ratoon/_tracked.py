@@ -16,6 +16,8 @@ _LAYOUT = ":layout"  # arrays of a state have no name that begins with ':'
 
 
 def _put(out, name: str, array: Array) -> None:
+    if array.dtype not in _SIZES:
+        out.refuse(f"checkpoints have no tensors of type {array.dtype}, which {name or 'it'} is: convert it")
     out.tensor(name, array.dtype, list(array.shape), array.address, array.nbytes, array.owner)
 
 

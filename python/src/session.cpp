@@ -16,6 +16,7 @@
 #include <ratoon/options.h>
 #include <ratoon/session.h>
 #include <ratoon/stream.h>
+#include <ratoon/stream_options.h>
 
 #include "agent/src/session/options/option_rows.h"
 #include "agent/src/session/shutdown/process_exit.h"
@@ -245,6 +246,14 @@ void bind_session(nb::module_& module) {
             self.here().take_sums(sums);
           },
           "requests"_a, "sums"_a)
+      .def(
+          "stream_options",
+          [](const PythonSession& self, std::uint64_t global_batch, std::uint64_t seed) {
+            const StreamOptions options =
+                self.here().stream_options({.global_batch = global_batch, .seed = seed});
+            return nb::make_tuple(options.global_batch, options.seed);
+          },
+          "global_batch"_a, "seed"_a)
       .def("rendezvous", rendezvous_of)
       .def_prop_ro("attempt", [](const PythonSession& self) { return self.here().attempt(); })
       .def_prop_ro("rank", [](const PythonSession& self) { return self.here().rank(); })

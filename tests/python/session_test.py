@@ -15,6 +15,7 @@ import tempfile
 import textwrap
 import time
 import unittest
+import unittest.mock
 
 import ratoon
 from ratoon import _layout
@@ -264,6 +265,33 @@ class Refusals(Programs):
         self.assertIn("there is no option save_evry: give save_every", self.refusal("pass", ", save_evry='1st'"))
         self.assertIn("save_every", self.refusal("pass", ", save_every='often'"))
         self.assertIn("seed is a text, a number", self.refusal("pass", ", seed=1.5"))
+
+    def test_the_job_decides_on_seed_and_batch(self):
+        program = """
+            import sys, ratoon
+            with ratoon.Session(save_folder=sys.argv[1], run_name="py") as session:
+                stream = session.stream(samples=100, global_batch=4, seed=3)
+                print(stream.global_batch, stream.seed)
+                for step in session.steps(1):
+                    {act}
+        """
+        self.assertEqual(self.run_through(program=program), "4 3\n")
+        with unittest.mock.patch.dict(os.environ, RATOON_GLOBAL_BATCH="9", RATOON_SEED="5"):
+            self.assertEqual(self.run_through(program=program, folder="of-the-job"), "9 5\n")
+
+    def test_without_its_signals_ctrl_c_is_pythons(self):
+        program = """
+            import os, signal, sys, ratoon
+            with ratoon.Session(save_folder=sys.argv[1], run_name="py", signals=False) as session:
+                for step in session.steps(3):
+                    {act}
+                    try:
+                        os.kill(os.getpid(), signal.SIGINT)
+                        while True: pass
+                    except KeyboardInterrupt:
+                        print("interrupted", step)
+        """
+        self.assertEqual(self.run_through(program=program), "interrupted 0\ninterrupted 1\ninterrupted 2\n")
 
     def test_another_program_does_not_resume(self):
         self.run_through()
