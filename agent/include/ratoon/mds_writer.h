@@ -13,7 +13,7 @@
 // A shard appears complete or not at all, and the index is written last. A folder without index.json is
 // unfinished; a new writer starts it again.
 //
-// Thread contract: one thread.
+// Thread contract: one thread at a time.
 #pragma once
 
 #include <concepts>

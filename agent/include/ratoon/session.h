@@ -93,8 +93,8 @@ class Session {
   // the same exit code, or with 81 if a new start of the process can continue. When the session ends the
   // process, objects on the stack are not destroyed.
   explicit Session(Result<Options> options);
-  // Restores the tracked objects. The run ends as finish(), the given end or --max-duration says, and the
-  // program's loop ends with it. Without an end, the program ends its loop by itself.
+  // Restores the tracked objects. The run ends after finish() or at `until`, which --max-duration replaces;
+  // the program's loop ends with the run. Without any of them, the program ends its loop by itself.
   void resume();
   void resume(Until until);
   [[nodiscard]] bool is_over() const;
@@ -193,8 +193,9 @@ class Session {
   // Reports a value of the current step, the mean of `samples` samples, for the history on the disk and for
   // /metrics. The progress bar shows the value named "loss". Values reported before average_gradients() are
   // shown as the mean over ranks, weighted by samples. Values reported after average_gradients(), or in a
-  // step without it, are rank 0's own (in /metrics of another rank: that rank's). All values belong to the
-  // step in which they are reported. A value that is not finite never ends the run.
+  // step without it, are not averaged: the history shows rank 0's value, and /metrics of each rank shows that
+  // rank's value. All values belong to the step in which they are reported. A value that is not finite never
+  // ends the run.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
   // Replaces each number by its sum over all ranks, with the same bits on all ranks. All ranks call sum() in

@@ -1,7 +1,7 @@
 // UpcomingShards: the shards that contain the samples of the known future, the nearest first. Pure: the
 // reader adds expected samples, and removes them after reading or after a change of position.
 //
-// Thread contract: one thread.
+// Thread contract: one thread at a time.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,8 @@ namespace ratoon::core {
 // The longest of the last saves of the known processes; nothing: no process has saved yet.
 [[nodiscard]] std::optional<Duration> longest_save(const Observation& seen);
 
-// How long to wait for a world that was asked to save. A save in progress must end first.
+// How long to wait for a world that was asked to save. The time covers two saves: the world ends a save that
+// is in progress before it begins the save that was asked for.
 [[nodiscard]] Duration save_timeout(const Observation& seen);
 
 // Whether a save that begins now leaves enough time for another save before `end`. The result is also true if

@@ -7,7 +7,7 @@
 //   serve(certificate.identity());
 //   ... now and then: if (certificate.has_changed()) serve(certificate.identity());
 //
-// Thread contract: one thread.
+// Thread contract: one thread at a time.
 #pragma once
 
 #include <optional>

@@ -57,7 +57,7 @@ namespace ratoon::torch {
 // device's current stream waits for the copy. The batch is kept until its copies are done, so that the loader
 // does not reuse its memory earlier.
 //
-// Thread contract: one thread.
+// Thread contract: one thread at a time.
 class ToDevice {
  public:
   explicit ToDevice(at::Device device);

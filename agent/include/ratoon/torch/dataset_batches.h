@@ -11,7 +11,7 @@
 // If the dataset throws, the call that would return its batch throws, and the next call tries that batch
 // again. Any change of the stream takes effect with the next batch.
 //
-// Thread contract: one thread. Each worker has a copy of the dataset.
+// Thread contract: one thread at a time. Each worker has a copy of the dataset.
 #pragma once
 
 #include <cstddef>

@@ -8,8 +8,8 @@ namespace ratoon::checkpoint {
 // Whether the folder is a run's folder: it contains a folder of manifests.
 [[nodiscard]] bool is_run_folder(const std::filesystem::path& folder);
 
-// Whether a run created the file, or would create a file of this name, because one of the folders above the
-// file is a run's folder. Follows links in the path. The value is false if the path cannot be resolved.
+// Whether the file lies in a run's folder, at any depth: then the run created the file, or may create a file
+// of this name. Follows links in the path. The value is false if the path cannot be resolved.
 [[nodiscard]] bool belongs_to_run(const std::filesystem::path& file);
 
 }  // namespace ratoon::checkpoint

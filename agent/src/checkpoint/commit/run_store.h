@@ -1,6 +1,6 @@
 // RunStore: the checkpoints of one run in one folder. commit.h explains how they are committed.
 //
-// Thread contract: one thread. Several processes share a folder, each with its own RunStore.
+// Thread contract: one thread at a time. Several processes share a folder, each with its own RunStore.
 #pragma once
 
 #include <filesystem>

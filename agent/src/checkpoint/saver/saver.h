@@ -9,7 +9,7 @@
 //   const auto ticket = saver->save(Step(1200), views);  // the tensors may change again
 //   if (ticket) ticket->wait(SaveLevel::kCommitted, std::chrono::minutes(5));
 //
-// Thread contract: one thread.
+// Thread contract: one thread at a time.
 #pragma once
 
 #include <future>

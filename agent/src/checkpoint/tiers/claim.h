@@ -8,7 +8,7 @@
 // different processes are never compared. An unreadable claim, for example after a power cut, has an unknown
 // owner and is watched like any other.
 //
-// Thread contract: one thread.
+// Thread contract: one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // RetryLoop: repeats one operation until it succeeds, fails permanently, or runs out of time.
 //
-// Thread contract: one thread.
+// Thread contract: one thread at a time.
 #pragma once
 
 #include <optional>

@@ -2,7 +2,7 @@
 // left. Such failures say nothing about the other ranks, and the checks are repeated for as long as the
 // patience.
 //
-// Thread contract: one thread.
+// Thread contract: one thread at a time.
 #pragma once
 
 #include <optional>

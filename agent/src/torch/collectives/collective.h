@@ -40,7 +40,8 @@ class Collective {
   // Starts to end running sums, and returns at once. The results of ended sums are not valid. After this call
   // no function that begins sums may be called.
   virtual void abort() = 0;
-  // Whether no sum writes into the pieces any longer. Throws the accelerator's error.
+  // Whether all sums have stopped writing into the pieces, so that their memory may be freed. Throws the
+  // accelerator's error.
   [[nodiscard]] virtual bool has_stopped() = 0;
   // Whether no other work of the collective runs either: it can then be destroyed without waiting.
   [[nodiscard]] virtual bool is_over() { return has_stopped(); }
