@@ -30,6 +30,10 @@ MUTANTS = {
     "a receipt that is read again when its checkpoint is committed": (
         ("staging_test", "SaverOfTwoTest.*"), CHECKPOINT + "saver/save_pipeline_writer.cpp",
         r"pack\.world_size, receipts\); \}\);", "pack.world_size, receipts); });\n  receipts.clear();"),
+    "a slot that is kept by a save that ran out of memory": (
+        ("staging_memory_test", "StageThrows.*"), CHECKPOINT + "saver/save_pipeline_trainer.cpp",
+        r"if \(!slot\.is_read\) release\(number\);\n    if \(thrown\)",
+        "if (!slot.is_read && !thrown) release(number);\n    if (thrown)"),
     "a note of a commit that a power cut takes": (
         of_checkpoint("SignOfACommitAfterAPowerCut.*"), CHECKPOINT + "commit/lost_manifests.cpp",
         r"  static_cast<void>\(disk\.sync_folder\(kPacks\)\);\n", ""),

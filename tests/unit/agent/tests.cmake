@@ -33,6 +33,9 @@ ratoon_test(unit/agent/staging_test
           checkpoint/staging/streaming_copy_test.cpp checkpoint/staging/writer_throws_test.cpp
           checkpoint/saver/background_sums_test.cpp
   LIBS crash_support failing_calls ratoon::agent ratoon::base_contract LABELS threads)
+ratoon_test(unit/agent/staging_memory_test
+  SOURCES checkpoint/staging/stage_throws_test.cpp ../../support/scarce_memory.cpp LIBS crash_support ratoon::agent
+  LABELS threads)
 ratoon_test(unit/agent/interop_test
   SOURCES checkpoint/interop/golden_test.cpp checkpoint/interop/pickle_reader_test.cpp
           checkpoint/interop/pt_writer_test.cpp checkpoint/interop/stored_tensor_test.cpp

@@ -217,7 +217,9 @@ class SavePipeline {
   [[nodiscard]] Result<void> grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes);
   [[nodiscard]] Result<void> wait_for_writer(Lock& lock, Timestamp since);
   [[nodiscard]] Result<void> fill(Slot& slot, const PackImage& plan, std::span<const TensorView> tensors);
-  // Waits until the writer no longer reads the slot, so that it can be filled again.
+  // Waits until the writer no longer reads the slot. Allocates nothing.
+  [[nodiscard]] Result<void> stop_reading(Slot& slot);
+  // The same, and the slot can be filled again.
   [[nodiscard]] Result<void> take_back(Slot& slot);
   [[nodiscard]] Error disk_timeout_error() const;
   [[nodiscard]] Result<void> save_directly(Lock& lock, const StagedPack& pack,

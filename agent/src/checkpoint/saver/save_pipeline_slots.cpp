@@ -1,6 +1,9 @@
 // The slots of SavePipeline: slots that an earlier process left, and memory for new slots.
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "agent/src/checkpoint/disk/disk_with_timeout.h"
@@ -9,6 +12,15 @@
 
 namespace ratoon::checkpoint {
 namespace {
+
+// Gives the lock back for its lifetime, also if an exception is thrown.
+struct Relocked {
+  explicit Relocked(std::unique_lock<std::mutex>& held) : lock(held) { lock.unlock(); }
+  ~Relocked() { lock.lock(); }
+  Relocked(const Relocked&) = delete;
+  Relocked& operator=(const Relocked&) = delete;
+  std::unique_lock<std::mutex>& lock;
+};
 
 constexpr auto kLookForSlot = std::chrono::milliseconds(10);  // while we wait for the writer
 
@@ -161,15 +173,26 @@ Result<std::size_t> SavePipeline::add_slot(Lock& lock) {
   std::set<std::size_t> held;
   for (const Slot& slot : slots_) held.insert(slot.number);
   is_adding_ = true;
-  lock.unlock();
   std::size_t number = 0;
-  auto slab = open_new_slab(held, number);
-  lock.lock();
+  Result<Slab> slab = Slab();
+  try {
+    const Relocked away(lock);
+    slab = open_new_slab(held, number);
+  } catch (...) {
+    is_adding_ = false;
+    changed_.notify_all();
+    throw;
+  }
   is_adding_ = false;
   changed_.notify_all();
   if (!slab) return slab.error();
   slots_.push_back({.number = number, .slab = *std::move(slab), .layout = {}, .ticket = {}});
-  table_.adopt({});
+  try {
+    table_.adopt({});
+  } catch (...) {
+    slots_.pop_back();  // both have the same slots
+    throw;
+  }
   return slots_.size() - 1;
 }
 
@@ -178,13 +201,20 @@ Result<void> SavePipeline::grow(Lock& lock, std::size_t slot, std::uint64_t imag
   Slot& own = slots_[slot];
   if (image_bytes <= own.slab.image().size()) return {};
   own.room_bytes = std::max(own.room_bytes, image_bytes);
-  lock.unlock();
-  const auto slab = std::make_shared<Slab>(std::move(own.slab));
-  const auto grown =
-      call_slot_folder("taking", own.number, [slab, image_bytes] { return slab->grow(image_bytes); });
-  const bool is_ours = grown || grown.error().kind() != ErrorKind::kTimeout;
-  if (is_ours) own.slab = std::move(*slab);
-  lock.lock();
+  Result<void> grown;
+  std::shared_ptr<Slab> slab;
+  try {
+    const Relocked away(lock);
+    slab = std::make_shared<Slab>(std::move(own.slab));
+    grown = call_slot_folder("taking", own.number, [slab, image_bytes] { return slab->grow(image_bytes); });
+    const bool is_ours = grown || grown.error().kind() != ErrorKind::kTimeout;
+    if (is_ours) own.slab = std::move(*slab);
+  } catch (...) {
+    if (slab) own.slab = std::move(*slab);
+    own.room_bytes = own.slab.image().size();
+    release(slot);
+    throw;
+  }
   own.room_bytes = own.slab.image().size();
   if (!grown) release(slot);
   return grown;

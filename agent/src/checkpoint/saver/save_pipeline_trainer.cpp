@@ -1,5 +1,6 @@
 // The trainer's side of SavePipeline: one save, through a slot or directly from the memory of the tensors.
 #include <chrono>
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -64,24 +65,34 @@ Result<void> SavePipeline::stage(Lock& lock, std::size_t number, const StagedPac
                                  const PackImage& plan, std::span<const TensorView> tensors,
                                  const SavePromise& ticket) {
   Slot& slot = slots_[number];
-  slot.layout = plan.layout;
-  slot.ticket = ticket;
-  slot.tries = 0;
-  slot.is_leftover = false;
-  slot.filling = std::make_shared<CopyProgress>();
   const CancelAtEnd cancel{slot.filling};
-  if (options_.has_thread && pack.image_bytes >= options_.early_bytes_min) slot.coming = pack;
-  slot.slab.write_info(table_[number]);
-  changed_.notify_all();
-  lock.unlock();
-  const auto filled = fill(slot, plan, tensors);
-  lock.lock();
+  Result<void> filled;
+  std::exception_ptr thrown;  // out of memory
+  try {
+    slot.layout = plan.layout;
+    slot.ticket = ticket;
+    slot.tries = 0;
+    slot.is_leftover = false;
+    slot.filling = std::make_shared<CopyProgress>();
+    if (options_.has_thread && pack.image_bytes >= options_.early_bytes_min) slot.coming = pack;
+    slot.slab.write_info(table_[number]);
+    changed_.notify_all();
+    lock.unlock();
+    filled = fill(slot, plan, tensors);
+    lock.lock();
+    if (filled) table_.stage(number, pack);
+  } catch (...) {
+    thrown = std::current_exception();
+    if (lock.owns_lock()) lock.unlock();
+    filled = stop_reading(slot);
+    lock.lock();
+  }
   slot.coming.reset();
-  if (!filled) {
+  if (thrown || !filled) {
     if (!slot.is_read) release(number);
+    if (thrown) std::rethrow_exception(thrown);
     return filled;
   }
-  table_.stage(number, pack);
   // The writer began to read this slot because no other slot was staged.
   if (slot.is_read && table_.begin_writing() != number)
     throw std::logic_error("the writer reads a slot during its copy, but another staged slot comes first");
@@ -109,7 +120,7 @@ Error SavePipeline::disk_timeout_error() const {
   return {ErrorKind::kTimeout, "the disk does not answer: check " + resources_.disk->shown("")};
 }
 
-Result<void> SavePipeline::take_back(Slot& slot) {
+Result<void> SavePipeline::stop_reading(Slot& slot) {
   Lock lock(mutex_);
   slot.coming.reset();
   slot.filling->cancel();
@@ -117,6 +128,11 @@ Result<void> SavePipeline::take_back(Slot& slot) {
     if (is_stuck() || must_end_) return disk_timeout_error();
     changed_.wait_for(lock, kLookForWriter);
   }
+  return {};
+}
+
+Result<void> SavePipeline::take_back(Slot& slot) {
+  if (auto stopped = stop_reading(slot); !stopped) return stopped;
   slot.filling = std::make_shared<CopyProgress>();
   return {};
 }

@@ -38,8 +38,8 @@ void SlotTable::begin_filling(std::size_t slot) {
 
 void SlotTable::stage(std::size_t slot, const StagedPack& pack) {
   SlotInfo& info = in(slot, SlotState::kFilling);
+  info.pack = pack;  // may run out of memory: then the slot is still being filled
   info.state = SlotState::kStaged;
-  info.pack = pack;
 }
 
 std::optional<std::size_t> SlotTable::begin_writing() {
