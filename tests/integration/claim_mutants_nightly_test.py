@@ -34,8 +34,34 @@ MUTANTS = {
         r"return are_places \? JobRelation::kOther : JobRelation::kNamesake;", "return JobRelation::kSame;"),
     "a claim that is older than the newest": (
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"numbers->back\(\) == number;", "numbers->back() >= number;"),
+    "a claim of a lost member that one which waits lets lapse": (
+        of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp",
+        r"if \(!is_held_ && !is_waiting_\) continue;", "if (!is_held_) continue;"),
+    "a claim that is kept alive in the name of the process that waits": (
+        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"claim\.number \+ 1, claim\.owner, writer",
+        "claim.number + 1, {.job = claim.owner.job, .start = std::string(writer)}, writer"),
+    "a claim that is kept alive by one that no longer waits": (
+        of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp", r"if \(!is_waiting\(\)\) break;", ""),
+    "an owner that loses a race to its own job and stops": (
+        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"if \(!\*created\) continue;",
+        "if (!*created) return lost_to(*disk_, *now);"),
+    "a claim that lapses while another place is waited for": (
+        of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp",
+        r"if \(clock\.now\(\) - renewed >= times_\.lease / kRenewalsPerLease\)", "if (false)"),
+    "a wait that is cut short and gives the job's claim away": (
+        of_session("OwnershipGuardTest.*"), SESSION + "locations/ownership_guard.cpp",
+        r"if \(claim\.error\(\)\.kind\(\) == ErrorKind::kAlreadyExists\)", "if (true)"),
+    "a job's claim that ends with one of its processes": (
+        of_session("CheckpointLocationsTest.*"), SESSION + "locations/checkpoint_locations.cpp",
+        r"if \(gives_back\) ownership->release\(\);", "ownership->release();"),
+    "a member that fails and gives the claim of its job away": (
+        ("coordinator_link_test", "CoordinatorLinkTest.AProcessGivesTheClaim*"), SESSION + "api/attempt_loop.cpp",
+        r"is_told_to_leave\(why\) && link_->is_job_over\(\)", "true"),
+    "a claim that all processes of a job keep alive": (
+        of_rules("KeepsClaimsAlive.*"), SESSION + "locations/claimed_locations.cpp",
+        r"options\.member\.index < kWatchingMembers && ", ""),
     "a place that is another's now and is renewed": (
-        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"if \(!is_ours\) return lost;", ""),
+        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"if \(!is_ours\) return lost_to[^;]*;", ""),
     "an identity that cannot be read now and counts as none": (
         of_rules("IdentityOfAFolder.*"), SESSION + "locations/identity.cpp", r"return unknown\(there\.error\(\)\);",
         "return or_none(there.error());"),

@@ -36,6 +36,7 @@ class KillAndResume(unittest.TestCase):
         self.run_.start()
         self.assert_completed()
         self.assertEqual(self.run_.job_status()["attempt"], 1)
+        self.assertEqual(self.run_.claim(), "released")
 
     def test_a_commit_is_told_at_once(self):
         # Beats of twice an hour would tell of none.
@@ -98,6 +99,7 @@ class KillAndResume(unittest.TestCase):
 
     def test_ctrl_c_and_the_same_command_again(self):
         output = self.interrupt_after(50)
+        self.assertEqual(self.run_.claim(), "released", "the whole job has left")
         last = max(self.run_.commits())
         self.assertRegex(output, r"goes on from step \d+")
         self.go_on_to_an_end()
@@ -110,6 +112,7 @@ class KillAndResume(unittest.TestCase):
         self.run_.process.kill()
         self.run_.process.wait()
         wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "members to end by themselves")
+        self.assertEqual(self.run_.claim(), "released")
         last = max(self.run_.commits())
         self.run_.start()
         self.assert_completed()

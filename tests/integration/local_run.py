@@ -159,6 +159,11 @@ class LocalRun:
         found = [pattern.match(p.name) for p in self.folder.glob("checkpoints/*/manifests/*.json")]
         return sorted((int(m[2]), int(m[1])) for m in found if m)
 
+    def claim(self):
+        """The state of the newest claim on the run's place."""
+        newest = max(self.folder.glob("checkpoints/*/claims/c*.txt"))
+        return re.search(r"^state (\w+)$", newest.read_text(), re.MULTILINE)[1]
+
     def receipts(self, rank):
         return sum(1 for _ in self.folder.glob(f"checkpoints/*/receipts/*/*/r{rank:04}.json"))
 

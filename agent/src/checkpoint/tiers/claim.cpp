@@ -47,8 +47,9 @@ Result<std::vector<std::uint64_t>> list_numbers(const Disk& disk) {
 
 // Returns false if another process created this number first, or created a later number and then removed our
 // temporary file.
-Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, bool is_released) {
-  const auto saved = save_durably(disk, claim_path(number), encode_claim(owner, is_released), owner.start);
+Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, bool is_released,
+                          std::string_view writer) {
+  const auto saved = save_durably(disk, claim_path(number), encode_claim(owner, is_released), writer);
   if (saved) return true;
   const ErrorKind kind = saved.error().kind();
   if (kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kNotFound) return false;
@@ -111,9 +112,9 @@ Error change_all_the_time(const Disk& disk) {
 }
 
 // Returns false if another process was faster.
-Result<bool> take_number(Disk& disk, std::uint64_t number, const Owner& owner) {
+Result<bool> take_number(Disk& disk, std::uint64_t number, const Owner& owner, std::string_view writer) {
   if (auto made = make_folders(disk, kClaims, Durability::kPowerCuts); !made) return made.error();
-  const auto created = create_claim(disk, number, owner, false);
+  const auto created = create_claim(disk, number, owner, false, writer);
   if (!created || !*created) return created;
   const auto is_ours = is_newest(disk, number);
   if (!is_ours) return is_ours;
@@ -166,6 +167,10 @@ Result<void> confirm_claim(const Disk& disk, const Owner& owner) {
   return is_ours ? Result<void>() : lost_to(disk, *now);
 }
 
+Result<bool> keep_alive(Disk& disk, const ClaimNote& claim, std::string_view writer) {
+  return take_number(disk, claim.number + 1, claim.owner, writer);
+}
+
 Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
   return read_newest_claim(disk, [](std::uint64_t) { return false; });
 }
@@ -215,7 +220,7 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
         return Error(ErrorKind::kCancelled, "the wait for " + disk->shown(kClaims) + " was cancelled");
       continue;
     }
-    const auto created = take_number(*disk, newest + 1, owner);
+    const auto created = take_number(*disk, newest + 1, owner, owner.start);
     if (!created) return created.error();
     if (*created) return std::optional(Claim(std::move(disk), std::move(owner), newest + 1));
     // Claims that processes of one job create one after the other never count as lost races.
@@ -225,22 +230,24 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
 }
 
 Result<void> Claim::write_next(bool is_released) {
-  const auto now = read_newest_claim(*disk_, [this](std::uint64_t number) { return number == number_; });
-  if (!now) return now.error();
-  // A damaged claim with the number that this process created is its own.
-  const bool is_ours =
-      *now && ((*now)->owner == owner_ || ((*now)->is_unreadable && (*now)->number == number_));
-  const Error lost = lost_to(*disk_, *now);
-  if (!is_ours) return lost;
-  // The newest claim is ours, but may have a higher number than number_ if the reply to its creation was
-  // lost.
-  const std::uint64_t next = std::max((*now)->number, number_) + 1;
-  const auto created = create_claim(*disk_, next, owner_, is_released);
-  if (!created) return created.error();
-  if (!*created) return lost;
-  number_ = next;
-  tidy_before(*disk_, next);
-  return {};
+  for (int races = 0; races < kRacesMax; ++races) {
+    const auto now = read_newest_claim(*disk_, [this](std::uint64_t number) { return number == number_; });
+    if (!now) return now.error();
+    // A damaged claim with the number that this process created is its own.
+    const bool is_ours =
+        *now && ((*now)->owner == owner_ || ((*now)->is_unreadable && (*now)->number == number_));
+    if (!is_ours) return lost_to(*disk_, *now);
+    // The newest claim is ours, but may have a higher number than number_: the reply to its creation was
+    // lost, or a process that waits kept it alive.
+    const std::uint64_t next = std::max((*now)->number, number_) + 1;
+    const auto created = create_claim(*disk_, next, owner_, is_released, owner_.start);
+    if (!created) return created.error();
+    if (!*created) continue;  // of a new owner, or for this one: the next look tells
+    number_ = next;
+    tidy_before(*disk_, next);
+    return {};
+  }
+  return change_all_the_time(*disk_);
 }
 
 Result<void> Claim::renew() {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include <ratoon/result.h>
 
@@ -75,6 +76,11 @@ class Claim {
 
 // The newest claim. Empty: the place was never claimed.
 [[nodiscard]] Result<std::optional<ClaimNote>> newest_claim(const Disk& disk);
+
+// Renews this claim for its owner, another process of the job that may be lost. The owner stays the same: if
+// it is alive, it notices nothing. `writer` names this process in temporary files. False: the claim is not
+// the newest any longer.
+[[nodiscard]] Result<bool> keep_alive(Disk& disk, const ClaimNote& claim, std::string_view writer);
 
 // Whether a process that took the place may still remove old checkpoints there: the newest claim is its own,
 // or there is none, or it cannot be listed. If the claim cannot be listed, the removal fails as well.

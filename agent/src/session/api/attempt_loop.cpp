@@ -116,9 +116,19 @@ auto Session::AttemptLoop::with_refusal_published(const Act& act) {
   try {
     return act();
   } catch (const Failure& why) {
+    note_end(why);
     if (is_for_good(why)) link_->end_for_good(why.what());
     throw;
   }
+}
+
+// A member that is told to leave may have a replacement, and a member that fails is started again. Ctrl-C
+// ends all of them. Processes without a coordinator leave together.
+void Session::AttemptLoop::note_end(const Failure& why) {
+  const bool is_stopped = why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser);
+  const bool is_over = has_coordinator() ? is_stopped || (is_told_to_leave(why) && link_->is_job_over())
+                                         : is_told_to_leave(why) || is_for_good(why);
+  if (is_over) places_.note_job_over();
 }
 
 Session::AttemptLoop::AttemptLoop(Options options, HowMany how_many)
@@ -227,6 +237,7 @@ std::unique_ptr<Session::Engine> Session::AttemptLoop::wait_for_world() {
   for (;;) {
     const Timestamp asked = clock_.now();
     Assignment assignment;
+    places_.begin_waiting();
     link_->pin_threads(numerics_->pinned_threads());
     notices_.while_waiting(*link_, [&] { assignment = session::join_world(*link_, places_, unreadable_); });
     meters_.last_recovery.join = (clock_.now() - asked).count();
@@ -285,6 +296,7 @@ void Session::AttemptLoop::complete(Engine& engine) {
          "done, but the completion could not be reported; the next start reports it: " +
              told.error().message());
   }
+  places_.note_job_over();
 }
 
 void Session::AttemptLoop::end(Engine& engine) {
@@ -296,6 +308,7 @@ void Session::AttemptLoop::end(Engine& engine) {
     ++meters_.rejoins.checkpoint_unreadable;
     if (why.kind == ErrorKind::kCorrupted) set_aside(places_, why);
   } catch (const Failure& why) {
+    note_end(why);
     if (is_told_to_leave(why)) {
       settle(saver_);
       wait_for_copies(kLeavingTime);

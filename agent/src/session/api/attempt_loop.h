@@ -65,6 +65,8 @@ class Session::AttemptLoop {
   [[nodiscard]] checkpoint::Saver open_saver();
   void wait_for_copies(Duration at_most, const std::function<bool()>& goes_on = {});
   [[nodiscard]] std::unique_ptr<Engine> wait_for_world();
+  // Notes whether the job ends with this process.
+  void note_end(const Failure& why);
   // Runs `act` and returns its result. If `act` ends this process for good, the reason is published to the
   // processes that wait for it.
   template <class Act>

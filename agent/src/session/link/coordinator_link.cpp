@@ -136,11 +136,17 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
 
 void CoordinatorLink::hear(const Refusal& refusal) {
   if (refusal.kind == names::refusal::kSuperseded) set_world_status(WorldStatus::kFenced, refusal.message);
-  if (refusal.kind == names::refusal::kFinished) set_world_status(WorldStatus::kStop, refusal.message);
+  if (refusal.kind == names::refusal::kFinished) stop_job(refusal.message);
+  is_unknown_ = refusal.kind == names::refusal::kUnknownJob;
+}
+
+void CoordinatorLink::stop_job(const std::string& reason) {
+  is_stopped_ = true;
+  set_world_status(WorldStatus::kStop, reason);
 }
 
 void CoordinatorLink::hear(const Orders& orders) {
-  if (orders.stop) return set_world_status(WorldStatus::kStop, orders.reason);
+  if (orders.stop) return stop_job(orders.reason);
   const std::lock_guard lock(mutex_);
   if (orders.attempt >= told_attempt_) {  // two threads receive orders: older ones may arrive later
     save_request_.store(orders.save_request);
@@ -384,7 +390,7 @@ void CoordinatorLink::sleep_until_news(Duration at_most) {
   if (news_.sleep(at_most, lifeline_fd_) != InterruptibleSleep::kLifelineEnded) return;
   lifeline_fd_ = -1;  // it stays ended
   orphaned_at_ = system_clock().now();
-  set_world_status(WorldStatus::kStop, "the runner that started this process has ended");
+  stop_job("the runner that started this process has ended");
 }
 
 }  // namespace ratoon::session

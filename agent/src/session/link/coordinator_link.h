@@ -60,6 +60,7 @@ class CoordinatorLink final : public Link {
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] bool is_hung() const override { return is_hung_.load(); }
   [[nodiscard]] ChangeSigns change_signs() const override;
+  [[nodiscard]] bool is_job_over() const override { return is_stopped_.load() || is_unknown_.load(); }
   [[nodiscard]] OutsideRequests wanted() const override;
   [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
   void give_up(const std::string& reason) override { set_world_status(WorldStatus::kStop, reason); }
@@ -76,6 +77,7 @@ class CoordinatorLink final : public Link {
                          const std::stop_token& stop);
   void hear(const Refusal& refusal);
   void hear(const Orders& orders);
+  void stop_job(const std::string& reason);
   // The error of a call after which the client or the server does not accept the identity of the other. Once
   // the refusal has lasted for `timeouts_.doubt`, it is final for this process. An administrator may correct
   // the cause in the meantime, and the next start may succeed.
@@ -139,6 +141,8 @@ class CoordinatorLink final : public Link {
   std::atomic<Timestamp> drain_deadline_{kNever};
   std::atomic<bool> is_hung_{false};
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
+  std::atomic<bool> is_stopped_{false};  // the job, and not only this process
+  std::atomic<bool> is_unknown_{false};  // to the coordinator, by its last answer: the job is deleted
   // Destroyed first: these threads use everything above, and beats use the watch.
   PeerWatch peers_;
   std::jthread beating_;

@@ -42,6 +42,7 @@ void CoordinatorLink::note_answer() {
   const std::lock_guard lock(mutex_);
   ++answers_;
   answered_at_ = SystemClock().now();
+  is_unknown_ = false;
   unanswered_.clear();
   answered_.notify_all();
 }

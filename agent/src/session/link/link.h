@@ -112,6 +112,10 @@ class Link {
   // This process ends, and the same program started again would end in the same way: the processes that wait
   // for it get the reason.
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
+  // Whether the whole job ends, at least for a while, according to the coordinator. A process that leaves for
+  // another reason leaves the job to the others.
+  [[nodiscard]] virtual bool is_job_over() const { return false; }
+
 
   // Sets, before join(), the number of threads that share one operation in this process, if all ranks are to
   // use the number of rank 0.

@@ -120,17 +120,18 @@ CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr
     fail(ExitCode::kConfiguration, checked.error().message());
 }
 
-// Gives the locations back, so that the next process need not wait for them. A store that does not answer
-// does not delay this process, either.
+// Gives the locations back at the end of the job, so that the next job need not wait for them. A store that
+// does not answer does not delay this process, either.
 CheckpointLocations::~CheckpointLocations() {
   static_cast<void>((*leaving_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
     mirrors->stop();
     return {};
   }));
   // The owner that releases this object last waits for its thread.
-  static_cast<void>(
-      (*leaving_calls_)("letting places go", [ownership = std::move(ownership_)]() mutable -> Result<void> {
-        ownership->release();
+  static_cast<void>((*leaving_calls_)(
+      "letting places go",
+      [ownership = std::move(ownership_), gives_back = is_job_over_]() mutable -> Result<void> {
+        if (gives_back) ownership->release();
         ownership.reset();
         return {};
       }));
@@ -258,6 +259,10 @@ void CheckpointLocations::report_unknown_entries() {
   events_->add(
       *foreign_paths_.begin() + (others == 0 ? "" : ", as " + counted(others, "other name") + " here,") +
       " has a number that no run reaches: it is treated as a file of another program, and left unchanged");
+}
+
+void CheckpointLocations::begin_waiting() {
+  if (keeps_claims_alive(options_)) ownership_->begin_waiting();
 }
 
 void CheckpointLocations::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {

@@ -113,6 +113,12 @@ class CheckpointLocations {
     mirrors_->await(id, ticket);
   }
 
+  // This process waits for a world from now until begin_attempt().
+  void begin_waiting();
+  // The whole job ends, at least for a while: its claims are given back with this object. Without this call
+  // they stay, since the other processes of the job, or its next attempt, go on.
+  void note_job_over() { is_job_over_ = true; }
+
   // Returns the sentences since the last call, and why this process must no longer write.
   void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
   [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }
@@ -146,6 +152,7 @@ class CheckpointLocations {
   RollbackPlan rollback_;
   std::set<std::string> foreign_paths_;  // seen in any place
   bool has_reported_unknown_entries_ = false;
+  bool is_job_over_ = false;
   std::set<std::pair<checkpoint::CheckpointId, std::size_t>> bad_;  // copies whose bytes were found wrong
 };
 

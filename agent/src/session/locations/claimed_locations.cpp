@@ -24,6 +24,8 @@ std::string host_name() {
 }
 
 constexpr std::size_t kBootDigits = 8;
+// One process of each of the first members of a role: more than are usually lost at once.
+constexpr std::uint32_t kWatchingMembers = 4;
 
 }  // namespace
 
@@ -39,6 +41,11 @@ std::vector<std::shared_ptr<Disk>> locations_to_claim(const checkpoint::Tiers& t
   const bool has_lock = is_alone && tiers.home().store == nullptr;
   for (std::size_t i = has_lock ? 1 : 0; i < tiers.all().size(); ++i) disks.push_back(tiers.all()[i].disk);
   return disks;
+}
+
+bool keeps_claims_alive(const Options& options) {
+  if (options.member.coordinator_url.empty()) return options.group.rank < kWatchingMembers;
+  return options.member.index < kWatchingMembers && options.member.local_rank == 0;
 }
 
 Result<checkpoint::Owner> owner_on_this_host(const Options& options, const std::string& identity) {

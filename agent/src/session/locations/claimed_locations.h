@@ -22,6 +22,9 @@ namespace ratoon::session {
 // lock does not distinguish two jobs, either.
 [[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> locations_to_claim(
     const checkpoint::Tiers& tiers, const Options& options);
+// Whether this process keeps the claims of its job alive while it waits for a world. A few processes do, so
+// that the load on a store does not grow with the job.
+[[nodiscard]] bool keeps_claims_alive(const Options& options);
 // "node-1+5e0f33c1": a host name, and digits of the boot id of its kernel, /proc/sys/kernel/random/boot_id. A
 // cloned disk has the host name, the folder, its identity and inode of the original, but another boot id.
 [[nodiscard]] std::string host_text(const std::string& name, const std::string& boot);

@@ -7,6 +7,16 @@
 #include "agent/src/session/telemetry/say.h"
 
 namespace ratoon::session {
+namespace {
+
+constexpr int kRenewalsPerLease = 4;
+constexpr int kLooksPerLease = 8;  // of a process that waits
+
+bool holds_any(const std::vector<std::optional<checkpoint::Claim>>& claims) {
+  return std::ranges::any_of(claims, [](const auto& claim) { return claim.has_value(); });
+}
+
+}  // namespace
 
 OwnershipGuard::OwnershipGuard(std::vector<std::shared_ptr<checkpoint::Disk>> places, checkpoint::Owner owner,
                                std::shared_ptr<EventLog> events, const checkpoint::ClaimTimes& times)
@@ -14,31 +24,44 @@ OwnershipGuard::OwnershipGuard(std::vector<std::shared_ptr<checkpoint::Disk>> pl
       owner_(std::move(owner)),
       events_(std::move(events)),
       times_(times),
+      claims_(places_.size()),
       seen_(places_.size()),
+      watched_(places_.size()),
       renewing_([this](const std::stop_token& stop) { renew_until(stop); }) {}
 
 OwnershipGuard::~OwnershipGuard() = default;
 
-checkpoint::Claim::Pause OwnershipGuard::said_once(std::size_t place,
-                                                   const checkpoint::Claim::Pause& pause) const {
-  return [this, place, pause, has_said = false](Duration look) mutable {
+checkpoint::Claim::Pause OwnershipGuard::while_watched(std::size_t place, const Clock& clock,
+                                                       const checkpoint::Claim::Pause& pause) {
+  return [this, place, &clock, pause, has_said = false, renewed = clock.now()](Duration look) mutable {
     if (!std::exchange(has_said, true)) {
       say(places_[place]->shown("") + " has an owner; checking whether the owner is alive");
+    }
+    if (clock.now() - renewed >= times_.lease / kRenewalsPerLease) {
+      renewed = clock.now();
+      for (auto& claim : claims_)
+        if (claim) static_cast<void>(claim->renew());
     }
     return pause(look);
   };
 }
 
 Result<void> OwnershipGuard::claim_all(const TakePlace& take_place) {
-  claims_.clear();
   for (std::size_t i = 0; i < places_.size(); ++i) {
     auto claim = take_place(i);
-    if (!claim) {
-      for (auto& one : claims_) static_cast<void>(one.release());
-      claims_.clear();
-      return claim.error();
+    if (claim) {
+      claims_[i] = *std::move(claim);
+      continue;
     }
-    if (*claim) claims_.push_back(**std::move(claim));
+    if (claim.error().kind() == ErrorKind::kAlreadyExists) {
+      for (auto& one : claims_) {
+        if (one) static_cast<void>(one->release());
+        one.reset();
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    is_held_ = is_entering_ = holds_any(claims_);
+    return claim.error();
   }
   return {};
 }
@@ -46,11 +69,12 @@ Result<void> OwnershipGuard::claim_all(const TakePlace& take_place) {
 Result<void> OwnershipGuard::enter(const Clock& clock, const checkpoint::Claim::Pause& pause) {
   const std::lock_guard claims_lock(claims_mutex_);
   const auto entered = claim_all([&](std::size_t i) {
-    return checkpoint::Claim::enter(places_[i], owner_, times_, clock, said_once(i, pause), seen_[i]);
+    return checkpoint::Claim::enter(places_[i], owner_, times_, clock, while_watched(i, clock, pause),
+                                    seen_[i]);
   });
   if (!entered) return entered;
   const std::lock_guard lock(mutex_);
-  is_held_ = is_entering_ = !claims_.empty();
+  is_held_ = is_entering_ = holds_any(claims_);
   return {};
 }
 
@@ -61,16 +85,21 @@ bool OwnershipGuard::still_holds_all() {
   }
   // A claim that cannot be renewed for now is renewed later, within the lease.
   return std::none_of(claims_.begin(), claims_.end(), [](auto& claim) {
-    const auto renewed = claim.renew();
+    const auto renewed = claim->renew();
     return !renewed && renewed.error().kind() == ErrorKind::kConflict;
   });
 }
 
 Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::Pause& pause) {
   const std::lock_guard claims_lock(claims_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    is_waiting_ = false;
+  }
   if (still_holds_all()) return {};
   const auto taken = claim_all([&](std::size_t i) -> Result<std::optional<checkpoint::Claim>> {
-    auto claim = checkpoint::Claim::take(places_[i], owner_, times_, clock, said_once(i, pause), seen_[i]);
+    auto claim =
+        checkpoint::Claim::take(places_[i], owner_, times_, clock, while_watched(i, clock, pause), seen_[i]);
     if (!claim) return claim.error();
     return std::optional(*std::move(claim));
   });
@@ -82,20 +111,29 @@ Result<void> OwnershipGuard::take(const Clock& clock, const checkpoint::Claim::P
   return {};
 }
 
+void OwnershipGuard::begin_waiting() {
+  const std::lock_guard lock(mutex_);
+  is_waiting_ = has_begun_to_wait_ = true;
+  changed_.notify_all();
+}
+
 void OwnershipGuard::leave_to_others() {
   const std::lock_guard lock(mutex_);
-  is_held_ = is_entering_ = false;
+  is_held_ = is_entering_ = is_waiting_ = false;
   lost_.reset();
 }
 
 void OwnershipGuard::release() {
   {
     const std::lock_guard lock(mutex_);
+    is_waiting_ = false;
     if (!std::exchange(is_held_, false)) return;
   }
   const std::lock_guard lock(claims_mutex_);
-  for (auto& claim : claims_) static_cast<void>(claim.release());
-  claims_.clear();
+  for (auto& claim : claims_) {
+    if (claim) static_cast<void>(claim->release());
+    claim.reset();
+  }
 }
 
 Result<void> OwnershipGuard::confirm(const checkpoint::Disk& place) {
@@ -120,8 +158,10 @@ void OwnershipGuard::renew_until(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     {
       std::unique_lock lock(mutex_);
-      static_cast<void>(changed_.wait_for(lock, stop, times_.lease / 4, [] { return false; }));
-      if (!is_held_) continue;
+      const Duration pause = is_waiting_ ? times_.lease / kLooksPerLease : times_.lease / kRenewalsPerLease;
+      static_cast<void>(changed_.wait_for(lock, stop, pause, [this] { return has_begun_to_wait_; }));
+      if (std::exchange(has_begun_to_wait_, false)) std::ranges::fill(watched_, std::nullopt);
+      if (!is_held_ && !is_waiting_) continue;
     }
     if (!stop.stop_requested()) renew_or_tell();
   }
@@ -131,7 +171,9 @@ void OwnershipGuard::renew_until(const std::stop_token& stop) {
 // lease.
 void OwnershipGuard::renew_or_tell() {
   try {
-    renew_all();
+    const bool are_own_renewed = renew_own();
+    const bool are_others_renewed = keep_others_alive();
+    if (are_own_renewed && are_others_renewed) is_troubled_ = false;
   } catch (const std::exception& error) {
     tell_trouble(error.what());
   }
@@ -146,23 +188,74 @@ void OwnershipGuard::tell_trouble(const std::string& why) {
   }
 }
 
-void OwnershipGuard::renew_all() {
+bool OwnershipGuard::is_waiting() const {
+  const std::lock_guard lock(mutex_);
+  return is_waiting_;
+}
+
+bool OwnershipGuard::renew_own() {
   const std::lock_guard claims_lock(claims_mutex_);
-  bool is_troubled = false;
+  bool has_answered = true;
   for (auto& claim : claims_) {
-    const auto renewed = claim.renew();
-    if (renewed) continue;
-    if (renewed.error().kind() == ErrorKind::kConflict) {
+    {
       const std::lock_guard lock(mutex_);
-      // Rank 0 of the first attempt checks whether the process that took the claim over belongs to its job.
-      if (is_held_ && !is_entering_) lost_ = renewed.error().message();
-      is_held_ = false;
-      return;
+      if (!is_held_) break;
     }
-    tell_trouble(renewed.error().message());
-    is_troubled = true;
+    if (!claim) continue;
+    const auto renewed = claim->renew();
+    if (renewed) continue;
+    if (renewed.error().kind() != ErrorKind::kConflict) {
+      tell_trouble(renewed.error().message());
+      has_answered = false;
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    if (is_entering_) {
+      // Rank 0 of the first attempt checks whether the process that took the claim over belongs to its job.
+      claim.reset();
+      is_held_ = is_entering_ = holds_any(claims_);
+    } else {
+      if (is_held_) lost_ = renewed.error().message();
+      is_held_ = false;
+    }
   }
-  is_troubled_ = is_troubled;
+  return has_answered;
+}
+
+// The owner renews a claim four times in a lease. If it did not for longer than that, it may be lost. The
+// first look of a wait cannot tell how old the claim is.
+bool OwnershipGuard::keep_others_alive() {
+  const std::lock_guard claims_lock(claims_mutex_);
+  const SystemClock clock;
+  bool has_answered = true;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!is_waiting_) break;
+      if (is_held_ && claims_[i]) continue;
+    }
+    const auto newest = checkpoint::newest_claim(*places_[i]);
+    if (!newest) {
+      tell_trouble(newest.error().message());
+      has_answered = false;
+      continue;
+    }
+    if (!*newest || !checkpoint::is_held_by_job(**newest, owner_)) continue;
+    const std::uint64_t number = (*newest)->number;
+    auto& watched = watched_[i];
+    const bool is_first = !watched;
+    if (is_first || watched->number != number) watched = {.number = number, .since = clock.now()};
+    if (!is_first && clock.now() - watched->since < times_.lease * 3 / kLooksPerLease) continue;
+    if (!is_waiting()) break;  // the location may have answered late
+    const auto kept = checkpoint::keep_alive(*places_[i], **newest, owner_.start);
+    if (!kept) {
+      tell_trouble(kept.error().message());
+      has_answered = false;
+    } else if (*kept) {
+      watched = {.number = number + 1, .since = clock.now()};
+    }
+  }
+  return has_answered;
 }
 
 }  // namespace ratoon::session

@@ -38,6 +38,8 @@ std::vector<test::DiskOp> log_of_a_life(const test::FaultPlan& faults = {}) {
   EXPECT_TRUE(claim);
   disk->acknowledge("taken");
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(claim->renew());
+  EXPECT_TRUE(*keep_alive(*disk, **newest_claim(*disk), "waits"));
+  EXPECT_TRUE(claim->renew());
   auto again = take(disk, "digits of 1", waited);
   EXPECT_TRUE(again && again->renew() && again->release());
   return disk->log();

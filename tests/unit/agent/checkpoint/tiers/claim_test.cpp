@@ -1,5 +1,7 @@
 #include "agent/src/checkpoint/tiers/claim.h"
 
+#include <utility>
+
 #include <gmock/gmock.h>
 
 #include "tests/support/crash/observed_disk.h"
@@ -54,6 +56,29 @@ TEST_P(ClaimTest, AnEmptyPlaceIsTakenAtOnce) {
   ASSERT_TRUE(claim);
   EXPECT_EQ(waited_, Duration(0));
   EXPECT_EQ((*newest_claim(*disk_))->owner, (Owner{.job = "digits", .start = "a"}));
+}
+
+TEST_P(ClaimTest, AClaimThatIsKeptAliveByAnotherProcessStaysItsOwners) {
+  auto owner = take("digits of 1", "a");
+  const ClaimNote first = **newest_claim(*disk_);
+  EXPECT_TRUE(*keep_alive(*disk_, first, "b"));
+  EXPECT_EQ(**newest_claim(*disk_), (ClaimNote{.number = 2, .owner = first.owner}));
+  EXPECT_TRUE(owner->renew());
+  EXPECT_FALSE(*keep_alive(*disk_, first, "b")) << "that one is over";
+}
+
+TEST_P(ClaimTest, AnOwnerThatLosesARaceToOneThatKeepsItAliveStaysTheOwner) {
+  bool is_kept = true;
+  const auto slow = std::make_shared<ratoon::test::ObservedDisk>(
+      disk_, [&](ratoon::test::DiskCall call, const std::string&, ratoon::test::Moment moment) {
+        if (call != ratoon::test::DiskCall::kRename || moment != ratoon::test::Moment::kBefore) return;
+        if (std::exchange(is_kept, true)) return;
+        EXPECT_TRUE(*keep_alive(*disk_, **newest_claim(*disk_), "b"));
+      });
+  auto owner = take_on(slow, "digits of 1", "a", [] {});
+  is_kept = false;
+  EXPECT_TRUE(owner->release());
+  EXPECT_TRUE((*newest_claim(*disk_))->is_released);
 }
 
 // After the greatest number of a file name no claim could follow.

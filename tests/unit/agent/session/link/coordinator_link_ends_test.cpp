@@ -1,10 +1,14 @@
 // A process at the end of its run whose coordinator does not answer, and which is told to leave while it
 // waits.
+#include <atomic>
 #include <csignal>
+#include <stdexcept>
 #include <stop_token>
 
 #include <ratoon/train.h>
 
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/tiers/claim.h"
 #include "base/contract/exit_code.h"
 #include "tests/unit/agent/session/link/coordinator_link_fixture.h"
 
@@ -32,6 +36,47 @@ TEST_F(CoordinatorLinkTest, SoIsOneThatIsRefusedForNow) {
   const auto before = std::chrono::steady_clock::now();
   EXPECT_FALSE(link_->complete(done(Attempt(1)), leaves.get_token()));
   EXPECT_LT(std::chrono::steady_clock::now() - before, 50s) << "it would try for a minute";
+}
+
+// A signal to one process, or a silent coordinator, ends no job.
+TEST_F(CoordinatorLinkTest, AJobIsOverIfItsCoordinatorStopsItOrDoesNotKnowItAnyMore) {
+  EXPECT_FALSE(link_->is_job_over());
+  coordinator_.close(kJob);
+  wait_until([this] { return link_->is_job_over(); });
+  announce(1, 0);
+  wait_until([this] { return !link_->is_job_over(); });
+  link_->give_up("SIGTERM");
+  EXPECT_EQ(link_->world_status(), WorldStatus::kStop);
+  EXPECT_FALSE(link_->is_job_over());
+  open();
+  announce(1, 0, {}, true);
+  wait_until([this] { return link_->is_job_over(); });
+  open();
+  EXPECT_FALSE(join().get()) << "it asks too late";
+  EXPECT_TRUE(link_->is_job_over());
+}
+
+// The job of a program that fails goes on with the next start, and another job must not get in between.
+TEST_F(CoordinatorLinkTest, AProcessGivesTheClaimBackOnlyIfItsJobIsStopped) {
+  link_.reset();
+  const auto place = *checkpoint::RealDisk::open_folder(folder_ / "run");
+  std::uint64_t attempt = 0;
+  for (const bool is_stopped : {false, true}) {
+    std::atomic<bool> has_begun = false;
+    auto code = std::async(std::launch::async, [&] {
+      return train(options_, [&](Session& session) {
+        for ([[maybe_unused]] const auto step : session.steps(~0ULL - 1)) {
+          has_begun = true;
+          if (!is_stopped) throw std::runtime_error("a fault of the program");
+        }
+      });
+    });
+    form(++attempt);
+    wait_until([&] { return has_begun.load(); });
+    if (is_stopped) announce(attempt, 0, {}, true);
+    EXPECT_EQ(code.get(), is_stopped ? static_cast<int>(ExitCode::kPreempted) : 1);
+    EXPECT_EQ((*checkpoint::newest_claim(*place))->is_released, is_stopped);
+  }
 }
 
 TEST_F(CoordinatorLinkTest, ToldToLeaveTheProgramDoesNotWaitForTheCoordinatorAtItsEnd) {

@@ -1,12 +1,16 @@
 // The work of an engine in its places before the first step.
 #include "agent/src/session/locations/checkpoint_locations.h"
 
+#include <stdexcept>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <ratoon/train.h>
 
 #include "agent/src/checkpoint/disk/real/memory_file_system.h"
+#include "agent/src/checkpoint/disk/real/real_disk.h"
+#include "agent/src/checkpoint/tiers/claim.h"
 #include "agent/src/session/engine/engine.h"
 #include "base/core/random_name.h"
 #include "tests/support/borrowed.h"
@@ -89,6 +93,44 @@ TEST_F(CheckpointLocationsTest, NothingIsRemovedWhereAnotherJobOwnsThePlaceByNow
     EXPECT_EQ(world.may_clean_up(), !has_coordinator) << "a folder that a lock holds is nobody else's";
     std::filesystem::remove_all(claims);
   }
+}
+
+// Its coordinator and its other members go on: no other job must take the places in between.
+TEST_F(CheckpointLocationsTest, AProcessThatEndsBeforeItsJobLeavesTheJobsClaim) {
+  metrics::Meters meters;
+  const Options options{.save_folder = folder_.path().string(),
+                        .run_name = "run",
+                        .member = {.coordinator_url = "http://127.0.0.1:9", .job_uid = "6f1c"}};
+  for (const bool is_job_over : {false, true}) {
+    std::shared_ptr<checkpoint::Disk> home;
+    {
+      session::CheckpointLocations places(options, test::borrowed(meters));
+      places.begin_attempt({.attempt = Attempt(1), .rank = Rank(0)}, [] { return true; });
+      if (is_job_over) places.note_job_over();
+      home = places.home();
+    }
+    EXPECT_EQ((*checkpoint::newest_claim(*home))->is_released, is_job_over);
+  }
+}
+
+// An exception may be passing trouble: the same program starts again, and goes on.
+TEST_F(CheckpointLocationsTest, ARunGivesItsStoreBackAtItsEndAndNotAfterAFailure) {
+  const std::shared_ptr<checkpoint::Disk> store = *checkpoint::RealDisk::open_folder(folder_ / "copies/run");
+  const auto train_for = [&](bool fails) {
+    const Options options{.save_folder = folder_.path().string(),
+                          .run_name = "run",
+                          .save_every = Every::steps(10),
+                          .stores = {(folder_ / "copies").string()}};
+    return train(options, [&](Session& session) {
+      for ([[maybe_unused]] const std::uint64_t step : session.steps(10)) {
+        if (fails) throw std::runtime_error("a passing fault");
+      }
+    });
+  };
+  EXPECT_NE(train_for(true), 0);
+  EXPECT_FALSE((*checkpoint::newest_claim(*store))->is_released);
+  EXPECT_EQ(train_for(false), 0);
+  EXPECT_TRUE((*checkpoint::newest_claim(*store))->is_released);
 }
 
 TEST_F(CheckpointLocationsTest, ThereIsASlotBeforeTheFirstSave) {

@@ -26,13 +26,37 @@ class OwnershipGuardTest : public testing::Test {
  protected:
   static constexpr ClaimTimes kTimes{.lease = std::chrono::seconds(30), .look = std::chrono::seconds(1)};
 
+  // Each of its processes renews many times while a test lasts.
+  static constexpr ClaimTimes kQuickTimes{.lease = std::chrono::milliseconds(400),
+                                          .look = std::chrono::milliseconds(10)};
+
   // None of them renews a claim during a test.
   std::unique_ptr<OwnershipGuard> process(const std::string& start, const std::shared_ptr<Disk>& disk) {
-    return std::make_unique<OwnershipGuard>(std::vector{disk},
-                                            checkpoint::Owner{.job = "team/digits of 6f1c", .start = start},
-                                            std::make_shared<EventLog>(), kTimes);
+    return process_of({disk}, start, kTimes);
   }
   std::unique_ptr<OwnershipGuard> process(const std::string& start) { return process(start, disk_); }
+  static std::unique_ptr<OwnershipGuard> process_of(std::vector<std::shared_ptr<Disk>> places,
+                                                    const std::string& start, const ClaimTimes& times) {
+    return std::make_unique<OwnershipGuard>(std::move(places),
+                                            checkpoint::Owner{.job = "team/digits of 6f1c", .start = start},
+                                            std::make_shared<EventLog>(), times);
+  }
+  // With the claim of a job that may be alive.
+  std::shared_ptr<Disk> place_of_another(const std::string& name) {
+    std::filesystem::create_directories(folder_ / name / "claims");
+    test::write_text(folder_ / name / "claims/c0000000007.txt", "");
+    return *checkpoint::RealDisk::open_folder(folder_ / name);
+  }
+  // 0 while one claim takes the place of another.
+  std::uint64_t number_of_newest() {
+    const auto found = checkpoint::newest_claim(*disk_);
+    return found && *found ? (*found)->number : 0;
+  }
+  void wait_until(const std::function<bool()>& is_so) {
+    const auto began = clock_.now();
+    while (!is_so() && clock_.now() - began < std::chrono::minutes(2)) std::this_thread::yield();
+    EXPECT_TRUE(is_so());
+  }
   void take(OwnershipGuard& process) {
     const auto taken = process.take(clock_, [](Duration) { return true; });
     EXPECT_TRUE(taken) << taken.error().message();
@@ -176,6 +200,126 @@ TEST_F(OwnershipGuardTest, TheWriterOfAJobTakesOverFromOneThatEntered) {
   ASSERT_TRUE(writer->take(clock_, [](Duration) { return false; }));
   EXPECT_EQ(newest().owner.start, "writer");
   EXPECT_FALSE(other->lost());
+}
+
+TEST_F(OwnershipGuardTest, AClaimIsRenewedWhileAnotherPlaceIsWaitedFor) {
+  const auto other = place_of_another("other");
+  const auto owner = process_of({disk_, other}, "a", kTimes);
+  ManualClock clock;
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  const auto taken = owner->take(clock, [&](Duration look) {
+    clock.advance(look);
+    last = newest().number;
+    if (first == 0) first = last;
+    return clock.now() < Timestamp(std::chrono::seconds(25));
+  });
+  EXPECT_FALSE(taken);
+  EXPECT_GE(last, first + 2) << "four times in a lease";
+}
+
+// The world changed while its rank 0 waited for a place: the next attempt waits on.
+TEST_F(OwnershipGuardTest, AWaitThatIsCutShortLeavesTheJobWhatWasClaimed) {
+  const auto other = place_of_another("other");
+  const auto owner = process_of({disk_, other}, "a", kQuickTimes);
+  EXPECT_EQ(owner->take(clock_, [](Duration) { return false; }).error().kind(), ErrorKind::kCancelled);
+  const auto left = newest();
+  EXPECT_FALSE(left.is_released);
+  EXPECT_EQ(left.owner.start, "a");
+  wait_until([&] { return number_of_newest() >= left.number + 2; });
+  ASSERT_TRUE(other->remove("claims/c0000000007.txt"));
+  take(*owner);
+  owner->release();
+  EXPECT_TRUE(newest().is_released);
+}
+
+TEST_F(OwnershipGuardTest, AJobThatIsRefusedGivesBackWhatItClaimed) {
+  const auto other = place_of_another("other");
+  const auto owner = process_of({disk_, other}, "a", kTimes);
+  const auto taken = owner->take(clock_, [&](Duration) {
+    test::write_text(folder_ / "other/claims/c0000000008.txt", "");
+    return true;
+  });
+  EXPECT_EQ(taken.error().kind(), ErrorKind::kAlreadyExists);
+  EXPECT_TRUE(newest().is_released);
+}
+
+// As processes of the job come at once, each may find one place without a claim.
+TEST_F(OwnershipGuardTest, OneThatEnteredAndLosesAPlaceToItsJobRenewsTheOther) {
+  const std::shared_ptr<Disk> other = *checkpoint::RealDisk::open_folder(folder_ / "other");
+  const auto entered = process_of({disk_, other}, "entered", kQuickTimes);
+  ASSERT_TRUE(entered->enter(clock_, [](Duration) { return false; }));
+  const auto writer = process("writer", other);
+  take(*writer);
+  const auto last = number_of_newest();
+  wait_until([&] { return number_of_newest() >= last + 4; });
+  EXPECT_EQ(owner(), "entered");
+  EXPECT_EQ((*checkpoint::newest_claim(*other))->owner.start, "writer");
+  EXPECT_FALSE(entered->lost());
+}
+
+// Rank 0 is lost, and its successor may take any time.
+TEST_F(OwnershipGuardTest, OneThatWaitsForAWorldKeepsTheClaimOfALostOwnerAlive) {
+  take(*process("lost"));
+  const auto lost = newest().number;
+  const auto waiting = process_of({disk_}, "waits", kQuickTimes);
+  waiting->begin_waiting();
+  wait_until([&] { return number_of_newest() >= lost + 4; });
+  EXPECT_EQ(owner(), "lost") << "its successor takes it over at once";
+  const auto successor = process("successor");
+  take(*successor);
+  EXPECT_EQ(owner(), "successor");
+  waiting->leave_to_others();
+  EXPECT_FALSE(waiting->lost());
+  EXPECT_TRUE(successor->confirm(*disk_));
+}
+
+// As when the attempt goes on without the process that waits, and its store answers after 20 s.
+TEST_F(OwnershipGuardTest, AnOwnerThatIsSlowIsNotDisplacedByOneThatWaits) {
+  const auto slow = process("slow");
+  take(*slow);
+  const auto first = newest().number;
+  std::atomic<int> looks{0};
+  const auto watched =
+      std::make_shared<test::ObservedDisk>(disk_, [&](DiskCall call, const std::string&, Moment moment) {
+        looks += call == DiskCall::kList && moment == Moment::kBefore ? 1 : 0;
+      });
+  const auto waiting = process_of({watched}, "waits", kQuickTimes);
+  waiting->begin_waiting();
+  wait_until([&] { return number_of_newest() >= first + 3; });
+  take(*slow);
+  EXPECT_FALSE(slow->lost());
+  EXPECT_EQ(owner(), "slow");
+  slow->release();
+  const auto released = newest();
+  EXPECT_TRUE(released.is_released);
+  looks = 0;
+  wait_until([&] { return looks > 8; });
+  EXPECT_EQ(newest(), released) << "what the job gave back is no longer kept alive";
+}
+
+// It is asked to leave the claims to others while a place answers late.
+TEST_F(OwnershipGuardTest, OneThatNoLongerWaitsKeepsNothingAlive) {
+  take(*process("lost"));
+  const auto before = newest();
+  std::latch is_asked(1);
+  std::latch may_answer(1);
+  std::atomic<bool> has_answered{false};
+  const auto late =
+      std::make_shared<test::ObservedDisk>(disk_, [&](DiskCall call, const std::string&, Moment moment) {
+        if (call != DiskCall::kOpen || moment != Moment::kAfter || has_answered) return;
+        is_asked.count_down();
+        may_answer.wait();
+        has_answered = true;
+      });
+  auto waiting = process_of({late}, "waits", kQuickTimes);
+  waiting->begin_waiting();
+  is_asked.wait();
+  waiting->leave_to_others();
+  may_answer.count_down();
+  waiting.reset();
+  EXPECT_TRUE(has_answered);
+  EXPECT_EQ(newest(), before);
 }
 
 }  // namespace

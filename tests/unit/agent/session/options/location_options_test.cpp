@@ -157,6 +157,22 @@ TEST(OwnerOf, SaysWhoseAPlaceIs) {
   EXPECT_EQ(owner_of(options, "node-1", "6f1c", "x").job, "/data/runs/r on node-1 of 6f1c");
 }
 
+TEST(KeepsClaimsAlive, OneProcessOfEachOfAFewMembersDoes) {
+  const auto member = [](std::uint32_t index, std::uint32_t local_rank) {
+    return keeps_claims_alive(
+        {.member = {.coordinator_url = "http://c", .index = index, .local_rank = local_rank}});
+  };
+  EXPECT_TRUE(member(0, 0));
+  EXPECT_TRUE(member(3, 0));
+  EXPECT_FALSE(member(4, 0));
+  EXPECT_FALSE(member(0, 1));
+  const auto rank = [](std::uint32_t number) {
+    return keeps_claims_alive({.group = {.rank = number, .size = 8}});
+  };
+  EXPECT_TRUE(rank(3));
+  EXPECT_FALSE(rank(4));
+}
+
 // A clone of a disk has all its files, and the name of the host, too.
 TEST(PlaceOptions, AClonedMachineIsNoOwnerOfTheSameClaim) {
   const Options options{.save_folder = "/data/runs", .run_name = "r", .member = {}};
