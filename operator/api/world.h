@@ -20,9 +20,11 @@ struct ProcessFacts {
   std::optional<Beat> beat;            // the newest one
   Step left_step{0};                   // the steps in its weights when it last left a world
   bool is_completed = false;
-  bool has_met = false;   // it was in a world; until then it is starting
-  std::string weights{};  // the weights file of its completion; empty: none
-  Timestamp listed{};  // when it read the list of checkpoints that `waiting` has; else when it first sent it
+  Timestamp completed_at{};  // when its first report of that was received, if is_completed
+  bool has_met = false;      // it was in a world; until then it is starting
+  std::string weights{};     // the weights file of its completion; empty: none
+  // When it began to read the list of checkpoints that `waiting` has; else when it first sent it.
+  Timestamp listed{};
   Timestamp
       moved{};  // when it sent its first message, began to wait, got its place, or reported another step
   // Since when each of its beats names peers that it cannot reach.

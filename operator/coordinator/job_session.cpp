@@ -195,7 +195,7 @@ std::optional<Refusal> JobSession::refuse_completion(const Completed& completed)
 
 void JobSession::record_completed(const Completed& completed, Timestamp now) {
   auto& facts = facts_of(completed.process, now);
-  facts.is_completed = true;
+  if (!std::exchange(facts.is_completed, true)) facts.completed_at = now;
   facts.waiting.reset();
   const auto weights = completed.result.find(kWeightsResult);
   if (weights != completed.result.end()) facts.weights = weights->second;

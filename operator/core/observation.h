@@ -59,6 +59,7 @@ struct Observation {
   std::vector<api::Node> nodes;              // the nodes of these pods, if the backend knows them
   WallTime wall_now;                         // for texts, and for times that outlive this process
   std::optional<RecoveryWatch> recovery;     // from the last decision
+  std::optional<Timestamp> lists_from{};     // announced by the last decision
   Timestamp listening_since;                 // since when the coordinator has received beats without a stall
   std::optional<VolumeClaim> claim{};        // if needs_volume_claim() and the claim exists
   std::string refusal{};  // why the last requested pods were not created: a quota, or a bad template

@@ -187,11 +187,13 @@ class Runner {
                                  .nodes = cluster_.nodes().nodes(),
                                  .wall_now = clock_.wall_now(),
                                  .recovery = recovery_,
+                                 .lists_from = lists_from_,
                                  .listening_since = coordinator_.listening_since(key)};
     longest_save_ = core::longest_save(seen).value_or(Duration(0));
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
     recovery_ = decision.recovery;
+    lists_from_ = decision.announcement.lists_from;
     if (!options_.shows_checkpoints) news_.tell_checkpoint(job_.status, decision.status);
     news_.tell_long_wait(job_.status, decision.status, std::exchange(without_node_, {}));
     if (decision.status.last_disruption && decision.status.last_disruption != job_.status.last_disruption)
@@ -349,6 +351,7 @@ class Runner {
   std::string refused_start_;              // the error of the last start that failed for lack of resources
   std::set<std::string> roles_run_;        // roles of which a member has been started
   std::optional<core::RecoveryWatch> recovery_;
+  std::optional<Timestamp> lists_from_;  // announced by the last decision
   RunEvents events_{[this](const std::string& line) { folder_.append_event(line); }};
   StatusFile status_file_{[this](const nlohmann::json& document) { return folder_.write_status(document); },
                           [this](const std::string& sentence) { news_.say(sentence); }};

@@ -107,6 +107,7 @@ void Controller::reconcile_job(const JobKey& key) {
                          .nodes = view->nodes,
                          .wall_now = clock_.wall_now(),
                          .recovery = memory.recovery,
+                         .lists_from = memory.lists_from,
                          .listening_since = registry_.listening_since(key),
                          .refusal = memory.refusal,
                          .held_names = memory.held_names,
@@ -207,6 +208,7 @@ Result<void> Controller::carry_out(const JobView& seen, const core::Decision& de
   decided.status = decision.status;
   if (auto stored = store_status(decided, job.status, memory); !stored) return stored;
   memory.recovery = decision.recovery;
+  memory.lists_from = decision.announcement.lists_from;
   metrics_.note_status(key_of(job), job.status, decision.status);
   Result<void> all_done;
   bool is_deleting = true;  // after a call without an answer, no further deletion in this look

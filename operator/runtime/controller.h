@@ -36,10 +36,11 @@ class Controller {
 
  private:
   // The memory of a job between two decisions. If this memory is lost, only some seconds of the ledger are
-  // lost.
+  // lost, and lists of checkpoints are asked for again.
   struct JobMemory {
     std::string uid;  // of the job that had this name at that time
     std::optional<core::RecoveryWatch> recovery;
+    std::optional<Timestamp> lists_from{};  // announced by the last decision
     Timestamp status_stored;
     // While a changed status waits to be stored: the beginning and the end of the wait, and the members in
     // the status.

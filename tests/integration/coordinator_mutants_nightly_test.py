@@ -24,6 +24,9 @@ MUTANTS = {
         ("coordinator_link_test", "CoordinatorLinkTest.SaysHowOldTheListIsThatItRepeats"),
         "agent/src/session/link/coordinator_link.cpp",
         r"request\.inventory_age_seconds = seconds\(system_clock\(\)\.now\(\) - listed\);", "static_cast<void>(listed);"),
+    "a completion that is as new as its last report": (
+        ("coordinator_test", "JobSessionLists.*"), "operator/coordinator/job_session.cpp",
+        r"if \(!std::exchange\(facts\.is_completed, true\)\) facts", "facts.is_completed = true;\n  facts"),
     "complaints about peers that begin anew with each beat": (
         ("coordinator_test", "JobSessionPeers.*"), "operator/coordinator/job_session.cpp",
         r"!facts\.unreachable_since \|\| ", "true || "),

@@ -15,6 +15,19 @@ def core(tests):
 MUTANTS = {
     "processes that are done are forgotten with their leader": (
         core("IsCompleted.*"), CORE + "members/roster.cpp", r"member\.done = completed_ranks_of\(seen, member\);", ""),
+    "a completion that is as new as the last beat": (
+        core("NotedCheckpoint.*"), CORE + "world/form_world.cpp",
+        r"std::max\(process->completed_at, newest\.value_or\(process->completed_at\)\)", "process->last_heard"),
+    "a completion of the status that is revoked with the lists at hand": (
+        core("NotedCheckpoint.*"), CORE + "world/form_world.cpp", r"return unheard != 0;", "return false;"),
+    "a list that is asked for anew with each decision": (
+        core("NotedCheckpoint.*"), CORE + "world/form_world.cpp",
+        r"return is_asked && !is_any_completion_new\(seen, members\) \? \*seen\.lists_from : now;", "return now;"),
+    "a list that was asked for, took long to read, and is old": (
+        core("NotedCheckpoint.*"), CORE + "world/form_world.cpp",
+        r"  if \(is_any_list_requested\(seen, processes\)\) return false;\n", ""),
+    "a list of a stranger that makes all others new": (
+        core("NotedCheckpoint.*"), CORE + "world/form_world.cpp", r"if \(was_in_job\) found", "found"),
     "lists of checkpoints that are as old as a wait": (
         core("NotedCheckpoint.*"), CORE + "world/form_world.cpp", r"return age > kHolds \|\| ", "return "),
     "a completion that outlives its checkpoint": (

@@ -10,6 +10,7 @@
 #include "base/core/counted.h"
 #include "operator/core/members/completion.h"
 #include "operator/core/members/roster.h"
+#include "operator/core/observation_index.h"
 #include "operator/core/status/progress.h"
 #include "operator/core/status/why_waiting.h"
 #include "operator/core/world/announce.h"
@@ -21,17 +22,15 @@
 namespace ratoon::core {
 namespace {
 
-// The commits that processes of the job have seen until now, including processes that completed, and those
-// that were replaced by a successor which began to wait before their last save. The UID of a member's pod may
-// be known since this decision.
-std::vector<InventoryEntry> committed_until_now(const Observation& seen,
-                                                const std::vector<api::MemberStatus>& members) {
-  std::vector<InventoryEntry> committed;
+using Processes = std::vector<const api::ProcessFacts*>;
+
+// The processes whose commits and lists count: those of the job, including processes that completed, and
+// those that were replaced by a successor which began to wait before their last save. The UID of a member's
+// pod may be known since this decision.
+Processes processes_until_now(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   auto named = named_incarnations(seen.job.status.members);
   std::ranges::copy(named_incarnations(members), std::back_inserter(named));
-  const auto note = [&](const InventoryEntry& entry) {
-    if (!is_reported_damaged(seen.processes, entry.attempt, entry.step)) committed.push_back(entry);
-  };
+  Processes found;
   for (const auto& process : seen.processes) {
     const auto& id = process.identity;
     const bool was_in_job = std::any_of(named.begin(), named.end(), [&](const auto& member) {
@@ -39,10 +38,21 @@ std::vector<InventoryEntry> committed_until_now(const Observation& seen,
           id.index == member.index && id.role == member.role && id.incarnation < member.incarnation;
       return is_older || is_process_of(id, member);
     });
-    if (!was_in_job) continue;
-    if (process.beat && process.beat->committed) note(*process.beat->committed);
-    if (!process.waiting) continue;
-    std::for_each(process.waiting->inventory.begin(), process.waiting->inventory.end(), note);
+    if (was_in_job) found.push_back(&process);
+  }
+  return found;
+}
+
+// The commits that these processes have seen.
+std::vector<InventoryEntry> committed_until_now(const Observation& seen, const Processes& processes) {
+  std::vector<InventoryEntry> committed;
+  const auto note = [&](const InventoryEntry& entry) {
+    if (!is_reported_damaged(seen.processes, entry.attempt, entry.step)) committed.push_back(entry);
+  };
+  for (const auto* process : processes) {
+    if (process->beat && process->beat->committed) note(*process->beat->committed);
+    if (!process->waiting) continue;
+    std::for_each(process->waiting->inventory.begin(), process->waiting->inventory.end(), note);
   }
   return committed;
 }
@@ -69,38 +79,94 @@ std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
   return is_missed ? std::vector<InventoryEntry>() : std::vector<InventoryEntry>{entry};
 }
 
+// When the newest list of checkpoints was begun. One new list suffices, since a checkpoint on a shared tier
+// counts for all.
+Timestamp newest_list(const Processes& processes) {
+  Timestamp newest;
+  for (const auto* process : processes)
+    if (process->waiting) newest = std::max(newest, process->listed);
+  return newest;
+}
+
+// Whether a list was read because the last decision asked for it. If reading takes long, no list is newer.
+bool is_any_list_requested(const Observation& seen, const Processes& processes) {
+  return seen.lists_from && newest_list(processes) > *seen.lists_from;
+}
+
 // Whether all lists of checkpoints are older than the end of the last world, or so old that a process which
-// this operator cannot reach may have committed since. One new list is enough, because a checkpoint on a
-// shared tier counts for all. A member of that world made its list after it had left the world.
-bool are_lists_old(const Observation& seen, Timestamp now) {
+// this operator cannot reach may have committed since. A member of that world made its list after it had left
+// the world.
+bool are_lists_old(const Observation& seen, const Processes& processes, Timestamp now) {
   constexpr auto kHolds = std::chrono::seconds(2);
+  if (is_any_list_requested(seen, processes)) return false;
   const auto& status = seen.job.status;
   const std::uint64_t last = status.attempt.value() - (status.is_formed ? 0 : 1);
-  Timestamp newest;
-  bool has_survivor = false;
-  for (const auto& process : seen.processes) {
-    if (!process.waiting) continue;
-    newest = std::max(newest, process.listed);
-    has_survivor |= process.waiting->has_met && process.waiting->left_attempt.value() >= last;
-  }
+  const bool has_survivor = std::ranges::any_of(processes, [&](const api::ProcessFacts* process) {
+    return process->waiting && process->waiting->has_met && process->waiting->left_attempt.value() >= last;
+  });
   Duration since_end = status.is_formed ? Duration(0) : Duration::max();  // it ends now, or there was none
   if (!status.is_formed && status.waiting_since)
     since_end = seen.wall_now.since_epoch - status.waiting_since->since_epoch;
-  const Duration age = now - newest;
+  const Duration age = now - newest_list(processes);
   return age > kHolds || (!has_survivor && age >= since_end);
 }
 
-// Whether a process reported its completion after all lists of checkpoints were read: its last commit may be
-// newer than these lists.
-bool is_any_completion_newer_than_lists(const Observation& seen) {
-  Timestamp newest_list;
-  std::optional<Timestamp> completed;
-  for (const auto& process : seen.processes) {
-    if (process.waiting) newest_list = std::max(newest_list, process.listed);
-    if (process.is_completed)
-      completed = std::max(process.last_heard, completed.value_or(process.last_heard));
+// Whether a completion became known with this decision.
+bool is_any_completion_new(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  const auto& known = seen.job.status.members;
+  return std::ranges::any_of(members, [&](const api::MemberStatus& member) {
+    if (!member.is_completed && member.done == 0) return false;
+    return std::ranges::none_of(known, [&](const api::MemberStatus& before) {
+      return before.role == member.role && before.index == member.index && before.uid == member.uid &&
+             before.is_completed == member.is_completed && before.done == member.done;
+    });
+  });
+}
+
+// The time from which lists are asked for. It stays the same until one is read, or reading that takes long
+// would begin anew with each decision. A completion after it moves it.
+Timestamp ask_for_lists(const Observation& seen, const Processes& processes,
+                        const std::vector<api::MemberStatus>& members, std::optional<Timestamp> completed,
+                        Timestamp now) {
+  const bool is_asked = seen.lists_from && newest_list(processes) < *seen.lists_from &&
+                        (!completed || *seen.lists_from > *completed);
+  return is_asked && !is_any_completion_new(seen, members) ? *seen.lists_from : now;
+}
+
+// Whether the job's status or a pod's record has a completion of this member that no process reported to this
+// operator.
+bool has_unheard_completion(const Observation& seen, const api::MemberStatus& member) {
+  const std::uint32_t processes = seen.job.spec.processes_per_node;
+  std::uint64_t unheard = member.is_completed ? ~std::uint64_t{0} >> (64 - processes) : member.done;
+  for (const auto* process : processes_of(seen, member)) {
+    const std::uint32_t local_rank = process->identity.local_rank;
+    if (process->is_completed && local_rank < processes && is_process_of(process->identity, member))
+      unheard &= ~(std::uint64_t{1} << local_rank);
   }
-  return completed && newest_list <= *completed;
+  return unheard != 0;
+}
+
+// Whether a process may have completed after all lists of checkpoints were read: its last commit may be newer
+// than these lists. The time of a completion that was not reported to this operator is unknown. It is before
+// lists were asked for if the stored status had it then.
+bool may_any_completion_be_newer(const Observation& seen, const Processes& processes,
+                                 const std::vector<api::MemberStatus>& members,
+                                 std::optional<Timestamp> completed, Timestamp now) {
+  const Timestamp newest = newest_list(processes);
+  if (completed && newest <= *completed) return true;
+  if (newest >= now) return false;
+  if (!is_any_completion_new(seen, members) && is_any_list_requested(seen, processes)) return false;
+  return std::ranges::any_of(members,
+                             [&](const auto& member) { return has_unheard_completion(seen, member); });
+}
+
+// When the newest completion was reported to this operator.
+std::optional<Timestamp> find_newest_completion(const Processes& processes) {
+  std::optional<Timestamp> newest;
+  for (const auto* process : processes)
+    if (process->is_completed)
+      newest = std::max(process->completed_at, newest.value_or(process->completed_at));
+  return newest;
 }
 
 // The tier on which the resume point was seen.
@@ -207,23 +273,27 @@ FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& dec
   const Gang gang = gather(seen, next_world.members);
   note_wait(seen, gang, next_world, status);
   if (!gang.is_complete() || gang.needed == 0) return {.next_at = next_world.next_at};
-  if (seen.job.status.attempt.value() > 0 && status.attempt.value() > 1 && are_lists_old(seen, now)) {
-    decision.announcement.lists_from = now;
+  const Processes processes = processes_until_now(seen, status.members);
+  const auto completed = find_newest_completion(processes);
+  const Timestamp lists_from = ask_for_lists(seen, processes, status.members, completed, now);
+  if (seen.job.status.attempt.value() > 0 && status.attempt.value() > 1 &&
+      are_lists_old(seen, processes, now)) {
+    decision.announcement.lists_from = lists_from;
     return {.next_at = next_world.next_at};
   }
 
   if (auto dispute = find_rollback_dispute(gang.joiners); !dispute.empty())
     return {.fatal = std::move(dispute)};
 
-  auto known = own_checkpoints_of(status, committed_until_now(seen, status.members));
+  auto known = own_checkpoints_of(status, committed_until_now(seen, processes));
   for (auto& entry : noted(status, gang.joiners)) known.push_back(std::move(entry));
   const auto resume = pick_resume_point(own_checkpoints_of(status, gang.joiners), known);
   if (auto missing = find_missing_checkpoint(status.last_checkpoint, resume); !missing.empty())
     return {.fatal = std::move(missing)};
   api::TrainingJobStatus revoked = status;
   if (auto sentence = revoke_completions(seen, resume, revoked); !sentence.empty()) {
-    if (is_any_completion_newer_than_lists(seen)) {
-      decision.announcement.lists_from = now;
+    if (may_any_completion_be_newer(seen, processes, status.members, completed, now)) {
+      decision.announcement.lists_from = lists_from;
       return {.next_at = next_world.next_at};
     }
     status = std::move(revoked);

@@ -103,6 +103,7 @@ core::Observation World::observe() const {
                          .nodes = {},
                          .wall_now = wall_now(),
                          .recovery = recovery_,
+                         .lists_from = member_server_.announcement().lists_from,
                          .listening_since = listening_since()};
   for (const auto& [uid, pod] : pods_seen_) seen.pods.push_back(pod);
   for (const auto& [name, node] : nodes_seen_) {
@@ -130,6 +131,7 @@ core::Observation World::observe_after(const core::Observation& seen, const core
   job_session.announce(decision.announcement);
   after.processes = job_session.processes();
   after.world = job_session.announcement().world;
+  after.lists_from = job_session.announcement().lists_from;
   return after;
 }
 

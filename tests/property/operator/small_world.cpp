@@ -71,6 +71,7 @@ core::Observation SmallWorld::observe(const SmallJob& job) const {
                          .nodes = {},
                          .wall_now = wall_now(),
                          .recovery = {},
+                         .lists_from = job.job_session.announcement().lists_from,
                          .listening_since = job.is_open ? job.opened : now_};
   for (std::size_t node = 0; node < kNodes; ++node)
     seen.nodes.push_back({.name = node_name(node), .taints = {}, .is_lost = is_known_dead(node)});

@@ -36,6 +36,16 @@ TEST(JobSessionLists, WhoWaitsWithAnOldOneIsToldOnceAndItsNextOneIsNew) {
   EXPECT_FALSE(job_session.announce(told));
 }
 
+TEST(JobSessionLists, ACompletionIsOfItsFirstReport) {
+  JobSession job_session;
+  job_session.announce(announcement(2, {process(0)}));
+  job_session.record_completed({.process = process(0), .attempt = Attempt(1)}, at_seconds(5));
+  job_session.record_completed({.process = process(0), .attempt = Attempt(1)}, at_seconds(7));
+  job_session.record_beat(test::beat(process(0), 1, 20), at_seconds(9));
+  EXPECT_EQ(job_session.processes()[0].completed_at, at_seconds(5));
+  EXPECT_EQ(job_session.processes()[0].last_heard, at_seconds(9));
+}
+
 // The processes of an ended world repeat their lists to an operator that has just begun.
 TEST(JobSessionLists, AreAsOldAsTheProcessSaysThatTheyAre) {
   JobSession job_session;

@@ -96,11 +96,16 @@ TEST(NotedCheckpoint, WhoWasDoneWithOneThatIsLostBeginsAnew) {
 
   seen.processes[0].waiting->inventory[1].is_complete = false;
   decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_TRUE(decision.status.members[1].is_completed) << "it is not known when: the list may be older";
+  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(1));
+  seen.lists_from = decision.announcement.lists_from;
+  seen.processes[0].listed = test::at_seconds(1.1);
+  decision = reconcile(seen, test::at_seconds(1.5));
   EXPECT_EQ(decision.announcement.world.size(), 0U) << "of a job of two one alone would train";
   EXPECT_FALSE(decision.status.members[1].is_completed);
   EXPECT_EQ(decision.status.members[1].incarnation, 1U);
   EXPECT_EQ(decision.announcement.current[1].incarnation, 1U) << "and may speak";
-  EXPECT_EQ(decision.wake_at, test::at_seconds(1)) << "its pod is made at once";
+  EXPECT_EQ(decision.wake_at, test::at_seconds(1.5)) << "its pod is made at once";
   const EmitEvent told{.is_warning = true,
                        .reason = "CheckpointUnreadable",
                        .message =
@@ -135,11 +140,45 @@ TEST(NotedCheckpoint, WhoWasDoneLateOrInPartBeginsAnewToo) {
 
 TEST(NotedCheckpoint, ListsFromBeforeACompletionAreReadAgainBeforeItIsRevoked) {
   auto seen = completed_in_part();
-  seen.processes[2].last_heard = test::at_seconds(0.7);
-  const auto decision = reconcile(seen, test::at_seconds(1));
+  seen.processes[2].completed_at = test::at_seconds(0.7);
+  auto decision = reconcile(seen, test::at_seconds(1));
   EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(1));
   EXPECT_EQ(decision.status.members[1].incarnation, 0U);
   EXPECT_EQ(decision.status.members[1].done, 1U);
+  test::store(decision, "node-1", seen);
+  seen.processes[0].listed = test::at_seconds(1.1);
+  seen.processes[2].last_heard = test::at_seconds(2.5);
+  decision = reconcile(seen, test::at_seconds(2.5));
+  EXPECT_EQ(decision.status.members[1].incarnation, 1U) << "its later beats are no completions";
+}
+
+// Another operator heard it, or the pod's record has it: it may be of any time until now.
+TEST(NotedCheckpoint, ACompletionThatOnlyTheStatusKnowsIsNotRevokedWithoutNewLists) {
+  auto seen = completed_in_part();
+  seen.job.status.members[1].done = 1;
+  seen.processes.erase(seen.processes.begin() + 2);
+  seen.job.status.step = Step(20);
+  auto decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(1));
+  EXPECT_EQ(decision.status.members[1].done, 1U);
+  test::store(decision, "node-1", seen);
+  decision = reconcile(seen, test::at_seconds(1.5));
+  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(1)) << "a list that is being read is enough";
+  EXPECT_EQ(decision.status.members[1].done, 1U);
+  test::store(decision, "node-1", seen);
+  seen.processes[1].listed = test::at_seconds(1.1);
+  for (auto& one : seen.processes) one.last_heard = test::at_seconds(30);
+  decision = reconcile(seen, test::at_seconds(30));
+  EXPECT_EQ(decision.status.members[1].incarnation, 1U) << "reading it took long, and no list is newer";
+}
+
+TEST(NotedCheckpoint, ACompletionThatIsNewMovesTheTimeFromWhichListsAreAskedFor) {
+  auto seen = completed_in_part();
+  seen.lists_from = test::at_seconds(0.2);
+  seen.processes[2].completed_at = test::at_seconds(0.1);
+  seen.processes[0].listed = test::at_seconds(0);
+  for (auto& one : seen.processes) one.listed = test::at_seconds(0);
+  EXPECT_EQ(reconcile(seen, test::at_seconds(1)).announcement.lists_from, test::at_seconds(1));
 }
 
 // A world that was cut off has committed since then, and then it was lost.
@@ -154,6 +193,39 @@ TEST(NotedCheckpoint, WhoWaitsWithAnOldListLooksAgainBeforeAWorldIsFormed) {
   EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(102.1));
   seen.processes[0].listed = test::at_seconds(102.2);
   EXPECT_EQ(reconcile(seen, test::at_seconds(102.2)).announcement.world.size(), 2U) << "one list is enough";
+}
+
+// A large store answers after 5 s, and others look at the job meanwhile.
+TEST(NotedCheckpoint, AListThatTakesLongToReadIsNewIfItWasAskedFor) {
+  auto seen = waiting("volume", 0);
+  for (auto& one : seen.processes) one.listed = test::at_seconds(50);
+  for (const double at : {100.0, 102.0, 104.0}) {
+    for (auto& one : seen.processes) one.last_heard = test::at_seconds(at);
+    const auto decision = reconcile(seen, test::at_seconds(at));
+    EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(100)) << at;
+    test::store(decision, "node-1", seen);
+  }
+  for (auto& one : seen.processes) one.last_heard = test::at_seconds(105.2);
+  seen.processes[0].listed = test::at_seconds(100.1);
+  EXPECT_EQ(reconcile(seen, test::at_seconds(105.2)).announcement.world.size(), 2U);
+  seen.lists_from.reset();
+  EXPECT_EQ(reconcile(seen, test::at_seconds(105.2)).announcement.world.size(), 0U) << "it is of before";
+}
+
+// The pod of a former job of this name has not ended yet.
+TEST(NotedCheckpoint, AListOfAStrangerMakesNoOtherListNew) {
+  auto seen = waiting("volume", 0);
+  for (auto& one : seen.processes) {
+    one.listed = test::at_seconds(50);
+    one.last_heard = test::at_seconds(100);
+  }
+  auto stranger = test::waiting(process(1), 0);
+  stranger.identity.member_uid = stranger.waiting->process.member_uid = "of before";
+  stranger.listed = stranger.last_heard = test::at_seconds(100);
+  seen.processes.push_back(std::move(stranger));
+  const auto decision = reconcile(seen, test::at_seconds(100));
+  EXPECT_EQ(decision.announcement.world.size(), 0U);
+  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(100));
 }
 
 TEST(NotedCheckpoint, WhoIsToldOfARollbackAloneGetsNoWorld) {
