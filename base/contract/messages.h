@@ -75,8 +75,8 @@ struct JoinRequest {
   bool has_met = false;     // this start was in a world; else left_attempt may come from its folder
   std::string address;      // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
-  // The time since the process read the inventory, at the moment when the message is sent. If the age is
-  // absent, only the process's first list, and a list that the coordinator requested, counts as new.
+  // The time since the process began to read the inventory, at the moment when the message is sent. If the
+  // age is absent, only the process's first list, and a list that the coordinator requested, counts as new.
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned

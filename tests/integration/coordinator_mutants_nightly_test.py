@@ -24,6 +24,10 @@ MUTANTS = {
         ("coordinator_link_test", "CoordinatorLinkTest.SaysHowOldTheListIsThatItRepeats"),
         "agent/src/session/link/coordinator_link.cpp",
         r"request\.inventory_age_seconds = seconds\(system_clock\(\)\.now\(\) - listed\);", "static_cast<void>(listed);"),
+    "a list that is as old as the end of its reading": (
+        ("coordinator_link_test", "CoordinatorLinkTest.AListIsAsOldAsTheBeginningOfItsReading"),
+        "agent/src/session/link/coordinator_link.cpp", r"listing_\.value_or\(system_clock\(\)\.now\(\)\)",
+        "system_clock().now()"),
     "a completion that is as new as its last report": (
         ("coordinator_test", "JobSessionLists.*"), "operator/coordinator/job_session.cpp",
         r"if \(!std::exchange\(facts\.is_completed, true\)\) facts", "facts.is_completed = true;\n  facts"),

@@ -211,9 +211,13 @@ void CoordinatorLink::note(const Position& position) {
   if (is_news) news_.notify();
 }
 
+void CoordinatorLink::begin_listing() {
+  listing_ = system_clock().now();
+}
+
 Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inventory,
                                          Attempt newest_attempt) {
-  const Timestamp listed = system_clock().now();
+  const Timestamp listed = listing_.value_or(system_clock().now());
   JoinRequest request{.process = process_,
                       .processes_per_node = options_.processes_per_node,
                       .address = join_address(meeting_.at),

@@ -49,6 +49,7 @@ class CoordinatorLink final : public Link {
       const std::function<bool()>& goes_on = [] { return true; });
   ~CoordinatorLink() override;
 
+  void begin_listing() override;
   [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                         Attempt newest_attempt) override;
   [[nodiscard]] int listening_fd() const override { return meeting_.fd.get(); }
@@ -59,8 +60,8 @@ class CoordinatorLink final : public Link {
   }
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] bool is_hung() const override { return is_hung_.load(); }
-  [[nodiscard]] ChangeSigns change_signs() const override;
   [[nodiscard]] bool is_job_over() const override { return is_stopped_.load() || is_unknown_.load(); }
+  [[nodiscard]] ChangeSigns change_signs() const override;
   [[nodiscard]] OutsideRequests wanted() const override;
   [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
   void give_up(const std::string& reason) override { set_world_status(WorldStatus::kStop, reason); }
@@ -133,7 +134,8 @@ class CoordinatorLink final : public Link {
   std::string unanswered_;                  // why the newest call got no answer; guarded by mutex_
   std::optional<std::uint64_t> answers_at_failure_;  // at the last failed join; guarded by mutex_
   std::condition_variable_any answered_;
-  WorldWait world_wait_;  // of the training thread
+  WorldWait world_wait_;              // of the training thread, as is the next
+  std::optional<Timestamp> listing_;  // when the newest listing began
   std::atomic<Duration> beat_pause_{std::chrono::seconds(1)};
   std::stop_source leaving_;  // stopped once this process must leave for good: ends a parked join
   std::atomic<std::uint64_t> save_request_{0};

@@ -76,6 +76,9 @@ class Link {
  public:
   virtual ~Link() = default;
 
+  // Called before the checkpoints are listed that the next join() reports: a commit after this moment may be
+  // missing in the list.
+  virtual void begin_listing() {}
   // Blocks until there is a world, or an error that says why there will be none. kCancelled: this process was
   // ordered to stop, or was fenced. kUnavailable: there is no answer. After kUnavailable the next coordinator
   // may remember nothing: read the inventory, and call again.
@@ -109,13 +112,13 @@ class Link {
   // processes was in a world before.
   virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
 
-  // This process ends, and the same program started again would end in the same way: the processes that wait
-  // for it get the reason.
-  virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
   // Whether the whole job ends, at least for a while, according to the coordinator. A process that leaves for
   // another reason leaves the job to the others.
   [[nodiscard]] virtual bool is_job_over() const { return false; }
 
+  // This process ends, and the same program started again would end in the same way: the processes that wait
+  // for it get the reason.
+  virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 
   // Sets, before join(), the number of threads that share one operation in this process, if all ranks are to
   // use the number of rank 0.

@@ -57,10 +57,11 @@ std::string folder_of(const CheckpointLocations& places) {
 
 // Locations that were available before and do not answer now do not end the process while there is no world,
 // either. The checkpoints are listed again, with longer and longer pauses.
-checkpoint::Inventory look_again(const Link& link, const InventoryPolling& looking) {
+checkpoint::Inventory look_again(Link& link, const InventoryPolling& looking) {
   Duration pause = kLookPauseMin;
   Duration paused{0};
   for (;;) {
+    link.begin_listing();
     auto inventory = looking.look();
     if (inventory) return *std::move(inventory);
     if (!inventory.error().is_retryable() || paused >= kLookPatience ||
@@ -139,6 +140,7 @@ Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable&
 
 Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable,
                       const InventoryPolling& looking) {
+  link.begin_listing();
   const auto first = looking.look();
   if (!first) fail_to_look(first.error());
   auto assignment = ask_for_world(link, places, unreadable, *first);

@@ -136,6 +136,20 @@ TEST_F(CoordinatorLinkTest, SaysHowOldTheListIsThatItRepeats) {
   EXPECT_TRUE(joined.get());
 }
 
+// A checkpoint that is committed while the store is listed may be missing in the list.
+TEST_F(CoordinatorLinkTest, AListIsAsOldAsTheBeginningOfItsReading) {
+  link_->begin_listing();
+  const auto began = std::chrono::steady_clock::now();
+  const auto passed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
+  wait_until([&] { return passed() > 0.2; });
+  auto joined = join();
+  EXPECT_GT(wait_for_joiner().inventory_age_seconds, 0.2);
+  form(1);
+  EXPECT_TRUE(joined.get());
+}
+
 TEST_F(CoordinatorLinkTest, HearsWhatIsWantedOfAll) {
   auto joined = join();
   form(1);

@@ -27,12 +27,14 @@ using testing::HasSubstr;
 
 class AskedLink final : public test::QuietLink {
  public:
+  void begin_listing() override { ++listings; }
   Result<Assignment> join(const std::vector<InventoryEntry>&, Attempt) override { return on_join(++joins); }
   WorldStatus world_status() const override { return stands; }
 
   std::function<Result<Assignment>(int join)> on_join;
   WorldStatus stands = WorldStatus::kGoOn;
   int joins = 0;
+  int listings = 0;
 };
 
 class JoiningTest : public testing::Test {
@@ -129,7 +131,9 @@ TEST_F(JoiningTest, PlacesThatAnsweredBeforeAreAwaitedForAWhile) {
   };
   int looks = 0;
   const auto look = [&]() -> Result<checkpoint::Inventory> {
-    if (++looks > 1 && looks < 5) return Error(ErrorKind::kUnavailable, "slow down");
+    ++looks;
+    EXPECT_EQ(link_.listings, looks) << "a list is as old as the beginning of its reading";
+    if (looks > 1 && looks < 5) return Error(ErrorKind::kUnavailable, "slow down");
     return checkpoint::Inventory();
   };
   EXPECT_EQ(code_of(link_, places, looking(look)), 0) << said_;
