@@ -66,8 +66,6 @@ MUTANTS = {
         "if (false)"),
     "a wish behind the last save that is lost": (
         of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp", r"return serve_late_requests\(\);", "return;"),
-    "a followed stream that is not tracked and is noticed at the first resume": (
-        ("session_begin_test", "TrainData.*"), SESSION + "engine/engine_begin.cpp", r"  check_position_is_tracked\(\);\n", ""),
     "a full volume that ends a run with 84 at each of its starts": (
         of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp",
         r"if \(!pinned && pinned\.error\(\)\.kind\(\) == ErrorKind::kNoSpace\)", "if (false)"),

@@ -92,13 +92,6 @@ class TestRank {
         "sum", [this](StateWriter& out) { out.number("", sum); },
         [this](StateReader& in) { in.number("", sum); });
   }
-  // The samples that `data` counts, which say which of them come next.
-  void follow(std::function<session::DataPosition()> data) {
-    engine_.track(
-        "position", [data](StateWriter& out) { out.bytes("", std::to_string(data().samples)); },
-        [](StateReader& in) { in.bytes("", [](const std::string&) {}); }, session::ObjectKind::kPosition);
-    engine_.follow(std::move(data));
-  }
   void begin(std::uint64_t total) { engine_.begin(Until::steps(total)); }
   void step(std::uint32_t agreed_of_all = 0) {
     sum += engine_.step().value();

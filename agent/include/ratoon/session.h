@@ -60,8 +60,6 @@ struct Rendezvous {
 //   static void load(T& object, StateReader& in);            requests its tensors; may throw Failure
 //   static void seed(T& object, std::uint64_t seed);         called at once; for random number generators
 //   static constexpr bool kIsWeights = true;                 --load-from fills it; leave it out otherwise
-//   static constexpr bool kIsPosition = true;                it says which samples come next, as a stream
-//   does
 template <class T>
 struct TrackAdapter;
 
@@ -130,7 +128,6 @@ class Session {
   void track(std::string name, T& object) {
     answer([&] { TrackAdapter<T>::check(object, name); });
     Tracked kind = requires { requires TrackAdapter<T>::kIsWeights; } ? Tracked::kWeights : Tracked::kState;
-    if (requires { requires TrackAdapter<T>::kIsPosition; }) kind = Tracked::kPosition;
     if constexpr (requires { TrackAdapter<T>::seed(object, std::uint64_t{}); }) {
       TrackAdapter<T>::seed(object, first_seed_of(name));
       kind = Tracked::kSeeded;
@@ -167,8 +164,7 @@ class Session {
 
   // Sets the stream whose epochs and samples are counted: a ratoon::Stream, or a type with its cursor() and
   // epoch_slots(). If the type has batches(), they are counted too, for steps that accumulate gradients over
-  // several batches. The stream must outlive the loop. Call this function before steps(). Track the stream as
-  // well: a run without a tracked position cannot be resumed, and steps() ends it with 82.
+  // several batches. The stream must outlive the loop. Call this function before steps().
   template <class Counted>
     requires(requires(const Counted& stream) {
       { stream.cursor() } -> std::convertible_to<std::uint64_t>;
@@ -327,7 +323,7 @@ class Session {
  private:
   friend class StepIterator;
 
-  enum class Tracked { kState, kWeights, kPosition, kSeeded };
+  enum class Tracked { kState, kWeights, kSeeded };
   void track_state(std::string name, std::function<void(StateWriter&)> save,
                    std::function<void(StateReader&)> load, Tracked kind = Tracked::kState);
   // The seed of a generator in every attempt, so that draws before steps() are the same after a resume. In

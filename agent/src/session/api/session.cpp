@@ -27,10 +27,9 @@ void Session::track(std::string name, Stateful& object) {
 
 void Session::track_state(std::string name, std::function<void(StateWriter&)> save,
                           std::function<void(StateReader&)> load, Tracked kind) {
-  const auto object_kind = kind == Tracked::kWeights    ? session::ObjectKind::kWeights
-                           : kind == Tracked::kPosition ? session::ObjectKind::kPosition
-                           : kind == Tracked::kSeeded   ? session::ObjectKind::kSeeded
-                                                        : session::ObjectKind::kState;
+  const auto object_kind = kind == Tracked::kWeights  ? session::ObjectKind::kWeights
+                           : kind == Tracked::kSeeded ? session::ObjectKind::kSeeded
+                                                      : session::ObjectKind::kState;
   answer([&] { engine_->track(std::move(name), std::move(save), std::move(load), object_kind); });
 }
 

@@ -176,7 +176,6 @@ class Session::Engine : private data::WaitListener {
   void serve_late_requests();
   void show_progress();
   void show(const std::vector<session::RankMeans::Mean>& means);
-  void check_position_is_tracked() const;
   void check_followed_stream() const;
   void begin_schedule(Until until);
   // Ends the epochs that ended with the last step. The last step began at `samples_before`.

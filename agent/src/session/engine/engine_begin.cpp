@@ -55,7 +55,6 @@ bool is_listed_here(const Result<checkpoint::Inventory>& found, const ResumePoin
 void Session::Engine::begin(Until until) {
   if (has_begun_) fail(ExitCode::kConfiguration, "steps() was called twice in one attempt");
   has_begun_ = true;
-  check_position_is_tracked();
   data::wait_listener() = this;
   restore();
   pass_over_skipped();
@@ -78,16 +77,8 @@ void Session::Engine::begin(Until until) {
   meters_.last_recovery.load = (step_began_ - joined_).count();
 }
 
-// A stream that is followed but not tracked begins anew when the run resumes: samples would be taken twice.
-void Session::Engine::check_position_is_tracked() const {
-  if (!data_ || tracked_.has_position()) return;
-  fail(ExitCode::kConfiguration,
-       "session.follow() counts the samples of a stream, and no tracked object says which samples come next: "
-       "a run that resumes would take them again; call session.track(\"stream\", stream) before steps(), or "
-       "let the tracked object that holds the stream say that it is a position (is_position(), kIsPosition)");
-}
-
-// The same for another stream than the tracked one, which is noticed only now.
+// A stream that is followed but not tracked begins anew when the run resumes, so samples would be taken
+// twice.
 void Session::Engine::check_followed_stream() const {
   const bool is_anew = data_ && data().samples == 0;
   if (!assignment_.resume || !resumed_ || resumed_->samples == 0 || !is_anew) return;

@@ -298,11 +298,6 @@ bool TrackedObjects::has_weights() const {
                              [](const auto& named) { return named.second.kind == ObjectKind::kWeights; });
 }
 
-bool TrackedObjects::has_position() const {
-  return std::ranges::any_of(objects_,
-                             [](const auto& one) { return one.second.kind == ObjectKind::kPosition; });
-}
-
 bool TrackedObjects::is_weight(std::string_view tensor) const {
   return std::ranges::any_of(objects_, [&](const auto& named) {
     if (named.second.kind != ObjectKind::kWeights) return false;

@@ -107,8 +107,6 @@ class TrackedObjects {
   // run.
   [[nodiscard]] bool is_weight(std::string_view tensor) const;
   [[nodiscard]] bool has_weights() const;
-  // Whether an object says which samples come next.
-  [[nodiscard]] bool has_position() const;
 
   // Restores only objects of weights; the rest of the checkpoint is ignored. Throws a Failure if no tracked
   // object has weights.

@@ -363,8 +363,7 @@ class RollbackEngineTest : public TrainRollbackTest {
     Stream stream(kData);
     engine.track(
         "stream", [&](StateWriter& out) { out.bytes("", stream.save_state()); },
-        [&](StateReader& in) { in.bytes("", [&](const std::string& state) { stream.load_state(state); }); },
-        session::ObjectKind::kPosition);
+        [&](StateReader& in) { in.bytes("", [&](const std::string& state) { stream.load_state(state); }); });
     engine.note_stream(stream);
     engine.follow([&] {
       return session::DataPosition{.samples = stream.cursor(), .epoch_samples = stream.epoch_slots()};

@@ -321,7 +321,8 @@ TEST_F(EngineTest, TheTrainingIsNotDoneWhereItsLastStateIsNotSaved) {
 TEST_F(EngineTest, WhereTheRunStandsIsInTheManifest) {
   auto alone = rank(0, 1);
   std::uint64_t samples = 0;
-  alone.follow([&samples] { return session::DataPosition{.samples = samples, .epoch_samples = 80}; });
+  alone.engine().follow(
+      [&samples] { return session::DataPosition{.samples = samples, .epoch_samples = 80}; });
   alone.begin(100);
   for (int i = 0; i < 10; ++i) {
     alone.link.clock.advance(1s);
