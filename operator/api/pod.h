@@ -45,10 +45,13 @@ struct Pod {
   std::vector<std::string> end_reasons;    // the platform's reasons for the end: Evicted, OOMKilled
   std::vector<std::string> avoided_nodes;  // the nodes that its affinity excludes
   std::string unplaced_reason;             // the scheduler's message while no node takes the pod
-  std::string unstarted_reason;            // the kubelet's message while one of its containers does not start
-  std::optional<WallTime> ended_at;        // when the trainer's container ended, if the platform says
-  std::string last_lines;                  // the last output of the program before it failed
-  std::optional<GroupSeat> group_seat{};   // of a pod that is to be created
+  std::string scheduler;                   // the name of the scheduler that has to place it
+  // Without a container that ever started: since when it waits for its scheduler, or then for its kubelet.
+  std::optional<WallTime> pending_since;
+  std::string unstarted_reason;           // the kubelet's message while one of its containers does not start
+  std::optional<WallTime> ended_at;       // when the trainer's container ended, if the platform says
+  std::string last_lines;                 // the last output of the program before it failed
+  std::optional<GroupSeat> group_seat{};  // of a pod that is to be created
   std::string meets{};  // UID of the pod with rank 0 whose address this pod received at its start
 
   // The last checkpoint that the completion record names, if is_completed.

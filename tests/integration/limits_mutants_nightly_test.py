@@ -26,6 +26,8 @@ MUTANTS = {
         r"if \(std::ranges::any_of\(blocks_, overlaps\)\) return false;", ""),
     "a port of metrics that a server has": (
         of_local("MetricsPorts*"), LOCAL + "metrics_ports.cpp", r"if \(!is_port_free\(port\)\) return false;", ""),
+    "a rest that begins while pods hold their nodes": (
+        core("Suspend.*"), CORE + "policy/suspend.cpp", r"&& is_any_pod_left\(seen\)", "&& false"),
     "a rest that ends in the middle of a save": (
         core("Suspend.*"), CORE + "policy/save_time.cpp", r"return std::max<Duration>\(kSaveTimeoutMin, [^;]*;",
         "return kSaveTimeoutMin;"),

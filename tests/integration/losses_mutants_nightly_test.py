@@ -82,7 +82,13 @@ MUTANTS = {
     "a node without connections that the status does not name": (
         core("UnreachableTest.*"), CORE + "status/why_waiting.cpp", r"why_avoided\(status\) \+ ", ""),
     "an image that is missing, without a report": (
-        core("*"), CORE + "status/why_waiting.cpp", r" \+ why_not_started\(seen, members\);", ";"),
+        core("*"), CORE + "status/why_waiting.cpp", r"why_not_started\(seen, members\) \+ ", ""),
+    "a scheduler that does not run, and a silent wait": (
+        core("WhyWaiting.*"), CORE + "status/why_waiting.cpp", r"why_no_word_of_scheduler\(seen, members\) \+", ""),
+    "a kubelet that starts nothing, and a silent wait": (
+        core("WhyWaiting.*"), CORE + "status/why_waiting.cpp", r" \+ why_not_begun\(seen, members\);", ";"),
+    "a failure that ends the job and is not counted": (
+        core("ReplaceLost.*"), CORE + "members/roster.cpp", r"    \+\+change\.restarts\.application;\n", ""),
     "an outage that ends a job which set no limit": (
         core("Backoff.*"), CORE + "loss/losses.cpp", r" && !policy\.is_losses_max_given", " && false"),
     "a world that stalls for an operator that did not hear it": (

@@ -212,7 +212,10 @@ void count(const Observation& seen, const api::MemberStatus& member, const Membe
            RosterChange& change) {
   const std::string news =
       display_name(seen, member) + ": " + ending.sentence + describe_named_cause(seen, member, ending);
-  if (ending.cause == EndCause::kFatal) change.fatal = news;
+  if (ending.cause == EndCause::kFatal) {  // a failure too, with or without a budget
+    change.fatal = news;
+    ++change.restarts.application;
+  }
   if (ending.cause == EndCause::kApplication || ending.cause == EndCause::kHung) {
     ++(ending.cause == EndCause::kHung ? change.restarts.hung : change.restarts.application);
     if (part == Part::kBesideWorld || !can_fail_job(seen.job.spec, member.role)) ++change.restarts.ignored;

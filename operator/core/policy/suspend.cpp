@@ -31,6 +31,12 @@ bool has_pod(const Observation& seen, const api::MemberStatus& member) {
   return !member.uid.empty() || find_pod(seen, member) != nullptr;
 }
 
+// Whether a pod still occupies its node, or a place in a quota.
+bool is_any_pod_left(const Observation& seen) {
+  return std::ranges::any_of(seen.pods,
+                             [](const api::Pod& pod) { return !pod.has_ended() || pod.others_run; });
+}
+
 }  // namespace
 
 std::optional<WallTime> drain_deadline(const Observation& seen, const api::TrainingJobStatus& status) {
@@ -88,12 +94,16 @@ Decision suspend(const Observation& seen, const RosterChange& change, std::optio
         DeletePod{.name = pod.name, .uid = pod.uid, .reason = "suspended", .has_grace = has_grace};
     decision.actions.push_back(std::move(removal));
   }
-  const bool is_news = std::exchange(status.phase, api::JobPhase::kSuspended) != api::JobPhase::kSuspended;
-  status.message = "suspended; goes on from step " +
-                   std::to_string(status.last_checkpoint ? status.last_checkpoint->step.value() : 0);
-  if (is_news)
-    decision.actions.push_back(
-        EmitEvent{.is_warning = false, .reason = "Suspended", .message = status.message});
+  const Step from = status.last_checkpoint ? status.last_checkpoint->step : Step(0);
+  if (status.phase != api::JobPhase::kSuspended && is_any_pod_left(seen)) {
+    status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
+    status.message = "its pods end, to be suspended; goes on from step " + std::to_string(from.value());
+  } else {
+    status.message = "suspended; goes on from step " + std::to_string(from.value());
+    if (std::exchange(status.phase, api::JobPhase::kSuspended) != api::JobPhase::kSuspended)
+      decision.actions.push_back(
+          EmitEvent{.is_warning = false, .reason = "Suspended", .message = status.message});
+  }
   decision.announcement = announce(seen, status, false, {});
   decision.announcement.reason = status.message;
   decision.status = std::move(status);

@@ -26,7 +26,8 @@ void release_members(const Observation& seen, std::vector<api::MemberStatus>& me
                                             std::optional<Timestamp> next_check, const std::string& purpose,
                                             api::TrainingJobStatus status);
 
-// No pods are created, and existing pods are deleted once their members have saved.
+// No pods are created, and existing pods are deleted once their members have saved. The phase is Suspended
+// when the last of them is gone.
 [[nodiscard]] Decision suspend(const Observation& seen, const RosterChange& change,
                                std::optional<Timestamp> next_check, api::TrainingJobStatus status);
 

@@ -10,6 +10,7 @@
 #include "base/core/utf8.h"
 #include "operator/core/members/roster.h"
 #include "operator/core/members/shared_volume_claim.h"
+#include "operator/core/status/why_waiting.h"
 #include "operator/core/world/elastic.h"
 
 namespace ratoon::core {
@@ -40,9 +41,15 @@ void set(const Observation& seen, Reading reading, api::TrainingJobStatus& statu
   known->observed_generation = status.observed_generation;
 }
 
+// Whether the job has no world, because it is or will be suspended.
+bool is_at_rest(const Observation& seen, const api::TrainingJobStatus& status) {
+  return seen.job.spec.is_suspended && !status.is_formed && !api::is_over(status.phase);
+}
+
 // The reason of the phase's condition; the message is the status's own.
-std::string_view reason_of(JobPhase phase) {
-  switch (phase) {
+std::string_view reason_of(const Observation& seen, const api::TrainingJobStatus& status) {
+  if (is_at_rest(seen, status) && status.phase != JobPhase::kSuspended) return "Suspending";
+  switch (status.phase) {
     case JobPhase::kPending:
       return "Starting";
     case JobPhase::kRunning:
@@ -61,8 +68,9 @@ std::string_view reason_of(JobPhase phase) {
 
 // The status's message counts the ready members. In a condition each count would be another write of the
 // list.
-std::string describe(const api::TrainingJobStatus& status, bool is_true) {
+std::string describe(const Observation& seen, const api::TrainingJobStatus& status, bool is_true) {
   if (!is_true) return "";
+  if (is_at_rest(seen, status)) return status.message;
   const std::string attempt = "attempt " + std::to_string(status.attempt.value());
   if (status.phase == JobPhase::kRunning)
     return attempt + " trains with " + counted(status.world_size, "process", "processes");
@@ -95,6 +103,8 @@ void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
       const std::string why = cut_text(pod.unplaced_reason, kWhyBytesMax);
       return set_not_scheduled(seen, "Unschedulable", "no node takes " + pod.name + ": " + why, status);
     }
+    if (const std::string why = why_not_judged(seen, pod); !why.empty())
+      return set_not_scheduled(seen, "NoScheduler", why, status);
     is_any_placed |= !pod.node.empty();
     are_all_placed &= !pod.node.empty();
   }
@@ -151,12 +161,12 @@ void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
     set(seen,
         {.type = named.type,
          .is_true = is_true,
-         .reason = reason_of(status.phase),
-         .message = describe(status, is_true)},
+         .reason = reason_of(seen, status),
+         .message = describe(seen, status, is_true)},
         status);
   }
   // A suspended job loses all its pods.
-  if (status.phase != JobPhase::kSuspended) set_scheduled(seen, status);
+  if (!is_at_rest(seen, status)) set_scheduled(seen, status);
   note_validity(seen, status);
 }
 

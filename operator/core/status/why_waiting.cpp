@@ -1,6 +1,7 @@
 #include "operator/core/status/why_waiting.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/core/counted.h"
 #include "base/core/utf8.h"
@@ -10,6 +11,10 @@
 
 namespace ratoon::core {
 namespace {
+
+// A scheduler judges a pod within a second, also when many wait. Images are pulled in this time, too.
+constexpr Duration kSchedulerTimeout = std::chrono::seconds(30);
+constexpr Duration kKubeletTimeout = std::chrono::seconds(60);
 
 // The scheduler's message about the first pod of a member that no node takes.
 std::string why_not_placed(const Observation& seen, const std::vector<api::MemberStatus>& members) {
@@ -31,6 +36,37 @@ std::string why_not_started(const Observation& seen, const std::vector<api::Memb
     if (pod.unstarted_reason.empty() || pod.is_deleting || pod.has_ended() || !is_in_roster(pod, members))
       continue;
     return "; " + pod.name + " does not start: " + cut_text(pod.unstarted_reason, kBytesMax);
+  }
+  return "";
+}
+
+bool is_overdue(const Observation& seen, const api::Pod& pod, Duration timeout) {
+  return pod.pending_since && seen.wall_now.since_epoch - pod.pending_since->since_epoch >= timeout;
+}
+
+// Whether a pod of the present members still waits: for its scheduler, or for its kubelet.
+bool is_pending(const api::Pod& pod, const std::vector<api::MemberStatus>& members) {
+  return pod.phase == api::PodPhase::kPending && !pod.is_deleting && is_in_roster(pod, members);
+}
+
+// The first pod about which no scheduler says anything: a missing scheduler writes no message.
+std::string why_no_word_of_scheduler(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  for (const auto& pod : seen.pods) {
+    if (!is_pending(pod, members) || (pod.node.empty() && !is_pod_needed(seen, members, pod))) continue;
+    if (const std::string why = why_not_judged(seen, pod); !why.empty()) return "; " + why;
+  }
+  return "";
+}
+
+// The first pod that its kubelet neither starts nor complains about: if a kubelet cannot make the sandbox of
+// a pod or mount its volumes, only events say so.
+std::string why_not_begun(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  for (const auto& pod : seen.pods) {
+    const bool is_quiet = is_pending(pod, members) && !pod.node.empty() && pod.unstarted_reason.empty();
+    if (!is_quiet || !is_overdue(seen, pod, kKubeletTimeout)) continue;
+    return "; " + pod.name + " is on " + pod.node + " since " + format_rfc3339(*pod.pending_since) +
+           " and no container of it has started: `kubectl describe pod " + pod.name +
+           "` shows what its kubelet says of image, volumes and limits";
   }
   return "";
 }
@@ -92,11 +128,32 @@ std::string why_not_counted(const Observation& seen, const std::vector<api::Memb
 
 }  // namespace
 
+std::string why_not_judged(const Observation& seen, const api::Pod& pod) {
+  const bool has_word = !pod.node.empty() || !pod.unplaced_reason.empty();
+  if (has_word || pod.is_deleting || pod.has_ended() || !is_overdue(seen, pod, kSchedulerTimeout)) return "";
+  return "no scheduler has said anything about " + pod.name + " since " + format_rfc3339(*pod.pending_since) +
+         ": check that '" + pod.scheduler + "' runs, or name another schedulerName in the role's template";
+}
+
+std::optional<WallTime> next_silence_to_report(const Observation& seen,
+                                               const api::TrainingJobStatus& status) {
+  std::optional<WallTime> next;
+  if (status.is_formed) return next;
+  for (const auto& pod : seen.pods) {
+    if (!is_pending(pod, status.members) || !pod.pending_since) continue;
+    const Duration timeout = pod.node.empty() ? kSchedulerTimeout : kKubeletTimeout;
+    const WallTime due{pod.pending_since->since_epoch + timeout};
+    if (due > seen.wall_now) next = std::min(due, next.value_or(due));
+  }
+  return next;
+}
+
 std::string why_waiting(const Observation& seen, const api::TrainingJobStatus& status) {
   const auto& members = status.members;
   return describe_previous_group_pod(seen, members) + why_refused(seen) +
          why_not_made(seen, members, status.rejection) + why_not_counted(seen, members) +
-         why_avoided(status) + why_not_placed(seen, members) + why_not_started(seen, members);
+         why_avoided(status) + why_not_placed(seen, members) + why_no_word_of_scheduler(seen, members) +
+         why_not_started(seen, members) + why_not_begun(seen, members);
 }
 
 }  // namespace ratoon::core

@@ -108,6 +108,22 @@ bool has_begun(const json& container_status) {
          child(child(container_status, "lastState"), "terminated").is_object();
 }
 
+bool has_any_begun(const json& status) {
+  for (const char* list : {"initContainerStatuses", "containerStatuses"})
+    if (std::ranges::any_of(items_of(status, list), has_begun)) return true;
+  return false;
+}
+
+std::optional<WallTime> pending_since(const json& document) {
+  const json& status = child(document, "status");
+  if (has_any_begun(status)) return std::nullopt;
+  const json& scheduled = condition(status, "PodScheduled");
+  const auto placed = text_in(scheduled, "status") == "True"
+                          ? parse_rfc3339(text_in(scheduled, "lastTransitionTime"))
+                          : std::nullopt;
+  return placed ? placed : parse_rfc3339(text_in(child(document, "metadata"), "creationTimestamp"));
+}
+
 // A kubelet that disagrees with the scheduler, or whose devices, topology or pressure forbid the pod, ends it
 // with a reason before any of its containers starts. An eviction of a running pod can look the same, if the
 // kubelet does not keep the status of its containers.
@@ -122,8 +138,7 @@ std::string find_rejection(const json& status) {
   const bool is_of_what_ran = std::ranges::find(kEndsOfWhatRan, reason) != kEndsOfWhatRan.end() ||
                               (reason == kEvicted && message.find(kUnderPressure) == std::string::npos);
   if (text_in(status, "phase") != "Failed" || reason.empty() || is_of_what_ran) return "";
-  for (const char* list : {"initContainerStatuses", "containerStatuses"})
-    if (std::ranges::any_of(items_of(status, list), has_begun)) return "";
+  if (has_any_begun(status)) return "";
   return cut_text(reason + (message.empty() ? "" : ": " + message), kReasonBytesMax);
 }
 
@@ -268,7 +283,11 @@ Result<MemberPod> decode_pod(const json& document) {
   pod.ends_at =
       parse_rfc3339(text_in(meta, "deletionTimestamp"));  // the end of the grace period, not its beginning
   note_end(document, pod);
-  if (pod.phase == api::PodPhase::kPending) pod.unstarted_reason = find_unstarted(status);
+  if (pod.phase == api::PodPhase::kPending) {
+    pod.unstarted_reason = find_unstarted(status);
+    pod.pending_since = pending_since(document);
+  }
+  pod.scheduler = text_in(child(document, "spec"), "schedulerName");
   const json& annotations = child(meta, "annotations");
   pod.avoided_nodes = split(label(annotations, names::annotation::kAvoidedNodes), ',');
   pod.meets = label(annotations, kMeetsAnnotation);

@@ -175,7 +175,8 @@ void Laws::note_times(const api::TrainingJobStatus& status) {
     if (status.phase == api::JobPhase::kFailed) ++tally_.failures;
     tally_.ignored += status.restarts.ignored;
   }
-  if (status.phase != api::JobPhase::kSuspended) {
+  const bool rests = status.suspending_since && !status.is_formed && !api::is_over(status.phase);
+  if (!rests) {
     if (!awake_since_) awake_since_ = world_.now();
   } else if (awake_since_) {
     awake_ += world_.now() - *awake_since_;
@@ -232,7 +233,8 @@ void Laws::check_ledger(const Observation& seen, const api::TrainingJobStatus& a
     EXPECT_GE(after.ledger.seconds[i], before.seconds[i]) << name_of(static_cast<api::LedgerPart>(i));
 }
 
-// No pod is made for a job that is to be suspended, and no pod is left of a suspended job.
+// No pod is made for a job that is to be suspended. The job is suspended when no pod is left, and a pod that
+// is seen later goes.
 void Laws::check_suspended(const Observation& seen, const Decision& decision) const {
   const bool is_suspended = decision.status.phase == api::JobPhase::kSuspended;
   EXPECT_TRUE(!is_suspended || seen.job.spec.is_suspended);
@@ -241,9 +243,12 @@ void Laws::check_suspended(const Observation& seen, const Decision& decision) co
     EXPECT_FALSE(seen.job.spec.is_suspended && std::holds_alternative<core::CreatePod>(action));
     if (const auto* gone = std::get_if<core::DeletePod>(&action)) deleted.insert(gone->uid);
   }
+  const bool was_suspended = seen.job.status.phase == api::JobPhase::kSuspended;
   for (const auto& pod : seen.pods) {
-    const bool lives = !pod.is_deleting && (!pod.has_ended() || pod.others_run);
-    EXPECT_TRUE(!is_suspended || !lives || deleted.contains(pod.uid)) << pod.name << " is left";
+    const bool is_there = !pod.has_ended() || pod.others_run;
+    EXPECT_TRUE(!is_suspended || was_suspended || !is_there) << pod.name << " is still there";
+    EXPECT_TRUE(!is_suspended || !is_there || pod.is_deleting || deleted.contains(pod.uid))
+        << pod.name << " is left";
   }
 }
 
@@ -306,7 +311,7 @@ void Laws::check_counting(const Observation& seen, const Decision& decision) con
                           });
     if (was_done && !world_.is_end_at_hand()) continue;
     EXPECT_FALSE(before.is_completed);
-    if (decision.status.phase == api::JobPhase::kSuspended) continue;
+    if (seen.job.spec.is_suspended && !decision.status.is_formed) continue;
     const bool is_handed_over = before.successor == after.incarnation && world_.all_wait_in(after.uid);
     EXPECT_TRUE(lost.contains(name_of(before)) || is_handed_over || waits_away_from_nodes(seen, before))
         << name_of(before) << " was replaced for no reason";

@@ -46,7 +46,7 @@ void Laws::check_given_up(const Observation& seen, const Decision& decision) con
   const auto& before = seen.job.status;
   if (!before.is_formed || decision.status.attempt == before.attempt) return;
   const bool is_saved_in_vain = is_all_heard(seen, before) && seen.wall_now >= end_of_saving(seen, before);
-  if (decision.status.phase == api::JobPhase::kSuspended && is_saved_in_vain) return;
+  if (seen.job.spec.is_suspended && is_saved_in_vain) return;
   if (decision.status.restarts.hung > before.restarts.hung) return;  // check_hung() has the law
   if (members_of(seen.job).size() != before.members.size()) return;  // another size is wanted
   const auto lost = lost_in(decision);

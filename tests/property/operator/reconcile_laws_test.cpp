@@ -101,8 +101,7 @@ class Story {
     if (is_over() || is_broken()) return;
     EXPECT_EQ(world_.job().status.phase, api::JobPhase::kSuspended);
     for (const auto& pod : world_.pods())
-      EXPECT_TRUE(pod.is_deleting || (pod.has_ended() && !pod.others_run)) << pod.name << " lives\n"
-                                                                           << world_.describe();
+      EXPECT_TRUE(pod.has_ended() && !pod.others_run) << pod.name << " lives\n" << world_.describe();
     ++tally_.rests;
     be_quiet();
     if (world_.scenario().policies.is_resized) world_.resize();

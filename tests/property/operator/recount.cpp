@@ -169,7 +169,7 @@ Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost) {
     if (!one.is_outside && (toll != Toll::kFree || !is_excused)) ++bill.blamed;
     if (toll == Toll::kJob && counts) bill.ends_job = true;
     if (toll == Toll::kHang) ++bill.hung;
-    if (toll == Toll::kBudget || (toll == Toll::kJob && !counts)) ++bill.budget;
+    if (toll == Toll::kBudget || toll == Toll::kJob) ++bill.budget;
     if (toll != Toll::kFree && !counts) ++bill.ignored;
   }
   return bill;

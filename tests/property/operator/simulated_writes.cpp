@@ -201,7 +201,7 @@ void SimulatedCluster::check_status(Served& job, const api::TrainingJobStatus& b
   for (const auto& member : after.members) {
     const auto* known = find_member(before, member);
     if (known == nullptr) continue;
-    if (member.is_completed && after.phase == api::JobPhase::kSuspended) job.may_end.insert(member.uid);
+    if (member.is_completed && after.suspending_since && !after.is_formed) job.may_end.insert(member.uid);
     if (member.incarnation < known->incarnation) find_broken(name_of(member) + " went back");
     if (member.incarnation != known->incarnation)
       ++ends;

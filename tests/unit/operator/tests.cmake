@@ -8,7 +8,7 @@ if(TARGET ratoon_operator_core)
             core/pitfalls_test.cpp core/progress_test.cpp core/external_cause_test.cpp core/providers_words_test.cpp
             core/reconcile_test.cpp core/recovery_test.cpp core/repeated_fault_test.cpp core/restart_rules_test.cpp
             core/roster_test.cpp core/shared_volume_claim_test.cpp core/sick_nodes_test.cpp core/silence_test.cpp
-            core/suspect_nodes_test.cpp core/suspend_test.cpp core/unreachable_test.cpp
+            core/suspect_nodes_test.cpp core/suspend_test.cpp core/unreachable_test.cpp core/why_waiting_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test
     SOURCES api/policies_test.cpp api/trainer_environment_test.cpp api/training_amount_test.cpp api/variables_test.cpp

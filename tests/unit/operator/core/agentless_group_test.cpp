@@ -252,7 +252,7 @@ TEST(Group, IsSuspendedAtOnceSinceNobodyHearsAboutIt) {
   seen.job.spec.is_suspended = true;
   seen.job.status.members[0].is_completed = true;
   const auto decision = decide(seen);
-  EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
+  EXPECT_FALSE(decision.status.is_formed);
   EXPECT_EQ(only<DeletePod>(decision).size(), 3U);
   EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
   EXPECT_FALSE(decision.status.members[0].is_completed);

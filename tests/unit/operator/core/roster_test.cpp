@@ -263,6 +263,7 @@ TEST(ReplaceLost, EndsTheJobForAFatalCodeOrWhenTheBudgetIsUsedUp) {
   EXPECT_EQ(replace_lost(seen, kNobody).fatal,
             "digits-worker-0-i0: exit code 82 (configuration): the same start would fail again; see the "
             "member's log");
+  EXPECT_EQ(replace_lost(seen, kNobody).restarts.application, 1U) << "it is a failure like others";
 
   seen.pods = {test::ended_pod(0, 1)};
   seen.job.spec.restart_policy.restarts_max = 2;

@@ -1,5 +1,6 @@
 #include "operator/core/policy/suspend.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -53,11 +54,10 @@ TEST(Suspend, AnotherSizeWaitsUntilThoseWhoTrainHaveSaved) {
     EXPECT_EQ(draining.status.members.size(), 2U);
     seen.job.status.suspending_since = wall(99);
     seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
-    const auto released = decide(seen);
-    EXPECT_EQ(released.status.phase, JobPhase::kSuspended);
-    seen.job.status = released.status;
+    seen.job.status = decide(seen).status;
     seen.pods.clear();
     seen.processes.clear();
+    EXPECT_EQ(decide(seen).status.phase, JobPhase::kSuspended);
     seen.job.spec.is_suspended = false;
     EXPECT_EQ(decide(seen).status.members.size(), size);
   }
@@ -69,8 +69,7 @@ TEST(Suspend, ItsPodsGoWhenItHasLeft) {
   seen.job.status.last_checkpoint = ResumePoint{.attempt = Attempt(1), .step = Step(7), .digest = "d"};
   seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
   const auto decision = decide(seen);
-  EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
-  EXPECT_EQ(decision.status.message, "suspended; goes on from step 7");
+  EXPECT_EQ(decision.status.message, "its pods end, to be suspended; goes on from step 7");
   EXPECT_EQ(decision.status.attempt, Attempt(2));
   EXPECT_FALSE(decision.status.is_formed);
   EXPECT_EQ(deleted(decision), Names({"digits-worker-0-i0", "digits-worker-1-i0"}));
@@ -78,10 +77,37 @@ TEST(Suspend, ItsPodsGoWhenItHasLeft) {
   EXPECT_EQ(decision.status.restarts.disruption, 0U);
 }
 
+// A queue gives the nodes of a suspended job to others.
+TEST(Suspend, ItIsSuspendedWhenItsPodsAreGone) {
+  auto seen = suspended();
+  seen.job.status.suspending_since = wall(99);
+  seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
+  seen.job.status = decide(seen).status;
+  for (auto& pod : seen.pods) pod.is_deleting = true;
+  auto decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, JobPhase::kRecovering);
+  EXPECT_EQ(test::only<EmitEvent>(decision).size(), 0U);
+  const auto condition = std::ranges::find(decision.status.conditions, "Recovering", &api::Condition::type);
+  ASSERT_NE(condition, decision.status.conditions.end());
+  EXPECT_EQ(condition->reason, "Suspending");
+  EXPECT_EQ(condition->message, decision.status.message);
+  seen.job.status = decision.status;
+  seen.pods.pop_back();
+  EXPECT_EQ(decide(seen).status, seen.job.status) << "nothing is written for each pod that goes";
+  seen.pods.back().phase = api::PodPhase::kSucceeded;
+  seen.pods.back().others_run = true;
+  EXPECT_EQ(decide(seen).status.phase, JobPhase::kRecovering) << "a sidecar still holds the node";
+  seen.pods.back().others_run = false;
+  decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
+  EXPECT_EQ(decision.status.message, "suspended; goes on from step 0");
+  EXPECT_EQ(test::only<EmitEvent>(decision).size(), 1U);
+}
+
 TEST(Suspend, ItIsNotWaitedForWithoutEnd) {
   auto seen = suspended();
   seen.job.status.suspending_since = wall(40);
-  EXPECT_EQ(decide(seen).status.phase, JobPhase::kSuspended);
+  EXPECT_FALSE(decide(seen).status.is_formed);
   seen.job.status.suspending_since = wall(41);
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning);
 }
@@ -96,11 +122,11 @@ TEST(Suspend, ItIsWaitedForAsLongAsItsSavesTake) {
   EXPECT_EQ(saving.status.phase, JobPhase::kRunning) << "one that is under way, the last one, and a margin";
   EXPECT_EQ(saving.wake_at, test::at_seconds(2));
   seen.job.status.suspending_since = wall(0);
-  EXPECT_EQ(decide(seen).status.phase, JobPhase::kSuspended);
+  EXPECT_FALSE(decide(seen).status.is_formed);
   seen.processes[1].beat->save_seconds = 3e8;
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning);
   seen.wall_now = wall(200000);
-  EXPECT_EQ(decide(seen).status.phase, JobPhase::kSuspended) << "no save takes years";
+  EXPECT_FALSE(decide(seen).status.is_formed) << "no save takes years";
 }
 
 TEST(Suspend, ANewOperatorHearsAllBeforeItGivesUp) {
@@ -112,7 +138,7 @@ TEST(Suspend, ANewOperatorHearsAllBeforeItGivesUp) {
   seen.processes.pop_back();
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning) << "it may save for longer than others do";
   seen.processes.push_back(last);
-  EXPECT_EQ(decide(seen).status.phase, JobPhase::kSuspended);
+  EXPECT_FALSE(decide(seen).status.is_formed);
 }
 
 TEST(Suspend, APodThatWasMadeMeanwhileGoesToo) {

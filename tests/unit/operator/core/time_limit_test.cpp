@@ -63,7 +63,7 @@ TEST(MaxDuration, StandsStillWhileTheJobIsSuspended) {
   seen.job.spec.is_suspended = true;
   seen.processes = {test::waiting(test::process(0), 1), test::waiting(test::process(1), 1)};
   auto decision = decide(seen);
-  EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
+  EXPECT_FALSE(decision.status.is_formed);
   EXPECT_EQ(decision.status.active_seconds, 30U);
   EXPECT_EQ(decision.status.active_since, std::nullopt);
   Observation later{.job = seen.job};

@@ -173,6 +173,23 @@ TEST(PodCodec, TheTrainerIsFoundByNameAndOnlyItsRecordCompletes) {
   EXPECT_EQ(decode_pod(ended(0, naming))->pod.weights, "/data/weights.safetensors");
 }
 
+TEST(PodCodec, APodThatWaitsSaysSinceWhenAndForWhichScheduler) {
+  json pod = running();
+  pod["metadata"]["creationTimestamp"] = "2026-11-21T11:38:21Z";
+  pod["spec"]["schedulerName"] = "nope";
+  pod["status"] = {{"phase", "Pending"}};
+  EXPECT_EQ(decode_pod(pod)->pod.scheduler, "nope");
+  EXPECT_EQ(decode_pod(pod)->pod.pending_since, parse_rfc3339("2026-11-21T11:38:21Z"));
+  pod["status"]["conditions"] = {
+      {{"type", "PodScheduled"}, {"status", "True"}, {"lastTransitionTime", "2026-11-21T11:40:00Z"}}};
+  EXPECT_EQ(decode_pod(pod)->pod.pending_since, parse_rfc3339("2026-11-21T11:40:00Z")) << "for its kubelet";
+  pod["status"]["initContainerStatuses"] = {
+      {{"name", "i"}, {"state", {{"running", {{"startedAt", "2026-11-21T11:41:00Z"}}}}}}};
+  EXPECT_EQ(decode_pod(pod)->pod.pending_since, std::nullopt) << "an init container runs";
+  pod["status"] = {{"phase", "Running"}};
+  EXPECT_EQ(decode_pod(pod)->pod.pending_since, std::nullopt);
+}
+
 TEST(PodCodec, ThePlatformsDoingIsToldFromTheProgramsOwn) {
   EXPECT_FALSE(decode_pod(ended(1))->pod.is_evicted);
   EXPECT_FALSE(decode_pod(ended(137, "", "OOMKilled"))->pod.is_evicted);
