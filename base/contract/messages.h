@@ -71,9 +71,10 @@ struct JoinRequest {
   ProcessIdentity process;
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt of this start; only a newer one is of use to it
-  Step left_step{0};        // steps in its weights when it left that attempt
-  bool has_met = false;     // this start was in a world; else left_attempt may come from its folder
-  std::string address;      // host:port, already bound, on which rank 0's store would listen
+  Step left_step{0};        // steps that it knows of that attempt; 0: it does not know any
+  // This start was in a world; else left_attempt and left_step may come from the run's folder.
+  bool has_met = false;
+  std::string address;  // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
   // The time since the process began to read the inventory, at the moment when the message is sent. If the
   // age is absent, only the process's first list, and a list that the coordinator requested, counts as new.
@@ -222,13 +223,17 @@ struct Completed {
 // messages: a longer path is left out.
 inline constexpr const char* kWeightsResult = "weights";
 inline constexpr std::size_t kWeightsBytesMax = 253;
+// The same for the reason with which the program ended the run early. A longer reason is cut.
+inline constexpr const char* kFinishReasonResult = "finish_reason";
+inline constexpr std::size_t kFinishReasonBytesMax = 253;
 
 // The completion without a coordinator: a container leaves this record in its termination message.
 struct CompletionRecord {
   Attempt attempt{0};
   Step step{0};
-  ResumePoint checkpoint{};  // as in Completed
-  std::string weights{};     // the file with the weights; empty: there is none
+  ResumePoint checkpoint{};     // as in Completed
+  std::string weights{};        // the file with the weights; empty: there is none
+  std::string finish_reason{};  // empty: the program did not end the run early, or another process knows why
 
   friend bool operator==(const CompletionRecord&, const CompletionRecord&) = default;
 };

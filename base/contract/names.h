@@ -166,6 +166,7 @@ inline constexpr std::string_view kJobStep = "ratoon_job_step";
 inline constexpr std::string_view kJobDurableStep = "ratoon_job_durable_step";
 inline constexpr std::string_view kJobWorldSize = "ratoon_job_world_size";
 inline constexpr std::string_view kJobLedgerSeconds = "ratoon_job_ledger_seconds_total";
+inline constexpr std::string_view kJobStepsMadeAgain = "ratoon_job_steps_made_again_total";
 inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
 inline constexpr std::string_view kNoticeSeconds = "ratoon_notice_to_action_seconds";
 inline constexpr std::string_view kRetries = "ratoon_reconcile_retries_total";

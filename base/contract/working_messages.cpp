@@ -140,6 +140,7 @@ json to_json(const CompletionRecord& m) {
   json out = {
       {"attempt", m.attempt.value()}, {"checkpoint", to_json(m.checkpoint)}, {"step", m.step.value()}};
   if (!m.weights.empty()) out["weights"] = m.weights;
+  if (!m.finish_reason.empty()) out["finish_reason"] = m.finish_reason;
   return out;
 }
 
@@ -148,6 +149,7 @@ void read(Fields& f, CompletionRecord& m) {
   m.step = Step(f.whole("step", kCountMax));
   m.checkpoint = read_last_checkpoint(f, m.attempt, m.step);
   m.weights = f.optional_text("weights", kWeightsBytesMax);
+  m.finish_reason = f.optional_text("finish_reason", kFinishReasonBytesMax);
 }
 
 json to_json(const Refusal& m) {

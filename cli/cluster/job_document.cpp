@@ -33,9 +33,10 @@ json members_of(const api::TrainingJob& job) {
         {{"name", member_name(api::key_of(job), m.role, m.index, incarnation)}, {"phase", standing}});
     if (!node.empty()) members.back()["node"] = node;
   };
+  // Without a UID a member has no pod, and never had one unless it waits after a failure.
   for (const auto& m : job.status.members) {
-    add(m, m.incarnation, m.node, standing_of(job, m));
-    if (m.is_leaving()) add(m, m.successor, "", m.successor_uid.empty() ? "Pending" : "Starting");
+    if (!m.uid.empty() || m.not_before) add(m, m.incarnation, m.node, standing_of(job, m));
+    if (m.is_leaving() && !m.successor_uid.empty()) add(m, m.successor, "", "Starting");
   }
   return members;
 }
@@ -94,7 +95,7 @@ json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_s
 
 std::string jobs_text(const std::vector<RunView>& views, bool with_namespaces) {
   std::vector<std::vector<std::string>> rows = {
-      {"NAME", "PHASE", "ATTEMPT", "PROCESSES", "STEP", "DURABLE", "LOST", "FAILED"}};
+      {"NAME", "PHASE", "ATTEMPT", "PROCESSES", "STEP", "DURABLE", "LOST", "FAILED", "HUNG"}};
   if (with_namespaces) rows[0].insert(rows[0].begin(), "NAMESPACE");
   for (const auto& view : views) {
     const auto& status = view.job.status;
@@ -102,7 +103,8 @@ std::string jobs_text(const std::vector<RunView>& views, bool with_namespaces) {
                     std::to_string(status.attempt.value()), std::to_string(status.world_size),
                     std::to_string(status.step.value()),
                     status.last_checkpoint ? std::to_string(status.last_checkpoint->step.value()) : "-",
-                    std::to_string(status.restarts.disruption), std::to_string(status.restarts.application)});
+                    std::to_string(status.restarts.disruption), std::to_string(status.restarts.application),
+                    std::to_string(status.restarts.hung)});
     if (with_namespaces) rows.back().insert(rows.back().begin(), view.job.meta.name_space);
   }
   return table_text(rows);

@@ -11,6 +11,16 @@ namespace {
 
 constexpr std::size_t kRateParts = 150;
 
+using PointsByLine = std::map<std::pair<std::uint64_t, bool>, std::vector<CurvePoint>>;
+
+std::vector<CurveLine> lines_of(const PointsByLine& all, double span) {
+  std::vector<CurveLine> lines;
+  for (const auto& [key, points] : all)
+    lines.push_back(
+        {.is_kept = key.second, .attempt = key.first, .points = downsample(points, span, kColumns)});
+  return lines;
+}
+
 // Distributes the steps between two moments evenly over the parts of the time that they touch.
 void spread(double begin, double end, double steps, double part, std::vector<double>& parts) {
   const auto number = [&](double at) {
@@ -29,18 +39,22 @@ void spread(double begin, double end, double steps, double part, std::vector<dou
 
 }  // namespace
 
-Curve make_curve(const std::string& name, const std::vector<HistoryRow>& rows, double began, double length) {
+Curve make_curve(const std::string& name, const std::vector<HistoryRow>& rows, double began, double length,
+                 std::uint64_t steps) {
   Curve curve{.name = name};
-  std::map<std::pair<std::uint64_t, bool>, std::vector<CurvePoint>> lines;
+  PointsByLine over_time;
+  PointsByLine over_steps;
   for (const HistoryRow& row : rows) {
-    if (std::isfinite(row.value))
-      lines[{row.attempt, row.is_kept}].push_back({row.at - began, row.value});
-    else
+    if (!std::isfinite(row.value)) {
       ++curve.numbers_left_out;
+      continue;
+    }
+    const std::pair line(row.attempt, row.is_kept);
+    over_time[line].push_back({row.at - began, row.value});
+    over_steps[line].push_back({static_cast<double>(row.step), row.value});
   }
-  for (const auto& [key, points] : lines)
-    curve.lines.push_back(
-        {.is_kept = key.second, .attempt = key.first, .points = downsample(points, length, kColumns)});
+  curve.lines = lines_of(over_time, length);
+  curve.by_step = lines_of(over_steps, static_cast<double>(steps));
   return curve;
 }
 

@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
+#include "cli/report/account.h"
 #include "cli/report/curves.h"
 #include "cli/report/report.h"
-#include "cli/report/timeline.h"
 #include "operator/local/folder/last_lines.h"
 
 namespace ratoon::cli {
@@ -16,10 +15,6 @@ constexpr std::size_t kMarksMax = 400;
 constexpr std::size_t kRecoveriesMax = 40;
 constexpr std::size_t kCheckpointsMax = 60;
 constexpr std::size_t kLastLinesMax = 40;
-// The names are the parts of docs/reference/history.md. A row of the ledger has other fields too.
-constexpr std::array kLedgerParts = {"useful",     "recomputed",           "save_stall", "data_wait",
-                                     "validation", "waiting_for_capacity", "restarting", "hung"};
-
 std::vector<std::pair<std::string, double>> phases_of(const api::RecoveryPhases& p) {
   return {{"detect", p.detect_seconds},         {"decide", p.decide_seconds},
           {"place", p.place_seconds},           {"start", p.start_seconds},
@@ -84,30 +79,22 @@ void add_events(const RunFacts& facts, double began, Report& report) {
 }
 
 // For a run without events: the history has its saves, and each new attempt means that the attempt before was
-// lost.
+// lost, even if it left no history.
 void add_past(const RunFacts& facts, double began, Report& report) {
   if (report.saves.empty()) {
     for (const HistoryRow& row : facts.history.saves)
       report.saves.push_back({row.at - began, "step " + std::to_string(row.step) + " was saved"});
   }
   if (!facts.events.empty()) return;
-  std::uint64_t attempt = 0;
+  std::map<std::uint64_t, double> ends;  // the last known moment of each attempt
+  for (const HistoryRow& row : known_steps(facts.history)) ends[row.attempt] = row.at - began;
   double before = 0;
-  for (const HistoryRow& row : known_steps(facts.history)) {
-    if (attempt != 0 && row.attempt > attempt)
-      report.losses.push_back({before - began, "attempt " + std::to_string(attempt) + " ended"});
-    attempt = std::max(attempt, row.attempt);
-    before = row.at;
+  const auto attempts = known_attempts(facts);
+  for (const std::uint64_t attempt : attempts) {
+    before = ends.contains(attempt) ? ends[attempt] : before;
+    if (attempt != *attempts.rbegin())
+      report.losses.push_back({before, "attempt " + std::to_string(attempt) + " ended"});
   }
-}
-
-std::uint64_t count_steps_made_again(const RunFacts& facts) {
-  const auto of_history = static_cast<std::uint64_t>(
-      std::ranges::count_if(facts.history.steps, [](const HistoryRow& row) { return !row.is_kept; }));
-  std::uint64_t of_events = 0;
-  for (const RunEvent& event : facts.events)
-    if (event.kind == "recovery" && event.disruption) of_events += event.disruption->lost_steps;
-  return std::max(of_history, of_events);  // a killed process loses the last second of its history
 }
 
 void add_standing(const RunFacts& facts, Report& report) {
@@ -122,17 +109,27 @@ void add_standing(const RunFacts& facts, Report& report) {
   } else if (last != nullptr) {
     report.standing = "in progress, or killed";
   }
-  std::set<std::uint64_t> attempts = facts.history.attempts;
   for (const HistoryRow& row : known_steps(facts.history)) report.step = std::max(report.step, row.step);
-  for (const RunEvent& event : facts.events) {
-    if (event.attempt > 0) attempts.insert(event.attempt);
-    report.step = std::max(report.step, event.step);
-  }
-  for (const auto& checkpoint : facts.checkpoints) {
-    attempts.insert(checkpoint.attempt);
+  for (const RunEvent& event : facts.events) report.step = std::max(report.step, event.step);
+  for (const auto& checkpoint : facts.checkpoints)
     if (checkpoint.state == "complete") report.step = std::max(report.step, checkpoint.step);
-  }
-  report.attempts = attempts.size();
+  report.attempts = known_attempts(facts).size();
+}
+
+// The program's reason, as the status has it, or the last checkpoint of a run that is not continued.
+void add_finish_reason(const RunFacts& facts, Report& report) {
+  if (facts.status) report.finish_reason = facts.status->finish_reason;
+  if (report.finish_reason.empty() && !facts.checkpoints.empty())
+    report.finish_reason = facts.checkpoints.front().finish_reason;
+}
+
+// The counts of the status include losses of which no line was written.
+void count_losses(const RunFacts& facts, Report& report) {
+  report.losses_in_all = report.losses.size();
+  if (!facts.status) return;
+  report.restarts = facts.status->restarts;
+  report.losses_in_all =
+      std::size_t{report.restarts->disruption} + report.restarts->application + report.restarts->hung;
 }
 
 // The loss first, then the values with the most points.
@@ -149,7 +146,7 @@ void add_curves(const RunFacts& facts, double began, Report& report) {
     named.resize(kCurvesMax);
   }
   for (const auto* one : named)
-    report.curves.push_back(make_curve(one->first, one->second, began, report.length));
+    report.curves.push_back(make_curve(one->first, one->second, began, report.length, report.step));
 }
 
 std::vector<HistoryRow> all_steps(const RunFacts& facts) {
@@ -160,28 +157,6 @@ std::vector<HistoryRow> all_steps(const RunFacts& facts) {
     steps.push_back({.at = seconds(event.at.since_epoch), .attempt = event.attempt, .step = event.step});
   }
   return steps;
-}
-
-void add_account(const RunFacts& facts, const std::vector<TimelineBar>& run, Report& report) {
-  report.account = sum_by_part(run, facts.history.saves);
-  if (facts.history.ledger.empty()) return;
-  const auto drawn = std::exchange(report.account, {});
-  double rest = report.length;
-  for (const char* part : kLedgerParts) {
-    const auto spent = facts.history.ledger.find(part);
-    if (spent != facts.history.ledger.end() && spent->second > 0)
-      report.account.emplace_back(part, spent->second);
-    if (spent != facts.history.ledger.end()) rest -= spent->second;
-  }
-  // The ranks write the ledger from the start of the first rank on, so the time before and after is not in
-  // it.
-  for (const auto& [part, seconds] : drawn) {
-    if (part != "starting" && part != "ending" && part != "away") continue;
-    const double spent = std::min(seconds, rest);
-    if (spent <= 0) continue;
-    report.account.emplace_back(part, spent);
-    rest -= spent;
-  }
 }
 
 void add_remarks(const RunFacts& facts, const Timeline& timeline, Report& report) {
@@ -211,7 +186,9 @@ Report make_report(RunFacts facts) {
   report.steps_made_again = count_steps_made_again(facts);
 
   Timeline timeline = make_timeline(facts);
-  add_account(facts, timeline.run, report);
+  const bool has_failed = report.standing == "failed";
+  report.account = make_account(facts, timeline, report.length, has_failed);
+  if (has_failed) name_unfinished(timeline);
   add_remarks(facts, timeline, report);
   for (TimelineRow& row : timeline.rows)
     for (TimelineBar& bar : row.bars) bar.begin -= began, bar.end -= began;
@@ -222,7 +199,8 @@ Report make_report(RunFacts facts) {
   add_events(facts, began, report);
   add_past(facts, began, report);
   add_last_failure(facts, began, report);
-  report.losses_in_all = report.losses.size();
+  count_losses(facts, report);
+  add_finish_reason(facts, report);
   report.losses = thin_marks(std::move(report.losses));
   report.saves = thin_marks(std::move(report.saves));
   cut_recoveries(report);

@@ -26,6 +26,7 @@ struct CurveLine {
 struct Curve {
   std::string name;
   std::vector<CurveLine> lines;
+  std::vector<CurveLine> by_step;      // the same lines; `at` of a point is its step
   std::uint64_t numbers_left_out = 0;  // NaN and infinities
 };
 
@@ -69,7 +70,8 @@ struct Report {
   std::string folder;
   std::string standing;  // "completed", "in progress or killed", ...
   std::string message;
-  std::string began;  // RFC 3339, empty if no time is known
+  std::string finish_reason;  // of finish(), if the program ended the run early
+  std::string began;          // RFC 3339, empty if no time is known
   double length = 0;
   std::uint64_t step = 0;
   std::uint64_t attempts = 0;
@@ -77,7 +79,8 @@ struct Report {
   std::vector<Curve> curves;     // the loss first, where there is one
   std::vector<CurvePoint> rate;  // steps per second, repeated steps included
   std::vector<TimelineMark> losses;
-  std::size_t losses_in_all = 0;  // drawn or not
+  std::size_t losses_in_all = 0;          // drawn or not
+  std::optional<api::Restarts> restarts;  // losses by cause, of `ratoon run`
   std::vector<TimelineMark> saves;
   std::vector<TimelineRow> rows;
   std::vector<std::pair<std::string, double>> account;  // seconds by part

@@ -38,6 +38,7 @@ json json_of(const StoredCheckpoint& one) {
                  {"digest", one.digest}};
   if (one.saved_at) object["saved_at"] = format_rfc3339(*one.saved_at);
   if (!one.why.empty()) object["why"] = one.why;
+  if (!one.finish_reason.empty()) object["finish_reason"] = one.finish_reason;
   return object;
 }
 
@@ -67,6 +68,7 @@ json report_json(const Report& report) {
                  {"step", report.step},
                  {"attempts", report.attempts},
                  {"steps_made_again", report.steps_made_again},
+                 {"losses_in_all", report.losses_in_all},
                  {"account", json::object()},
                  {"losses", json::array()},
                  {"recoveries", json::array()},
@@ -75,6 +77,12 @@ json report_json(const Report& report) {
                  {"remarks", report.remarks}};
   for (const auto& [part, spent] : report.account) object["account"][part] = spent;
   for (const auto& one : report.losses) object["losses"].push_back({{"at", one.at}, {"what", one.what}});
+  if (!report.finish_reason.empty()) object["finish_reason"] = report.finish_reason;
+  if (report.restarts)
+    object["restarts"] = {{"disruption", report.restarts->disruption},
+                          {"application", report.restarts->application},
+                          {"hung", report.restarts->hung},
+                          {"ignored", report.restarts->ignored}};
   if (report.last_failure) object["last_failure"] = json_of(*report.last_failure);
   for (const auto& one : report.recoveries) object["recoveries"].push_back(json_of(one));
   for (const auto& one : report.checkpoints) object["checkpoints"].push_back(json_of(one));

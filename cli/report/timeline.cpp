@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/report/downsample.h"
+#include "cli/report/ledger_bars.h"
 
 namespace ratoon::cli {
 namespace {
@@ -129,7 +130,9 @@ void add_world(const World& world, const std::map<std::uint64_t, std::vector<His
   double caught_up = world.begin;
   std::uint64_t newest = newest_step;
   const auto rows = steps.find(world.attempt);
-  if (rows != steps.end()) {
+  if (rows == steps.end() && !steps.empty()) {
+    first = caught_up = world.end;  // it made no step; programs without the agent report none at all
+  } else if (rows != steps.end()) {
     first = std::clamp(rows->second.front().at, world.begin, world.end);
     caught_up = first;
     for (const HistoryRow& row : rows->second) {
@@ -210,8 +213,11 @@ Timeline make_timeline(const RunFacts& facts) {
 
   Timeline timeline;
   std::vector<TimelineBar> bars;
+  bars = ledger_bars(facts.events, span.second);
+  timeline.is_of_ledger = !bars.empty();
   std::uint64_t newest_step = 0;
-  for (const World& world : story.worlds) add_world(world, steps, newest_step, bars);
+  if (bars.empty())
+    for (const World& world : story.worlds) add_world(world, steps, newest_step, bars);
   if (story.lives.empty() && !story.worlds.empty()) story.lives.push_back({span});
   std::vector<TimelineBar> lives;
   for (const auto& [life, ended_well] : story.lives) {
@@ -240,18 +246,9 @@ Timeline make_timeline(const RunFacts& facts) {
   return timeline;
 }
 
-std::vector<std::pair<std::string, double>> sum_by_part(const std::vector<TimelineBar>& run,
-                                                        const std::vector<HistoryRow>& saves) {
-  std::map<std::string, double> sums;
-  for (const TimelineBar& bar : run) sums[bar.part] += bar.end - bar.begin;
-  double stall = 0;
-  for (const HistoryRow& save : saves) stall += save.value;
-  stall = std::min(stall, sums["useful"]);
-  sums["useful"] -= stall;
-  sums["save_stall"] += stall;
-  std::vector<std::pair<std::string, double>> account;
-  for (const char* part : {"useful", "recomputed", "save_stall", "starting", "restarting", "ending", "away"})
-    if (sums[part] > 0) account.emplace_back(part, sums[part]);
+PartSeconds sum_by_part(const std::vector<TimelineBar>& run) {
+  PartSeconds account;
+  for (const TimelineBar& bar : run) account[bar.part] += bar.end - bar.begin;
   return account;
 }
 

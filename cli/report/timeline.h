@@ -2,6 +2,7 @@
 // member.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@ namespace ratoon::cli {
 
 struct Timeline {
   std::vector<TimelineBar> run;  // without gaps from the first to the last moment
+  bool is_of_ledger = false;     // its parts are those of the job's status
   std::vector<TimelineRow> rows;
   std::uint64_t members_in_all = 0;
 };
@@ -21,9 +23,8 @@ struct Timeline {
 
 [[nodiscard]] Timeline make_timeline(const RunFacts& facts);
 
-// Seconds by part of `run`. The time for which training waited for saves is moved from "useful" to
-// "save_stall".
-[[nodiscard]] std::vector<std::pair<std::string, double>> sum_by_part(const std::vector<TimelineBar>& run,
-                                                                      const std::vector<HistoryRow>& saves);
+using PartSeconds = std::map<std::string, double>;
+
+[[nodiscard]] PartSeconds sum_by_part(const std::vector<TimelineBar>& run);
 
 }  // namespace ratoon::cli

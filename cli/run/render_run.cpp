@@ -96,11 +96,9 @@ double median_seconds(const std::vector<RunView::Recovery>& recoveries) {
   return all.size() % 2 == 1 ? all[half] : (all[half - 1] + all[half]) / 2;
 }
 
-std::string losses_text(const RunView& view) {
+std::string describe_losses(const RunView& view) {
   const auto& restarts = view.job.status.restarts;
-  std::string text =
-      std::to_string(restarts.disruption) + " lost, " + std::to_string(restarts.application) + " failed";
-  if (restarts.hung != 0) text += ", " + std::to_string(restarts.hung) + " hung";
+  std::string text = losses_text(restarts);
   if (restarts.ignored != 0) text += " (" + std::to_string(restarts.ignored) + " of no consequence)";
   if (view.losses_on_purpose != 0) text += ", " + std::to_string(view.losses_on_purpose) + " on purpose";
   if (view.recoveries.empty()) return text;
@@ -219,7 +217,7 @@ std::vector<Row> head_rows(const RunView& view) {
   rows.push_back({"at", position_text(view) + rate_text(view)});
   rows.push_back({"durable", durable_text(view)});
   if (!view.saves.empty()) rows.push_back({"saves in", view.saves});
-  rows.push_back({"losses", losses_text(view)});
+  rows.push_back({"losses", describe_losses(view)});
   if (const auto& failure = view.job.status.last_failure) rows.push_back({"failed", failure_text(*failure)});
   if (const auto& weights = view.job.status.final_weights; !weights.empty())
     rows.push_back({"weights", weights});
@@ -227,6 +225,13 @@ std::vector<Row> head_rows(const RunView& view) {
 }
 
 }  // namespace
+
+std::string losses_text(const api::Restarts& restarts) {
+  std::string text =
+      std::to_string(restarts.disruption) + " lost, " + std::to_string(restarts.application) + " failed";
+  if (restarts.hung != 0) text += ", " + std::to_string(restarts.hung) + " hung";
+  return text;
+}
 
 std::string summary_line(const RunView& view) {
   return line_of(phase_text(view) + ", " + world_text(view) + ": " + position_text(view) + rate_text(view) +

@@ -55,6 +55,9 @@ struct RunView {
 // Decodes the status.json of a run's folder. Fields that an older runner did not write are left empty.
 [[nodiscard]] Result<RunView> decode_run_view(const nlohmann::json& document);
 
+// "3 lost, 1 failed", and "2 hung" if any did: in each place that shows losses.
+[[nodiscard]] std::string losses_text(const api::Restarts& restarts);
+
 // Prints the progress in one line, for logs.
 [[nodiscard]] std::string summary_line(const RunView& view);
 // Prints the whole view: nodes and members, recoveries and conditions. Each line is at most `columns` wide,

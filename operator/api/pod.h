@@ -41,6 +41,7 @@ struct Pod {
   std::optional<WallTime> ends_at{};  // with is_deleting: when the granted grace period ends
   bool is_completed = false;          // the trainer left a completion record
   std::string weights{};              // the weights file that the completion record names
+  std::string finish_reason{};        // of the completion record, if the program ended the run early
   bool is_evicted = false;  // the platform says that it ended the pod; the program did not end by itself
   std::vector<std::string> end_reasons;    // the platform's reasons for the end: Evicted, OOMKilled
   std::vector<std::string> avoided_nodes;  // the nodes that its affinity excludes

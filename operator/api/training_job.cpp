@@ -203,9 +203,10 @@ json encode_training_job(const TrainingJob& job) {
   // them as a whole.
   json& target = out["status"];
   if (!target.is_object()) target = json::object();
-  for (const char* whole : {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint",
-                            "finalWeights", "lineageStart", "lastDisruption", "lastFailure", "ledger",
-                            "completionTime", "suspectNodes", "failedNodes", "selector"})
+  for (const char* whole :
+       {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint", "finalWeights",
+        "finishReason", "lineageStart", "lastDisruption", "openRecovery", "lastFailure", "ledger",
+        "completionTime", "suspectNodes", "failedNodes", "selector", "rejection"})
     target.erase(whole);
   // Only the fields of progress may disappear.
   if (json& progress = target["progress"]; progress.is_object())

@@ -215,6 +215,21 @@ struct Disruption {
   friend bool operator==(const Disruption&, const Disruption&) = default;
 };
 
+// A recovery in progress: what an operator that takes over has to know to measure and report it.
+struct OpenRecovery {
+  std::string member;  // the name of the lost incarnation
+  std::string role;
+  std::uint32_t index = 0;
+  std::string node;
+  std::string reason;
+  bool is_hung = false;          // the member was alive, and the others waited for it
+  WallTime time;                 // when the loss was detected
+  WallTime last_sign;            // of the last message of the lost member
+  std::uint64_t lost_steps = 0;  // of the worlds that ended since then
+
+  friend bool operator==(const OpenRecovery&, const OpenRecovery&) = default;
+};
+
 constexpr std::size_t kSuspectNodesMax = 64;  // limit of the status
 
 // A node on which a member was lost. No member is placed on the node until this time.
@@ -288,6 +303,10 @@ struct JobLedger {
   LedgerPart part = LedgerPart::kRestarting;   // the present part
   std::optional<WallTime> since;               // nothing: the job has not started, or is over
   Step newest_step{0};                         // the newest step before the last world ended
+  Attempt newest_attempt{0};                   // of the newest world; 0: there was none
+  Step resumed_step{0};                        // the step from which that world began
+  // Steps that a world had made and that the next world made again, of all worlds.
+  std::uint64_t steps_made_again = 0;
 
   friend bool operator==(const JobLedger&, const JobLedger&) = default;
 };
@@ -315,12 +334,14 @@ struct TrainingJobStatus {
   Outlook outlook{};  // as rank 0 last reported it; of a training without an end only the loss
   std::optional<ResumePoint> last_checkpoint;
   std::string final_weights{};  // the weights file that the training wrote at its end
+  std::string finish_reason{};  // of finish(), if the program ended the run early
   // The tier on which the commit was seen; empty: an older operator did not record it.
   std::string last_checkpoint_tier;
   // For a job with `overwrite`: the attempt of its first world, 0 before the first world was formed.
   // Checkpoints of older attempts belong to another run.
   std::optional<Attempt> lineage_start;
   std::optional<Disruption> last_disruption;  // the last one after which all members were back
+  std::optional<OpenRecovery> open_recovery;
   std::optional<MemberFailure> last_failure;
   JobLedger ledger;
   std::vector<SuspectNode> suspect_nodes;

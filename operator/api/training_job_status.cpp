@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 
+#include "operator/api/status_account.h"
+#include "operator/api/status_fields.h"
 #include "operator/api/world.h"
 
 namespace ratoon::api {
@@ -12,38 +13,15 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 constexpr std::size_t kConditionsMax = 16;
-constexpr std::size_t kSentenceBytesMax =
-    4 * 4096;  // the most bytes of 4096 characters, which the definition counts
 
 constexpr std::array<std::string_view, 6> kPhases = {"Pending",   "Running",   "Recovering",
                                                      "Suspended", "Succeeded", "Failed"};
 
-// The names are in the order of LedgerPart.
-constexpr std::array<std::string_view, kLedgerParts> kLedgerPartNames = {
-    "useful", "recomputed", "waitingForCapacity", "restarting", "hung", "suspended"};
-
 ResumePoint read_checkpoint(Fields f) {
-  return {.attempt = Attempt(f.whole("attempt", kCountMax)),
-          .step = Step(f.whole("step", kCountMax)),
+  return {.attempt = Attempt(f.whole("attempt", kStatusCountMax)),
+          .step = Step(f.whole("step", kStatusCountMax)),
           .digest = f.text("digest", 128)};
-}
-
-WallTime read_time(Fields& f, const char* name) {
-  const auto time = parse_rfc3339(f.text(name, 64));
-  if (!time) f.complain(name, "a time like 2026-11-21T11:38:21.250Z");
-  return time.value_or(WallTime{});
-}
-
-RecoveryPhases read_phases(Fields f) {
-  return {.detect_seconds = f.seconds("detectSeconds"),
-          .decide_seconds = f.seconds("decideSeconds"),
-          .place_seconds = f.seconds("placeSeconds"),
-          .start_seconds = f.seconds("startSeconds"),
-          .rendezvous_seconds = f.seconds("rendezvousSeconds"),
-          .load_seconds = f.seconds("loadSeconds"),
-          .first_step_seconds = f.seconds("firstStepSeconds")};
 }
 
 // Each invalid UTF-8 byte of a log is written as three bytes, while the schema counts characters.
@@ -51,8 +29,8 @@ MemberFailure read_api_failure(Fields f) {
   MemberFailure failure{.member = f.text("member", 253),
                         .node = f.optional_text("node", 253),
                         .time = read_time(f, "time"),
-                        .attempt = Attempt(f.optional_whole("attempt", kCountMax)),
-                        .reason = f.optional_text("reason", kSentenceBytesMax),
+                        .attempt = Attempt(f.optional_whole("attempt", kStatusCountMax)),
+                        .reason = f.optional_text("reason", kStatusSentenceBytesMax),
                         .exit_code = std::nullopt,
                         .signal = std::nullopt,
                         .exception = f.optional_text("exception", 3 * 1024),
@@ -68,14 +46,14 @@ Condition read_condition(Fields f) {
   return {.type = f.text("type", 63),
           .is_true = f.text("status", 16) == "True",
           .reason = f.optional_text("reason", 4 * 256),
-          .message = f.optional_text("message", kSentenceBytesMax),
+          .message = f.optional_text("message", kStatusSentenceBytesMax),
           .since = read_time(f, "lastTransitionTime"),
-          .observed_generation = f.optional_whole("observedGeneration", kCountMax)};
+          .observed_generation = f.optional_whole("observedGeneration", kStatusCountMax)};
 }
 
 Outlook read_outlook(Fields f) {
-  Outlook outlook{.position = f.optional_whole("position", kCountMax),
-                  .total = f.optional_whole("total", kCountMax),
+  Outlook outlook{.position = f.optional_whole("position", kStatusCountMax),
+                  .total = f.optional_whole("total", kStatusCountMax),
                   .unit = f.optional_text("unit", 253),
                   .loss = std::nullopt};
   if (const json* loss = f.find("loss"); loss != nullptr && loss->is_number())
@@ -85,20 +63,13 @@ Outlook read_outlook(Fields f) {
   return outlook;
 }
 
-JobLedger read_ledger(Fields f) {
-  JobLedger ledger{.seconds = {f.seconds("usefulSeconds"), f.seconds("recomputedSeconds"),
-                               f.seconds("waitingForCapacitySeconds"), f.seconds("restartingSeconds"),
-                               f.seconds("hungSeconds"), f.seconds("suspendedSeconds")}};
-  ledger.newest_step = Step(f.optional_whole("newestStep", kCountMax));
-  if (f.find("since") == nullptr) return ledger;
-  ledger.since = read_time(f, "since");
-  const std::string part = f.text("part", 32);
-  const auto known = std::ranges::find(kLedgerPartNames, part);
-  if (known == kLedgerPartNames.end())
-    f.complain("part", "a part of the ledger");
-  else
-    ledger.part = static_cast<LedgerPart>(known - kLedgerPartNames.begin());
-  return ledger;
+Restarts read_restarts(Fields f) {
+  return {.application = static_cast<std::uint32_t>(f.whole("application", 0xffffffffU)),
+          .hung = static_cast<std::uint32_t>(f.optional_whole("hung", 0xffffffffU)),
+          .ignored = static_cast<std::uint32_t>(f.optional_whole("ignored", 0xffffffffU)),
+          .disruption = static_cast<std::uint32_t>(f.whole("disruption", 0xffffffffU)),
+          .without_step = static_cast<std::uint32_t>(f.optional_whole("withoutStep", 0xffffffffU)),
+          .crashes_in_a_row = static_cast<std::uint32_t>(f.optional_whole("crashesInARow", 0xffffffffU))};
 }
 
 // The bits are written as a hexadecimal number: not every JSON reader keeps a number of 64 bits exactly.
@@ -148,28 +119,6 @@ json encode_member(const MemberStatus& m) {
   return out;
 }
 
-// Milliseconds are exact enough for readers of a status.
-double rounded(double seconds) {
-  return std::round(seconds * 1000) / 1000;
-}
-
-json encode_phases(const RecoveryPhases& p) {
-  return {{"detectSeconds", rounded(p.detect_seconds)},         {"decideSeconds", rounded(p.decide_seconds)},
-          {"placeSeconds", rounded(p.place_seconds)},           {"startSeconds", rounded(p.start_seconds)},
-          {"rendezvousSeconds", rounded(p.rendezvous_seconds)}, {"loadSeconds", rounded(p.load_seconds)},
-          {"firstStepSeconds", rounded(p.first_step_seconds)}};
-}
-
-json encode_disruption(const Disruption& d) {
-  return {{"member", d.member},
-          {"node", d.node},
-          {"reason", d.reason},
-          {"time", format_rfc3339(d.time)},
-          {"lostSteps", d.lost_steps},
-          {"totalSeconds", rounded(d.phases.total_seconds())},
-          {"phases", encode_phases(d.phases)}};
-}
-
 json encode_failure(const MemberFailure& f) {
   json out = {{"member", f.member},
               {"node", f.node},
@@ -196,22 +145,6 @@ json encode_progress(const TrainingJobStatus& status) {
   return out;
 }
 
-json encode_ledger(const JobLedger& ledger) {
-  const auto spent = [&](LedgerPart part) { return rounded(ledger.seconds[static_cast<std::size_t>(part)]); };
-  json out = {{"newestStep", ledger.newest_step.value()},
-              {"usefulSeconds", spent(LedgerPart::kUseful)},
-              {"recomputedSeconds", spent(LedgerPart::kRecomputed)},
-              {"waitingForCapacitySeconds", spent(LedgerPart::kWaitingForCapacity)},
-              {"restartingSeconds", spent(LedgerPart::kRestarting)},
-              {"hungSeconds", spent(LedgerPart::kHung)},
-              {"suspendedSeconds", spent(LedgerPart::kSuspended)}};
-  if (ledger.since) {
-    out["part"] = name_of(ledger.part);
-    out["since"] = format_rfc3339(*ledger.since);
-  }
-  return out;
-}
-
 json encode_condition(const Condition& c) {
   return {{"type", c.type},
           {"status", c.is_true ? "True" : "False"},
@@ -227,21 +160,8 @@ std::string_view name_of(JobPhase phase) {
   return kPhases[static_cast<std::size_t>(phase)];
 }
 
-std::string_view name_of(LedgerPart part) {
-  return kLedgerPartNames[static_cast<std::size_t>(part)];
-}
-
 bool is_phase_name(std::string_view text) {
   return std::find(kPhases.begin(), kPhases.end(), text) != kPhases.end();
-}
-
-Disruption read_disruption(Fields f) {
-  return {.member = f.text("member", 253),
-          .node = f.optional_text("node", 253),
-          .reason = f.optional_text("reason", kSentenceBytesMax),
-          .time = read_time(f, "time"),
-          .lost_steps = f.whole("lostSteps", kCountMax),
-          .phases = read_phases(f.object("phases"))};
 }
 
 TrainingJobStatus read_status(Fields f) {
@@ -256,33 +176,25 @@ TrainingJobStatus read_status(Fields f) {
     f.complain("phase", "a phase");
   else
     status.phase = static_cast<JobPhase>(known - kPhases.begin());
-  status.message = f.optional_text("message", kSentenceBytesMax);
-  status.observed_generation = f.optional_whole("observedGeneration", kCountMax);
+  status.message = f.optional_text("message", kStatusSentenceBytesMax);
+  status.observed_generation = f.optional_whole("observedGeneration", kStatusCountMax);
   status.replicas = static_cast<std::uint32_t>(f.optional_whole("replicas", kMembersMax * kRolesMax));
   status.selector = f.optional_text("selector", 512);
   if (f.find("completionTime") != nullptr) status.completed_at = read_time(f, "completionTime");
-  status.attempt = Attempt(f.whole("attempt", kCountMax));
+  status.attempt = Attempt(f.whole("attempt", kStatusCountMax));
   status.is_formed = f.flag("formed");
   status.world_size = static_cast<std::uint32_t>(f.whole("worldSize", 65536));
   if (f.find("formedAt") != nullptr) status.formed_at = read_time(f, "formedAt");
   if (f.find("waitingSince") != nullptr) status.waiting_since = read_time(f, "waitingSince");
   if (f.find("suspendingSince") != nullptr) status.suspending_since = read_time(f, "suspendingSince");
   if (f.find("activeSince") != nullptr) status.active_since = read_time(f, "activeSince");
-  status.active_seconds = f.optional_whole("activeSeconds", kCountMax);
+  status.active_seconds = f.optional_whole("activeSeconds", kStatusCountMax);
   for (const auto& item : f.list("members", kMembersMax * kRolesMax)) {
     status.members.push_back(read_member(f.child(item, "members[]")));
   }
-  Fields restarts = f.object("restarts");
-  status.restarts.application = static_cast<std::uint32_t>(restarts.whole("application", 0xffffffffU));
-  status.restarts.hung = static_cast<std::uint32_t>(restarts.optional_whole("hung", 0xffffffffU));
-  status.restarts.ignored = static_cast<std::uint32_t>(restarts.optional_whole("ignored", 0xffffffffU));
-  status.restarts.disruption = static_cast<std::uint32_t>(restarts.whole("disruption", 0xffffffffU));
-  status.restarts.without_step =
-      static_cast<std::uint32_t>(restarts.optional_whole("withoutStep", 0xffffffffU));
-  status.restarts.crashes_in_a_row =
-      static_cast<std::uint32_t>(restarts.optional_whole("crashesInARow", 0xffffffffU));
+  status.restarts = read_restarts(f.object("restarts"));
   Fields progress = f.object("progress");
-  status.step = Step(progress.whole("step", kCountMax));
+  status.step = Step(progress.whole("step", kStatusCountMax));
   if (progress.find("time") != nullptr) status.stepped_at = read_time(progress, "time");
   status.outlook = read_outlook(progress);
   if (f.find("lastCheckpoint") != nullptr) {
@@ -290,19 +202,22 @@ TrainingJobStatus read_status(Fields f) {
     status.last_checkpoint_tier = f.object("lastCheckpoint").optional_text("tier", 16);
   }
   status.final_weights = f.optional_text("finalWeights", 253);
-  if (f.find("lineageStart") != nullptr) status.lineage_start = Attempt(f.whole("lineageStart", kCountMax));
+  status.finish_reason = f.optional_text("finishReason", 253);
+  if (f.find("lineageStart") != nullptr)
+    status.lineage_start = Attempt(f.whole("lineageStart", kStatusCountMax));
   if (f.find("lastDisruption") != nullptr)
     status.last_disruption = read_disruption(f.object("lastDisruption"));
+  if (f.find("openRecovery") != nullptr) status.open_recovery = read_open_recovery(f.object("openRecovery"));
   if (f.find("lastFailure") != nullptr) status.last_failure = read_api_failure(f.object("lastFailure"));
   if (f.find("ledger") != nullptr) status.ledger = read_ledger(f.object("ledger"));
   for (const auto& item : f.list("suspectNodes", kSuspectNodesMax)) {
     Fields node = f.child(item, "suspectNodes[]");
     status.suspect_nodes.push_back({.name = node.text("name", 253),
-                                    .reason = node.optional_text("reason", kSentenceBytesMax),
+                                    .reason = node.optional_text("reason", kStatusSentenceBytesMax),
                                     .until = read_time(node, "until"),
                                     .is_unreachable = node.flag("unreachable")});
   }
-  status.rejection = f.optional_text("rejection", kSentenceBytesMax);
+  status.rejection = f.optional_text("rejection", kStatusSentenceBytesMax);
   for (const auto& item : f.list("failedNodes", kFailedNodesMax)) {
     Fields node = f.child(item, "failedNodes[]");
     status.failed_nodes.push_back(
@@ -345,8 +260,10 @@ json encode_status(const TrainingJobStatus& status) {
   }
   if (!status.selector.empty()) out["selector"] = status.selector;
   if (!status.final_weights.empty()) out["finalWeights"] = status.final_weights;
+  if (!status.finish_reason.empty()) out["finishReason"] = status.finish_reason;
   if (status.lineage_start) out["lineageStart"] = status.lineage_start->value();
   if (status.last_disruption) out["lastDisruption"] = encode_disruption(*status.last_disruption);
+  if (status.open_recovery) out["openRecovery"] = encode_open_recovery(*status.open_recovery);
   if (status.last_failure) out["lastFailure"] = encode_failure(*status.last_failure);
   if (status.ledger != JobLedger()) out["ledger"] = encode_ledger(status.ledger);
   if (status.completed_at) out["completionTime"] = format_rfc3339(*status.completed_at);

@@ -13,7 +13,5 @@ constexpr std::size_t kRolesMax = 8;
 constexpr std::uint32_t kMembersMax = 4096;  // of a role
 
 [[nodiscard]] TrainingJobStatus read_status(Fields f);
-// The format of the status, which the events of a local run use as well.
-[[nodiscard]] Disruption read_disruption(Fields f);
 
 }  // namespace ratoon::api

@@ -18,11 +18,11 @@ struct ProcessFacts {
   Timestamp last_heard;
   std::optional<JoinRequest> waiting;  // the process waits for a world
   std::optional<Beat> beat;            // the newest one
-  Step left_step{0};                   // the steps in its weights when it last left a world
   bool is_completed = false;
-  Timestamp completed_at{};  // when its first report of that was received, if is_completed
-  bool has_met = false;      // it was in a world; until then it is starting
-  std::string weights{};     // the weights file of its completion; empty: none
+  Timestamp completed_at{};     // when its first report of that was received, if is_completed
+  bool has_met = false;         // it was in a world; until then it is starting
+  std::string weights{};        // the weights file of its completion; empty: none
+  std::string finish_reason{};  // of its completion, if its program ended the run early
   // When it began to read the list of checkpoints that `waiting` has; else when it first sent it.
   Timestamp listed{};
   Timestamp

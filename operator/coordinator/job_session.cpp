@@ -105,7 +105,6 @@ bool JobSession::record_join(const JoinRequest& request, Timestamp now) {
   if (!facts.waiting) facts.moved = now;
   if (has_looked_again) stale_lists_.erase(old);
   facts.waiting = request;
-  facts.left_step = request.left_step;
   facts.has_met = facts.has_met || request.has_met;
   return starts_.supersede_for(request.process);
 }
@@ -199,6 +198,8 @@ void JobSession::record_completed(const Completed& completed, Timestamp now) {
   facts.waiting.reset();
   const auto weights = completed.result.find(kWeightsResult);
   if (weights != completed.result.end()) facts.weights = weights->second;
+  const auto reason = completed.result.find(kFinishReasonResult);
+  if (reason != completed.result.end()) facts.finish_reason = reason->second;
   if (!facts.beat) facts.beat = Beat{.process = completed.process};
   facts.beat->attempt = completed.attempt;
   facts.beat->step = completed.step;

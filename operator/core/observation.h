@@ -15,16 +15,8 @@
 
 namespace ratoon::core {
 
-// The known facts about a recovery in progress. See recovery.h.
+// The moments of a recovery in progress, whose other facts are in status.open_recovery. See recovery.h.
 struct RecoveryWatch {
-  std::string member;  // the name of the lost incarnation
-  std::string role;
-  std::uint32_t index = 0;
-  std::string node;
-  std::string reason;
-  bool is_hung = false;  // the member was alive, and the others waited for it
-  WallTime time;
-  std::uint64_t lost_steps = 0;
   Timestamp last_sign;               // of the last message of the lost member
   Timestamp decided;                 // when the member was judged lost
   std::optional<Timestamp> created;  // when its replacement's pod existed
@@ -58,10 +50,11 @@ struct Observation {
   std::vector<api::Seat> world;              // the world of status.attempt, if it is formed
   std::vector<api::Node> nodes;              // the nodes of these pods, if the backend knows them
   WallTime wall_now;                         // for texts, and for times that outlive this process
-  std::optional<RecoveryWatch> recovery;     // from the last decision
-  std::optional<Timestamp> lists_from{};     // announced by the last decision
-  Timestamp listening_since;                 // since when the coordinator has received beats without a stall
-  std::optional<VolumeClaim> claim{};        // if needs_volume_claim() and the claim exists
+  // From the last decision; nothing if another operator made it.
+  std::optional<RecoveryWatch> recovery;
+  std::optional<Timestamp> lists_from{};  // announced by the last decision
+  Timestamp listening_since;              // since when the coordinator has received beats without a stall
+  std::optional<VolumeClaim> claim{};     // if needs_volume_claim() and the claim exists
   std::string refusal{};  // why the last requested pods were not created: a quota, or a bad template
   // Names of pods of other jobs, and of pods that are stuck in deletion.
   std::vector<std::string> held_names{};

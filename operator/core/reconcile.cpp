@@ -85,8 +85,9 @@ ProgressMade find_progress_made(const Observation& seen, const api::TrainingJobS
 
 std::string describe_success(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& status) {
   if (api::is_group(spec)) return "completed";  // such a program reports no steps
+  const std::string why = status.finish_reason.empty() ? "" : ": " + status.finish_reason;
   const std::string place = status.final_weights.empty() ? "" : "; weights: " + status.final_weights;
-  return "completed at step " + std::to_string(status.step.value()) + place;
+  return "completed at step " + std::to_string(status.step.value()) + why + place;
 }
 
 Decision rest(const Observation& seen, const RosterChange& change, Timestamp now,
@@ -99,9 +100,24 @@ Decision rest(const Observation& seen, const RosterChange& change, Timestamp now
 
 void note_reports(const Observation& seen, api::TrainingJobStatus& status) {
   note_progress(seen.processes, status);
+  note_left_steps(seen, status);
   note_completed_step(seen, status);
-  note_final_weights(seen, status);
+  note_results(seen, status);
   if (status.step > seen.job.status.step) status.stepped_at = seen.wall_now;
+}
+
+// A job whose members leave, or have left, is decided about again at these moments.
+Decision wake_while_leaving(const Observation& seen, Timestamp now,
+                            const std::optional<WallTime>& pauses_end_at, Decision decision) {
+  for (const auto& moment : {pauses_end_at, next_end(decision.status.suspect_nodes),
+                             stalls_at(seen, now, decision.status), next_judgement_time(seen)})
+    wake_no_later_than(moment, seen.wall_now, now, decision);
+  if (!decision.status.is_formed) return decision;
+  // A member that drains can be lost like a member that trains.
+  for (const auto& moment :
+       {drain_deadline(seen, decision.status), note_awaited(seen, now, decision.status), next_pod_end(seen)})
+    wake_no_later_than(moment, seen.wall_now, now, decision);
+  return decision;
 }
 
 Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp now) {
@@ -128,23 +144,14 @@ Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp
     return finish(seen, std::move(status), JobPhase::kSucceeded, message, change.actions);
   }
 
-  const auto wake_for_sidecars = [&](Decision decision) {
-    for (const auto& moment : {pauses_end_at, next_end(decision.status.suspect_nodes),
-                               stalls_at(seen, now, decision.status), next_judgement_time(seen)})
-      wake_no_later_than(moment, seen.wall_now, now, decision);
-    if (!decision.status.is_formed) return decision;
-    // A member that drains can be lost like a member that trains.
-    for (const auto& moment : {drain_deadline(seen, decision.status),
-                               note_awaited(seen, now, decision.status), next_pod_end(seen)})
-      wake_no_later_than(moment, seen.wall_now, now, decision);
-    return decision;
-  };
   if (seen.job.spec.is_suspended)
-    return wake_for_sidecars(rest(seen, change, now, next_check, std::move(status)));
+    return wake_while_leaving(seen, now, pauses_end_at,
+                              rest(seen, change, now, next_check, std::move(status)));
   start_active_time(seen.wall_now, status);
   const auto time_ends_at = time_limit_end(seen.job.spec, status);
   if (time_ends_at && *time_ends_at <= seen.wall_now)
-    return wake_for_sidecars(end_at_time_limit(seen, change, next_check, std::move(status)));
+    return wake_while_leaving(seen, now, pauses_end_at,
+                              end_at_time_limit(seen, change, next_check, std::move(status)));
   status.suspending_since.reset();
 
   Decision decision{.status = std::move(status)};
@@ -160,7 +167,8 @@ Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp
     changes_size_at = forming.next_at;
   }
   watch_recovery(seen, change, now, decision);
-  decision.announcement.is_hung = !keeps_world && decision.recovery && decision.recovery->is_hung;
+  decision.announcement.is_hung =
+      !keeps_world && decision.status.open_recovery && decision.status.open_recovery->is_hung;
   decision.announcement.reason = describe_loss(seen, change, decision.status.message);
   // The silence rules depend on the members, so a change of the members needs another decision.
   const bool is_other = decision.status.members != seen.job.status.members ||
@@ -193,6 +201,7 @@ Decision reconcile_ordered(const Observation& seen, Timestamp now) {
   const SilentMembers silence = find_silent(seen, now);
   Decision decision = silence.quiet.empty() ? decide(seen, silence, now)
                                             : decide(without_joins_of(silence.quiet, seen), silence, now);
+  if (!decision.recovery) decision.status.open_recovery.reset();
   forget_rejection_if_none_waits(decision.status);
   withhold_pods(seen, decision);
   note_ledger(seen, now, decision);

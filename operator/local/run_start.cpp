@@ -36,6 +36,7 @@ bool has_other_roles(const nlohmann::json& document, const api::TrainingJob& job
 api::TrainingJobStatus reopen(api::TrainingJobStatus status) {
   status.phase = api::JobPhase::kRecovering;
   status.final_weights.clear();
+  status.finish_reason.clear();
   for (auto& member : status.members) member.is_completed = false;
   return status;
 }
@@ -43,11 +44,16 @@ api::TrainingJobStatus reopen(api::TrainingJobStatus status) {
 api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::TrainingJobStatus status) {
   if (status.phase == api::JobPhase::kSucceeded) return status;
   if (status.phase == api::JobPhase::kFailed) {  // the user decided to try again
-    status.restarts = {.disruption = status.restarts.disruption};
+    auto& restarts = status.restarts;
+    restarts = {.application = restarts.application,
+                .hung = restarts.hung,
+                .ignored = restarts.application + restarts.hung,  // maxRestarts counts from here
+                .disruption = restarts.disruption};
     status.active_seconds = 0;
   }
   core::end_with_last_step(status);
-  status.active_since.reset();  // the time without a runner does not count
+  status.open_recovery.reset();  // it ended with the runner
+  status.active_since.reset();   // the time without a runner does not count
   status.suspending_since.reset();
   status.completed_at.reset();
   status.last_failure.reset();  // else this run's first failure would count as the second of the same fault

@@ -16,6 +16,7 @@
 #include "operator/core/policy/save_time.h"
 #include "operator/core/policy/time_limit.h"
 #include "operator/core/reconcile.h"
+#include "operator/core/status/ledger.h"
 #include "operator/core/status/progress.h"
 #include "operator/local/cluster_only_fields.h"
 #include "operator/local/control/run_controls.h"
@@ -325,11 +326,18 @@ class Runner {
       cluster_.observe();
     }
     cluster_.observe();
-    core::note_progress(coordinator_.processes(api::key_of(job_)), job_.status);  // from the last beats
+    note_last_beats();
     core::stop_active_time(clock_.wall_now(), job_.status);
     static_cast<void>(status_file_.put_last(look()));
     events_.end(clock_.wall_now());
     return has_left;
+  }
+
+  void note_last_beats() {
+    const Step before = job_.status.step;
+    core::note_progress(coordinator_.processes(api::key_of(job_)), job_.status);
+    if (job_.status.step > before) job_.status.stepped_at = clock_.wall_now();
+    if (!api::is_group(job_.spec)) core::end_with_last_step(job_.status);
   }
 
   const RunOptions& options_;

@@ -7,7 +7,8 @@ import unittest
 import programs
 
 API = programs.ROOT / "operator" / "api"
-SOURCES = [API / "world.h", *sorted(API.glob("training_job*.*"))]  # a bound is said in the first
+SOURCES = [API / "world.h", API / "status_fields.h",  # bounds are in the first two
+           *sorted(API.glob("training_job*.*")), API / "status_account.cpp"]
 
 # Where the argument of each function stands in the schema.
 FUNCTIONS = {
@@ -25,6 +26,8 @@ FUNCTIONS = {
     "read_limits": "spec.roles[].template.spec.containers[]",
     "read_status": "status", "read_checkpoint": "status.lastCheckpoint", "read_disruption": "status.lastDisruption",
     "read_phases": "status.lastDisruption.phases", "read_ledger": "status.ledger",
+    "read_restarts": "status.restarts",
+    "read_open_recovery": "status.openRecovery", "encode_open_recovery": "status.openRecovery",
     "encode_status": "status", "encode_member": "status.members[]", "encode_disruption": "status.lastDisruption",
     "read_outlook": "status.progress", "encode_progress": "status.progress",
     "encode_phases": "status.lastDisruption.phases", "encode_ledger": "status.ledger",

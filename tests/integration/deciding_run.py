@@ -90,8 +90,9 @@ class DecidingRun:
         if code != 0:
             raise AssertionError(f"the run ends with {code}: {output}\n{self.run.logs()}")
         decided = read_decisions(self.folder)
-        if f"completed at step {decided.end}" not in output:
-            raise AssertionError(output)
+        reason = decided.finished["reason"]
+        if f"completed at step {decided.end}: {reason}" not in output or self.run.job_status()["finishReason"] != reason:
+            raise AssertionError(f"the reason is not {reason}: {output}")
         return decided
 
     def seated(self, attempt):

@@ -26,8 +26,6 @@ MUTANTS = {
         r"if \(std::ranges::any_of\(blocks_, overlaps\)\) return false;", ""),
     "a port of metrics that a server has": (
         of_local("MetricsPorts*"), LOCAL + "metrics_ports.cpp", r"if \(!is_port_free\(port\)\) return false;", ""),
-    "a rest that begins while pods hold their nodes": (
-        core("Suspend.*"), CORE + "policy/suspend.cpp", r"&& is_any_pod_left\(seen\)", "&& false"),
     "a rest that ends in the middle of a save": (
         core("Suspend.*"), CORE + "policy/save_time.cpp", r"return std::max<Duration>\(kSaveTimeoutMin, [^;]*;",
         "return kSaveTimeoutMin;"),
@@ -49,7 +47,17 @@ MUTANTS = {
         core("LedgerTest.*"), CORE + "status/ledger.cpp", r"LedgerPart::kRecomputed : LedgerPart::kUseful;",
         "LedgerPart::kUseful : LedgerPart::kUseful;"),
     "a hang that is booked as a restart": (
-        core("LedgerTest.*"), CORE + "status/ledger.cpp", r"watch->is_hung \? LedgerPart::kHung : ", ""),
+        core("LedgerTest.*"), CORE + "status/ledger.cpp", r"open->is_hung \? LedgerPart::kHung : ", ""),
+    "steps made again without a count": (
+        core("StepsMadeAgain.*"), CORE + "status/ledger.cpp", r"ledger\.steps_made_again \+= [^;]*;", ";"),
+    "an older run's steps that are counted as made again": (
+        core("StepsMadeAgain.*"), CORE + "status/progress.cpp", r"if \(newest\.value\(\) == 0\) return;", ""),
+    "a rest that begins while pods hold their nodes": (
+        core("Suspend.*"), CORE + "policy/suspend.cpp", r"&& is_any_pod_left\(seen\)", "&& false"),
+    "parts of the time of which the events say nothing": (
+        of_local("RunEventsTest.*"), LOCAL + "folder/run_events.cpp", r"  observe_ledger\(status\.ledger, now\);\n", ""),
+    "failures that are forgotten at the next start": (
+        of_local("RecoverStatus.*"), LOCAL + "run_start.cpp", r"\.ignored = restarts\.application \+ restarts\.hung, ", ""),
     "a wait for a node that is booked as a restart": (
         core("LedgerTest.*"), CORE + "status/ledger.cpp", r"lacks_capacity\(seen, status\.members\) \?", "false ?"),
     "a clock that is set back takes seconds from the ledger": (

@@ -48,7 +48,7 @@ class Report(unittest.TestCase):
         said = "".join(page.itertext())
         self.assertIn("completed", said)
         self.assertIn("counter-worker-1-i0, node-2", said)
-        self.assertRegex(said, r"in 2 attempts\. 1 loss; \d+ steps? made again; 1 recovery, within")
+        self.assertRegex(said, r"in 2 attempts\. 1 loss \(1 lost, 0 failed\); \d+ steps? made again; 1 recovery, within")
         self.assertEqual(len(page.findall(".//table")), 2, "recoveries and checkpoints")
         self.assertEqual(page.findall(".//script") + page.findall(".//link") + page.findall(".//img"), [])
 

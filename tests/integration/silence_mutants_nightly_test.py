@@ -56,7 +56,9 @@ MUTANTS = {
         core("Recovery.*"), CORE + "status/recovery.cpp", r"std::all_of\(seen\.world\.begin\(\), seen\.world\.end\(\)",
         "std::any_of(seen.world.begin(), seen.world.end()"),
     "a recovery that begins with the decision": (
-        core("Recovery.*"), CORE + "status/recovery.cpp", r"\.last_sign = last_sign_of\(seen, loss, now\)", ".last_sign = now"),
+        core("Recovery.*"), CORE + "status/recovery.cpp", r"last_sign_of\(seen, losses\.front\(\), now\)", "now"),
+    "a recovery that ends with its operator": (
+        core("TakeOverTest.*"), CORE + "status/recovery.cpp", r"decision\.recovery = resume_watch\([^;]*;", "open.reset();"),
     "a start deadline without a decision at its moment": (
         core("FindSilent.*"), CORE + "loss/silence.cpp", r"if \(deadline > Duration\(0\)\) check_again_at\(lost_at, result\);",
         ""),

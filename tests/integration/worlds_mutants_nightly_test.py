@@ -47,7 +47,7 @@ MUTANTS = {
     "an attempt whose checkpoints exist": (
         core("*"), CORE + "world/form_world.cpp", r"if \(entry\.attempt >= attempt\) attempt = entry\.attempt\.next\(\);", ""),
     "steps that no weights have and that count": (
-        core("*"), CORE + "world/form_world.cpp", r"status\.step = resume \? resume->step : Step\(0\);", ""),
+        core("*"), CORE + "world/form_world.cpp", r"status\.step = resumed;", ""),
     "a world that is not told of the losses of its run": (
         core("Reconcile.*"), CORE + "world/form_world.cpp", r"seat\.assignment\.losses = losses_of\(status\.restarts\);", ";"),
     "a seat that was left and is held": (

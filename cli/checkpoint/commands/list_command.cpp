@@ -28,6 +28,12 @@ std::string saved_at(const RunLocation& place, const FoundCheckpoint& found) {
   return written ? format_rfc3339(*written) : "";
 }
 
+// nullptr: the program did not end the run with this checkpoint.
+const checkpoint::EarlyEnd* early_end_of(const FoundCheckpoint& found) {
+  const bool is_end = found.manifest && found.manifest->run && found.manifest->run->early_end;
+  return is_end ? &*found.manifest->run->early_end : nullptr;
+}
+
 void print_table(const Survey& survey, const RunLocation& place) {
   std::vector<std::vector<std::string>> rows = {
       {"STEP", "ATTEMPT", "STATE", "RANKS", "SIZE", "SAVED", "DIGEST"}};
@@ -45,6 +51,9 @@ void print_table(const Survey& survey, const RunLocation& place) {
               "\n";
   for (const FoundCheckpoint& found : survey.checkpoints)
     if (found.is_pinned) text += shown(found.id) + " is pinned: " + found.pinned_why + "\n";
+  for (const FoundCheckpoint& found : survey.checkpoints)
+    if (const auto* end = early_end_of(found); end != nullptr)
+      text += shown(found.id) + " ended the run: " + printable(end->reason) + "\n";
   for (const checkpoint::Pin& pin : survey.lone_pins)
     text += shown(pin.id) + " is pinned, but the checkpoint does not exist: " + pin.why + "\n";
   for (const Uncommitted& one : survey.uncommitted)
@@ -62,6 +71,7 @@ nlohmann::json to_json(const FoundCheckpoint& found, const RunLocation& place) {
     object["digest"] = found.digest;
     object["ranks"] = found.manifest->packs.size();
     object["writer"] = found.manifest->writer;
+    if (const auto* end = early_end_of(found); end != nullptr) object["finish_reason"] = end->reason;
   } else {
     object["why"] = found.why;
   }

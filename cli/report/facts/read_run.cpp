@@ -60,6 +60,11 @@ std::optional<WallTime> written_at(const fs::path& path) {
   return WallTime{std::chrono::duration_cast<Duration>(since)};
 }
 
+std::string finish_reason_of(const FoundCheckpoint& found) {
+  const bool is_end = found.manifest && found.manifest->run && found.manifest->run->early_end;
+  return is_end ? found.manifest->run->early_end->reason : std::string();
+}
+
 StoredCheckpoint stored(const FoundCheckpoint& found, const fs::path& saves) {
   return {.step = found.id.step.value(),
           .attempt = found.id.attempt.value(),
@@ -70,7 +75,8 @@ StoredCheckpoint stored(const FoundCheckpoint& found, const fs::path& saves) {
           .saved_at = written_at(saves / checkpoint::manifest_path(found.id)),
           .digest = found.digest,
           .is_pinned = found.is_pinned,
-          .tiers = {"folder"}};
+          .tiers = {"folder"},
+          .finish_reason = finish_reason_of(found)};
 }
 
 // Looks for copies in folders. Other stores are behind a network, which a report does not use.
@@ -100,6 +106,8 @@ void read_saves(const fs::path& saves, RunFacts& facts) {
   if (!survey) facts.complaints.push_back("Checkpoints cannot be read: " + survey.error().message());
   if (survey)
     for (const auto& found : survey->checkpoints) facts.checkpoints.push_back(stored(found, saves));
+  if (survey)
+    for (const auto& one : survey->uncommitted) facts.uncommitted.insert(one.id.attempt.value());
   facts.samples = read_samples(**disk);
 
   std::vector<AttemptFile> files;

@@ -1,7 +1,7 @@
 #include "cli/report/facts/run_event.h"
 
 #include "base/contract/fields.h"
-#include "operator/api/training_job_status.h"
+#include "operator/api/status_account.h"
 
 namespace ratoon::cli {
 namespace {
@@ -33,6 +33,7 @@ std::optional<RunEvent> decode_event(std::string_view line) {
   event.reason = f.optional_text("reason", kTextBytesMax);
   event.message = f.optional_text("message", kTextBytesMax);
   if (f.find("disruption") != nullptr) event.disruption = api::read_disruption(f.object("disruption"));
+  if (f.find("ledger") != nullptr) event.ledger = api::read_ledger(f.object("ledger"));
   if (complaint) return std::nullopt;
   return event;
 }

@@ -26,6 +26,7 @@ struct RunEvent {
   std::string reason{};  // of news
   std::string message{};
   std::optional<api::Disruption> disruption{};
+  std::optional<api::JobLedger> ledger{};
 };
 
 // The lines are in the order of the file. Unreadable lines are skipped: a killed runner may leave half a

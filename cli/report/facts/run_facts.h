@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct StoredCheckpoint {
   std::string digest{};
   bool is_pinned = false;
   std::vector<std::string> tiers{};  // places that have it: "folder", or a store
+  std::string finish_reason{};       // of finish(), if the program ended the run with this checkpoint
 };
 
 // The position of one sample stream in the newest checkpoint.
@@ -38,6 +40,7 @@ struct RunFacts {
   std::vector<RunEvent> events{};
   AttemptHistory history{};
   std::vector<StoredCheckpoint> checkpoints{};  // newest first
+  std::set<std::uint64_t> uncommitted{};        // attempts with packs of which no manifest was written
   std::vector<ConsumedSamples> samples{};
   std::vector<std::string> complaints{};  // sentences about missing or unreadable files
 };

@@ -55,11 +55,30 @@ std::string draw_grid(const ValueAxis& axis, int wanted) {
   return drawn;
 }
 
-std::string path_of(const std::vector<CurvePoint>& points, const TimeAxis& time, const ValueAxis& axis) {
+std::string line_through(const CurveLine& line, const TimeAxis& along, const ValueAxis& axis) {
+  const std::string kind = line.is_kept ? "" : " undone";
+  const std::string title = "<title>attempt " + std::to_string(line.attempt) +
+                            (line.is_kept ? "" : ": made again by a later attempt") + "</title>";
+  // A path through one point draws nothing.
+  if (line.points.size() == 1) {
+    const CurvePoint& only = line.points.front();
+    return "<circle cx=\"" + pixel_text(along.x(only.at)) + "\" cy=\"" + pixel_text(axis.y(only.value)) +
+           "\" r=\"2.4\" class=\"dot" + kind + "\">" + title + "</circle>";
+  }
   std::string path;
-  for (const CurvePoint& point : points)
-    path += (path.empty() ? "M" : "L") + pixel_text(time.x(point.at)) + " " + pixel_text(axis.y(point.value));
-  return path;
+  for (const CurvePoint& point : line.points)
+    path +=
+        (path.empty() ? "M" : "L") + pixel_text(along.x(point.at)) + " " + pixel_text(axis.y(point.value));
+  return "<path d=\"" + path + "\" class=\"curve" + kind + "\">" + title + "</path>";
+}
+
+// Lines that are in the weights are on top.
+std::string lines_through(const std::vector<CurveLine>& lines, const TimeAxis& along, const ValueAxis& axis) {
+  std::string drawn;
+  for (const bool is_kept : {false, true})
+    for (const CurveLine& line : lines)
+      if (line.is_kept == is_kept) drawn += line_through(line, along, axis);
+  return drawn;
 }
 
 bool is_known(const std::string& name, const auto& names) {
@@ -69,11 +88,10 @@ bool is_known(const std::string& name, const auto& names) {
 }  // namespace
 
 std::string colour_of(const std::string& name) {
-  static constexpr std::array<std::string_view, 19> kNames = {
-      "useful",   "recomputed", "save_stall", "data_wait", "waiting_for_capacity",
-      "starting", "restarting", "ending",     "hung",      "validation",
-      "away",     "absent",     "detect",     "decide",    "place",
-      "start",    "rendezvous", "load",       "first step"};
+  static constexpr std::array<std::string_view, 21> kNames = {
+      "unfinished", "suspended",  "useful", "recomputed", "save_stall", "data_wait", "waiting_for_capacity",
+      "starting",   "restarting", "ending", "hung",       "validation", "away",      "absent",
+      "detect",     "decide",     "place",  "start",      "rendezvous", "load",      "first step"};
   if (!is_known(name, kNames)) return "c-other";
   std::string kind = "c-" + name;
   std::ranges::replace(kind, ' ', '_');
@@ -89,15 +107,21 @@ std::string title_of(const std::string& part) {
 std::string draw_curve(const Curve& curve, const Report& report) {
   const ValueAxis axis = around(curve, 10, kCurveHeight - 8);
   const TimeAxis time{report.length};
-  std::string drawn = begin_svg(kCurveHeight, curve.name + " over time") + draw_grid(axis, 4) +
-                      draw_losses(report, 4, kCurveHeight);
-  for (const bool is_kept : {false, true}) {  // lines that are in the weights are on top
-    for (const CurveLine& line : curve.lines) {
-      if (line.is_kept != is_kept) continue;
-      drawn += "<path d=\"" + path_of(line.points, time, axis) + "\" class=\"" +
-               (is_kept ? "curve" : "curve undone") + "\"><title>attempt " + std::to_string(line.attempt) +
-               (is_kept ? "" : ": made again by a later attempt") + "</title></path>";
-    }
+  return begin_svg(kCurveHeight, curve.name + " over time") + draw_grid(axis, 4) +
+         draw_losses(report, 4, kCurveHeight) + lines_through(curve.lines, time, axis) + "</svg>";
+}
+
+std::string draw_by_step(const Curve& curve, const Report& report) {
+  const double bottom = kCurveHeight - 8;
+  const ValueAxis axis = around(curve, 10, bottom);
+  const auto steps = static_cast<double>(report.step);
+  const TimeAxis along{steps};
+  std::string drawn = begin_svg(kCurveHeight + 22, curve.name + " by step") + draw_grid(axis, 4) +
+                      lines_through(curve.by_step, along, axis);
+  drawn += text_at(kLeft - 8, kCurveHeight + 14, "scale", "step");
+  for (const double step : round_numbers(0, steps, 8)) {
+    drawn += line_at(along.x(step), bottom, along.x(step), bottom + 5, "tick");
+    drawn += text_at(along.x(step), kCurveHeight + 14, "moment", number_text(step));
   }
   return drawn + "</svg>";
 }

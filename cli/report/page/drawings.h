@@ -10,6 +10,8 @@ namespace ratoon::cli {
 
 // The drawings are stacked and share an axis of time; the lines of losses run through all of them.
 [[nodiscard]] std::string draw_curve(const Curve& curve, const Report& report);
+// The same values over the steps of the run.
+[[nodiscard]] std::string draw_by_step(const Curve& curve, const Report& report);
 [[nodiscard]] std::string draw_rate(const Report& report);
 [[nodiscard]] std::string draw_timeline(const Report& report);  // with the saves and the axis
 

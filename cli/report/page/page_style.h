@@ -35,6 +35,7 @@ text{font:11px system-ui,sans-serif;fill:var(--quiet)}.scale{text-anchor:end}.mo
 .grid{stroke:var(--edge);stroke-width:1}.tick{stroke:var(--quiet)}
 .curve{fill:none;stroke:var(--curve);stroke-width:1.6;stroke-linejoin:round}
 .undone{stroke:var(--undone);stroke-width:2.4}
+.dot{fill:var(--curve)}.dot.undone{fill:var(--undone);stroke:none}
 .rate{fill:var(--accent);fill-opacity:.3;stroke:var(--accent);stroke-width:1}
 .loss{stroke:var(--loss);stroke-width:1;stroke-dasharray:3 3;stroke-opacity:.7}.lost{fill:var(--loss)}
 .save{stroke:var(--accent);stroke-width:1.4}
@@ -54,6 +55,7 @@ td.why{color:var(--loss)}
 .c-hung{fill:#a02c6b;color:#a02c6b}.c-validation,.c-first_step{fill:#5a8fd8;color:#5a8fd8}
 .c-decide{fill:#b08968;color:#b08968}.c-other{fill:#9aa;color:#9aa}
 .c-starting,.c-ending{fill:#8fb8a8;color:#8fb8a8}
+.c-unfinished{fill:#b7a98f;color:#b7a98f}.c-suspended{fill:#a7b0c0;color:#a7b0c0}
 .c-away,.c-absent{fill:var(--edge);color:var(--edge)}
 footer{font-size:12px;color:var(--quiet)}
 )CSS";

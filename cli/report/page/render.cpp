@@ -9,6 +9,7 @@
 #include "cli/report/page/drawings.h"
 #include "cli/report/page/html.h"
 #include "cli/report/page/page_style.h"
+#include "cli/run/run_view.h"
 #include "cli/text/text_format.h"
 
 namespace ratoon::cli {
@@ -26,12 +27,18 @@ double useful_share(const Report& report) {
   return whole > 0 ? useful / whole : 0;
 }
 
+// As `ratoon status` counts them.
+std::string causes_of(const Report& report) {
+  return report.restarts ? " (" + losses_text(*report.restarts) + ")" : "";
+}
+
 std::string lead_of(const Report& report) {
   if (report.length <= 0) return "No time of this run is known yet.";
   std::string lead = "Step " + std::to_string(report.step) + " after " + seconds_text(report.length) +
                      ", in " + counted(report.attempts, "attempt") + ". ";
   if (report.losses_in_all + report.recoveries_in_all == 0) return lead + "Nothing was lost.";
-  lead += report.losses_in_all == 0 ? "Nothing was lost" : counted(report.losses_in_all, "loss", "losses");
+  lead += report.losses_in_all == 0 ? "Nothing was lost"
+                                    : counted(report.losses_in_all, "loss", "losses") + causes_of(report);
   lead += "; " + counted(report.steps_made_again, "step") + " made again";
   if (report.recoveries_in_all > 0)
     lead += "; " + counted(report.recoveries_in_all, "recovery", "recoveries") +
@@ -69,10 +76,14 @@ std::string head_of(const Report& report) {
             "\">" + escaped(report.standing) + "</span>";
   head += "<div class=\"where\">" + escaped(report.folder) +
           (report.began.empty() ? "" : ", began " + escaped(report.began)) + "</div>";
-  head += "<p class=\"lead\">" + escaped(lead_of(report)) +
-          (report.message.empty() || is_good ? "" : " " + escaped(report.message)) + "</p></header>\n";
+  head +=
+      "<p class=\"lead\">" + escaped(lead_of(report)) +
+      (report.finish_reason.empty() ? ""
+                                    : " The program ended the run: " + escaped(report.finish_reason) + ".") +
+      (report.message.empty() || is_good ? "" : " " + escaped(report.message)) + "</p></header>\n";
   head += "<div class=\"cards\">";
-  if (!report.account.empty()) head += card(percent_text(useful_share(report)), "of the time was useful");
+  if (!report.account.empty() && !is_bad)
+    head += card(percent_text(useful_share(report)), "of the time was useful");
   head += card(std::to_string(report.step), "newest step");
   head += card(std::to_string(report.losses_in_all), report.losses_in_all == 1 ? "loss" : "losses");
   if (report.recoveries_in_all > 0) head += card(seconds_text(report.median_recovery), "median recovery");
@@ -92,6 +103,23 @@ std::string account_of(const Report& report) {
   return section("Where the time went", "", draw_account(report) + legend_of(legend));
 }
 
+// In the order in which the reader meets them.
+std::vector<std::string> drawn_parts(const Report& report) {
+  std::vector<std::string> parts;
+  for (const TimelineRow& row : report.rows)
+    for (const TimelineBar& bar : row.bars)
+      if (std::ranges::find(parts, bar.part) == parts.end()) parts.push_back(bar.part);
+  return parts;
+}
+
+std::string by_step_of(const Report& report) {
+  if (report.curves.empty() || report.step == 0) return "";
+  std::string body;
+  for (const Curve& curve : report.curves)
+    body += "<div class=\"label\"><b>" + escaped(curve.name) + "</b></div>" + draw_by_step(curve, report);
+  return section("By step", "The same values over the steps of the run.", body);
+}
+
 std::string over_time_of(const Report& report) {
   if (report.length <= 0) return "";
   std::string body;
@@ -105,8 +133,7 @@ std::string over_time_of(const Report& report) {
   if (!report.rate.empty()) body += "<div class=\"label\"><b>steps a second</b></div>" + draw_rate(report);
   body += "<div class=\"label\"><b>the run and its members</b></div>" + draw_timeline(report);
   std::vector<std::pair<std::string, std::string>> legend;
-  for (const char* part : {"useful", "recomputed", "starting", "restarting", "absent"})
-    legend.emplace_back(part, "");
+  for (const auto& part : drawn_parts(report)) legend.emplace_back(part, "");
   const std::string text = report.losses.empty() && report.steps_made_again == 0
                                ? "All drawings share one axis of time; point at a bar or a mark to read it."
                                : "All drawings share one axis of time. Red lines are losses; yellow parts "
@@ -153,7 +180,10 @@ std::string checkpoints_of(const Report& report) {
       "<table><tr><th class=\"num\">step</th><th class=\"num\">attempt</th><th>state</th>"
       "<th class=\"num\">ranks</th><th class=\"num\">size</th><th>saved</th><th>where</th>"
       "<th>digest</th></tr>";
+  std::string ends;
   for (const StoredCheckpoint& one : report.checkpoints) {
+    if (!one.finish_reason.empty())
+      ends += "; step " + std::to_string(one.step) + " ended the run: " + one.finish_reason;
     rows += "<tr><td class=\"num\">" + std::to_string(one.step) + "</td><td class=\"num\">" +
             std::to_string(one.attempt) + "</td><td" + (one.why.empty() ? "" : " class=\"why\"") + ">" +
             escaped(one.state) + (one.is_pinned ? ", pinned" : "") +
@@ -165,7 +195,7 @@ std::string checkpoints_of(const Report& report) {
   }
   const std::string text =
       counted(report.checkpoints_in_all, "checkpoint") + ", " + size_text(report.stored_bytes) +
-      (report.checkpoints_in_all > report.checkpoints.size() ? "; the newest are listed" : "");
+      (report.checkpoints_in_all > report.checkpoints.size() ? "; the newest are listed" : "") + ends;
   return section("Checkpoints", text, rows + "</table>");
 }
 
@@ -202,8 +232,8 @@ std::string render_page(const Report& report) {
              "initial-scale=1\"/><title>") +
          escaped(report.name) + ": report</title><style>" + kPageStyle + "</style></head>\n<body><main>" +
          head_of(report) + last_failure_of(report) + account_of(report) + over_time_of(report) +
-         recoveries_of(report) + checkpoints_of(report) + samples_of(report) + remarks_of(report) +
-         "<footer>ratoon " + escaped(version()) +
+         by_step_of(report) + recoveries_of(report) + checkpoints_of(report) + samples_of(report) +
+         remarks_of(report) + "<footer>ratoon " + escaped(version()) +
          "; times count from the beginning of the run</footer></main></body></html>\n";
 }
 

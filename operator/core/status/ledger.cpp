@@ -35,11 +35,10 @@ std::optional<Step> reached_step(const Observation& seen, Attempt attempt) {
   return reached;
 }
 
-// The step from which the present world resumed; nothing if it is unknown after a change of leader.
-std::optional<Step> resumed_step(const Observation& seen, Attempt attempt) {
-  if (seen.world.empty() || seen.world.front().assignment.attempt != attempt) return std::nullopt;
-  const auto& resume = seen.world.front().assignment.resume;
-  return resume ? resume->step : Step(0);
+// The step from which the present world began; nothing if an older operator formed it.
+std::optional<Step> resumed_step(const api::TrainingJobStatus& status) {
+  if (status.ledger.newest_attempt != status.attempt) return std::nullopt;
+  return status.ledger.resumed_step;
 }
 
 LedgerPart part_of_world(const Observation& seen, const api::TrainingJobStatus& status) {
@@ -47,7 +46,7 @@ LedgerPart part_of_world(const Observation& seen, const api::TrainingJobStatus& 
   if (api::is_group(seen.job.spec)) return LedgerPart::kUseful;
   const auto reached = reached_step(seen, status.attempt);
   if (!reached) return is_world_forgotten(seen) ? status.ledger.part : LedgerPart::kRestarting;
-  const auto resumed = resumed_step(seen, status.attempt);
+  const auto resumed = resumed_step(status);
   if (resumed && *reached <= *resumed) return LedgerPart::kRestarting;
   return *reached < status.ledger.newest_step ? LedgerPart::kRecomputed : LedgerPart::kUseful;
 }
@@ -63,7 +62,6 @@ void note_newest_step(const Observation& seen, api::TrainingJobStatus& status) {
   const bool stands = status.is_formed && status.attempt == seen.job.status.attempt;
   Step& newest = status.ledger.newest_step;
   if (!stands) newest = std::max({newest, seen.job.status.step, status.step});
-  for (const auto& process : seen.processes) newest = std::max(newest, process.left_step);
 }
 
 void begin(LedgerPart part, WallTime at, api::JobLedger& ledger) {
@@ -77,6 +75,16 @@ void begin(LedgerPart part, WallTime at, api::JobLedger& ledger) {
 
 }  // namespace
 
+void count_steps_made_again(Step resumed, api::TrainingJobStatus& status) {
+  const Step reached = status.step;  // of the world that ended
+  api::JobLedger& ledger = status.ledger;
+  if (ledger.newest_attempt.value() > 0 && reached > resumed)
+    ledger.steps_made_again += reached.value() - resumed.value();
+  ledger.newest_step = std::max(ledger.newest_step, reached);
+  ledger.newest_attempt = status.attempt;
+  ledger.resumed_step = resumed;
+}
+
 void note_ledger(const Observation& seen, Timestamp now, Decision& decision) {
   api::JobLedger& ledger = decision.status.ledger;
   const WallTime at = to_milliseconds(seen.wall_now);
@@ -89,10 +97,11 @@ void note_ledger(const Observation& seen, Timestamp now, Decision& decision) {
   note_newest_step(seen, decision.status);
   const LedgerPart part = part_of(seen, decision.status);
   const auto& watch = decision.recovery;
-  const bool is_loss = watch && watch->decided == now && !seen.recovery;
+  const auto& open = decision.status.open_recovery;
+  const bool is_loss = watch && open && watch->decided == now && !seen.job.status.open_recovery;
   if (is_loss && ledger.since && trains(ledger.part)) {
     const WallTime sign = to_milliseconds({seen.wall_now.since_epoch - (now - watch->last_sign)});
-    begin(watch->is_hung ? LedgerPart::kHung : LedgerPart::kRestarting,
+    begin(open->is_hung ? LedgerPart::kHung : LedgerPart::kRestarting,
           {std::clamp(sign.since_epoch, ledger.since->since_epoch, std::max(at, *ledger.since).since_epoch)},
           ledger);
   }

@@ -8,6 +8,9 @@
 
 namespace ratoon::core {
 
+// A world is formed that begins at step `resumed`. Call it before the status gets that step.
+void count_steps_made_again(Step resumed, api::TrainingJobStatus& status);
+
 // Adds the time of the last part if another part begins with this decision. The time since the last sign of
 // life of a lost member was no training: the member hung, or its loss was not detected yet.
 void note_ledger(const Observation& seen, Timestamp now, Decision& decision);

@@ -79,6 +79,14 @@ void note_progress(const std::vector<api::ProcessFacts>& processes, api::Trainin
   }
 }
 
+void note_left_steps(const Observation& seen, api::TrainingJobStatus& status) {
+  const Attempt newest = seen.job.status.ledger.newest_attempt;
+  if (newest.value() == 0) return;  // the folder may have the history of an older run
+  for (const auto& process : seen.processes)
+    if (process.waiting && process.waiting->left_attempt >= newest)
+      status.step = std::max(status.step, process.waiting->left_step);
+}
+
 std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& before,
                                               const std::optional<ResumePoint>& after) {
   if (!before || (after && !is_newer(*before, *after))) return {};
@@ -100,9 +108,12 @@ void note_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
   }
 }
 
-void note_final_weights(const Observation& seen, api::TrainingJobStatus& status) {
+void note_results(const Observation& seen, api::TrainingJobStatus& status) {
   const auto note = [&status](const auto& member) {
-    if (member.is_completed && !member.weights.empty()) status.final_weights = member.weights;
+    if (!member.is_completed) return;
+    if (!member.weights.empty()) status.final_weights = member.weights;
+    // Each rank may have had a reason of its own: the first one stays.
+    if (status.finish_reason.empty()) status.finish_reason = member.finish_reason;
   };
   std::for_each(seen.pods.begin(), seen.pods.end(), note);
   std::for_each(seen.processes.begin(), seen.processes.end(), note);

@@ -16,6 +16,10 @@ namespace ratoon::core {
 // damaged. Beats of an old attempt change nothing.
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
 
+// The newest step of the newest world, as processes that wait for the next world know it: they made it, or
+// read it in the run's history. The process that knows it may be lost before the next world is formed.
+void note_left_steps(const Observation& seen, api::TrainingJobStatus& status);
+
 // Whether a process that read the checkpoint again reports it as damaged. Other processes, which only saw the
 // commit, may report it as durable long after that.
 [[nodiscard]] bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attempt attempt,
@@ -30,7 +34,8 @@ void note_progress(const std::vector<api::ProcessFacts>& processes, api::Trainin
 void note_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
                                api::TrainingJobStatus& status);
 
-// Records the weights file that the training wrote, once the process that wrote it, or its pod, reported it.
-void note_final_weights(const Observation& seen, api::TrainingJobStatus& status);
+// Records the weights file that the training wrote, and the reason of finish(), once a completed process, or
+// its pod, reported it.
+void note_results(const Observation& seen, api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

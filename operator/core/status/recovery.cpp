@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <utility>
 
 #include "base/core/counted.h"
 #include "operator/core/observation_index.h"
@@ -18,15 +19,31 @@ bool speaks(const Observation& seen, const api::MemberStatus& member) {
                      [&](const auto& process) { return is_process_of(process.identity, member); });
 }
 
-// Whether the beats of all seats of the attempt satisfy the condition. Completed processes satisfy all
-// conditions.
-bool all_ranks(const Observation& seen, const std::function<bool(const Beat&)>& says) {
-  return !seen.world.empty() && std::all_of(seen.world.begin(), seen.world.end(), [&](const auto& seat) {
+// Whether the beats of all processes of the attempt satisfy the condition. Completed ones satisfy all.
+bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>& says) {
+  return std::all_of(seen.world.begin(), seen.world.end(), [&](const auto& seat) {
     const auto* process = find_process(seen, seat.process);
     if (process == nullptr) return false;
     if (process->is_completed) return true;
     return process->beat && process->beat->attempt == seat.assignment.attempt && says(*process->beat);
   });
+}
+
+// The same for an operator that does not know the seats: the members of the world have them.
+bool all_of_members(const Observation& seen, const std::function<bool(const Beat&)>& says) {
+  return std::ranges::all_of(seen.job.status.members, [&](const api::MemberStatus& member) {
+    if (member.is_absent || member.is_completed) return true;
+    const auto count = std::ranges::count_if(processes_of(seen, member), [&](const auto* process) {
+      if (!is_process_of(process->identity, member)) return false;
+      return process->is_completed ||
+             (process->beat && process->beat->attempt == seen.job.status.attempt && says(*process->beat));
+    });
+    return std::cmp_equal(count, seen.job.spec.processes_per_node);
+  });
+}
+
+bool all_ranks(const Observation& seen, const std::function<bool(const Beat&)>& says) {
+  return seen.world.empty() ? all_of_members(seen, says) : all_seated(seen, says);
 }
 
 // A hung process sends beats all the time, so its last sign of life is the start of its present phase.
@@ -44,34 +61,35 @@ Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now)
   return is_world_forgotten(seen) && loss.is_silent ? std::min(now, seen.listening_since) : now;
 }
 
-Watch begin(const Observation& seen, const Loss& loss, Timestamp now) {
+struct Opened {
+  api::OpenRecovery open;
+  Watch watch;
+};
+
+WallTime to_wall(const Observation& seen, Timestamp moment, Timestamp now) {
+  return {seen.wall_now.since_epoch - (now - moment)};
+}
+
+Opened begin(const Observation& seen, const Loss& loss, Timestamp last_sign, Timestamp now) {
   const auto& lost = loss.member;
-  return {.member = display_name(seen, lost),
-          .role = lost.role,
-          .index = lost.index,
-          .node = lost.node,
-          .reason = loss.reason,
-          .is_hung = loss.cause == EndCause::kHung,
-          .time = seen.wall_now,
-          .last_sign = last_sign_of(seen, loss, now),
-          .decided = now};
+  return {.open = {.member = display_name(seen, lost),
+                   .role = lost.role,
+                   .index = lost.index,
+                   .node = lost.node,
+                   .reason = loss.reason,
+                   .is_hung = loss.cause == EndCause::kHung,
+                   .time = seen.wall_now,
+                   .last_sign = to_wall(seen, last_sign, now)},
+          .watch = {.last_sign = last_sign, .decided = now}};
 }
 
-// Steps that were in the weights of some rank and are not in the resume point.
-std::uint64_t count_lost_steps(const Observation& seen) {
-  Step reached{0};
-  Step resumed{0};
-  for (const auto& seat : seen.world) {
-    const auto* process = find_process(seen, seat.process);
-    if (process != nullptr) reached = std::max(reached, process->left_step);
-    if (seat.assignment.resume) resumed = seat.assignment.resume->step;
-  }
-  return reached > resumed ? reached.value() - resumed.value() : 0;
-}
-
-Step resume_step(const Observation& seen) {
-  const auto& resume = seen.world.front().assignment.resume;
-  return resume ? resume->step : Step(0);
+// The watch of an operator that took over. A clock that was set back makes no moment later than now.
+Watch resume_watch(const Observation& seen, const api::OpenRecovery& open, Timestamp now) {
+  const auto moment_of = [&](WallTime time) {
+    return now - std::max(Duration(0), seen.wall_now.since_epoch - time.since_epoch);
+  };
+  const Timestamp decided = moment_of(open.time);
+  return {.last_sign = std::min(decided, moment_of(open.last_sign)), .decided = decided};
 }
 
 void stamp(std::optional<Timestamp>& moment, bool is_reached, Timestamp now) {
@@ -79,8 +97,9 @@ void stamp(std::optional<Timestamp>& moment, bool is_reached, Timestamp now) {
 }
 
 void observe(const Observation& seen, const api::TrainingJobStatus& status, Timestamp now, Watch& watch) {
+  const api::OpenRecovery& open = *status.open_recovery;
   const auto member = std::find_if(status.members.begin(), status.members.end(), [&](const auto& m) {
-    return m.index == watch.index && m.role == watch.role;
+    return m.index == open.index && m.role == open.role;
   });
   if (member == status.members.end()) return;
   const api::Pod* pod = find_pod(seen, *member);
@@ -92,11 +111,11 @@ void observe(const Observation& seen, const api::TrainingJobStatus& status, Time
     return;
   }
   const bool is_formed = status.is_formed && seen.job.status.is_formed &&
-                         seen.job.status.attempt == status.attempt && !seen.world.empty();
+                         seen.job.status.attempt == status.attempt &&
+                         status.ledger.newest_attempt == status.attempt;
   if (!is_formed) return;
-  watch.lost_steps = std::max(watch.lost_steps, count_lost_steps(seen));
   stamp(watch.met, all_ranks(seen, [](const Beat&) { return true; }), now);
-  const Step resumed = resume_step(seen);
+  const Step resumed = status.ledger.resumed_step;
   const auto has_state = [&](const Beat& beat) {
     const bool is_before = beat.phase == ProcessPhase::kJoining || beat.phase == ProcessPhase::kUser ||
                            beat.phase == ProcessPhase::kLoad;
@@ -140,15 +159,17 @@ std::string describe(const api::Disruption& done, const char* what) {
 
 void finish(const Observation& seen, const Watch& watch, Decision& decision) {
   const char* const what = api::is_group(seen.job.spec) ? "run" : "step";
-  const api::Disruption done{.member = watch.member,
-                             .node = watch.node,
-                             .reason = watch.reason,
-                             .time = watch.time,
-                             .lost_steps = watch.lost_steps,
+  const api::OpenRecovery& open = *decision.status.open_recovery;
+  const api::Disruption done{.member = open.member,
+                             .node = open.node,
+                             .reason = open.reason,
+                             .time = open.time,
+                             .lost_steps = open.lost_steps,
                              .phases = measure(watch)};
   decision.actions.push_back(EmitEvent{
       .is_warning = false, .reason = "Recovered", .message = done.member + ": " + describe(done, what)});
   decision.status.last_disruption = done;
+  decision.status.open_recovery.reset();
   decision.recovery.reset();
 }
 
@@ -162,38 +183,58 @@ std::vector<Loss> losses_of(const Observation& seen, const RosterChange& change)
   return {{.member = *first, .reason = change.gives_up_world, .cause = EndCause::kHung}};
 }
 
+// A loss during a recovery belongs to that recovery, which began with the first loss.
+void take_loss(Opened next, Decision& decision) {
+  auto& open = decision.status.open_recovery;
+  if (open) {
+    next.open.time = open->time;
+    next.open.last_sign = open->last_sign;
+    next.open.is_hung = next.open.is_hung || open->is_hung;
+    next.open.lost_steps = open->lost_steps;
+    next.watch.last_sign = decision.recovery->last_sign;
+    next.watch.decided = decision.recovery->decided;
+  }
+  open = std::move(next.open);
+  decision.recovery = next.watch;
+}
+
+// The world ended without a loss: a member was replaced by its successor, or a process left by itself. The
+// next world may exist already.
+void take_hand_over(const Observation& seen, Timestamp now, Decision& decision) {
+  for (const auto& member : seen.job.status.members) {
+    if (decision.recovery || !member.is_leaving()) continue;
+    const api::Pod* pod = find_pod(seen, member);
+    const bool is_deleted = pod != nullptr && pod->is_deleting;
+    const Loss loss{.member = member, .reason = is_deleted ? "its pod was deleted" : "its node will go"};
+    take_loss(begin(seen, loss, now, now), decision);
+  }
+}
+
+// The next world begins with this decision: it makes again what the last one had made beyond it.
+void note_formed(const Observation& seen, Decision& decision) {
+  const auto& before = seen.job.status;
+  auto& status = decision.status;
+  const bool is_new = status.is_formed && (!before.is_formed || before.attempt != status.attempt);
+  if (!is_new) return;
+  status.open_recovery->lost_steps += status.ledger.steps_made_again - before.ledger.steps_made_again;
+}
+
 }  // namespace
 
 void watch_recovery(const Observation& seen, const RosterChange& change, Timestamp now, Decision& decision) {
-  auto& watch = decision.recovery = seen.recovery;
+  auto& open = decision.status.open_recovery;
+  decision.recovery = open ? seen.recovery : std::nullopt;
+  if (open && !decision.recovery) decision.recovery = resume_watch(seen, *open, now);
   const bool was_training = seen.job.status.is_formed;
   const auto losses = losses_of(seen, change);
-  if (!losses.empty() && (watch || was_training)) {
-    Watch next = begin(seen, losses.front(), now);
-    // A loss during a recovery belongs to that recovery, which began with the first loss.
-    if (watch) {
-      next.time = watch->time;
-      next.is_hung = next.is_hung || watch->is_hung;
-      next.last_sign = watch->last_sign;
-      next.decided = watch->decided;
-      next.lost_steps = watch->lost_steps;
-    }
-    watch = std::move(next);
-  } else if (was_training && decision.status.attempt != seen.job.status.attempt) {
-    // The world ended without a loss: a member was replaced by its successor, or a process left by itself.
-    // The next world may exist already.
-    for (const auto& member : seen.job.status.members) {
-      if (watch || !member.is_leaving()) continue;
-      const api::Pod* pod = find_pod(seen, member);
-      const bool is_deleted = pod != nullptr && pod->is_deleting;
-      watch = begin(
-          seen, {.member = member, .reason = is_deleted ? "its pod was deleted" : "its node will go"}, now);
-      watch->last_sign = now;
-    }
-  }
-  if (!watch) return;
-  observe(seen, decision.status, now, *watch);
-  if (watch->stepped) finish(seen, *watch, decision);
+  if (!losses.empty() && (open || was_training))
+    take_loss(begin(seen, losses.front(), last_sign_of(seen, losses.front(), now), now), decision);
+  else if (was_training && decision.status.attempt != seen.job.status.attempt)
+    take_hand_over(seen, now, decision);
+  if (!open) return;
+  note_formed(seen, decision);
+  observe(seen, decision.status, now, *decision.recovery);
+  if (decision.recovery->stepped) finish(seen, *decision.recovery, decision);
 }
 
 }  // namespace ratoon::core

@@ -1,5 +1,5 @@
-// The durations of the parts of a recovery. The watch is not part of the durable state: if its operator ends,
-// the job still recovers, and only these figures are missing.
+// The durations of the parts of a recovery. The loss is in the status, so that an operator that takes over
+// goes on. It knows only what it saw itself: what happened before counts for the first phase that ends later.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace ratoon::core {
 
 // Starts a watch at a loss or a hand-over, records the end of each phase, and writes the durations to the
-// decision's status after the first step of all ranks.
+// decision's status after the first step of all ranks. Reads the count of steps made again of the decision.
 void watch_recovery(const Observation& seen, const RosterChange& change, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

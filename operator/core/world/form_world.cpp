@@ -11,6 +11,7 @@
 #include "operator/core/members/completion.h"
 #include "operator/core/members/roster.h"
 #include "operator/core/observation_index.h"
+#include "operator/core/status/ledger.h"
 #include "operator/core/status/progress.h"
 #include "operator/core/status/why_waiting.h"
 #include "operator/core/world/announce.h"
@@ -254,7 +255,9 @@ void stand(const Observation& seen, const Gang& gang, const std::optional<Resume
   status.waiting_since.reset();
   status.world_size = static_cast<std::uint32_t>(gang.needed);
   // No weights contain the steps after the resume point any longer.
-  status.step = resume ? resume->step : Step(0);
+  const Step resumed = resume ? resume->step : Step(0);
+  count_steps_made_again(resumed, status);
+  status.step = resumed;
   status.message = "attempt " + std::to_string(status.attempt.value()) + " trains with " +
                    counted(gang.needed, "process", "processes") + " from step " +
                    std::to_string(status.step.value()) + describe_missing(seen.job.spec, status.members);

@@ -210,6 +210,7 @@ void note_completion(const std::string& message, api::Pod& pod) {
   pod.is_completed = true;
   pod.last_checkpoint = std::move(record->checkpoint);
   pod.weights = std::move(record->weights);
+  pod.finish_reason = std::move(record->finish_reason);
 }
 
 // Stores the result of the program, or the reason why it did not run.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/contract/resume_point.h"
+#include "operator/api/status_account.h"
 
 namespace ratoon::local {
 namespace {
@@ -38,6 +39,7 @@ void RunEvents::begin(const api::TrainingJob& job, WallTime now) {
   began_ = now;
   seen_ = job.status;
   seen_.is_formed = false;  // no world outlives its runner
+  seen_.ledger = {};        // the time since the last runner ended was booked meanwhile
   write_(line_of("run", now, {{"events", kFormat}, {"job", job.meta.name}}));
 }
 
@@ -47,6 +49,7 @@ void RunEvents::observe(const api::TrainingJobStatus& status, const std::vector<
   observe_gone(pods, now);
   observe_progress(status, now);
   observe_world(status, now);
+  observe_ledger(status.ledger, now);
   seen_ = status;
 }
 
@@ -77,6 +80,12 @@ void RunEvents::observe_world(const api::TrainingJobStatus& status, WallTime now
     write_(line_of("world", now, {{"attempt", status.attempt.value()}, {"size", status.world_size}}));
   if (status.last_disruption && status.last_disruption != seen_.last_disruption)
     write_(line_of("recovery", now, {{"disruption", api::encode_status(status)["lastDisruption"]}}));
+}
+
+// The sums change only when another part begins.
+void RunEvents::observe_ledger(const api::JobLedger& ledger, WallTime now) {
+  if (ledger.part == seen_.ledger.part && ledger.since == seen_.ledger.since) return;
+  write_(line_of("ledger", now, {{"ledger", api::encode_ledger(ledger)}}));
 }
 
 void RunEvents::observe_progress(const api::TrainingJobStatus& status, WallTime now) {

@@ -35,6 +35,7 @@ class RunEvents {
   void observe_gone(const std::vector<api::Pod>& pods, WallTime now);
   void observe_world(const api::TrainingJobStatus& status, WallTime now);
   void observe_progress(const api::TrainingJobStatus& status, WallTime now);
+  void observe_ledger(const api::JobLedger& ledger, WallTime now);
 
   Write write_;
   std::optional<WallTime> began_;

@@ -22,6 +22,7 @@ enum Family : std::size_t {
   kWorldSize,
   kRestarts,
   kLedger,
+  kStepsMadeAgain,
   kRecovery
 };
 
@@ -113,6 +114,7 @@ std::span<const MetricFamily> JobMetrics::families() {
       family(names::metric::kJobWorldSize, "Processes that train together; 0 while a world forms", Gauge),
       family(names::metric::kRestarts, "Members that were replaced, by cause", Counter),
       family(names::metric::kJobLedgerSeconds, "Seconds since the job began, by purpose", Counter),
+      family(names::metric::kJobStepsMadeAgain, "Steps that were lost with a world and made again", Counter),
       family(names::metric::kRecoverySeconds,
              "Seconds from a member's last sign of life until all members have made a step, by phase",
              Histogram)};
@@ -143,6 +145,10 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
       return;
     case kLedger:
       return add_ledger(key, now, series);
+    case kStepsMadeAgain:
+      series.push_back(labelled(key));
+      series.back().counter.value = static_cast<double>(ledger_.steps_made_again);
+      return;
     default:
       return add_recoveries(key, series);
   }

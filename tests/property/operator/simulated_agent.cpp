@@ -165,8 +165,8 @@ void World::hand_over(Agent& agent) {
 
 void World::leave_world(Agent& agent) {
   agent.state = Agent::State::kJoining;
+  if (agent.assignment.attempt >= agent.left_attempt) agent.left_step = agent.step;
   agent.left_attempt = std::max(agent.left_attempt, agent.assignment.attempt);
-  agent.left_step = agent.step;
   agent.assignment = {};
   agent.asked.reset();
   agent.uncommitted.clear();
@@ -175,7 +175,11 @@ void World::leave_world(Agent& agent) {
 void World::ask(Agent& agent) {
   auto found = storage_.look(node_of(agent), agent.unreadable);
   // Checkpoints in the run's folder are no news to a process, whichever process wrote them.
-  for (const auto& entry : found) agent.left_attempt = std::max(agent.left_attempt, entry.attempt);
+  for (const auto& entry : found) {
+    if (entry.attempt <= agent.left_attempt) continue;
+    agent.left_attempt = entry.attempt;
+    agent.left_step = 0;  // how far that one came it does not know
+  }
   agent.asked = test::join_request(agent.identity, agent.left_attempt.value());
   agent.asked->left_step = Step(agent.left_step);
   agent.asked->has_met = agent.has_met;

@@ -82,6 +82,13 @@ std::optional<Timestamp> World::move_heard_at(Attempt attempt) const {
   return heard == heard_of_worlds_.end() ? std::nullopt : std::optional(heard->second.moved_at);
 }
 
+std::uint64_t World::reached(Attempt attempt) const {
+  std::uint64_t newest = 0;
+  for (const auto& [seat, step] : positions_)
+    if (seat.first == attempt) newest = std::max(newest, step);
+  return newest;
+}
+
 void World::hear_beat(const Beat& beat) {
   has_news_ |= member_server_.record_beat(beat, now_);
   const std::uint64_t step = beat.step.value();

@@ -207,6 +207,8 @@ class World {
   [[nodiscard]] bool has_hung(Attempt attempt, const std::string& uid) const;
   [[nodiscard]] bool is_job_gone() const { return is_job_gone_; }  // deleted: nobody looks at it any more
   [[nodiscard]] std::uint64_t repeated_steps() const { return repeated_steps_; }
+  // The newest step that a process made in that world, whether or not the operator heard of it.
+  [[nodiscard]] std::uint64_t reached(Attempt attempt) const;
   // A resume with another size, before the training members had saved: the job begins anew at once.
   [[nodiscard]] bool has_resumed_unsaved() const { return has_resumed_unsaved_; }
   // Whether all processes of this incarnation are in the world of that attempt, or done.

@@ -30,6 +30,13 @@ if(TARGET ratoon_operator_coordinator)
   ratoon_test_properties(nightly.interleavings_test nightly 3600)
   set_tests_properties(nightly.interleavings_test PROPERTIES ENVIRONMENT "RATOON_FAULTS=3")
 endif()
+if(TARGET ratoon AND TARGET ratoon_operator_runtime)
+  ratoon_test(property/operator/accounts_laws_test
+    SOURCES accounts_laws_test.cpp ../../../cli/report/account.cpp ../../../cli/report/curves.cpp
+            ../../../cli/report/downsample.cpp ../../../cli/report/facts/run_event.cpp
+            ../../../cli/report/ledger_bars.cpp ../../../cli/report/make_report.cpp ../../../cli/report/timeline.cpp
+    LIBS operator_worlds ratoon::operator_runtime ratoon::operator_local)
+endif()
 if(TARGET ratoon_operator_kube)
   ratoon_test(property/operator/kube_corpus_test LIBS kube_fuzz_targets)
   ratoon_test(property/operator/stranger_corpus_test LIBS file_fuzz_targets http_fuzz_targets)

@@ -36,7 +36,9 @@ if(TARGET ratoon_operator_local)
             ../../../cli/text/progress.cpp ../../../cli/run/find_run.cpp ../../../cli/text/text_format.cpp
     LIBS crash_support ratoon::agent ratoon::operator_local)
   ratoon_test(unit/cli/report_test
-    SOURCES report/attempt_history_test.cpp report/render_test.cpp report/report_test.cpp
+    SOURCES report/attempt_history_test.cpp report/render_test.cpp report/report_account_test.cpp
+            report/report_test.cpp
+            ../../../cli/report/account.cpp ../../../cli/report/ledger_bars.cpp ../../../cli/run/render_run.cpp
             ../../../cli/report/page/axis.cpp ../../../cli/report/curves.cpp ../../../cli/report/page/drawings.cpp
             ../../../cli/report/facts/run_event.cpp ../../../cli/report/page/html.cpp
             ../../../cli/report/make_report.cpp ../../../cli/report/facts/attempt_history.cpp

@@ -48,6 +48,10 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
                                                               .step = Step(9000),
                                                               .checkpoint = test::golden_last_checkpoint(),
                                                               .weights = "/runs/digits/weights.safetensors"});
+  expect_golden("completion_record_finished", CompletionRecord{.attempt = Attempt(7),
+                                                               .step = Step(9000),
+                                                               .checkpoint = test::golden_last_checkpoint(),
+                                                               .finish_reason = "the loss no longer falls"});
   expect_golden("completed", test::golden_completed());
 }
 

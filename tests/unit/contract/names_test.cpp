@@ -121,6 +121,7 @@ TEST(Names, OfMetricsAreFrozen) {
                  {names::metric::kRestarts, "ratoon_restarts_total"},
                  {names::metric::kRecoverySeconds, "ratoon_recovery_seconds"},
                  {names::metric::kLedgerSeconds, "ratoon_ledger_seconds_total"},
+                 {names::metric::kJobStepsMadeAgain, "ratoon_job_steps_made_again_total"},
                  {names::metric::kJobPhase, "ratoon_job_phase"},
                  {names::metric::kReconcileSeconds, "ratoon_reconcile_seconds"},
                  {names::metric::kNoticeSeconds, "ratoon_notice_to_action_seconds"},

@@ -239,7 +239,20 @@ TrainingJobStatus full_status() {
   status.ledger = {.seconds = {1.5, 2.25, 3, 4, 5, 6.001},
                    .part = LedgerPart::kHung,
                    .since = WallTime{std::chrono::seconds(14)},
-                   .newest_step = Step(60)};
+                   .newest_step = Step(60),
+                   .newest_attempt = Attempt(2),
+                   .resumed_step = Step(50),
+                   .steps_made_again = 9};
+  status.finish_reason = "the loss no longer falls";
+  status.open_recovery = OpenRecovery{.member = "digits-worker-1-i0",
+                                      .role = "worker",
+                                      .index = 1,
+                                      .node = "n",
+                                      .reason = "silent for too long",
+                                      .is_hung = true,
+                                      .time = WallTime{std::chrono::seconds(16)},
+                                      .last_sign = WallTime{std::chrono::seconds(17)},
+                                      .lost_steps = 3};
   return status;
 }
 

@@ -282,7 +282,8 @@ void Session::AttemptLoop::complete(Engine& engine) {
       .attempt = position.attempt,
       .step = position.step,
       .checkpoint = {.attempt = last.attempt, .step = last.step, .digest = last.digest},
-      .weights = position.weights};
+      .weights = position.weights,
+      .finish_reason = position.finish_reason};
   const auto write = [member = options_.member, record] {
     return session::write_termination_record(member, record);
   };

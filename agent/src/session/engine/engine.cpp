@@ -214,6 +214,7 @@ void Session::Engine::end_step() {
     position_.outlook = reporting_->outlook(schedule_->position());
   }
   is_finished_ = (agreed & session::control::kFinish) != 0;
+  if (is_finished_) tell_finish_reason(requests_.due().finish);
   if (is_finished_ && is_first()) say_that_it_is_finished();
   // At the end of the training finish() waits for the last checkpoint, and no hand-over is needed any longer.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();

@@ -233,6 +233,8 @@ class Session::Engine : private data::WaitListener {
   [[noreturn]] void stop(std::uint32_t agreed);
   void leave_if_drained();
   void say_that_it_is_finished();
+  // For the coordinator and the completion record.
+  void tell_finish_reason(const std::string& reason);
   // The control word that applies to the step that ends.
   [[nodiscard]] std::uint32_t take_agreed();
   void enter(ProcessPhase phase);

@@ -115,6 +115,7 @@ void Session::Engine::keep_early_end() {
     return;
   }
   schedule_->end_before_time();
+  tell_finish_reason(end.reason);
   if (is_first())
     say(what + "; set another end (--max-duration) to continue, or --overwrite true to begin anew");
 }

@@ -14,6 +14,7 @@
 #include "agent/src/session/state/final_weights.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/core/pause.h"
+#include "base/core/utf8.h"
 
 namespace ratoon {
 
@@ -194,6 +195,11 @@ void Session::Engine::refuse_step_after_end() {
   }));
   fail(ExitCode::kConfiguration,
        made + ": let the loop end where step_done() is false or is_over() is true; " + describe_saved());
+}
+
+// A rank that did not ask for the end does not know why: the ranks that asked report it.
+void Session::Engine::tell_finish_reason(const std::string& reason) {
+  position_.finish_reason = cut_text(as_utf8(reason), kFinishReasonBytesMax);
 }
 
 void Session::Engine::say_that_it_is_finished() {

@@ -226,9 +226,10 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
                       .threads = threads()};
   {
     const std::lock_guard lock(mutex_);
-    left_attempt_ = std::max({left_attempt_, position_.attempt, newest_attempt});
+    note_left(position_.attempt, position_.step);
+    note_left(newest_attempt, Step(0));  // the step is unknown
     request.left_attempt = left_attempt_;
-    request.left_step = position_.step;
+    request.left_step = left_step_;
     request.has_met = has_met_;
     position_.attempt = Attempt(0);  // in no world while joining
     position_.phase = ProcessPhase::kJoining;
@@ -265,11 +266,15 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
       request.has_met = has_met_ = true;
       if (told_attempt_ <= reply->assignment->attempt) {
         position_.attempt = reply->assignment->attempt;
+        const auto& resume = reply->assignment->resume;
+        position_.step = resume ? resume->step : Step(0);  // else beats would report that of the last world
         return *reply->assignment;
       }
       // The assignment was outdated before it arrived: newer orders would interrupt this process in that
       // world.
-      left_attempt_ = request.left_attempt = reply->assignment->attempt;
+      note_left(reply->assignment->attempt, Step(0));
+      request.left_attempt = left_attempt_;
+      request.left_step = left_step_;
     }
   }
   return Error(ErrorKind::kCancelled, reason());
@@ -285,6 +290,7 @@ Result<void> CoordinatorLink::complete(const Position& position, const std::stop
                     .checkpoint = {.attempt = last.attempt, .step = last.step, .digest = last.digest},
                     .result = {}};
   if (!position.weights.empty()) message.result[kWeightsResult] = position.weights;
+  if (!position.finish_reason.empty()) message.result[kFinishReasonResult] = position.finish_reason;
   WorldWait wait(timeouts_.word);
   wait.begin(system_clock().now());
   const Timestamp give_up = system_clock().now() + kCompletePatience;

@@ -64,12 +64,15 @@ class CoordinatorLink final : public Link {
   [[nodiscard]] ChangeSigns change_signs() const override;
   [[nodiscard]] OutsideRequests wanted() const override;
   [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
+  void note_history(Attempt attempt, Step step) override;
   void give_up(const std::string& reason) override { set_world_status(WorldStatus::kStop, reason); }
 
  private:
   CoordinatorLink(const Options& options, FolderLocks folder_locks, ProcessIdentity process,
                   std::unique_ptr<TokenFile> token, RendezvousSocket meeting, const LinkTimeouts& patience);
 
+  // An attempt that is over, and the steps that it is known to have made. Called with mutex_ locked.
+  void note_left(Attempt attempt, Step step);
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
   // Sends one message. A refusal becomes an error and, if it is final, the world status.
@@ -125,6 +128,7 @@ class CoordinatorLink final : public Link {
   Timestamp told_to_leave_;                 // guarded by mutex_
   std::string reason_;                      // guarded by mutex_
   Attempt left_attempt_{0};                 // guarded by mutex_
+  Step left_step_{0};                       // of left_attempt_; guarded by mutex_
   bool has_met_ = false;                    // it was assigned to a world; guarded by mutex_
   Attempt told_attempt_{0};                 // the newest attempt that orders named; guarded by mutex_
   std::uint64_t sequence_ = 0;              // guarded by mutex_

@@ -1,4 +1,5 @@
-// The answers to a CoordinatorLink: which calls were answered, and whether the server is trusted.
+// The answers to a CoordinatorLink: which calls were answered, and whether the server is trusted; and the
+// attempts of which it tells when it asks for a world.
 #include "agent/src/session/link/coordinator_link.h"
 #include "base/contract/names.h"
 #include "base/core/log.h"
@@ -61,6 +62,18 @@ ChangeSigns CoordinatorLink::change_signs() const {
   else if (is_handed_over)
     signs.why_near = "this attempt will end so that a replacement can take over";
   return signs;
+}
+
+void CoordinatorLink::note_left(Attempt attempt, Step step) {
+  if (attempt <= left_attempt_) return;
+  left_attempt_ = attempt;
+  left_step_ = step;
+}
+
+void CoordinatorLink::note_history(Attempt attempt, Step step) {
+  const std::lock_guard lock(mutex_);
+  // This process made more steps of its own attempt than the history of that attempt may have.
+  if (attempt != position_.attempt) note_left(attempt, step);
 }
 
 }  // namespace ratoon::session

@@ -47,7 +47,8 @@ struct Position {
   std::optional<InventoryEntry> committed;  // newest checkpoint known to be complete
   std::vector<InventoryEntry> damaged{};    // of this attempt: reported before, and they did not read back
   std::string weights{};                    // at the end: the file with the weights, if there is one
-  std::optional<Outlook> outlook{};         // of rank 0
+  std::string finish_reason{};       // of finish(), if this process knows it: the program ended the run early
+  std::optional<Outlook> outlook{};  // of rank 0
   std::optional<double> save_seconds{};     // the longest recent one; absent: nothing was saved yet
   std::optional<Timestamp> saving_since{};  // of the oldest save in progress
 
@@ -119,6 +120,13 @@ class Link {
   // This process ends, and the same program started again would end in the same way: the processes that wait
   // for it get the reason.
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
+
+  // Called before join(): the newest attempt that left a history in the run's folder, and its newest step
+  // there. Once all processes of that attempt are gone, nothing else has that step.
+  virtual void note_history(Attempt attempt, Step step) {
+    static_cast<void>(attempt);
+    static_cast<void>(step);
+  }
 
   // Sets, before join(), the number of threads that share one operation in this process, if all ranks are to
   // use the number of rank 0.

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/history/last_row.h"
 #include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/telemetry/run_ledger.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/core/pause.h"
 
@@ -76,6 +78,13 @@ checkpoint::Inventory look_again(Link& link, const InventoryPolling& looking) {
   }
 }
 
+void note_history(Link& link, const CheckpointLocations& places) {
+  const auto folder = places.folder();
+  if (!folder) return;
+  const auto last = history::find_last_row(*folder, kLedgerKind);
+  if (last && *last) link.note_history((*last)->attempt, Step((*last)->row.step));
+}
+
 Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const Unreadable& unreadable,
                                  const checkpoint::Inventory& inventory) {
   const auto entries = report(inventory, unreadable);
@@ -101,6 +110,7 @@ Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const 
                                         "itself: `ratoon checkpoint verify " +
                                         folder_of(places) + "` shows the damage of each");
   }
+  note_history(link, places);
   return link.join(entries, inventory.newest_attempt);
 }
 

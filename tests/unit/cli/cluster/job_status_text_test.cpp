@@ -25,7 +25,8 @@ json object(const std::string& name = "digits", const std::string& name_space = 
       "formedAt": "2026-11-21T11:38:20Z",
       "members": [
         {"role": "worker", "index": 0, "incarnation": 0, "uid": "a", "node": "n1"},
-        {"role": "worker", "index": 1, "incarnation": 2, "uid": "b", "node": "n2", "successor": 3}],
+        {"role": "worker", "index": 1, "incarnation": 2, "uid": "b", "node": "n2", "successor": 3,
+         "successorUid": "c"}],
       "restarts": {"application": 2, "ignored": 1, "disruption": 3},
       "progress": {"step": 1234, "time": "2026-11-21T11:39:59Z", "position": 1234, "total": 4000,
                    "unit": "step", "loss": 0.693147},
@@ -111,6 +112,22 @@ TEST(JobStatusText, MembersStandAsTheStatusTells) {
   EXPECT_EQ(standing(), "Completed");
 }
 
+TEST(JobStatusText, NoMemberIsShownThatNeverExisted) {
+  json job = object();
+  json& members = job["status"]["members"];
+  const auto shown = [&] {
+    return json::parse(pages("digits", {job}).text(JobStatusFormat::kJson, kNow, 0, 0))["members"].size();
+  };
+  EXPECT_EQ(shown(), 3U);
+  members[1].erase("successorUid");
+  EXPECT_EQ(shown(), 2U) << "its successor is only a number";
+  members[1].erase("successor");
+  members[1]["uid"] = "";
+  EXPECT_EQ(shown(), 1U);
+  members[1]["notBefore"] = "2026-11-21T11:49:30Z";
+  EXPECT_EQ(shown(), 2U) << "its last pod failed";
+}
+
 TEST(JobStatusText, JsonHasTheShapeOfALocalRun) {
   const json told = json::parse(pages("digits", {object()}).text(JobStatusFormat::kJson, kNow, 0, 0));
   EXPECT_EQ(told["version"], 1);
@@ -146,9 +163,9 @@ TEST(JobStatusText, WithoutANameTheShapeDoesNotDependOnHowManyThereAre) {
 TEST(JobStatusText, SeveralAreATable) {
   const std::vector<json> objects = {object("a"), object("b", "test")};
   EXPECT_EQ(pages("", objects).text(JobStatusFormat::kPicture, kNow, 0, 0),
-            "NAME  PHASE    ATTEMPT  PROCESSES  STEP  DURABLE  LOST  FAILED\n"
-            "a     Running  4        2          1234  1200     3     2\n"
-            "b     Running  4        2          1234  1200     3     2\n");
+            "NAME  PHASE    ATTEMPT  PROCESSES  STEP  DURABLE  LOST  FAILED  HUNG\n"
+            "a     Running  4        2          1234  1200     3     2       0\n"
+            "b     Running  4        2          1234  1200     3     2       0\n");
   EXPECT_THAT(pages("", objects, "").text(JobStatusFormat::kPicture, kNow, 0, 0),
               HasSubstr("\ntest       b     Running"));
   EXPECT_THAT(pages("", objects).text(JobStatusFormat::kSummary, kNow, 0, 0),

@@ -54,6 +54,8 @@ RunFacts hostile_run() {
                          .signal = {},
                          .exception = kHostile,
                          .last_lines = std::string(kHostile) + "\n" + kHostile};
+  facts.status->restarts.disruption = 1;
+  facts.status->finish_reason = kHostile;
   return facts;
 }
 
@@ -117,8 +119,40 @@ TEST(RenderTest, TheSentenceAndTheCardCountTheSameLosses) {
   RunFacts facts = hostile_run();
   facts.events.push_back(facts.events[5]);  // a recovery after notice: one more of them than losses
   const std::string page = render_page(make_report(std::move(facts)));
-  EXPECT_THAT(page, HasSubstr(". 1 loss; 2 steps made again; 2 recoveries, half of them within "));
+  EXPECT_THAT(
+      page, HasSubstr(". 1 loss (1 lost, 0 failed); 2 steps made again; 2 recoveries, half of them within "));
   EXPECT_THAT(page, HasSubstr("<b>1</b><span>loss</span>"));
+}
+
+TEST(RenderTest, AFailedRunClaimsNoUsefulTime) {
+  RunFacts facts = hostile_run();
+  EXPECT_THAT(render_page(make_report(facts)), Not(HasSubstr("of the time was useful")));
+  facts.events.back().phase = "Succeeded";
+  EXPECT_THAT(render_page(make_report(facts)), HasSubstr("of the time was useful"));
+}
+
+TEST(RenderTest, TheReasonOfFinishIsShown) {
+  RunFacts facts = hostile_run();
+  facts.status->finish_reason = "the loss no longer falls";
+  EXPECT_THAT(render_page(make_report(facts)),
+              HasSubstr("The program ended the run: the loss no longer falls."));
+  EXPECT_EQ(report_json(make_report(facts))["finish_reason"], "the loss no longer falls");
+}
+
+TEST(RenderTest, ALineOfOneValueIsAPoint) {
+  RunFacts facts = hostile_run();
+  auto& rows = facts.history.values[kHostile];
+  rows.resize(1);
+  const std::string page = render_page(make_report(facts));
+  EXPECT_THAT(page, HasSubstr("class=\"dot undone\""));
+  rows.front().is_kept = true;
+  EXPECT_THAT(render_page(make_report(facts)), HasSubstr("class=\"dot\""));
+}
+
+TEST(RenderTest, ValuesAreDrawnOverStepsToo) {
+  const std::string page = render_page(make_report(hostile_run()));
+  EXPECT_THAT(page, HasSubstr("<h2>By step</h2>"));
+  EXPECT_THAT(page, HasSubstr(">step</text>"));
 }
 
 TEST(RenderTest, JsonHasWhatThePageSays) {
@@ -127,6 +161,8 @@ TEST(RenderTest, JsonHasWhatThePageSays) {
   EXPECT_EQ(json["seconds"], 10.0);
   EXPECT_EQ(json["standing"], "failed");
   EXPECT_EQ(json["losses"].size(), 1u);
+  EXPECT_EQ(json["losses_in_all"], 1u);
+  EXPECT_EQ(json["restarts"]["disruption"], 1u);
   EXPECT_EQ(json["recoveries"].size(), 1u);
 }
 

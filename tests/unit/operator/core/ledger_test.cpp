@@ -117,6 +117,17 @@ TEST_F(LedgerTest, ANewLeaderBooksOnInWhatTheOldOneLeftOpen) {
   EXPECT_EQ(spent(LedgerPart::kUseful), 0) << "nothing is written while nothing changes";
 }
 
+TEST_F(LedgerTest, ANewLeaderTakesNoStepForANewOneThatTheWorldBeganWith) {
+  auto& ledger = seen_.job.status.ledger;
+  ledger = {.since = test::wall(100), .newest_attempt = Attempt(1), .resumed_step = Step(47)};
+  seen_.listening_since = at_seconds(100);
+  seen_.world.clear();
+  beat(101, 1, 47);
+  EXPECT_EQ(at(101).part, LedgerPart::kRestarting);
+  beat(102, 1, 48);
+  EXPECT_EQ(at(102).part, LedgerPart::kUseful);
+}
+
 TEST_F(LedgerTest, ThatOfAJobThatIsOverIsClosed) {
   beat(100, 1, 47);
   at(100);

@@ -269,6 +269,25 @@ TEST(Reconcile, TheStatusNamesTheWeightsWhoeverSaysSo) {
   EXPECT_EQ(decide(away).status.final_weights, "/data/v");
 }
 
+TEST(Reconcile, TheStatusSaysWhyTheProgramEndedTheRunEarly) {
+  auto seen = test::running(test::job(2));
+  seen.processes[1] = test::done(process(1));
+  seen.processes[1].finish_reason = "the loss no longer falls";
+  seen.job.status = decide(seen).status;
+  seen.processes = {test::done(process(0)), test::done(process(1))};  // another operator hears no reason
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.finish_reason, "the loss no longer falls");
+  EXPECT_EQ(decision.status.message, "completed at step 0: the loss no longer falls");
+
+  auto away = test::running(test::job(1));
+  away.processes.clear();
+  away.pods[0] = test::ended_pod(0, 0);
+  away.pods[0].finish_reason = "enough";
+  EXPECT_EQ(decide(away).status.finish_reason, "") << "only the record of a completion counts";
+  away.pods[0].is_completed = true;
+  EXPECT_EQ(decide(away).status.finish_reason, "enough");
+}
+
 TEST(Reconcile, AReplacedPodDoesNotOutliveTheJob) {
   auto seen = test::running(test::job(1));
   seen.job.status.members[0] = {.role = "worker", .index = 0, .incarnation = 1, .uid = test::uid_of(0, 1)};

@@ -1,5 +1,7 @@
 #include "operator/core/status/recovery.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "operator/core/reconcile.h"
@@ -29,12 +31,13 @@ void all_beat(Observation& seen, std::uint64_t step, ProcessPhase phase) {
 
 TEST(Recovery, EverySecondFromTheLastSignOfLifeToTheFirstStepIsAccountedFor) {
   auto seen = test::running(test::job(2));
+  seen.job.status.ledger.newest_attempt = Attempt(1);
   seen.processes[0].last_heard = at_seconds(103);
   seen.processes[1].last_heard = at_seconds(100);
   seen.listening_since = at_seconds(0);
   auto decision = reconcile(seen, at_seconds(103));  // silent for three seconds
   ASSERT_TRUE(decision.recovery);
-  EXPECT_EQ(decision.recovery->node, "node-2");
+  EXPECT_EQ(decision.status.open_recovery->node, "node-2");
 
   follow(seen, decision);
   seen.pods[1] = test::pod(1, 1);
@@ -45,18 +48,15 @@ TEST(Recovery, EverySecondFromTheLastSignOfLifeToTheFirstStepIsAccountedFor) {
   const std::vector<InventoryEntry> saved = {test::checkpoint(1, 40)};
   seen.processes = {test::waiting(process(0), 1, saved, 104.75),
                     test::waiting(process(1, 1), 0, saved, 104.75)};
-  seen.processes[0].left_step = Step(47);
+  seen.processes[0].waiting->left_step = Step(47);
   follow(seen, reconcile(seen, at_seconds(104.75)));  // it spoke, and the world is formed
   EXPECT_TRUE(seen.job.status.is_formed);
   all_beat(seen, 40, ProcessPhase::kLoad);
-  seen.processes[0].left_step = Step(47);
   follow(seen, reconcile(seen, at_seconds(105)));  // met
   all_beat(seen, 40, ProcessPhase::kCompute);
-  seen.processes[0].left_step = Step(47);
   follow(seen, reconcile(seen, at_seconds(105.5)));  // loaded
   EXPECT_FALSE(seen.job.status.last_disruption);
   all_beat(seen, 41, ProcessPhase::kCompute);
-  seen.processes[0].left_step = Step(47);
   decision = reconcile(seen, at_seconds(106.5));
 
   ASSERT_TRUE(decision.status.last_disruption);
@@ -66,6 +66,121 @@ TEST(Recovery, EverySecondFromTheLastSignOfLifeToTheFirstStepIsAccountedFor) {
   EXPECT_EQ(done.lost_steps, 7U);
   EXPECT_EQ(done.member, member_name(test::job_key(), "worker", 1, 0));
   EXPECT_FALSE(decision.recovery);
+  EXPECT_FALSE(decision.status.open_recovery);
+  EXPECT_EQ(decision.status.ledger.steps_made_again, 7U);
+}
+
+// Two members, of which the second was lost at 103 s with 47 steps reported, and an operator whose clock
+// began later than that of the one that saw the loss.
+class TakeOverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    seen_.processes[0].last_heard = at_seconds(103);
+    seen_.processes[1].last_heard = at_seconds(100);
+    for (auto& heard : seen_.processes) heard.beat = test::beat(heard.identity, 1, 47);
+    at(103);
+    seen_.pods[1] = test::pod(1, 1);
+    ASSERT_TRUE(seen_.job.status.open_recovery);
+  }
+  Decision at(double when) {
+    seen_.wall_now = {from_seconds(when + 5000)};
+    auto decision = reconcile(seen_, at_seconds(when - clock_behind_));
+    follow(seen_, decision);
+    return decision;
+  }
+  // Another operator knows the status, and hears nothing at first.
+  void take_over(double when) {
+    clock_behind_ = 60;
+    seen_.recovery.reset();
+    seen_.processes.clear();
+    seen_.world.clear();
+    seen_.listening_since = at_seconds(when - clock_behind_);
+  }
+  void meet_at(double when) {
+    const std::vector<InventoryEntry> saved = {test::checkpoint(1, 40)};
+    seen_.processes = {test::waiting(process(0), 1, saved, when - clock_behind_),
+                       test::waiting(process(1, 1), 0, saved, when - clock_behind_)};
+    at(when);
+    ASSERT_TRUE(seen_.job.status.is_formed);
+  }
+  void step_at(double when) {
+    all_beat(seen_, 41, ProcessPhase::kCompute);
+    for (auto& heard : seen_.processes) heard.last_heard = at_seconds(when - clock_behind_);
+    const auto decision = at(when);
+    ASSERT_TRUE(decision.status.last_disruption);
+    const auto& done = *decision.status.last_disruption;
+    EXPECT_EQ(done.member, "digits-worker-1-i0");
+    EXPECT_EQ(done.time, WallTime{from_seconds(5103)});
+    EXPECT_NEAR(done.phases.total_seconds(), when - 100, 0.001);
+    EXPECT_EQ(done.lost_steps, 7U);
+    const auto told = test::only<EmitEvent>(decision);
+    EXPECT_TRUE(std::ranges::any_of(told, [](const auto& event) { return event.reason == "Recovered"; }));
+    EXPECT_EQ(decision.status.ledger.steps_made_again, 7U);
+  }
+
+  Observation seen_ = test::running([] {
+    auto job = test::job(2);
+    job.status.ledger.newest_attempt = Attempt(1);
+    return job;
+  }());
+  double clock_behind_ = 0;
+};
+
+TEST_F(TakeOverTest, AnOperatorThatTakesOverBeforeTheNextWorldReportsTheRecovery) {
+  take_over(103.5);
+  at(104);
+  meet_at(106);
+  step_at(107);
+}
+
+TEST_F(TakeOverTest, AnOperatorThatDoesNotKnowTheSeatsReportsTheRecovery) {
+  meet_at(105);
+  take_over(105.5);
+  at(106);
+  step_at(107);
+}
+
+TEST_F(TakeOverTest, ASuspensionEndsTheRecoveryWithoutAReport) {
+  seen_.job.spec.is_suspended = true;
+  at(104);
+  EXPECT_FALSE(seen_.job.status.open_recovery);
+  EXPECT_FALSE(seen_.recovery);
+}
+
+// All members are lost before the first save, with the operator: only the history has the last steps.
+TEST(StepsMadeAgain, AreThoseOfAnAttemptOfWhichOnlyTheHistoryIsLeft) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.attempt = Attempt(2);
+  seen.job.status.is_formed = false;
+  seen.job.status.step = Step(5);
+  seen.job.status.ledger.newest_attempt = Attempt(1);
+  seen.world.clear();
+  seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
+  for (auto& heard : seen.processes) {
+    heard.waiting->has_met = false;
+    heard.waiting->left_step = Step(12);
+  }
+  const auto formed = reconcile(seen, at_seconds(1)).status;
+  ASSERT_TRUE(formed.is_formed);
+  EXPECT_EQ(formed.ledger.steps_made_again, 12U);
+  EXPECT_EQ(formed.ledger.newest_step, Step(12));
+  EXPECT_EQ(formed.ledger.newest_attempt, Attempt(2));
+
+  // The process that knows the step may be lost before the next world is formed.
+  auto waits = seen;
+  waits.processes.pop_back();
+  waits.job.status = reconcile(waits, at_seconds(1)).status;
+  ASSERT_FALSE(waits.job.status.is_formed);
+  waits.processes = seen.processes;
+  for (auto& heard : waits.processes) heard.waiting->left_step = Step(0);
+  EXPECT_EQ(reconcile(waits, at_seconds(1)).status.ledger.steps_made_again, 12U);
+
+  seen.job.status.ledger.newest_attempt = Attempt(0);
+  const auto of_older_run = reconcile(seen, at_seconds(1)).status.ledger;
+  EXPECT_EQ(of_older_run.steps_made_again, 0U);
+  EXPECT_EQ(of_older_run.newest_step, Step(5)) << "an older run left that history";
+  seen.job.status.ledger.newest_attempt = Attempt(2);
+  EXPECT_EQ(reconcile(seen, at_seconds(1)).status.ledger.steps_made_again, 5U) << "they were counted before";
 }
 
 // No loss had to be detected: the members left when they were told to.
@@ -78,7 +193,7 @@ TEST(Recovery, AHandOverBeginsWhenTheWorldIsGivenUp) {
   seen.processes.push_back(test::waiting(process(1, 1), 0, {}, 90));
   const auto decision = reconcile(seen, at_seconds(102));
   ASSERT_TRUE(decision.recovery);
-  EXPECT_EQ(decision.recovery->reason, "its node will go");
+  EXPECT_EQ(decision.status.open_recovery->reason, "its node will go");
   EXPECT_EQ(decision.recovery->last_sign, at_seconds(102));
   EXPECT_EQ(decision.recovery->decided, at_seconds(102));
 }

@@ -171,6 +171,9 @@ TEST(PodCodec, TheTrainerIsFoundByNameAndOnlyItsRecordCompletes) {
   with_weights.weights = "/data/weights.safetensors";
   const std::string naming = encode(with_weights);
   EXPECT_EQ(decode_pod(ended(0, naming))->pod.weights, "/data/weights.safetensors");
+  CompletionRecord finished = done();
+  finished.finish_reason = "the loss no longer falls";
+  EXPECT_EQ(decode_pod(ended(0, encode(finished)))->pod.finish_reason, "the loss no longer falls");
 }
 
 TEST(PodCodec, APodThatWaitsSaysSinceWhenAndForWhichScheduler) {

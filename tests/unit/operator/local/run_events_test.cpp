@@ -78,6 +78,27 @@ TEST_F(RunEventsTest, ALossAndWhatFollowsIt) {
   EXPECT_THAT(look(), IsEmpty());
 }
 
+TEST_F(RunEventsTest, EachPartOfTheLedgerIsALineWithTheSumsBeforeIt) {
+  job_.status.is_formed = false;
+  pods_.clear();
+  auto& ledger = job_.status.ledger;
+  ledger.since = now_;
+  events_.begin(job_, now_);
+  EXPECT_THAT(look(), ElementsAre("ledger"));
+  EXPECT_EQ(lines_[0]["ledger"]["part"], "restarting");
+  ledger.newest_step = Step(3);
+  EXPECT_THAT(look(milliseconds(1000)), IsEmpty());
+  ledger.seconds[static_cast<std::size_t>(ledger.part)] = 2;
+  ledger.part = api::LedgerPart::kUseful;
+  ledger.since->since_epoch += std::chrono::seconds(2);
+  EXPECT_THAT(look(milliseconds(1000)), ElementsAre("ledger"));
+  EXPECT_EQ(lines_[0]["ledger"]["part"], "useful");
+  EXPECT_EQ(lines_[0]["ledger"]["restartingSeconds"], 2.0);
+  ledger.since.reset();
+  EXPECT_THAT(look(), ElementsAre("ledger"));
+  EXPECT_FALSE(lines_[0]["ledger"].contains("part"));
+}
+
 TEST_F(RunEventsTest, AWorldThatFollowsAnotherAtOnceEndsTheOther) {
   events_.begin(job_, now_);
   look();

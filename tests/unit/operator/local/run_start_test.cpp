@@ -168,7 +168,8 @@ TEST(RecoverStatus, WhoStartsAFailedJobAgainGivesItItsRestartsBack) {
   const auto recovered = recover_status(test::job().spec, status);
   EXPECT_EQ(recovered.phase, api::JobPhase::kRecovering);
   EXPECT_EQ(recovered.completed_at, std::nullopt) << "it is not over any more";
-  EXPECT_EQ(recovered.restarts, (api::Restarts{.application = 0, .disruption = 4}));
+  EXPECT_EQ(recovered.restarts, (api::Restarts{.application = 11, .ignored = 11, .disruption = 4}))
+      << "the failures stay in the account, and cannot fail the job again";
 }
 
 // Deadlines of a world without members apply to no process.

@@ -51,6 +51,7 @@ TEST(OperatorMetrics, ALossAndARecoveryAreCountedOnce) {
   api::TrainingJobStatus after;
   after.restarts.disruption = 2;
   after.restarts.hung = 3;
+  after.ledger.steps_made_again = 7;
   after.last_disruption = api::Disruption{.member = "w", .phases = {.detect_seconds = 3, .load_seconds = 1}};
   metrics.note_status(kJob, {}, after);
   metrics.note_status(kJob, after, after);
@@ -58,6 +59,8 @@ TEST(OperatorMetrics, ALossAndARecoveryAreCountedOnce) {
   EXPECT_THAT(text, HasSubstr(series("ratoon_restarts_total", R"(cause="disruption")") + " 2"));
   EXPECT_THAT(text, HasSubstr(series("ratoon_restarts_total", R"(cause="hung")") + " 3"));
   EXPECT_THAT(text, HasSubstr(series("ratoon_recovery_seconds_sum", R"(phase="total")") + " 4"));
+  EXPECT_THAT(text, HasSubstr("ratoon_job_steps_made_again_total{training_job=\"digits\","
+                              "training_namespace=\"default\"} 7"));
   EXPECT_THAT(text, HasSubstr(series("ratoon_recovery_seconds_count", R"(phase="total")") + " 1"));
 }
 

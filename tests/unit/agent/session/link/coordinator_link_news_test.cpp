@@ -122,6 +122,47 @@ TEST_F(CoordinatorLinkTest, SaysWithHowManyStepsItLeft) {
   EXPECT_TRUE(second.get());
 }
 
+// All processes of attempt 4 are gone.
+TEST_F(CoordinatorLinkTest, SaysWhichStepTheHistoryHasOfTheNewestAttempt) {
+  link_->note_history(Attempt(4), Step(12));
+  auto first = join(Attempt(4));
+  const auto joiner = wait_for_joiner();
+  EXPECT_EQ(joiner.left_attempt, Attempt(4));
+  EXPECT_EQ(joiner.left_step, Step(12));
+  EXPECT_FALSE(joiner.has_met);
+  form(5);
+  ASSERT_TRUE(first.get());
+}
+
+TEST_F(CoordinatorLinkTest, SaysNoStepOfANewerAttemptThatLeftNoHistory) {
+  link_->note_history(Attempt(4), Step(12));
+  auto first = join(Attempt(6));
+  const auto joiner = wait_for_joiner();
+  EXPECT_EQ(joiner.left_attempt, Attempt(6));
+  EXPECT_EQ(joiner.left_step, Step(0));
+  form(7);
+  ASSERT_TRUE(first.get());
+}
+
+// Before it has loaded anything, its beats must not report the step of the last world for the new one.
+TEST_F(CoordinatorLinkTest, InANewWorldItIsAtTheStepFromWhichThatBegins) {
+  auto first = join();
+  form(1);
+  ASSERT_TRUE(first.get());
+  link_->note({.attempt = Attempt(1), .step = Step(53)});
+  announce(2, 0);
+  wait_until([&] { return link_->world_status() == WorldStatus::kWorldChanged; });
+  auto second = join();
+  form(2);
+  ASSERT_TRUE(second.get());
+  announce(3, 0);
+  wait_until([&] { return link_->world_status() == WorldStatus::kWorldChanged; });
+  auto third = join();
+  EXPECT_EQ(wait_for_joiner().left_step, Step(0)) << "attempt 2 made no step";
+  form(3);
+  EXPECT_TRUE(third.get());
+}
+
 TEST_F(CoordinatorLinkTest, SaysHowOldTheListIsThatItRepeats) {
   garbled_answer_ = R"({"version":1,"waiting_for":"the others"})";
   garbled_ = 3;

@@ -82,6 +82,17 @@ TEST_F(CoordinatorLinkTest, ATokenThatIsReplacedIsShownAtOnce) {
   EXPECT_TRUE(told.get());
 }
 
+TEST_F(CoordinatorLinkTest, ACompletionSaysWhyTheProgramEndedTheRun) {
+  auto joined = join();
+  form(1);
+  ASSERT_TRUE(joined.get());
+  Position position = done(Attempt(1));
+  position.finish_reason = "the loss no longer falls";
+  ASSERT_TRUE(link_->complete(position, {}));
+  ASSERT_EQ(coordinator_.processes(kJob).size(), 1U);
+  EXPECT_EQ(coordinator_.processes(kJob).front().finish_reason, "the loss no longer falls");
+}
+
 TEST_F(CoordinatorLinkTest, NoRunIsCompleteWithoutACheckpointOfItsLastStep) {
   Position position = done(Attempt(1));
   position.step = Step(7);

@@ -1,0 +1,28 @@
+// Bounds and formats that several parts of a TrainingJob's status share.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/contract/fields.h"
+#include "base/core/clock.h"
+
+namespace ratoon::api {
+
+inline constexpr std::uint64_t kStatusCountMax = (1ULL << 53) - 1;
+// The most bytes of 4096 characters, which the definition counts.
+inline constexpr std::size_t kStatusSentenceBytesMax = 4 * 4096;
+
+inline WallTime read_time(Fields& f, const char* name) {
+  const auto time = parse_rfc3339(f.text(name, 64));
+  if (!time) f.complain(name, "a time like 2026-11-21T11:38:21.250Z");
+  return time.value_or(WallTime{});
+}
+
+// Milliseconds are exact enough for readers.
+inline double rounded(double seconds) {
+  return std::round(seconds * 1000) / 1000;
+}
+
+}  // namespace ratoon::api
