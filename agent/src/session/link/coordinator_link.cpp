@@ -134,17 +134,6 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   return Error(may_change ? ErrorKind::kUnavailable : ErrorKind::kInvalid, refusal->message);
 }
 
-void CoordinatorLink::hear(const Refusal& refusal) {
-  if (refusal.kind == names::refusal::kSuperseded) set_world_status(WorldStatus::kFenced, refusal.message);
-  if (refusal.kind == names::refusal::kFinished) stop_job(refusal.message);
-  is_unknown_ = refusal.kind == names::refusal::kUnknownJob;
-}
-
-void CoordinatorLink::stop_job(const std::string& reason) {
-  is_stopped_ = true;
-  set_world_status(WorldStatus::kStop, reason);
-}
-
 void CoordinatorLink::hear(const Orders& orders) {
   if (orders.stop) return stop_job(orders.reason);
   const std::lock_guard lock(mutex_);

@@ -6,6 +6,17 @@
 
 namespace ratoon::session {
 
+void CoordinatorLink::hear(const Refusal& refusal) {
+  if (refusal.kind == names::refusal::kSuperseded) set_world_status(WorldStatus::kFenced, refusal.message);
+  if (refusal.kind == names::refusal::kFinished) stop_job(refusal.message);
+  is_unknown_ = refusal.kind == names::refusal::kUnknownJob;
+}
+
+void CoordinatorLink::stop_job(const std::string& reason) {
+  is_stopped_ = true;
+  set_world_status(WorldStatus::kStop, reason);
+}
+
 std::optional<std::string> CoordinatorLink::why_not_coordinator(
     const Result<http::Response>& response) const {
   const bool is_tls = options_.coordinator_url.starts_with("https://");
