@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "operator/core/members/notice.h"
 
@@ -36,11 +37,16 @@ std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std
     // A failed program or a deleted pod shows nothing about its node; silence and lost connections do.
     const bool is_of_node = loss.is_silent || loss.is_unreachable;
     if (!is_of_node || loss.member.node.empty() || pause.count() == 0) continue;
-    std::erase_if(suspects, [&](const auto& node) { return node.name == loss.member.node; });
-    suspects.push_back({.name = loss.member.node,
-                        .reason = loss.reason,
-                        .until = WallTime{seen.wall_now.since_epoch + pause},
-                        .is_unreachable = loss.is_unreachable});
+    api::SuspectNode suspect{.name = loss.member.node, .reason = loss.reason, .until = {}};
+    suspect.is_unreachable = loss.is_unreachable;
+    const auto known = std::ranges::find(suspects, loss.member.node, &api::SuspectNode::name);
+    if (known != suspects.end()) {
+      // A node without connections is still one if another member falls silent there.
+      if (known->is_unreachable && !loss.is_unreachable) suspect = std::move(*known);
+      suspects.erase(known);
+    }
+    suspect.until = WallTime{seen.wall_now.since_epoch + pause};
+    suspects.push_back(std::move(suspect));
   }
   if (suspects.size() > api::kSuspectNodesMax)
     suspects.erase(suspects.begin(), suspects.end() - static_cast<std::ptrdiff_t>(api::kSuspectNodesMax));

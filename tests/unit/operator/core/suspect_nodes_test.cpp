@@ -95,6 +95,10 @@ TEST(SuspectNodes, AHeartbeatDoesNotClearANodeWithoutConnections) {
   seen.wall_now = wall(1200);
   seen.nodes = {{.name = "node-1", .last_heartbeat = wall(1199)}};
   EXPECT_EQ(update_suspects(seen, {}), suspects);
+  const auto also_silent = update_suspects(seen, {silent_loss("node-1")});
+  ASSERT_EQ(also_silent.size(), 1U);
+  EXPECT_TRUE(also_silent[0].is_unreachable) << "silence does not mend its connections";
+  EXPECT_EQ(also_silent[0].until, wall(1500));
   seen.wall_now = wall(1300);
   EXPECT_TRUE(update_suspects(seen, {}).empty());
 }
