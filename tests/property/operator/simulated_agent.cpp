@@ -261,6 +261,7 @@ void World::sit_down(Agent& agent, const Assignment& assignment) {
   agent.state = Agent::State::kTraining;
   agent.moved_at = agent.beats_at = now_;
   agent.served_save = 0;
+  agent.names_peers = false;
   agent.damaged.clear();
   agent.step = assignment.resume ? assignment.resume->step.value() : 0;
   for (const auto& [seat, reached] : positions_) {
@@ -315,10 +316,10 @@ void World::beat(Agent& agent) {
   beat.damaged = agent.damaged;
   if (const auto took = time_of_save(agent, now_)) beat.save_seconds = seconds(*took);
   if (agent.state == Agent::State::kTraining && agent.step < scenario_.total_steps) {
+    beat.unreachable_peers = probe_peers(agent);
     beat.phase = agent.hangs_in.value_or(ProcessPhase::kCollective);
     beat.seconds_in_phase = seconds(now_ - agent.moved_at);
     beat.allowed_seconds = kMayStandSeconds;
-    beat.unreachable_peers = probe_peers(agent);
   }
   const bool tells_of_steps =
       agent.state == Agent::State::kTraining || agent.state == Agent::State::kFinishing;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <utility>
 
 #include "tests/property/operator/simulated_world.h"
 
@@ -52,16 +53,18 @@ bool World::is_reachable_from(const Agent& agent, const PeerAddress& peer) const
     return other->pod_uid == peer.member_uid && other->state != Agent::State::kGone;
   });
   const auto pod = pods_.find(peer.member_uid);
-  return lives && pod != pods_.end() && !is_on_dead_node(pod->second) &&
-         !is_link_cut(node_of(agent), pod->second.pod.node);
+  if (!lives || pod == pods_.end()) return lives;  // what ran in a pod that vanished runs on
+  return !is_on_dead_node(pod->second) && !is_link_cut(node_of(agent), pod->second.pod.node);
 }
 
-std::vector<std::string> World::probe_peers(const Agent& agent) const {
+std::vector<std::string> World::probe_peers(Agent& agent) const {
   std::vector<std::string> unreachable;
   const bool waits = agent.hangs_in.value_or(ProcessPhase::kCollective) == ProcessPhase::kCollective;
-  if (!waits || now_ - agent.moved_at < kProbes) return unreachable;
-  for (const auto& peer : agent.assignment.peers)
-    if (!is_reachable_from(agent, peer)) unreachable.push_back(peer.member_uid);
+  if (waits && now_ - agent.moved_at >= kProbes)
+    for (const auto& peer : agent.assignment.peers)
+      if (!is_reachable_from(agent, peer)) unreachable.push_back(peer.member_uid);
+  // A wait that a cut explained is measured anew.
+  if (std::exchange(agent.names_peers, !unreachable.empty()) && unreachable.empty()) agent.moved_at = now_;
   return unreachable;
 }
 

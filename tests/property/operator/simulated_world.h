@@ -58,6 +58,7 @@ struct Agent {
   Timestamp cut_until;                   // hears nothing from the coordinator and is not heard, but trains
   Timestamp frozen_until;                // does nothing at all
   Timestamp moved_at;                    // stepped last, or sat down
+  bool names_peers = false;              // in its last beat, as peers that it cannot reach
   std::optional<ProcessPhase> hangs_in;  // beats, and does nothing else for good
   Timestamp told_to_leave;               // when it hangs
   std::optional<Timestamp> said_done_at;
@@ -237,7 +238,7 @@ class World {
   [[nodiscard]] bool is_link_cut(const std::string& here, const std::string& there) const;
   [[nodiscard]] bool is_any_link_cut_in(Attempt attempt) const;
   [[nodiscard]] bool is_reachable_from(const Agent& agent, const PeerAddress& peer) const;
-  [[nodiscard]] std::vector<std::string> probe_peers(const Agent& agent) const;
+  [[nodiscard]] std::vector<std::string> probe_peers(Agent& agent) const;
   void lose_pod();
   void give_notice();
   void damage_checkpoint();
