@@ -61,7 +61,7 @@ class LiveScreen(unittest.TestCase):
         self.assertTrue(any("node-2 was removed with its members: counter-worker-1-i0" in line for line in above), above)
 
     def test_a_narrow_screen_cuts_lines_and_never_wraps_them(self):
-        self.open(40, 12)
+        self.open(40, 12, is_shown=lambda line: line == "counter  Running, attempt 1, 2 processes")
         _, picture = self.picture()
         self.assertLessEqual(len(picture), 10)
         self.assertTrue(any(line.endswith(">") for line in picture), picture)
