@@ -37,7 +37,7 @@ class Controls(unittest.TestCase):
         self.assertEqual((code, said), (0, "counter-worker-1-i0 is killed\n"))
         (recovery,) = self.recoveries(run, 1)
         self.assertEqual((recovery["member"], recovery["reason"]), ("counter-worker-1-i0", "ended by signal 9"))
-        self.assertIn("kill -9 of counter-worker-1-i0, as asked", run.output())
+        self.assertIn("kill -9 of counter-worker-1-i0, on request", run.output())
         self.assertEqual([(e["kind"], e["target"]) for e in run.status()["on_purpose"]], [("kill", "counter-worker-1-i0")])
         code, said = ratoon("kill", "worker-9", "--run", run.folder)
         self.assertEqual(code, 82)
