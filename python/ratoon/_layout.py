@@ -22,9 +22,9 @@ def torch_of(value):
 
 
 def numpy_of(value):
-    """The module numpy if `value` is an array of it."""
+    """The module numpy if `value` is a plain array of it. A subclass, such as a masked array, has more than its numbers."""
     numpy = sys.modules.get("numpy")
-    return numpy if numpy is not None and isinstance(value, numpy.ndarray) else None
+    return numpy if numpy is not None and type(value) in (numpy.ndarray, numpy.memmap) else None
 
 
 def array_of_tensor(tensor) -> Array:

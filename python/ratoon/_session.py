@@ -1,6 +1,7 @@
 """A session of training: exact resume of a Python program, by a new start of its process."""
 import atexit
 import contextlib
+import operator
 import os
 import signal
 import sys
@@ -18,8 +19,10 @@ def _text_of(name: str, value) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(str(item) for item in value)
-    if isinstance(value, (int, str, os.PathLike)):
-        return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    with contextlib.suppress(TypeError):
+        return str(operator.index(value))
     raise RatoonError(f"{name} is a text, a number, a path, a list of these, or a bool, and not {type(value).__name__}")
 
 
@@ -28,7 +31,7 @@ def _end_of(steps: int | str | None, epochs: int | None) -> str | None:
         raise RatoonError("a run ends after steps or after epochs: give one of them")
     if epochs is not None:
         return f"{epochs}ep"
-    return f"{steps}st" if isinstance(steps, int) else steps
+    return steps if steps is None or isinstance(steps, str) else f"{operator.index(steps)}st"
 
 
 class Session:
@@ -60,6 +63,9 @@ class Session:
         global _open_session
         if _open_session is not None:
             raise RatoonError("this process has a Session already: close it first, by leaving its with statement")
+        if threading.current_thread() is not threading.main_thread():
+            raise RatoonError("a Session is made on the main thread: Python ignores SystemExit, by which it ends the process, "
+                              "on other threads")
         values = {name: _text_of(name, value) for name, value in options.items() if value is not None}
         takes_signals = os.environ.get("RATOON_SIGNALS", values.get("signals")) != "false"
         self._interrupt = _let_ctrl_c_save() if takes_signals else None
@@ -70,7 +76,8 @@ class Session:
             raise
         _open_session = self
         self._process = os.getpid()
-        self._is_following = False
+        self._streams = []
+        self._facts = {}  # once the session is closed
         self._loop = None
         self._small_group = None
         _tracked.seed_all(self._core.seed)
@@ -83,6 +90,9 @@ class Session:
         try:
             if error is None:
                 self.complete()
+            elif isinstance(error, RatoonError):
+                _core.say(str(error))
+                raise SystemExit(error.exit_code) from error
             elif not isinstance(error, SystemExit):
                 self._explain(error)
         finally:
@@ -97,11 +107,13 @@ class Session:
         numpy and PyTorch are tracked always. State that only pickle could store is refused.
         """
         for name, value in objects.items():
-            if (stream := _tracked.stream_of(value)) is not None:
-                self._core.track_stream(name, stream)
-                if not self._is_following:
+            stream = _tracked.stream_of(value)
+            if stream is not None:
+                self._streams.append(stream)
+                if len(self._streams) == 1:
                     self._core.follow(stream)
-                    self._is_following = True
+            if stream is not None and _tracked.is_stream_alone(value):
+                self._core.track_stream(name, stream)
                 continue
             adapter, has_weights = _tracked.adapter_of(name, value)
             (self._core.track_weights if has_weights else self._core.track_state)(name, adapter)
@@ -126,8 +138,12 @@ class Session:
 
     def batches(self, loader, steps: int | str | None = None, *, epochs: int | None = None) -> Iterator:
         """The batches that are left of the run, one a step. `loader` is a ratoon.torch.DataLoader that is tracked."""
-        if _tracked.stream_of(loader) is None:
+        stream = _tracked.stream_of(loader)
+        if stream is None:
             raise RatoonError("batches() takes a ratoon.torch.DataLoader, whose position can be saved")
+        if not any(stream is tracked for tracked in self._streams):
+            raise RatoonError("batches() was given a loader that is not tracked, so a resumed run would begin it anew: call "
+                              "session.track(loader=loader) first")
         self._begin(_end_of(steps, epochs))
         return self._batches(loader)
 
@@ -148,8 +164,8 @@ class Session:
             batches = iter(loader)
             while True:
                 with self.phase("data"):
-                    batch = next(batches, None)
-                if batch is None:
+                    batch = next(batches, _NO_BATCH)
+                if batch is _NO_BATCH:
                     break
                 yield batch
                 if not self.step_done():
@@ -224,13 +240,16 @@ class Session:
         import ratoon.torch
         ratoon.torch.average_gradients(self, module, samples)
 
-    attempt = property(lambda self: self._core.attempt, doc="The number of this start within the run, from 1.")
-    rank = property(lambda self: self._core.rank, doc="This process's number among the ranks, from 0.")
-    world_size = property(lambda self: self._core.world_size, doc="How many ranks there are.")
-    local_rank = property(lambda self: self._core.local_rank, doc="The rank on this machine; it chooses the device.")
-    local_size = property(lambda self: self._core.local_size, doc="How many ranks this machine has.")
-    steps_done = property(lambda self: self._core.steps_done, doc="Steps whose results are in the tracked state.")
-    seed = property(lambda self: self._core.seed, doc="The run's seed: 0, unless it was given.")
+    attempt = property(lambda self: self._fact("attempt"), doc="The number of this start within the run, from 1.")
+    rank = property(lambda self: self._fact("rank"), doc="This process's number among the ranks, from 0.")
+    world_size = property(lambda self: self._fact("world_size"), doc="How many ranks there are.")
+    local_rank = property(lambda self: self._fact("local_rank"), doc="The rank on this machine; it chooses the device.")
+    local_size = property(lambda self: self._fact("local_size"), doc="How many ranks this machine has.")
+    steps_done = property(lambda self: self._fact("steps_done"), doc="Steps whose results are in the tracked state.")
+    seed = property(lambda self: self._fact("seed"), doc="The run's seed: 0, unless it was given.")
+
+    def _fact(self, name: str) -> int:
+        return self._facts[name] if name in self._facts else getattr(self._core, name)
 
     def close(self) -> None:
         """Ends the session's threads. A run that is not complete goes on with the next start."""
@@ -238,6 +257,8 @@ class Session:
         if _open_session is not self or self._process != os.getpid():
             return
         _open_session = None
+        with contextlib.suppress(RatoonError):
+            self._facts = {name: getattr(self._core, name) for name in _FACTS}
         self._core.close()
         self._give_ctrl_c_back()
 
@@ -265,12 +286,12 @@ class Session:
 
 
 _open_session: Session | None = None
+_NO_BATCH = object()
+_FACTS = ("attempt", "rank", "world_size", "local_rank", "local_size", "steps_done", "seed")
 
 
 def _let_ctrl_c_save():
     """Python's own handler would raise KeyboardInterrupt within a step; the session saves the step and leaves instead."""
-    if threading.current_thread() is not threading.main_thread():
-        return None
     handler = signal.getsignal(signal.SIGINT)
     if handler is not signal.default_int_handler:
         return None
@@ -280,7 +301,9 @@ def _let_ctrl_c_save():
 
 def _may_be_loss(error: BaseException | None) -> bool:
     """Whether an exception may come of a peer or a worker that is gone."""
-    while error is not None:
+    seen = set()  # causes may form a circle
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         if isinstance(error, (ConnectionError, TimeoutError)) or type(error).__name__.startswith("Dist"):
             return True
         text = str(error).lower()

@@ -48,12 +48,12 @@ class State:
     """The state of an object as `get` returns it; `put` takes it back."""
 
     def __init__(self, get, put):
-        self._get, self._put = get, put
+        self.get, self.put = get, put
 
     def save(self, out) -> None:
         encoder = Encoder()
         try:
-            layout = json.dumps(encoder.layout(self._get()))
+            layout = json.dumps(encoder.layout(self.get()))
         except RatoonError as error:
             out.refuse(str(error))
         for name, array in encoder.arrays.items():
@@ -63,7 +63,7 @@ class State:
     def load(self, reader) -> None:
         arrays = {name: _read(reader, name) for name in reader.names() if name != _LAYOUT}
 
-        reader.bytes(_LAYOUT, lambda layout: self._put(Decoder(arrays.__getitem__).value(json.loads(layout))))
+        reader.bytes(_LAYOUT, lambda layout: self.put(Decoder(arrays.__getitem__).value(json.loads(layout))))
 
 
 class Optimizer(State):
@@ -86,8 +86,21 @@ class Optimizer(State):
 class Tensors:
     """Named tensors of PyTorch, filled in place: those of a module, or one of its own under the name ''."""
 
-    def __init__(self, tensors):
-        self._tensors = tensors
+    def __init__(self, tensors, module=None):
+        self._tensors, self._module = tensors, module
+
+    def _are_in_place(self, tensors) -> bool:
+        """Whether the module's state_dict() gives its own tensors. An overridden one may give copies."""
+        own = {id(tensor) for tensor in [*self._module.parameters(), *self._module.buffers()]}
+        return all(id(tensor) in own for tensor in tensors.values())
+
+    def _load_by_state_dict(self, reader, tensors) -> None:
+        torch = sys.modules["torch"]
+        copies = {name: torch.empty(tensor.shape, dtype=tensor.dtype) for name, tensor in tensors.items()}
+        for name, copy in copies.items():
+            reader.tensor(name, str(copy.dtype).removeprefix("torch."), list(copy.shape), copy.data_ptr(),
+                          copy.numel() * copy.element_size(), copy)
+        reader.at_end(lambda: self._module.load_state_dict(copies))
 
     def save(self, out) -> None:
         for name, tensor in self._tensors().items():
@@ -101,6 +114,8 @@ class Tensors:
 
     def load(self, reader) -> None:
         tensors = self._tensors()
+        if self._module is not None and not self._are_in_place(tensors):
+            return self._load_by_state_dict(reader, tensors)
         for name in reader.names():
             if name not in tensors:
                 reader.refuse(f'the program has no tensor "{name}", which the checkpoint has: it is of another model')
@@ -165,6 +180,38 @@ class Generators:
                 reader.after_all(lambda generator=generator, texts=texts: generator.put(json.loads(texts[0])))
 
 
+class OwnGenerator:
+    """A generator of the program. A rank that is new to the world begins it with a seed of its own."""
+
+    def __init__(self, get, put, seed):
+        self._state, self._seed = State(get, put), seed
+
+    def save(self, out) -> None:
+        encoder = Encoder()
+        layout = encoder.layout(self._state.get())
+        arrays = {name: ctypes.string_at(array.address, array.nbytes).hex() for name, array in encoder.arrays.items()}
+        kinds = {name: (array.dtype, array.shape) for name, array in encoder.arrays.items()}
+        out.bytes(_OWN, json.dumps([layout, arrays, kinds]).encode())
+
+    def load(self, reader) -> None:
+        if reader.is_for_weights_alone():
+            return
+        seed = reader.new_seed(_OWN)
+        if seed is not None:
+            reader.after_all(lambda: self._seed(seed))
+            return
+        texts: list[bytes] = []
+        reader.bytes(_OWN, texts.append)
+        reader.after_all(lambda: self._put(json.loads(texts[0])))
+
+    def _put(self, saved) -> None:
+        layout, arrays, kinds = saved
+        self._state.put(Decoder(lambda name: (*kinds[name], bytearray.fromhex(arrays[name]))).value(layout))
+
+
+_OWN = "generator:own"
+
+
 class _Generator:
     def __init__(self, get, put, seed):
         self.get, self.put, self.seed = get, put, seed
@@ -197,6 +244,10 @@ def _generators(also=()) -> dict[str, _Generator]:
     return found
 
 
+def _seed_numpy(generator, seed: int) -> None:
+    generator.bit_generator.state = type(generator.bit_generator)(seed).state
+
+
 def _numpy_state(numpy) -> list:
     name, keys, *rest = numpy.random.get_state()
     return [name, keys.tolist(), *rest]
@@ -212,11 +263,16 @@ def seed_all(seed: int) -> None:
 
 
 def stream_of(value):
-    """The Stream that is the position of a tracked object, or nothing."""
+    """The Stream that a tracked object moves, or nothing: the object itself, or that of a ratoon.torch.DataLoader."""
     if isinstance(value, Stream):
         return value
-    stream = getattr(value, "stream", None)
-    return stream if isinstance(stream, Stream) and hasattr(value, "state_dict") else None
+    loader = sys.modules.get("ratoon.torch")
+    return value.stream if loader is not None and isinstance(value, loader.DataLoader) else None
+
+
+def is_stream_alone(value) -> bool:
+    """Whether the stream is the whole state of the object. A subclass of the loader may have more."""
+    return isinstance(value, Stream) or type(value).state_dict is sys.modules["ratoon.torch"].DataLoader.state_dict
 
 
 def _fill_dict(value, state) -> None:
@@ -233,19 +289,20 @@ def adapter_of(name: str, value):
     torch = sys.modules.get("torch")
     if torch is not None:
         if isinstance(value, torch.nn.Module):
-            return Tensors(lambda: _tensors_of(name, value)), True
+            return Tensors(lambda: _tensors_of(name, value), value), True
         if isinstance(value, torch.optim.Optimizer):
             return Optimizer(value), False
         if isinstance(value, torch.Generator):
-            return State(value.get_state, value.set_state), False
+            return OwnGenerator(value.get_state, value.set_state, value.manual_seed), False
     if torch_of(value):
         return Tensors(lambda: {"": value}), True
     if numpy_of(value) is not None:
         return NumpyArray(value), False
     if isinstance(value, random.Random):
-        return State(value.getstate, value.setstate), False
+        return OwnGenerator(value.getstate, value.setstate, value.seed), False
     if hasattr(value, "bit_generator"):  # numpy.random.Generator
-        return State(lambda: value.bit_generator.state, lambda state: setattr(value.bit_generator, "state", state)), False
+        return OwnGenerator(lambda: value.bit_generator.state, lambda state: setattr(value.bit_generator, "state", state),
+                            lambda seed: _seed_numpy(value, seed)), False
     if callable(getattr(value, "state_dict", None)) and callable(getattr(value, "load_state_dict", None)):
         return State(value.state_dict, value.load_state_dict), False
     if type(value) is dict or isinstance(value, collections.abc.MutableMapping):

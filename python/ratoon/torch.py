@@ -2,7 +2,6 @@
 import contextlib
 import datetime
 import hashlib
-import os
 import random
 import signal
 import struct
@@ -117,15 +116,15 @@ class _Batches:
 
 
 class _WorkerInit:
-    """A notice and Ctrl-C reach all processes of a group. Workers go on, so that the step that is saved gets its batch:
-    they end with their parent."""
+    """A notice and Ctrl-C reach all processes of a group. Workers go on, so that the step that is saved gets its batch. A
+    second SIGTERM ends a worker: PyTorch sends it to workers that do not end by themselves."""
 
     def __init__(self, of_program):
         self._of_program = of_program
 
     def __call__(self, worker: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, lambda number, frame: signal.signal(number, signal.SIG_DFL))
         if self._of_program is not None:
             self._of_program(worker)
 
@@ -216,17 +215,20 @@ def _make_stream(dataset, global_batch: int, seed: int, source: str, epoch_end: 
 def init_process_group(session, backend: str = "gloo", timeout: datetime.timedelta | None = None) -> None:
     """Makes the process group of torch.distributed for the ranks of a session, which need no address of a master.
 
-    Call it once, behind `with ratoon.Session(...)`. The store of the group is not encrypted and asks for no secret, as
-    that of torchrun.
+    Call it once, behind `with ratoon.Session(...)`, on all ranks. The store of the group is not encrypted and asks for no
+    secret, as that of torchrun.
     """
     core, limit = session._core, timeout or datetime.timedelta(minutes=10)
     if core.world_size == 1:
         store = torch.distributed.HashStore()
     else:
-        host, port, listening = core.rendezvous()
-        store = torch.distributed.TCPStore(
-            host, port, core.world_size, core.rank == 0, limit, wait_for_workers=False,
-            master_listen_fd=os.dup(listening) if core.rank == 0 else None, use_libuv=False)
+        host, _, _ = core.rendezvous()
+        def connect(port: int) -> torch.distributed.TCPStore:
+            return torch.distributed.TCPStore(host, port, core.world_size, core.rank == 0, limit, wait_for_workers=False)
+
+        store = connect(0) if core.rank == 0 else None  # at a free port, of which the others learn
+        port = int(core.sum([float(store.port) if core.rank == 0 else 0.0])[0])
+        store = connect(port) if store is None else store
     torch.distributed.init_process_group(
         backend, store=torch.distributed.PrefixStore(f"attempt {core.attempt}", store), rank=core.rank,
         world_size=core.world_size, timeout=limit)
@@ -257,16 +259,23 @@ def average_gradients(session, module: torch.nn.Module, samples: int | None = No
             if not int(total):
                 raise RatoonError("average_gradients() got no samples of any rank in this step: one rank needs some")
             weight = samples / int(total)
-        for bucket in _buckets_of(module):
+        used = _used_on_any_rank(session, module)
+        for bucket in _buckets_of(used):
             _average(bucket, weight)
 
 
-def _buckets_of(module: torch.nn.Module) -> Iterator[list[torch.nn.Parameter]]:
+def _used_on_any_rank(session, module: torch.nn.Module) -> list[torch.nn.Parameter]:
+    """The parameters that have a gradient somewhere. The others keep none: an optimizer leaves them alone."""
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    counts = torch.tensor([parameter.grad is not None for parameter in parameters], dtype=torch.int32)
+    torch.distributed.all_reduce(counts, group=_small_group(session))
+    return [parameter for parameter, count in zip(parameters, counts.tolist(), strict=True) if count]
+
+
+def _buckets_of(parameters: list[torch.nn.Parameter]) -> Iterator[list[torch.nn.Parameter]]:
     """Parameters of one type and device each, in the same order on all ranks."""
     bucket, kind, elements = [], None, 0
-    for parameter in module.parameters():
-        if not parameter.requires_grad:
-            continue
+    for parameter in parameters:
         if bucket and (kind != (parameter.dtype, parameter.device) or elements >= _BUCKET_ELEMENTS):
             yield bucket
             bucket, elements = [], 0

@@ -174,17 +174,23 @@ class PythonSession {
   [[noreturn]] static void throw_configuration(const std::string& sentence) {
     throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
   }
-  // The memory of a save is kept until the call that made the save returns.
+  // The memory of a save is kept until the call that made the save returns: an object that is saved may call
+  // the session, for example sum().
   template <class Act>
   void calls(Act act) {
     Session& session = here();
-    {
+    ++calls_under_way_;
+    try {
       const nb::gil_scoped_release released;
       act(session);
+    } catch (...) {
+      --calls_under_way_;
+      throw;
     }
-    kept_.clear();
+    if (--calls_under_way_ == 0) kept_.clear();
   }
 
+  int calls_under_way_ = 0;
   std::vector<nb::object> kept_;
   std::vector<std::unique_ptr<TrackedState>> states_;
   std::vector<nb::object> objects_;

@@ -46,10 +46,12 @@ void call_python(const Act& act) {
   } catch (const nb::python_error& error) {
     const nb::object known = nb::module_::import_("ratoon._errors").attr("RatoonError");
     sentence = nb::cast<std::string>(nb::str(error.value()));
-    if (nb::isinstance(error.value(), known))
+    if (nb::isinstance(error.value(), known)) {
       code = nb::cast<int>(error.value().attr("exit_code"));
-    else
+    } else {
+      nb::module_::import_("traceback").attr("print_exception")(error.value());
       sentence = nb::cast<std::string>(error.type().attr("__name__")) + ": " + sentence;
+    }
   }
   if (code != 0) throw Failure(code, sentence);
   throw std::runtime_error(sentence);

@@ -1,8 +1,5 @@
 """ratoon.Session without PyTorch: programs of Python that are killed, told to leave, interrupted and wrong end as those of
 C++ do, and go on with the same bits."""
-import collections
-import ctypes
-import json
 import os
 import pathlib
 import random
@@ -18,7 +15,6 @@ import unittest
 import unittest.mock
 
 import ratoon
-from ratoon import _layout
 
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 SEED = int(os.environ.get("RATOON_SEED", random.randrange(1 << 20)))
@@ -302,35 +298,71 @@ class Refusals(Programs):
         self.assertIn("another", errors)
 
 
-class Values(unittest.TestCase):
-    """Values of state_dicts come back equal, with their types."""
+class Faults(Programs):
+    def test_a_save_may_call_the_session(self):
+        """The memory of what was collected before is not freed meanwhile."""
+        program = """
+            import sys, ratoon
+            class Counts:
+                def state_dict(self): return {{"n": session.sum(1.0)}}
+                def load_state_dict(self, state): print("count", state["n"])
+            with ratoon.Session(save_folder=sys.argv[1], run_name="py", save_every="1st") as session:
+                state = {{"blob": b"A" * 100000}}
+                session.track(a=state, b=Counts())
+                for step in session.steps({steps}):
+                    {act}
+                print(state["blob"] == b"A" * 100000)
+        """
+        self.assertEqual(self.run_through(program=program, steps=2), "True\n")
+        self.assertEqual(self.run_through(program=program, steps=3), "count 1.0\nTrue\n")
 
-    def test_they_come_back(self):
-        values = [None, True, 7, -(1 << 80), 0.1, float("inf"), 1 + 2j, "text\ud800", b"", b"\0bytes", bytearray(b"b"), (),
-                  (1, (2.5, "x")), [1, [2]], {}, {1: "a", "1": "b", (1, 2): 3, None: 4, 2.5: 5, True: 6}, {3, 1}, frozenset("ab"),
-                  collections.OrderedDict(b=1, a=2), collections.Counter("aab"), collections.deque([1, 2], 5)]
-        try:
-            import numpy
-            values += [numpy.float32(0.1), numpy.int64(3)]
-        except ImportError:
-            pass
-        for value in [*values, {"all": values, "again": values}]:
-            encoder = _layout.Encoder()
-            layout = json.loads(json.dumps(encoder.layout(value)))
-            arrays = {name: (array.dtype, list(array.shape), self.bytes_of(array)) for name, array in encoder.arrays.items()}
-            found = _layout.Decoder(arrays.__getitem__).value(layout)
-            self.assertEqual(found, value)
-            self.assertEqual(repr(found), repr(value), "types too")
+    def test_an_exception_that_is_its_own_cause_ends_the_program(self):
+        code, _, errors = self.end(self.start(act="""error = ValueError("round")
+            error.__cause__ = error
+            raise error"""))
+        self.assertEqual(code, 1, errors)
 
-    @staticmethod
-    def bytes_of(array):
-        return bytearray(ctypes.string_at(array.address, array.nbytes)) if array.nbytes else bytearray()
+    def test_an_exception_in_a_state_is_shown_whole(self):
+        program = """
+            import sys, ratoon
+            class Broken:
+                def state_dict(self): return {{"n": 1 / 0}}
+                def load_state_dict(self, state): pass
+            with ratoon.Session(save_folder=sys.argv[1], run_name="py") as session:
+                session.track(broken=Broken())
+                for step in session.steps(2):
+                    {act}
+        """
+        code, _, errors = self.end(self.start(program=program))
+        self.assertEqual(code, 1, errors)
+        self.assertIn("in state_dict", errors)
+        self.assertIn("ZeroDivisionError: division by zero", errors)
 
-    def test_names_of_arrays_differ(self):
-        encoder = _layout.Encoder()
-        encoder.layout({"a": {"b": b"1"}, "a.b": b"2", 1: b"3", "1": b"4", ":layout": b"5", "": b"6"})
-        self.assertEqual(len(encoder.arrays), 6)
-        self.assertFalse([name for name in encoder.arrays if name.startswith(":") or not name])
+    def test_facts_stay_when_the_session_is_over(self):
+        program = """
+            import sys, ratoon
+            with ratoon.Session(save_folder=sys.argv[1], run_name="py") as session:
+                session.mean("before the loop", 2.0, 3)
+                for step in session.steps(7):
+                    {act}
+            print(session.rank, session.world_size, session.steps_done)
+        """
+        self.assertEqual(self.run_through(program=program), "0 1 7\n")
+
+    def test_a_session_of_another_thread_is_refused(self):
+        program = """
+            import sys, threading, ratoon
+            def run():
+                try:
+                    ratoon.Session(save_folder=sys.argv[1], run_name="py")
+                except ratoon.RatoonError as error:
+                    print(error)
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+            {act}
+        """
+        self.assertIn("is made on the main thread", self.run_through(program=program))
 
 
 if __name__ == "__main__":

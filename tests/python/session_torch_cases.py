@@ -152,6 +152,39 @@ class OneProcess(Case):
         self.assertTrue(torch.equal(ratoon.torch.tensor(weights["net.0.weight"]),
                                     ratoon.torch.tensor(found["net.0.weight"])))
 
+    def test_state_beside_a_stream_and_copies_of_tensors_are_restored(self):
+        program = MODEL + """
+class Copies(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+    def state_dict(self, *words, **more): return {name: value.clone() for name, value in super().state_dict().items()}
+class Loader(ratoon.torch.DataLoader):
+    extra = 0
+    def state_dict(self): return {**super().state_dict(), "extra": self.extra}
+    def load_state_dict(self, state): self.extra = state["extra"]; super().load_state_dict(state)
+copies = Copies()
+with ratoon.Session(save_folder=sys.argv[1], run_name="net", save_every="1st") as session:
+    loader = Loader(Noisy(), global_batch=16, seed=4)
+    session.track(copies=copies, loader=loader)
+    for x, y in session.batches(loader, steps=int(sys.argv[2])):
+        copies.count += 1
+        loader.extra += 1
+print("result", copies.count.item(), loader.extra, loader.stream.batches)
+"""
+        self.assertEqual(self.result(program, self.folder, 3), "result 3.0 3 3")
+        self.assertEqual(self.result(program, self.folder, 8), "result 8.0 8 8")
+
+    def test_a_loader_that_is_not_tracked_is_refused(self):
+        program = MODEL + """
+with ratoon.Session(save_folder=sys.argv[1], run_name="net") as session:
+    loader = session.data_loader(Noisy(), global_batch=16, seed=4)
+    for x, y in session.batches(loader, steps=2): pass
+"""
+        code, _, errors = self.end(self.start(program, self.folder))
+        self.assertEqual(code, 82, errors)
+        self.assertIn("a loader that is not tracked", errors)
+
     def test_what_would_be_lost_is_refused(self):
         program = MODEL + """
 net, optimizer, schedule = make()

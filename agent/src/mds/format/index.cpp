@@ -45,7 +45,7 @@ Result<void> check_file(FileInfo& file, const char* what, const std::vector<std:
   for (const std::string& name : hash_names) {
     const auto has_name = [&](const FileHash& hash) { return hash.algorithm == name; };
     if (std::none_of(file.hashes.begin(), file.hashes.end(), has_name))
-      return invalid("'hashes' promises " + name + ", but there is no " + file.basename);
+      return invalid("'hashes' promises " + name + ", but " + file.basename + " has no " + name);
   }
   return {};
 }

@@ -95,7 +95,7 @@ double Session::mean(std::string_view name, double value, std::uint64_t samples)
   std::replace(what.begin(), what.end(), '\n', ' ');
   answer([&] { add_up(*this, what, sums); });
   const double mean = sums[0] / sums[1];
-  report(name, mean);
+  if (engine_->has_schedule()) report(name, mean);  // there are no steps before the loop
   return mean;
 }
 

@@ -143,6 +143,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::uint64_t seed() const { return options_.seed.value_or(0); }
   [[nodiscard]] StreamOptions stream_options(StreamOptions of_program) const;
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
+  [[nodiscard]] bool has_schedule() const { return schedule_.has_value(); }
   [[nodiscard]] bool is_at_end() const { return !schedule_ || schedule_->is_over(); }
   [[nodiscard]] const session::Position& position() const { return position_; }
 

@@ -16,8 +16,8 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kPause = std::chrono::milliseconds(2);
 
-// A frame of the board takes 16 MiB.
-constexpr std::size_t kNumbersMax = 1U << 20;
+// 2 MiB for each rank: the board keeps 256 MiB of all of them.
+constexpr std::size_t kNumbersMax = 1U << 18;
 
 // The label of the call, and the numbers behind it.
 std::string labelled(const std::string& what, std::span<const double> numbers) {
@@ -130,6 +130,8 @@ void RankSums::put(const std::string& key, std::string value) {
 
 std::vector<std::string> RankSums::ask(board::Op op, std::vector<std::string> words) {
   auto answer = client_.ask(op, std::move(words), board::Client::kNoDeadline);
+  if (!answer && answer.error().kind() == ErrorKind::kInvalid)
+    fail(ExitCode::kConfiguration, what_ + ": " + answer.error().message());
   if (!answer) wait_for_news(answer.error().message());
   return *std::move(answer);
 }
