@@ -171,8 +171,12 @@ TEST(StepsMadeAgain, AreThoseOfAnAttemptOfWhichOnlyTheHistoryIsLeft) {
   waits.processes.pop_back();
   waits.job.status = reconcile(waits, at_seconds(1)).status;
   ASSERT_FALSE(waits.job.status.is_formed);
+  waits.wall_now = test::wall(5);
   waits.processes = seen.processes;
-  for (auto& heard : waits.processes) heard.waiting->left_step = Step(0);
+  for (auto& heard : waits.processes) {
+    heard.listed = at_seconds(1);  // after the end of the last world
+    heard.waiting->left_step = Step(0);
+  }
   EXPECT_EQ(reconcile(waits, at_seconds(1)).status.ledger.steps_made_again, 12U);
 
   seen.job.status.ledger.newest_attempt = Attempt(0);
