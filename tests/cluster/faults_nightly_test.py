@@ -11,7 +11,7 @@ import unittest
 
 import lab as laboratory
 from lab import ROOT, Lab, is_stepping, plain_script
-from runs import STEPS, Runs
+from runs import PAUSE_MS, STEPS, Runs
 
 SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
 NODES = ("node-2", "node-3", "node-4")
