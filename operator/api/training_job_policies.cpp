@@ -108,7 +108,7 @@ std::optional<std::uint32_t> read_keep_last(Fields& f, bool has_stores) {
   if (kept == 0 && !has_stores)
     f.complain("keepLast", "0 only if there are stores, which then keep the checkpoints");
   if (kept != 0 && (kept < kKeptMin || kept > kKeptMax))
-    f.complain("keepLast", "All, 0 where there are stores, or a whole number from 2 to 1000");
+    f.complain("keepLast", "All, 0 if there are stores, or a whole number from 2 to 1000");
   return static_cast<std::uint32_t>(kept);
 }
 
