@@ -209,8 +209,9 @@ TEST(MdsDataset, AWrongSampleIsNamed) {
   std::string bytes = test::read_text(hurt / "shard.00000.mds");
   bytes[bytes.size() - 14] = 9;  // the size of sample 2's column b
   test::write_text(hurt / "shard.00000.mds", bytes);
-  EXPECT_THAT(failure_of(hurt),
-              HasSubstr("shard.00000.mds, its sample 2 (2 of the data set): the sizes of its columns"));
+  EXPECT_THAT(
+      failure_of(hurt),
+      HasSubstr("shard.00000.mds, its sample 2 (2 of the data set): the sizes of the sample's columns"));
 }
 
 TEST(MdsDataset, ElementsAreOfListsOnly) {

@@ -173,7 +173,7 @@ TEST(Index, WithFilesThatCannotBeIsRefused) {
        "must be 8 lower-case hexadecimal digits"},
       {index_of({with(shard(), "/raw_data/hashes", {{"xxh32", 7}})}), "there is '7' in 'hashes'"},
       {index_of({with(sha, "/hashes", {"md5", "sha1"})}),
-       "'hashes' promises md5, and there is none of shard.00000.mds"},
+       "'hashes' promises md5, but shard.00000.mds has no md5"},
   });
 }
 

@@ -60,10 +60,10 @@ TEST(Shard, IsRefusedWithWhatIsWrong) {
       {"a beginning behind the end", words({2, 16, 19, 18}, "ab"), 2,
        "ends its sample 1 at byte 18, before it begins at 19"},
       {"bytes behind the last sample", words({1, 12, 13}, "ab"), 1,
-       "ends its samples at byte 13, and has 14 bytes"},
+       "ends its samples at byte 13, but has 14 bytes"},
       {"a last sample that is cut off", words({1, 12, 15}, "ab"), 1,
-       "ends its samples at byte 15, and has 14 bytes"},
-      {"an empty shard with bytes", words({0, 8}, "ab"), 0, "ends its samples at byte 8, and has 10 bytes"},
+       "ends its samples at byte 15, but has 14 bytes"},
+      {"an empty shard with bytes", words({0, 8}, "ab"), 0, "ends its samples at byte 8, but has 10 bytes"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);

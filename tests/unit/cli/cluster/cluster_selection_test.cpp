@@ -53,7 +53,7 @@ TEST(ChooseKubeconfig, OfSeveralInTheEnvironmentOneMustBeThere) {
   place.files.clear();
   EXPECT_EQ(place.choose().error().kind(), ErrorKind::kNotFound);
   EXPECT_THAT(place.choose().error().message(),
-              HasSubstr("KUBECONFIG names /a:/b:, and there is no such file"));
+              HasSubstr("KUBECONFIG names /a:/b:, but there is no such file"));
 }
 
 TEST(ChooseKubeconfig, APodHasItsServiceAccount) {

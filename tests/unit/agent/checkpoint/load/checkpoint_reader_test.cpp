@@ -160,7 +160,8 @@ TEST(CheckpointReader, WhatIsNotThereOrOfAnotherFormIsSaidBeforeAnythingIsRead) 
   EXPECT_THAT(message({"v", ElementType::kFloat32, {8}}), HasSubstr("has no tensor 'v'"));
   EXPECT_THAT(message({"w", ElementType::kFloat32, {8, 17}}),
               AllOf(HasSubstr("F32 of shape 8,16"), HasSubstr("F32 of shape 8,17")));
-  EXPECT_THAT(message({"w", ElementType::kInt32, {8, 16}}), HasSubstr("wanted as I32"));
+  EXPECT_THAT(message({"w", ElementType::kInt32, {8, 16}}),
+              HasSubstr("but the program wants I32 of shape 8,16"));
   EXPECT_EQ(disk->data_bytes_read(), 0u);
 }
 

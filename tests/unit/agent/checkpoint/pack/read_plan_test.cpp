@@ -266,9 +266,9 @@ TEST(ReadPlan, WhatIsNotThereIsRefused) {
   EXPECT_THAT(refusal(files, {"w", kBfloat16, {8, 3}}, ErrorKind::kInvalid),
               HasSubstr("has it as F32 of shape 8,3, but the program wants BF16 of shape 8,3"));
   EXPECT_THAT(refusal(files, {"w", kFloat32, {8, 4}}, ErrorKind::kInvalid),
-              HasSubstr("wanted as F32 of shape 8,4"));
+              HasSubstr("but the program wants F32 of shape 8,4"));
   EXPECT_THAT(refusal(files, {"w", kFloat32, {4, 3}, TensorBox{{0, 0}, {9, 3}}}, ErrorKind::kInvalid),
-              HasSubstr("wanted as F32 of shape 9,3"));
+              HasSubstr("but the program wants F32 of shape 9,3"));
   EXPECT_THAT(refusal(files, {"w", kFloat32, {4, 3}, TensorBox{{5, 0}, {8, 3}}}, ErrorKind::kInvalid),
               HasSubstr("does not fit at 5,0 of 8,3"));
   test::PackShelf shelf(1);

@@ -130,7 +130,8 @@ TEST_F(ShortOfRoom, WhatWaitsForAnotherRankIsGivenUpOnlyAtTheSecondRefusal) {
   const auto given_up = waiting.wait(SaveLevel::kCommitted, 0s);
   ASSERT_FALSE(given_up);
   EXPECT_EQ(given_up.error().kind(), ErrorKind::kNoSpace);
-  EXPECT_THAT(given_up.error().message(), HasSubstr("given up to free space for that of step 20"));
+  EXPECT_THAT(given_up.error().message(),
+              HasSubstr("it is abandoned to free space for the checkpoint of step 20"));
 }
 
 TEST_F(ShortOfRoom, ACommitTakesAwayWhatItPassedOver) {

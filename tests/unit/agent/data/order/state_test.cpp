@@ -262,9 +262,10 @@ TEST(State, ThatContradictsItselfIsRefused) {
       {with("\"format\":1", "\"first_known\":7,\"format\":1"), "is not where"},
       {with("\"format\":1", "\"accepted\":[{\"slot\":1}],\"format\":1"), "accepted[].what"},
       {with("\"cursor\":54", "\"cursor\":5400000000000000000"), "stream.cursor"},
-      {with("\"batches\":6", "\"batches\":4611686018427387904"), "a stream has at most 2^62 slots"},
+      {with("\"batches\":6", "\"batches\":4611686018427387904"),
+       "a stream has 2^62 slots, and 4611686018427387899 further batches need more slots"},
       {with("\"global_batch\":6,\"start\":48", "\"global_batch\":6,\"start\":4611686018427387904"),
-       "a stream has at most 2^62 slots"},
+       "a stream has 2^62 slots, and 1 further batches need more slots"},
   };
   for (const auto& c : cases) {
     Stream target(one());

@@ -258,7 +258,7 @@ TEST(DistributedSampler, RefusesTheStateOfAnotherOrderWithBothValues) {
       {"seed is 1, but in the program it is 2", {.samples = 10, .seed = 2}},
       {"shuffle is true, but in the program it is false", {.samples = 10, .seed = 1, .shuffle = false}},
       {"drop_last is false, but in the program it is true", {.samples = 10, .seed = 1, .drop_last = true}},
-      {"repeat_epoch_0 is false, and", {.samples = 10, .seed = 1, .repeat_epoch_0 = true}},
+      {"repeat_epoch_0 is false, but", {.samples = 10, .seed = 1, .repeat_epoch_0 = true}},
       {R"(order is "torch-2.6+", but in the program it is "torch-legacy")",
        {.samples = 10, .seed = 1, .release = TorchRelease::kBefore2_6}},
   };

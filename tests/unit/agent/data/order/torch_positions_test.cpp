@@ -178,8 +178,9 @@ TEST(TorchPositions, RefusesWhatDoesNotFitWithBothValues) {
   const auto cycling = [&](const char* text) {
     return sentence_of([&] { static_cast<void>(position_of_cycling_utils(text, saved)); });
   };
-  EXPECT_THAT(cycling(R"({"progress":4,"epoch":0})"),
-              AllOf(HasSubstr("after 4 samples of each rank"), HasSubstr("4 ranks 3 an epoch")));
+  EXPECT_THAT(
+      cycling(R"({"progress":4,"epoch":0})"),
+      AllOf(HasSubstr("after 4 samples of each rank"), HasSubstr("give each of 4 ranks only 3 in an epoch")));
   EXPECT_THAT(cycling(R"({"progress":-1,"epoch":0})"), HasSubstr("found -1"));
   EXPECT_THAT(cycling(R"({"epoch":0})"), HasSubstr("progress must be a whole number"));
   EXPECT_THAT(cycling("progress"), HasSubstr("cannot be read"));

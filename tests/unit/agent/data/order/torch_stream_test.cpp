@@ -232,7 +232,7 @@ TEST(TorchStream, RefusesOptionsThatMakeNone) {
                 o.torch.drop_last = true;
                 o.torch.world_size = 11;
               }),
-              HasSubstr("10 samples give 11 ranks none"));
+              HasSubstr("10 samples leave nothing for 11 ranks"));
   EXPECT_THAT(why([](StreamOptions& o) {
                 o.samples = 0;
                 o.sources = {{.name = "a", .samples = 5}, {.name = "b", .samples = 5}};

@@ -222,7 +222,7 @@ TEST(FolderDataset, RefusesWhatHasNoClasses) {
   make_file(root / "x.png");
   EXPECT_THAT(sentence_of([&] { FolderDataset(root / "nowhere", {}); }), HasSubstr("nowhere"));
   EXPECT_THAT(sentence_of([&] { FolderDataset(root.path(), {}); }),
-              AllOf(HasSubstr(root.path().string()), HasSubstr("one for each class")));
+              AllOf(HasSubstr(root.path().string()), HasSubstr("expected one folder for each class")));
 }
 
 TEST(FolderDataset, AnEmptyFolderMayBeAVolumeThatIsNotMountedYet) {
@@ -298,7 +298,7 @@ TEST(FolderDataset, AFileThatEndsBeforeItsSizeIsNamed) {
   const FolderDataset folder(root.path(), {});
   Sample sample;
   EXPECT_THAT(sentence_of([&] { folder.read(0, sample); }),
-              AllOf(HasSubstr("a/x.png"), HasSubstr(", and had 4096 when it was opened")));
+              AllOf(HasSubstr("a/x.png"), HasSubstr(", but had 4096 when it was opened")));
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ TEST(ConcatDataset, NeedsTheSameTypes) {
   const auto one = MemoryDataset::of({MemoryColumn("x", std::vector<float>(2))});
   const auto other = MemoryDataset::of({MemoryColumn("x", std::vector<std::int32_t>(2))});
   EXPECT_THAT([&] { static_cast<void>(ConcatDataset::of({one, other})); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("one has x float32, another x int32")));
+              ThrowsMessage<std::invalid_argument>(HasSubstr("one has x float32, another has x int32")));
 }
 
 TEST(ConcatDataset, NeedsTheSameColumns) {
@@ -217,7 +217,7 @@ TEST(ConcatDataset, NeedsTheSameColumns) {
   EXPECT_FALSE(ConcatDataset::of({pairs, triples})->columns()[0].shape) << "it varies";
   EXPECT_TRUE(ConcatDataset::of({pairs, pairs})->columns()[0].shape);
   EXPECT_THAT([&] { static_cast<void>(ConcatDataset::of({pairs, others})); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("one has x float32, another y float32")));
+              ThrowsMessage<std::invalid_argument>(HasSubstr("one has x float32, another has y float32")));
   EXPECT_THROW(ConcatDataset::of({}), std::invalid_argument);
 }
 
