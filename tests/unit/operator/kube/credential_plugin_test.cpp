@@ -105,7 +105,7 @@ TEST(PluginCredential, RefusesWithASentence) {
   };
   EXPECT_THAT(refusal("Please log in"), HasSubstr("'aws' answered with no JSON"));
   EXPECT_THAT(refusal(credential({{"token", "t"}}, "client.authentication.k8s.io/v1")),
-              HasSubstr("in the place of ExecCredential of client.authentication.k8s.io/v1beta1"));
+              HasSubstr("instead of ExecCredential of client.authentication.k8s.io/v1beta1"));
   EXPECT_THAT(refusal(credential({{"token", "t"}}, "client.authentication.k8s.io/v1beta1", "Pod")),
               HasSubstr("'Pod'"));
   EXPECT_THAT(refusal(credential(json::object())), HasSubstr("neither a token nor a client certificate"));

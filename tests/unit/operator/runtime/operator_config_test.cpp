@@ -43,13 +43,13 @@ TEST_F(OperatorConfig, SetsWhatItSaysAndLeavesTheRest) {
 
 TEST_F(OperatorConfig, RefusesWhatItDoesNotKnowByName) {
   for (const auto& [body, part] : std::vector<std::pair<std::string, std::string>>{
-           {"namespaces: a", "namespaces is not a field of it"},
-           {"leaderElection: {lease: a}", "leaderElection.lease is not a field of it"},
+           {"namespaces: a", "namespaces is not a field of this file"},
+           {"leaderElection: {lease: a}", "leaderElection.lease is not a field of this file"},
            {"leaderElection: true", "leaderElection must be an object"},
            {"tls: /etc/tls", "tls must be an object"},
            {"tls: {folder: []}", "tls.folder must be a text"},
-           {"tls: {cert: a}", "tls.cert is not a field of it"},
-           {"tls: {cert: a}\nleaderElection: {}", "tls.cert is not a field of it"},
+           {"tls: {cert: a}", "tls.cert is not a field of this file"},
+           {"tls: {cert: a}\nleaderElection: {}", "tls.cert is not a field of this file"},
            {"coordinatorPort: 65536", "coordinatorPort must be a port"},
            {"metricsPort: -1", "metricsPort must be a port"},
            {"workers: 0", "workers must be a number from 1 to 64"},

@@ -183,7 +183,7 @@ TEST(OperatorMetrics, AThousandJobsComeInPiecesUnderOneHeadEach) {
     return true;
   });
   EXPECT_LT(largest, 1'000'000U);
-  EXPECT_EQ(count("# TYPE ", text), 11U);
+  EXPECT_EQ(count("# TYPE ", text), 12U) << "ratoon_build_info and the families of jobs and of the operator";
   EXPECT_EQ(count("\nratoon_job_step{", text), 1000U);
   EXPECT_EQ(count("\nratoon_recovery_seconds_count{", text), 8000U);
   EXPECT_EQ(text.find("ratoon_job_step{", text.find("# TYPE ratoon_restarts_total")), std::string::npos)
