@@ -95,7 +95,7 @@ OURS = [
     ("one checkpoint kept", [("spec.checkpointPolicy.keepLast", 1)], "keepLast is no number of checkpoints to keep"),
     ("1001 checkpoints kept", [("spec.checkpointPolicy.keepLast", 1001)], "use 2 to 1000, All, or 0 where stores"),
     ("all kept, in small letters", [("spec.checkpointPolicy.keepLast", "all")], "use 2 to 1000, All, or 0 where stores"),
-    ("nothing kept anywhere", [("spec.checkpointPolicy.keepLast", 0)], "there are none: name stores, or keep 2 at least"),
+    ("nothing kept anywhere", [("spec.checkpointPolicy.keepLast", 0)], "there are no stores: name stores, or keep 2 at least"),
     ("an endpoint without scheme", [("spec.checkpointPolicy.s3", {"endpoint": "minio:9000"})], "endpoint is no service"),
     ("an endpoint with a password", [("spec.checkpointPolicy.s3", {"endpoint": "https://a:b@minio"})], "endpoint is no service"),
     ("a region in capitals", [("spec.checkpointPolicy.s3", {"region": "EU"})], "region is none: use one like eu-central-1"),

@@ -177,7 +177,7 @@ class Volumes(unittest.TestCase):
     def hang(self, *commands):
         """What each of the commands says and its exit code, on a disk (VOLUME/disk) that is frozen until all have said so."""
         started = " ".join(f"({command}; echo code $?) >>said{n} 2>&1 &" for n, command in enumerate(commands))
-        all_have = " && ".join(f"grep -q 'not answered\\|and ends with it' said{n}" for n in range(len(commands)))
+        all_have = " && ".join(f"grep -q 'not answered\\|are lost if the process ends' said{n}" for n in range(len(commands)))
         code, done, said = self.in_namespace(
             f"cd {self.scratch}; dd if=/dev/zero of=image bs=1M count=16 2>/dev/null; mkfs.ext4 -q -F image; "
             "mkdir $VOLUME/disk; mount -o loop image $VOLUME/disk || exit 77; "

@@ -204,8 +204,8 @@ class Commands(unittest.TestCase):
         self.assert_refused(82, "no checkpoint is pinned here", "unpin", self.place, "--step", 40)
         for step in (30, 40):
             self.found("pin", self.place, "--step", step)
-        self.assert_refused(82, "say which with --step and --attempt: step 40 of attempt 1, step 30 of attempt 1", "unpin",
-                            self.place)
+        self.assert_refused(82, "several checkpoints are pinned; choose one with --step and --attempt: step 40 of attempt 1, "
+                            "step 30 of attempt 1", "unpin", self.place)
         self.assert_refused(82, "pinned are: step 40 of attempt 1, step 30 of attempt 1", "unpin", self.place, "--step", 7)
         self.found("unpin", self.place, "--step", 40)
         self.packs()[-1].unlink()

@@ -276,10 +276,10 @@ class StoreTier(S3Test):
         self.tell("save", other, 1, 20, RANKS, BYTES + 1)
         self.mirror()
         self.assertRegex(self.tell("mirror", other, 1, 20, self.run_uri, fails=True)[0],
-                         "^error conflict: .*manifests/s0000000020.a0001.json is there already and is not of this run")
+                         "^error conflict: .*manifests/s0000000020.a0001.json exists already and belongs to another run")
         self.remove("manifests/s0000000020.a0001.json")
         self.assertRegex(self.tell("mirror", other, 1, 20, self.run_uri, fails=True)[0],
-                         "^error conflict: .*r0000.safetensors is there already and is not of this run")
+                         "^error conflict: .*r0000.safetensors exists already and belongs to another run")
         self.mirror()
         self.assert_loads()
         self.assertRegex(self.tell("load", other, self.run_uri, fails=True)[0], "^error conflict: .* hold different checkpoints")
