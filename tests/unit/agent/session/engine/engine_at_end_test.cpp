@@ -196,7 +196,7 @@ TEST_F(EngineAtEnd, SavesThatAreNeverCommittedAreSaid) {
   };
   EXPECT_THAT(said_in(79), Not(HasSubstr("are not committed")));
   EXPECT_THAT(said_in(2), HasSubstr("8 saves are not committed, and a start would not find them: no file of "
-                                    "rank 1 for the checkpoint of step 80 in"));
+                                    "rank 1 for the checkpoint of step 80 exists in"));
   EXPECT_THAT(said_in(78), Not(HasSubstr("are not committed"))) << "up to step 159";
   EXPECT_THAT(said_in(2), HasSubstr("16 saves are not committed"));
 }

@@ -171,7 +171,7 @@ TEST_F(LoadTest, ADamagedOneIsPassedOverAndSaid) {
   fs::remove(pack(10));
   const auto [code, why] = refusal([&] { load(run(), "net", model_); });
   EXPECT_EQ(code, 83) << why;
-  EXPECT_THAT(why, HasSubstr("is sound: "));
+  EXPECT_THAT(why, HasSubstr("is intact: "));
 }
 
 TEST_F(LoadTest, WhatDoesNotFitIsRefusedBeforeAnythingIsChanged) {
