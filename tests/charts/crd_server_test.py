@@ -43,7 +43,7 @@ STATUS = {
                                          "rendezvousSeconds": 0.5, "loadSeconds": 0.5, "firstStepSeconds": 0.5}},
     "rejection": "n1: its kubelet did not start it: OutOfcpu: Node didn't have enough resource: cpu",
     "failedNodes": [{"name": "n1", "failures": 2, "time": "2026-11-21T11:43:21.250Z"}],
-    "suspectNodes": [{"name": "n0", "reason": "lost a member", "until": "2026-11-21T11:43:21.250Z"}],
+    "suspectNodes": [{"unreachable": True, "name": "n0", "reason": "lost a member", "until": "2026-11-21T11:43:21.250Z"}],
 }
 
 
