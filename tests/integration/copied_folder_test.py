@@ -52,7 +52,7 @@ class CopiedFolder(unittest.TestCase):
         second = subprocess.run([*command, root / "copy"], text=True, capture_output=True, timeout=PATIENCE_SECONDS)
         said = second.stdout + second.stderr
         self.assertEqual(second.returncode, 82, said)
-        self.assertIn("trains here, and that job is alive", said)
+        self.assertIn("trains here, and the job is alive", said)
         self.assertIsNone(first.poll(), "the first is not disturbed")
 
     def test_commands_on_a_copy_are_about_the_copy(self):

@@ -296,7 +296,7 @@ class StoreTier(S3Test):
             self.assertRegex(self.tell("mirror", damaged, 1, 20, self.run_uri, fails=True)[0], f"^error corrupted: .*{said}")
             self.assertEqual(self.load(), ["nothing was ever saved"])
         pack.unlink()
-        self.assertRegex(self.tell("mirror", damaged, 1, 20, self.run_uri, fails=True)[0], "^error corrupted: .* is not there")
+        self.assertRegex(self.tell("mirror", damaged, 1, 20, self.run_uri, fails=True)[0], "^error corrupted: .* does not exist")
 
     # ---- which copy is taken
 

@@ -297,12 +297,12 @@ TEST(DeviceDataset, SaysWhatItTakesBeforeAnythingIsRead) {
   EXPECT_EQ(need.bytes, kSamples * (16 + 8));
   EXPECT_TRUE(need.fits());
   const DeviceDataset held(*data, options);
-  EXPECT_THAT(said, HasSubstr("12 samples of 24 bytes on cpu takes 288 bytes, and "));
+  EXPECT_THAT(said, HasSubstr("12 samples of 24 bytes on cpu takes 288 bytes, but "));
   EXPECT_EQ(held.column("x").nbytes() + held.column("y").nbytes(), need.bytes);
   options.columns = {"y"};
   EXPECT_EQ(DeviceDataset::need_of(*data, options).bytes, kSamples * 8);
   EXPECT_THAT(sentence_of([&] { static_cast<void>(DeviceDataset(*data, options).column("x")); }),
-              AllOf(HasSubstr("no column 'x'"), HasSubstr("there are: y")));
+              AllOf(HasSubstr("column 'x' is not held"), HasSubstr("the columns are: y")));
 }
 
 // Larger than any memory: if loading had begun, this test would not end.
@@ -322,7 +322,7 @@ TEST(DeviceDataset, WhatDoesNotFitIsNotBegun) {
   EXPECT_EQ(data.reads, 0);
   const std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
   EXPECT_THAT(sentence_of([&] { DeviceDataset(*matrices(), {.spare_bytes = all}); }),
-              AllOf(HasSubstr("takes 288 bytes, and 0 are available"), HasSubstr("spare")));
+              AllOf(HasSubstr("takes 288 bytes, but 0 are available"), HasSubstr("spare")));
 }
 
 TEST(DeviceDataset, WhatCannotBeHeldIsRefused) {

@@ -313,9 +313,9 @@ TEST(StreamSampler, AdvanceCountsBatchesThatWereFetched) {
   StreamSampler sampler(of(40, 10));
   EXPECT_THAT(sentence_of([&] { sampler.advance(); }), HasSubstr("only 0 fetched batches are not trained"));
   static_cast<void>(sampler.next(10));
-  EXPECT_THAT(
-      sentence_of([&] { sampler.advance(10); }),
-      AllOf(HasSubstr("advance(10)"), HasSubstr("1 were fetched"), HasSubstr("batches, not samples")));
+  EXPECT_THAT(sentence_of([&] { sampler.advance(10); }),
+              AllOf(HasSubstr("advance(10)"), HasSubstr("only 1 fetched batches"),
+                    HasSubstr("batches, not samples")));
   EXPECT_EQ(sampler.iteration(), 0u);
 }
 
