@@ -157,8 +157,6 @@ Unreachable find_unreachable(const Observation& seen, Timestamp now) {
   if (!seen.job.status.is_formed || api::is_group(seen.job.spec)) return {};
   if (!is_any_named(seen)) return {};
   Unreachable result{.is_any = true};
-  // Processes that have saved for the suspension are gone, and the others cannot connect to them.
-  if (seen.job.spec.is_suspended) return result;
   const auto witnesses = find_witnesses(seen, now);
   BrokenLinks links;
   for (const auto& [uid, witness] : witnesses) {
