@@ -64,9 +64,7 @@ class Encoder:
         return unique
 
     def _encode(self, value, path):
-        if value is None or isinstance(value, (bool, str)) and type(value) in (bool, str):
-            return value
-        if type(value) is int:
+        if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
             return {_TAG: "float", "value": value.hex()}

@@ -98,8 +98,7 @@ class Tensors:
         torch = sys.modules["torch"]
         copies = {name: torch.empty(tensor.shape, dtype=tensor.dtype) for name, tensor in tensors.items()}
         for name, copy in copies.items():
-            reader.tensor(name, str(copy.dtype).removeprefix("torch."), list(copy.shape), copy.data_ptr(),
-                          copy.numel() * copy.element_size(), copy)
+            self._want(reader, name, copy)
         reader.at_end(lambda: self._module.load_state_dict(copies))
 
     def save(self, out) -> None:

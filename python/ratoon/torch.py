@@ -222,7 +222,7 @@ def init_process_group(session, backend: str = "gloo", timeout: datetime.timedel
     if core.world_size == 1:
         store = torch.distributed.HashStore()
     else:
-        host, _, _ = core.rendezvous()
+        host = core.rendezvous_host()
         def connect(port: int) -> torch.distributed.TCPStore:
             return torch.distributed.TCPStore(host, port, core.world_size, core.rank == 0, limit, wait_for_workers=False)
 

@@ -62,8 +62,6 @@ void end(int code, bool must_skip_teardown) {
   flush_python();
 }
 
-using Values = std::vector<std::pair<std::string, std::string>>;
-
 Options options_of(const nb::dict& values) {
   Options options;
   for (const auto& [name, value] : values) {
@@ -199,11 +197,6 @@ class PythonSession {
   const std::thread::id thread_;
 };
 
-nb::tuple rendezvous_of(const PythonSession& self) {
-  const Rendezvous at = self.here().rendezvous();
-  return nb::make_tuple(at.host, at.port, at.listening_fd);
-}
-
 }  // namespace
 
 void bind_session(nb::module_& module) {
@@ -260,7 +253,7 @@ void bind_session(nb::module_& module) {
             return nb::make_tuple(options.global_batch, options.seed);
           },
           "global_batch"_a, "seed"_a)
-      .def("rendezvous", rendezvous_of)
+      .def("rendezvous_host", [](const PythonSession& self) { return self.here().rendezvous().host; })
       .def_prop_ro("attempt", [](const PythonSession& self) { return self.here().attempt(); })
       .def_prop_ro("rank", [](const PythonSession& self) { return self.here().rank(); })
       .def_prop_ro("world_size", [](const PythonSession& self) { return self.here().world_size(); })

@@ -84,7 +84,7 @@ class LaunchWorld(unittest.TestCase):
         self.start("--nproc", 2, "--folder", self.root / "run", "--", "sh", "-c",
                    f"seq 1 {lines}; exec counter --steps 30 --pause-ms 1", stdout=subprocess.PIPE)
         wait_until(lambda: sum("done: 30 steps" in lines for log in self.logs(self.root / "run").values() for lines in log) == 2,
-                   "both to be done, whoever reads")
+                   "the end of both launches")
         output = self.process.communicate(timeout=PATIENCE_SECONDS)[0].decode()
         self.assertEqual(self.process.returncode, 0, output[-2000:])
         self.assert_all_lines_in(output, self.root / "run")

@@ -62,7 +62,7 @@ MUTANTS = {
     "two launches in one folder of the meeting": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "rendezvous/rendezvous_folder.cpp",
         r"if \(name != group\.name\) name \+= [^;]*;", ""),
-    "a scraper for whom other clients leave no place": (
+    "a scraper that other clients leave without a connection": (
         ("metrics_test", "IdleConnections.*"), "agent/src/metrics/endpoint.cpp",
         r"options\.unauthenticated_connections_max = kConnectionsMax;", "options.connections_max = kConnectionsMax;"),
     "a flag with a letter too many": (

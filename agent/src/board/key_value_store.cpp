@@ -70,7 +70,7 @@ KeyValueStore::Answers KeyValueStore::take(Reader from, std::uint32_t rank, Fram
   if (request.attempt > attempt_) {
     return {refuse(from, request,
                    "the board serves attempt " + std::to_string(attempt_) +
-                       ", but the request is for attempt " + std::to_string(request.attempt) + "")};
+                       ", but the request is for attempt " + std::to_string(request.attempt))};
   }
   if (!has_right_words(request)) {
     return {refuse(from, request,

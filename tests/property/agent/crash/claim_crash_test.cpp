@@ -70,7 +70,8 @@ TEST(ClaimPowerCut, LosesNoPlace) {
               static_cast<unsigned long long>(report.distinct));
 }
 
-// Without its bytes on the disk a claim has an unknown owner, for whom a start waits a lease, and no longer.
+// A claim without its bytes on the disk has an unknown owner. A start waits one lease for this owner, and no
+// longer.
 TEST(ClaimPowerCut, WithoutASyncCostsALeaseAndNoPlace) {
   if (test::kEffortPercent < 100)
     GTEST_SKIP() << "a search for what is lost; sanitizers look for other things";

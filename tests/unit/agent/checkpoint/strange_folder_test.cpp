@@ -106,7 +106,7 @@ TEST_F(StrangeFolderTest, IsSoundBeforeAnybodyTouchedIt) {
 
 class LinkedTest : public StrangeFolderTest, public testing::WithParamInterface<const char*> {};
 
-// A person who was short of room moved it elsewhere and left a link.
+// A user moved it to another disk for lack of room, and left a link.
 TEST_P(LinkedTest, WhatLiesElsewhereIsNotReadWrittenOrRemoved) {
   const fs::path place = run_ / GetParam();
   ASSERT_TRUE(fs::exists(place));

@@ -101,7 +101,7 @@ TEST_P(PinsTest, WhatIsRetiredBetweenChoiceAndPinIsNotCalledPinned) {
   EXPECT_THAT(pins(), ElementsAre("step 20 of attempt 1: x"));
 }
 
-// The pin of another user, who was told that it is pinned.
+// The pin of another user. The command told this user that the checkpoint is pinned.
 TEST_P(PinsTest, APinThatWasThereBeforeIsNotRemoved) {
   commit_plain(id(1, 10));
   ASSERT_TRUE(make_pin(*disk_, {}, "best accuracy"));

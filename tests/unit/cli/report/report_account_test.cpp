@@ -86,7 +86,7 @@ TEST(ReportAccountTest, TheRanksSplitTheUsefulTimeOfTheLedger) {
   const Report report = make_report(facts);
   EXPECT_NEAR(spent(report, "save_stall"), 4, 1e-6);
   EXPECT_NEAR(spent(report, "data_wait"), 2, 1e-6);
-  EXPECT_NEAR(spent(report, "validation"), 13, 1e-6) << "no more than there is";
+  EXPECT_NEAR(spent(report, "validation"), 13, 1e-6) << "at most the time of the attempt";
   EXPECT_NEAR(spent(report, "useful"), 0, 1e-6);
 }
 
