@@ -299,13 +299,26 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
     starts.push_back(calls[rank].process.start);
     assignment.rank = Rank(rank);
     if (rank == 0) continue;
-    const auto answered = folder_.answer(starts.back(), {.assignment = assignment, .first_call = own_call_});
+    const auto answered = answer(starts.back(), {.assignment = assignment, .first_call = own_call_});
     if (!answered) return answered.error();
   }
-  const auto forgotten = folder_.forget(calls_);  // all ranks have called anew since
-  if (!forgotten) return forgotten.error();
+  // All ranks have called anew since. The next launch removes files that could not be removed now.
+  const auto forgotten = folder_.forget(calls_);
+  if (!forgotten && !forgotten.error().is_retryable()) return forgotten.error();
   stand_in(own.attempt, std::move(starts));
   return own;
+}
+
+// A rank that has its answer joins the attempt, and a further call of rank 0 would end that attempt. Therefore
+// an answer that cannot be written for now is written again.
+Result<void> GroupLink::answer(const std::string& call, const GroupRendezvous::Answer& answer) {
+  const Timestamp give_up = clock_.now() + timeouts_.local_check;
+  for (;;) {
+    auto written = folder_.answer(call, answer);
+    if (written || !written.error().is_retryable() || clock_.now() >= give_up) return written;
+    if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
+    std::this_thread::sleep_for(timeouts_.look);
+  }
 }
 
 Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {

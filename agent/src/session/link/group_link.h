@@ -73,6 +73,7 @@ class GroupLink final : public Link {
   [[nodiscard]] Result<void> check_none_has_ended(const std::vector<std::uint32_t>& ranks) const;
   [[nodiscard]] Result<Assignment> wait_for_answer(const std::string& call);
   [[nodiscard]] Result<Assignment> assign(const std::vector<JoinRequest>& calls);
+  [[nodiscard]] Result<void> answer(const std::string& call, const GroupRendezvous::Answer& answer);
   void stand_in(Attempt attempt, std::vector<std::string> calls);
 
   void watch_until_stopped(const std::stop_token& stop);
