@@ -55,7 +55,10 @@ MUTANTS = {
         r'if \(!is_on_one_machine\) return name;', "if (true) return name;"),
     "a rank that waits for a rank 0 that another launch keeps out": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "link/group_link.cpp",
-        r" && !beside\.is_rank_of_another_launch\(\)\)", ")"),
+        r"return \*is_of_another_launch \? std::move\(beside\) : std::move\(folder\);", "return folder;"),
+    "a rank that waits for a rank 0 that is kept out before the other launch has called": (
+        ("group_link_test", "GroupLinkTest.*"), SESSION + "link/group_link.cpp",
+        r"if \(clock\.now\(\) >= give_up\) return folder;", "return folder;"),
     "a call of another launch that is swept while its rank waits": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "rendezvous/rendezvous_folder.cpp",
         r" && !may_hold_living_call\(at->path\(\)\)\)", ")"),

@@ -47,18 +47,24 @@ bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls
   }
 }
 
-// A process of another launch may hold the lock of this rank.
+// A process of another launch may hold the lock of this rank. Its launch is known once it has called.
 Result<GroupRendezvous> open_to_tell(const Options& options,
-                                     const std::shared_ptr<checkpoint::CallsWithTimeout>& calls) {
-  auto folder = GroupRendezvous::open(options, calls, GroupRendezvous::Sweep::kNothing);
-  if (folder) return folder;
-  const ErrorKind kind = folder.error().kind();
-  const bool is_held = kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kConflict;
-  if (!is_held) return folder;
-  auto beside = GroupRendezvous::beside_holder(options, calls);
-  // Another process that is rank 0 of this launch refuses the other ranks itself.
-  if (options.group.rank == 0 && !beside.is_rank_of_another_launch()) return folder;
-  return beside;
+                                     const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+                                     Timestamp give_up, Duration look, const Clock& clock) {
+  for (;;) {
+    auto folder = GroupRendezvous::open(options, calls, GroupRendezvous::Sweep::kNothing);
+    if (folder) return folder;
+    const ErrorKind kind = folder.error().kind();
+    const bool is_held = kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kConflict;
+    if (!is_held) return folder;
+    auto beside = GroupRendezvous::beside_holder(options, calls);
+    if (options.group.rank != 0) return beside;
+    const auto is_of_another_launch = beside.is_rank_of_another_launch();
+    // Another process that is rank 0 of this launch refuses the other ranks itself.
+    if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
+    if (clock.now() >= give_up) return folder;
+    std::this_thread::sleep_for(look);
+  }
 }
 
 bool is_final(const Error& why) {
@@ -90,7 +96,7 @@ void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint:
   const SystemClock clock;
   const Timestamp give_up = clock.now() + patience.telling;
   if (!wait_for_folder(options, *calls, give_up, patience.look, clock)) return;
-  const auto folder = open_to_tell(options, calls);
+  const auto folder = open_to_tell(options, calls, give_up, patience.look, clock);
   if (!folder) return;
   const auto tell = [&] { return folder->end_before_call(why); };
   call_until_all_informed(tell, give_up, patience.look, clock);
@@ -309,8 +315,8 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
   return own;
 }
 
-// A rank that has its answer joins the attempt, and a further call of rank 0 would end that attempt. Therefore
-// an answer that cannot be written for now is written again.
+// A rank that has its answer joins the attempt, and a further call of rank 0 would end that attempt.
+// Therefore an answer that cannot be written for now is written again.
 Result<void> GroupLink::answer(const std::string& call, const GroupRendezvous::Answer& answer) {
   const Timestamp give_up = clock_.now() + timeouts_.local_check;
   for (;;) {

@@ -93,10 +93,10 @@ GroupRendezvous GroupRendezvous::beside_holder(const Options& options,
   return meeting;
 }
 
-bool GroupRendezvous::is_rank_of_another_launch() const {
+std::optional<bool> GroupRendezvous::is_rank_of_another_launch() const {
   const auto is_known =
       patiently([](const RendezvousFolder& folder) { return folder.is_rank_of_another_launch(); });
-  return is_known && *is_known;
+  return is_known ? *is_known : std::nullopt;
 }
 
 Result<void> GroupRendezvous::call(const JoinRequest& request) const {

@@ -52,8 +52,8 @@ class GroupRendezvous {
   [[nodiscard]] static GroupRendezvous beside_holder(const Options& options,
                                                      std::shared_ptr<checkpoint::CallsWithTimeout> calls);
 
-  // Whether the process that has this rank is known to belong to another launch.
-  [[nodiscard]] bool is_rank_of_another_launch() const;
+  // Whether the process that has this rank belongs to another launch; nullopt: not known yet.
+  [[nodiscard]] std::optional<bool> is_rank_of_another_launch() const;
 
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
   [[nodiscard]] Result<FoundCalls> find_calls() const;  // for rank 0, whose own is not among them

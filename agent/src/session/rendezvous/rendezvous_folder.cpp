@@ -276,11 +276,13 @@ void RendezvousFolder::forget(const std::string& call) const {
   fs::remove(folder_ / ("a" + call + ".no"), ignored);
 }
 
-Result<bool> RendezvousFolder::is_rank_of_another_launch() const {
+Result<std::optional<bool>> RendezvousFolder::is_rank_of_another_launch() const {
   const auto has_called = holds(rank_, kHasCalled);
-  if (!has_called || !*has_called) return has_called;
+  if (!has_called) return has_called.error();
+  if (!*has_called) return std::optional<bool>();
   const auto is_here = is_there(folder_ / (rank_name(rank_) + ".json"));
-  return is_here ? Result<bool>(!*is_here) : is_here;
+  if (!is_here) return is_here.error();
+  return std::optional(!*is_here);
 }
 
 Result<void> RendezvousFolder::note_done(const std::string& call) const {

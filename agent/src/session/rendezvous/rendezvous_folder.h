@@ -79,8 +79,9 @@ class RendezvousFolder {
   // Removes the files of a call that no rank will ask about again.
   void forget(const std::string& call) const;
 
-  // Whether the living process that has this rank has called in the folder of another launch.
-  [[nodiscard]] Result<bool> is_rank_of_another_launch() const;
+  // Whether the living process that has this rank has called in the folder of another launch; nullopt: it has
+  // not called yet.
+  [[nodiscard]] Result<std::optional<bool>> is_rank_of_another_launch() const;
 
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
   [[nodiscard]] Result<bool> is_done(const std::string& call) const;

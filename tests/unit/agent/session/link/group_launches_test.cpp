@@ -58,5 +58,24 @@ TEST_F(GroupLinkTest, ARankOfAnotherLaunchThatWaitsIsToldThatItsLaunchIsRefused)
   EXPECT_FALSE(joins.get());
 }
 
+TEST_F(GroupLinkTest, ALaunchThatIsRefusedBeforeTheOtherOneHasCalledTellsItsRanks) {
+  name_ = "launch-2";
+  const auto waiting = opened(1);
+  auto waits = join(*waiting);
+  wait_for_call(1, 2);
+  name_ = "launch-1";
+  const auto zero = opened(0);
+  name_ = "launch-2";
+  auto refusing = std::async(std::launch::async, [this] { return open(0); });
+  let_links_look();
+  auto joins = join(*zero);
+  EXPECT_FALSE(refusing.get());
+  const auto told = waits.get();
+  ASSERT_FALSE(told);
+  EXPECT_THAT(told.error().message(), HasSubstr("rank 0 forms no world: another process trains in"));
+  zero->give_up("the test ends");
+  EXPECT_FALSE(joins.get());
+}
+
 }  // namespace
 }  // namespace ratoon::session::group_launches_test
