@@ -38,6 +38,7 @@ json json_of(const StoredCheckpoint& one) {
                  {"digest", one.digest}};
   if (one.saved_at) object["saved_at"] = format_rfc3339(*one.saved_at);
   if (!one.why.empty()) object["why"] = one.why;
+  if (!one.pinned_why.empty()) object["pinned_why"] = one.pinned_why;
   if (!one.finish_reason.empty()) object["finish_reason"] = one.finish_reason;
   return object;
 }

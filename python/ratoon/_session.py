@@ -198,6 +198,12 @@ class Session:
         """Saves this step when it ends, beside save_every. With a reason the checkpoint is kept for good."""
         self._core.save(keep)
 
+    def save_best(self, name: str, value: float, keep: int = 1, is_lower_better: bool = True) -> bool:
+        """Saves and pins this step when it ends if `value` is among the `keep` best ones of this name; the pin of a
+        checkpoint that no longer is goes. All ranks call it in the same step, and the value of rank 0 counts. Returns
+        whether the step is saved."""
+        return self._core.save_best(name, float(value), keep, is_lower_better)
+
     def report(self, name: str, value: float, samples: int = 1) -> None:
         """A value of this step, for the history, the progress bar ("loss") and /metrics."""
         self._core.report(name, float(value), samples)

@@ -132,6 +132,13 @@ class PythonSession {
     calls([&](Session& session) { mean = session.mean(name, value, samples); });
     return mean;
   }
+  bool save_best(const std::string& name, double value, std::uint32_t keep, bool is_lower_better) {
+    bool is_best = false;
+    calls([&](Session& session) {
+      is_best = session.save_best(name, value, {.keep = keep, .is_lower_better = is_lower_better});
+    });
+    return is_best;
+  }
   void enter(const std::string& phase) {
     const auto which = phase == "data"         ? Phase::kData
                        : phase == "validation" ? Phase::kValidation
@@ -218,6 +225,7 @@ void bind_session(nb::module_& module) {
       .def("agree_over_board", &PythonSession::agree)
       .def("sum", &PythonSession::sum, "numbers"_a)
       .def("mean", &PythonSession::mean, "name"_a, "value"_a, "samples"_a)
+      .def("save_best", &PythonSession::save_best, "name"_a, "value"_a, "keep"_a, "is_lower_better"_a)
       .def("enter", &PythonSession::enter, "phase"_a)
       .def("leave_phase", &PythonSession::leave_phase, "is_unfinished"_a)
       .def("close", &PythonSession::close)

@@ -44,6 +44,13 @@ MUTANTS = {
     "a pin that is wished and not made": (
         of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp",
         r"if \(auto pinned = pin_as_requested\(disk, manifest, mark\); !pinned\) return [^;]*;", ""),
+    "a pin of save_best that its successor leaves": (
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"is_marked_as_best\(pin\.why\) && !is_kept",
+        "false && !is_kept"),
+    "a pin of a person that save_best removes": (
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"is_marked_as_best\(pin\.why\) && ", ""),
+    "a pin of a newer checkpoint that an older manifest removes": (
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"pin\.id <= manifest\.id && ", ""),
     "a milestone that goes": (of_checkpoint("Retention.*"), CHECKPOINT + "retention/retention.cpp", r"!is_milestone && ", ""),
     "a pin that goes": (
         of_checkpoint("Retention.*"), CHECKPOINT + "retention/retention.cpp", r"&& !one\.is_pinned && one\.id\.attempt <= own",

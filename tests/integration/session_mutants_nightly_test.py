@@ -54,11 +54,11 @@ MUTANTS = {
         of_session("LauncherVariables.*"), SESSION + "options/launcher_variables.cpp",
         r'if \(!is_on_one_machine\) return name;', "if (true) return name;"),
     "a rank that waits for a rank 0 that another launch keeps out": (
-        ("group_link_test", "GroupLinkTest.*"), SESSION + "link/group_link.cpp",
+        ("group_link_test", "GroupLinkTest.*"), SESSION + "shutdown/group_end.cpp",
         r"return \*is_of_another_launch \? std::move\(beside\) : std::move\(folder\);", "return folder;"),
     "a rank that waits for a rank 0 that is kept out before the other launch has called": (
-        ("group_link_test", "GroupLinkTest.*"), SESSION + "link/group_link.cpp",
-        r"if \(clock\.now\(\) >= give_up\) return folder;", "return folder;"),
+        ("group_link_test", "GroupLinkTest.*"), SESSION + "shutdown/group_end.cpp",
+        r"if \(clock\.now\(\) >= give_up\) return folder;", "if (clock.now() <= give_up) return folder;"),
     "a call of another launch that is swept while its rank waits": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "rendezvous/rendezvous_folder.cpp",
         r" && !may_hold_living_call\(at->path\(\)\)\)", ")"),
@@ -68,6 +68,21 @@ MUTANTS = {
     "a scraper that other clients leave without a connection": (
         ("metrics_test", "IdleConnections.*"), "agent/src/metrics/endpoint.cpp",
         r"options\.unauthenticated_connections_max = kConnectionsMax;", "options.connections_max = kConnectionsMax;"),
+    "an epoch whose tail comes after its last step": (
+        of_session("*EpochsTest*"), "agent/include/ratoon/session/epochs.h",
+        r"if \(of_->epoch_->is_over\(\)\) return \*this;[^\n]*\n", "\n"),
+    "a best value whose step is not saved": (
+        of_session("EngineAsks*"), SESSION + "engine/engine.cpp", r" \|\| is_best \|\|", " ||"),
+    "a later rank 0 that does not know the best values": (
+        of_session("EngineAsks*"), SESSION + "engine/engine_begin.cpp", r"best_\.resume\(resumed_->best\);", ""),
+    "a best checkpoint that is not pinned": (
+        of_session("EngineAsks*"), SESSION + "engine/engine_saves.cpp", r"reason_of\(due\.keep\) : best;",
+        "reason_of(due.keep) : std::string();"),
+    "one more best checkpoint than the program keeps": (
+        of_session("BestCheckpoints.*"), SESSION + "state/best_checkpoints.cpp",
+        r"if \(kept\.size\(\) > noted\.how\.keep\) [^;]*;", ""),
+    "the later one of two equal best values": (
+        of_session("BestCheckpoints.*"), SESSION + "state/best_checkpoints.cpp", r"value < than", "value <= than"),
     "a flag with a letter too many": (
         of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r" \|\| is_rest\(rest, expected, 1, 0\)", ""),
     "a short flag of the program's own that is refused": (

@@ -1,5 +1,6 @@
 """Sums and means over ranks: the same bits on all of them, the same run whatever is lost, and a sentence where ranks call
 different ones."""
+import json
 import os
 import pathlib
 import re
@@ -48,6 +49,12 @@ class Sums(unittest.TestCase):
                 self.assertEqual(found.setdefault(int(match[2]), match[3]), match[3], f"step {match[2]} of rank {rank}")
         return found
 
+    def pins(self, run="a"):
+        """{step: reason}; a checkpoint that retention has removed is no pinned one."""
+        listed = json.loads(subprocess.run([BIN / "ratoon", "checkpoint", "list", self.root / "s" / run, "--json"],
+                                           check=True, stdout=subprocess.PIPE).stdout)
+        return {one["step"]: one["pinned_why"] for one in listed["checkpoints"] if one["pinned"]}
+
     def wait_done(self, size, run="a"):
         for rank in range(size):
             self.assertEqual(self.processes[rank].wait(timeout=180), 0, self.log(rank, run))
@@ -61,6 +68,9 @@ class Sums(unittest.TestCase):
         self.assertEqual(sorted(expected), list(range(14)), "a step after 4 values that are no better than that of step 8")
         self.assertIn("attempt 1 ranks 3\n", self.log(1, "unbroken"))
         self.assertEqual([self.steps(rank, "unbroken") for rank in (1, 2)], [expected, expected])
+        best = {10: "best error: 0 (save_best)", 7: "best error: 1 (save_best)", 11: "best hits: 7 (save_best)"}
+        self.assertEqual(self.pins("unbroken"), best)
+        self.assertIn("best: error 0 at step 10, hits 7 at step 11", self.log(0, "unbroken"))
 
         for lost, passing in ((1, 5), (0, 9)):
             self.gate.let_pass(passing)
@@ -74,6 +84,7 @@ class Sums(unittest.TestCase):
         self.gate.let_pass(STEPS)
         self.wait_done(3)
         self.assertEqual([self.steps(rank) for rank in range(3)], [expected] * 3)
+        self.assertEqual(self.pins(), best)
 
     def test_one_rank_adds_up_its_own(self):
         self.gate.let_pass(STEPS)

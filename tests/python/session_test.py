@@ -111,6 +111,13 @@ class Resume(Programs):
         pinned = [one.step for one in ratoon.checkpoints.list(self.folder / "runs/py") if one.is_pinned]
         self.assertEqual(len(pinned), 1, "the one that was saved for a reason")
 
+    def test_the_best_steps_are_kept(self):
+        said = self.run_through(act="print('best', step, session.save_best('error', (step * 7 + 3) % 11, keep=2))")
+        found = [line.split() for line in said.splitlines() if line.startswith("best ")]
+        self.assertEqual([int(step) for _, step, is_best in found if is_best == "True"], [0, 1, 2, 3, 6, 9, 20])
+        pinned = sorted(one.step for one in ratoon.checkpoints.list(self.folder / "runs/py") if one.is_pinned)
+        self.assertEqual(pinned, [10, 21])
+
 
 RANKS = """
 import os, sys, ratoon

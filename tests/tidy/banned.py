@@ -85,6 +85,8 @@ CODE = (
             "agent/src/session/link/coordinator_link.cpp": "a pause between tries, far shorter than a poll",
             "agent/src/session/engine/engine_saves.cpp": "the votes of other ranks are files on a shared disk: nothing wakes us",
             "agent/src/session/link/group_link.cpp": "the calls of other ranks are files on a shared disk: nothing wakes us",
+            "agent/src/session/shutdown/group_end.cpp":
+            "the calls of other ranks are files on a shared disk: nothing wakes us",
             "agent/src/session/locations/checkpoint_locations.cpp":
             "another job's signs of life are files in a store: nothing wakes us",
             "tests/integration/drain_probe.cpp": "stands for the work of a step",

@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +32,8 @@
 #include <ratoon/result.h>
 #include <ratoon/save_ticket.h>
 #include <ratoon/session/averaging.h>
+#include <ratoon/session/keep_best.h>
+#include <ratoon/session/values.h>
 #include <ratoon/state.h>
 #include <ratoon/stateful.h>
 #include <ratoon/until.h>
@@ -67,6 +68,11 @@ struct TrackAdapter;
 // average_gradients() sets it. kValidation: its time never counts as a hang, however long it is. If a step
 // was validated and then lost, the repeated step is validated again.
 enum class Phase { kData, kValidation, kCollective };
+
+struct TrackedMemory {
+  TensorShape shape{};     // empty: one dimension
+  bool is_weight = false;  // --load-from fills it
+};
 
 class Session {
  public:
@@ -135,6 +141,29 @@ class Session {
     track_state(
         std::move(name), [&object](StateWriter& out) { TrackAdapter<T>::save(object, out); },
         [&object](StateReader& in) { TrackAdapter<T>::load(object, in); }, kind);
+  }
+
+  // Tracks memory of the program's own on the CPU as one tensor, in row-major order. The memory must keep its
+  // place and its size.
+  //   session.track("weights", std::span(weights, count), {.shape = {layers, width}, .is_weight = true});
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !std::is_const_v<T> && !std::same_as<T, long double>)
+  void track(std::string name, std::span<T> memory, const TrackedMemory& how = {}) {
+    track_memory(std::move(name), stored_type_of<T>(), std::as_writable_bytes(memory), memory.size(), how);
+  }
+
+  // A type of none of these kinds.
+  template <class T>
+    requires(
+        !std::is_arithmetic_v<T> && !std::derived_from<T, Stateful> && !requires { T::extent; } &&
+        !requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
+  void track(std::string /*name*/, T& /*object*/) {
+    static_assert(
+        sizeof(T) == 0,
+        "Session::track() does not know this type. Include <ratoon/torch.h> for types of LibTorch and "
+        "<ratoon/random_engine.h> for engines of <random>. For a type of your own specialize "
+        "ratoon::TrackAdapter<T> (<ratoon/state.h>), or derive it from ratoon::Stateful. Unordered "
+        "containers would be restored in another order: use std::map or std::set.");
   }
 
   // Averages every gradient over all ranks, once a step. Needs <ratoon/torch.h>, or another header with an
@@ -219,6 +248,17 @@ class Session {
   // the last step of the run saves that step. Only rank 0 knows the contents of the stores.
   //   if (loss < lowest) session.save("a loss of " + std::to_string(lowest = loss));
   SaveTicket save(const std::string& keep = "");
+
+  // Saves the current step when it ends if the value is among the best ones of this name, and pins that
+  // checkpoint. The pin of a checkpoint that is no longer among the best `keep` ones is removed, and
+  // retention removes the checkpoint. Returns whether the step is saved; after the run's end the answer is
+  // false. All ranks call save_best() in the same step, and the value of rank 0 counts: use mean(). A value
+  // that is not finite is not among the best. Call it after the changes of the step, for example after the
+  // step of the optimizer, or in on_epoch_end(): the checkpoint holds the tracked objects as they are when
+  // the step ends. A resumed run decides as an uninterrupted one. `ratoon checkpoint list` shows the pins.
+  //   const double loss = session.mean("validation loss", mean_here, samples_here);
+  //   session.save_best("validation loss", loss, {.keep = 3});
+  bool save_best(std::string_view name, double value, const KeepBest& how = {});
 
   // Ends the run early, for example because the loss no longer falls. The current step is the last one, or
   // the next step if the ranks agree once a step, as for save(). Let the loop end by itself: the last step is
@@ -322,10 +362,13 @@ class Session {
 
  private:
   friend class StepIterator;
+  friend class EpochRange;  // <ratoon/session/epochs.h>
 
   enum class Tracked { kState, kWeights, kSeeded };
   void track_state(std::string name, std::function<void(StateWriter&)> save,
                    std::function<void(StateReader&)> load, Tracked kind = Tracked::kState);
+  void track_memory(std::string name, ElementType type, std::span<std::byte> memory, std::size_t count,
+                    const TrackedMemory& how);
   // The seed of a generator in every attempt, so that draws before steps() are the same after a resume. In
   // steps() a rank continues with its own state, and a rank that is new to the world starts with seed_of().
   [[nodiscard]] std::uint64_t first_seed_of(std::string_view name) const;
@@ -334,6 +377,8 @@ class Session {
   // Calls `act`. If the function throws in a session without train(), the process ends.
   void answer(const std::function<void()>& act) const;
   [[noreturn]] void leave_in_place() const;
+  // The program called Ratoon in a wrong way.
+  void refuse_call(const std::string& why) const;
   // The function is called when the training function returned, and throws if the run is not at its end.
   void refuse_early_return() const;
 
@@ -350,48 +395,6 @@ class Session {
   std::map<std::type_index, std::shared_ptr<void>> parts_;
 };
 
-class Session::PhaseScope {
- public:
-  ~PhaseScope();
-  PhaseScope(const PhaseScope&) = delete;
-  PhaseScope& operator=(const PhaseScope&) = delete;
-  // The phase outlives this object. Call this function for an exception that C++ does not see.
-  void leave_unfinished() { is_unfinished_ = true; }
-
- private:
-  friend class Session;
-  PhaseScope(Session& session, Phase phase);
-  Session& session_;
-  const int outer_;
-  const int exceptions_;  // when the phase began: a later exception ends the phase unfinished
-  bool is_unfinished_ = false;
-};
-
-// The iterator over step numbers of a loop over steps(): `*it` is the number of steps done before this one.
-// Incrementing the iterator ends the step.
-class StepIterator {
- public:
-  using value_type = std::uint64_t;
-  using difference_type = std::ptrdiff_t;
-
-  explicit StepIterator(Session& session) : session_(&session) {}
-  [[nodiscard]] std::uint64_t operator*() const;
-  StepIterator& operator++();
-  void operator++(int) { ++*this; }
-  [[nodiscard]] bool operator==(std::default_sentinel_t) const;
-
- private:
-  Session* session_;
-};
-
-class Session::StepRange {
- public:
-  explicit StepRange(Session& session) : session_(&session) {}
-  [[nodiscard]] StepIterator begin() const { return StepIterator(*session_); }
-  [[nodiscard]] std::default_sentinel_t end() const { return {}; }
-
- private:
-  Session* session_;
-};
-
 }  // namespace ratoon
+
+#include <ratoon/session/loop.h>  // the types that steps() and in() return

@@ -74,7 +74,7 @@ StoredCheckpoint stored(const FoundCheckpoint& found, const fs::path& saves) {
           .size_bytes = found.size_bytes,
           .saved_at = written_at(saves / checkpoint::manifest_path(found.id)),
           .digest = found.digest,
-          .is_pinned = found.is_pinned,
+          .pinned_why = found.pinned_why,
           .tiers = {"folder"},
           .finish_reason = finish_reason_of(found)};
 }

@@ -20,7 +20,7 @@ struct StoredCheckpoint {
   std::uint64_t size_bytes = 0;
   std::optional<WallTime> saved_at{};
   std::string digest{};
-  bool is_pinned = false;
+  std::string pinned_why{};          // empty: it is not pinned
   std::vector<std::string> tiers{};  // places that have it: "folder", or a store
   std::string finish_reason{};       // of finish(), if the program ended the run with this checkpoint
 };

@@ -186,7 +186,7 @@ std::string checkpoints_of(const Report& report) {
       ends += "; step " + std::to_string(one.step) + " ended the run: " + one.finish_reason;
     rows += "<tr><td class=\"num\">" + std::to_string(one.step) + "</td><td class=\"num\">" +
             std::to_string(one.attempt) + "</td><td" + (one.why.empty() ? "" : " class=\"why\"") + ">" +
-            escaped(one.state) + (one.is_pinned ? ", pinned" : "") +
+            escaped(one.state) + (one.pinned_why.empty() ? "" : ", pinned: " + escaped(one.pinned_why)) +
             (one.why.empty() ? "" : ": " + escaped(one.why)) + "</td><td class=\"num\">" +
             (one.ranks == 0 ? "" : std::to_string(one.ranks)) + "</td><td class=\"num\">" +
             size_text(one.size_bytes) + "</td><td>" + (one.saved_at ? format_rfc3339(*one.saved_at) : "") +

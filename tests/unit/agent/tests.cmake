@@ -53,9 +53,11 @@ ratoon_test(unit/agent/session_test
           session/shutdown/process_exit_test.cpp session/rendezvous/rendezvous_socket_test.cpp
           session/options/options_test.cpp session/options/launcher_variables_test.cpp
           session/locations/checkpoint_locations_test.cpp session/state/tracked_objects_test.cpp
+          session/api/epochs_test.cpp
           session/api/train_counts_test.cpp session/api/train_ledger_test.cpp session/api/train_ends_test.cpp
           session/api/train_returns_test.cpp session/api/train_rollback_test.cpp session/api/train_saves_test.cpp
-          session/state/start_snapshot_test.cpp session/engine/program_requests_test.cpp
+          session/state/start_snapshot_test.cpp session/state/values_test.cpp session/state/best_checkpoints_test.cpp
+          session/engine/program_requests_test.cpp
           session/engine/engine_asks_test.cpp session/engine/engine_at_end_test.cpp session/locations/mirrors_test.cpp
           session/api/train_seed_test.cpp session/api/train_strange_folder_test.cpp session/api/train_test.cpp
           session/api/train_swallowed_test.cpp session/api/train_threads_test.cpp session/api/train_untracked_test.cpp

@@ -151,6 +151,7 @@ Result<std::optional<InventoryEntry>> commit_all(Disk& disk, const CheckpointId&
   const auto saved = save_durably(disk, manifest_path(id), text, mark);
   if (saved) {
     note_commit(disk, id.attempt);
+    unpin_beaten(disk, manifest);
     return std::optional(entry_of(id, manifest_digest(text), true));
   }
   if (saved.error().kind() == ErrorKind::kAlreadyExists) return find_committed(disk, id, owner);

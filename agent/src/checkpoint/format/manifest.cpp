@@ -42,6 +42,14 @@ json to_json(const PendingRequests& requests) {
   return body;
 }
 
+json to_json(const BestOf& best) {
+  json kept = json::array();
+  for (const BestCheckpoint& one : best.kept)
+    kept.push_back(
+        {{"attempt", one.id.attempt.value()}, {"step", one.id.step.value()}, {"value", one.value}});
+  return {{"name", best.name}, {"kept", std::move(kept)}};
+}
+
 // A run may count beyond the greatest number that a reader accepts. Such a count is written as the greatest
 // accepted number, so that no save fails.
 json to_json(const RunRecord& run) {
@@ -57,6 +65,7 @@ json to_json(const RunRecord& run) {
   if (run.seed) body["seed"] = *run.seed;
   if (!run.keep.empty()) body["keep"] = run.keep;
   if (!run.requests.is_empty()) body["wishes"] = to_json(run.requests);
+  for (const BestOf& best : run.best) body["best"].push_back(to_json(best));
   return body;
 }
 
@@ -77,6 +86,20 @@ PendingRequests read_wishes(Fields f) {
   return {.save = f.flag("save"),
           .keep = read_text(f, "keep", kReasonBytesMax),
           .finish = read_text(f, "finish", kReasonBytesMax)};
+}
+
+BestOf read_best(Fields f) {
+  BestOf best{.name = f.text("name", kBestNameBytesMax)};
+  for (const auto& item : f.list("kept", kBestKeptMax)) {
+    Fields one = f.child(item, "kept[]");
+    const json* const value = one.find("value");
+    if (value == nullptr || !value->is_number()) one.complain("value", "a number");
+    best.kept.push_back({.id = {.attempt = Attempt(one.whole("attempt", kAttemptMax)),
+                                .step = Step(one.whole("step", kNumberMax))},
+                         .value = value != nullptr && value->is_number() ? value->get<double>() : 0});
+  }
+  if (best.kept.empty()) f.complain("kept", "at least one checkpoint");
+  return best;
 }
 
 // The value is empty in texts of older versions, and in receipts of ranks that have no record.
@@ -102,6 +125,8 @@ std::optional<RunRecord> read_run(Fields& parent) {
   if (f.find("seed") != nullptr) run.seed = f.whole("seed", std::numeric_limits<std::uint64_t>::max());
   run.keep = read_text(f, "keep", kReasonBytesMax);
   if (f.find("wishes") != nullptr) run.requests = read_wishes(f.object("wishes"));
+  for (const auto& item : f.list("best", kBestNamesMax))
+    run.best.push_back(read_best(f.child(item, "best[]")));
   return run;
 }
 

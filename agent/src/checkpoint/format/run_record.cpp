@@ -1,6 +1,21 @@
 #include "agent/src/checkpoint/format/run_record.h"
 
+#include "base/core/utf8.h"
+
 namespace ratoon::checkpoint {
+namespace {
+
+constexpr std::string_view kBestMark = " (save_best)";
+
+}  // namespace
+
+std::string mark_as_best(std::string reason) {
+  return cut_text(std::move(reason), kReasonBytesMax - kBestMark.size()) + std::string(kBestMark);
+}
+
+bool is_marked_as_best(std::string_view reason) {
+  return reason.ends_with(kBestMark);
+}
 
 void PendingRequests::join(const PendingRequests& other) {
   save = save || other.save;

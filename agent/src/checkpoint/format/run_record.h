@@ -8,8 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ratoon/numerics.h>
+
+#include "agent/src/checkpoint/format/file_names.h"
 
 namespace ratoon::checkpoint {
 
@@ -45,6 +48,31 @@ struct PendingRequests {
   friend bool operator==(const PendingRequests&, const PendingRequests&) = default;
 };
 
+// Limits of save_best().
+inline constexpr std::size_t kBestNamesMax = 16;
+inline constexpr std::size_t kBestNameBytesMax = 64;
+inline constexpr std::size_t kBestKeptMax = 100;
+
+// A checkpoint whose value is among the best ones of its name, at the time of the record.
+struct BestCheckpoint {
+  CheckpointId id{};
+  double value = 0;
+
+  friend bool operator==(const BestCheckpoint&, const BestCheckpoint&) = default;
+};
+
+struct BestOf {
+  std::string name{};
+  std::vector<BestCheckpoint> kept{};  // not empty; the best one first
+
+  friend bool operator==(const BestOf&, const BestOf&) = default;
+};
+
+// The reason of a pin that save_best() makes. Such a pin is removed when its checkpoint is no longer among
+// the best ones.
+[[nodiscard]] std::string mark_as_best(std::string reason);
+[[nodiscard]] bool is_marked_as_best(std::string_view reason);
+
 // The reason that rank 0 records for a request of another rank: only that rank knows the real one.
 inline constexpr std::string_view kAnotherRank = "another rank says so";
 
@@ -62,6 +90,7 @@ struct RunRecord {
   std::optional<std::uint64_t> seed{};    // empty if the writer had none
   std::string keep{};                     // empty: retention decides
   PendingRequests requests{};
+  std::vector<BestOf> best{};  // the checkpoints that save_best() keeps, with this one
 
   // Adds the requests of another rank: rank 0 knows only its own reasons.
   void join(const RunRecord& other);

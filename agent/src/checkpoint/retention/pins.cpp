@@ -32,6 +32,12 @@ Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why, std::
   const auto saved = save_durably(disk, pin_path(id), std::string(why) + '\n', mark);
   if (saved) return true;
   if (saved.error().kind() != ErrorKind::kAlreadyExists) return saved.error();
+  if (!is_marked_as_best(why) && is_marked_as_best(why_pinned(disk, id))) {
+    if (auto removed = unpin(disk, id); !removed) return removed.error();
+    const auto replaced = save_durably(disk, pin_path(id), std::string(why) + '\n', mark);
+    if (replaced) return true;
+    if (replaced.error().kind() != ErrorKind::kAlreadyExists) return replaced.error();
+  }
   if (auto synced = disk.sync_folder(kPins); !synced) return synced.error();
   return false;
 }
@@ -46,6 +52,20 @@ Result<void> unpin(Disk& disk, const CheckpointId& id) {
   auto removed = disk.remove(pin_path(id));
   if (says(removed, ErrorKind::kNotFound)) return {};
   return removed;
+}
+
+void unpin_beaten(Disk& disk, const Manifest& manifest) {
+  if (!manifest.run || manifest.run->best.empty()) return;
+  const auto pins = read_pins(disk);
+  if (!pins) return;
+  const auto is_kept = [&](const CheckpointId& id) {
+    return std::ranges::any_of(manifest.run->best, [&](const BestOf& best) {
+      return std::ranges::find(best.kept, id, &BestCheckpoint::id) != best.kept.end();
+    });
+  };
+  for (const Pin& pin : *pins)
+    if (pin.id <= manifest.id && is_marked_as_best(pin.why) && !is_kept(pin.id))
+      static_cast<void>(unpin(disk, pin.id));
 }
 
 Result<bool> is_pinned(const Disk& disk, const CheckpointId& id) {

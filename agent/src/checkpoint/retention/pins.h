@@ -24,7 +24,8 @@ struct Pin {
   std::string why{};  // one line, safe to print on a terminal
 };
 
-// Returns whether the pin is new. If the checkpoint is already pinned, the first reason stays.
+// Returns whether the pin is new. If the checkpoint is already pinned, the first reason stays; but a pin of
+// save_best(), which is removed with time, gives way to every other one.
 // If the manifest still exists after pin() returns, the checkpoint is kept:
 // retire_checkpoint() checks for pins last.
 [[nodiscard]] Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why,
@@ -32,6 +33,10 @@ struct Pin {
 // Pins the checkpoint if its program asked to keep it.
 [[nodiscard]] Result<void> pin_as_requested(Disk& disk, const Manifest& manifest, std::string_view mark);
 [[nodiscard]] Result<void> unpin(Disk& disk, const CheckpointId& id);
+// Removes the pins of save_best() whose checkpoints are not in the lists of this manifest, which is
+// committed. Pins of newer checkpoints stay. A pin that cannot be removed now is removed with the next
+// manifest.
+void unpin_beaten(Disk& disk, const Manifest& manifest);
 
 [[nodiscard]] std::string pin_path(const CheckpointId& id);
 [[nodiscard]] Result<bool> is_pinned(const Disk& disk, const CheckpointId& id);

@@ -12,6 +12,7 @@
 #include "agent/src/session/shutdown/exit_report.h"
 #include "agent/src/session/shutdown/exit_watch.h"
 #include "agent/src/session/shutdown/fail.h"
+#include "agent/src/session/shutdown/group_end.h"
 #include "agent/src/session/shutdown/process_exit.h"
 #include "agent/src/session/shutdown/resume_command.h"
 #include "agent/src/session/shutdown/termination_record.h"

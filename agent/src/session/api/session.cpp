@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <functional>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 
 #include "agent/src/session/api/attempt_loop.h"
 #include "agent/src/session/rendezvous/rank_sums.h"
+#include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/telemetry/say.h"
 
 namespace ratoon {
@@ -31,6 +34,21 @@ void Session::track_state(std::string name, std::function<void(StateWriter&)> sa
                            : kind == Tracked::kSeeded ? session::ObjectKind::kSeeded
                                                       : session::ObjectKind::kState;
   answer([&] { engine_->track(std::move(name), std::move(save), std::move(load), object_kind); });
+}
+
+void Session::track_memory(std::string name, ElementType type, std::span<std::byte> memory, std::size_t count,
+                           const TrackedMemory& how) {
+  const TensorShape shape = how.shape.empty() ? TensorShape{count} : how.shape;
+  const auto of_shape = std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
+  if (of_shape != count) {
+    refuse_call("tracked '" + name + "': its shape has " + std::to_string(of_shape) +
+                " numbers, and its memory " + std::to_string(count));
+  }
+  track_state(
+      std::move(name),
+      [=](StateWriter& out) { out.tensor({.name = "", .type = type, .shape = shape, .bytes = memory}); },
+      [=](StateReader& in) { in.tensor({.name = "", .type = type, .shape = shape}, memory); },
+      how.is_weight ? Tracked::kWeights : Tracked::kState);
 }
 
 Session::StepRange Session::steps(std::uint64_t total) {
@@ -99,6 +117,16 @@ double Session::mean(std::string_view name, double value, std::uint64_t samples)
   return mean;
 }
 
+bool Session::save_best(std::string_view name, double value, const KeepBest& how) {
+  if (engine_->is_done()) return false;
+  answer([&] { engine_->check_save_best(name, how); });
+  // Rank 0 decides, so the ranks do the same also if their values differ.
+  double is_best = rank() == 0 && engine_->note_best(name, value, how) ? 1 : 0;
+  answer([&] { add_up(*this, "save_best(\"" + std::string(name) + "\")", std::span(&is_best, 1)); });
+  if (is_best > 0) engine_->save_this_step();
+  return is_best > 0;
+}
+
 void Session::agree() {
   if (world_size() == 1) return agree(requests());
   // A bit is set if any rank has set it.
@@ -116,6 +144,10 @@ void Session::agree() {
                  [](double sum) { return static_cast<float>(sum); });
   agree(of_all);
   take_sums(sums);
+}
+
+void Session::refuse_call(const std::string& why) const {
+  answer([&] { session::fail(ExitCode::kConfiguration, why); });
 }
 
 void Session::finish(const std::string& reason) {

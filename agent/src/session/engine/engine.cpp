@@ -219,7 +219,8 @@ void Session::Engine::end_step() {
   // At the end of the training finish() waits for the last checkpoint, and no hand-over is needed any longer.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
   const bool is_stopped = (agreed & session::control::kStop) != 0 && !is_at_end();
-  if (schedule_->is_save_due() || is_handed_over || is_stopped) {
+  const bool is_best = std::exchange(is_save_due_, false);
+  if (schedule_->is_save_due() || is_best || is_handed_over || is_stopped) {
     for (const auto& check : before_saves_of_all_) check();
     save(agreed);
   }
@@ -238,6 +239,17 @@ void Session::Engine::end_step() {
 SaveTicket Session::Engine::ask_to_save(const std::string& keep) {
   if (!schedule_) fail(ExitCode::kConfiguration, "save() must be called in the loop over steps()");
   return requests_.ask_to_save(keep);
+}
+
+void Session::Engine::check_save_best(std::string_view name, const KeepBest& how) const {
+  if (!schedule_) {
+    fail(ExitCode::kConfiguration,
+         "save_best() must be called in the loop over steps(), or in on_epoch_end(): its step is saved when "
+         "the "
+         "step ends");
+  }
+  if (const std::string error = best_.find_error(name, how); !error.empty())
+    fail(ExitCode::kConfiguration, error);
 }
 
 void Session::Engine::finish_early(const std::string& reason) {

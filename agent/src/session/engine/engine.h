@@ -30,6 +30,7 @@
 #include "agent/src/session/link/link.h"
 #include "agent/src/session/locations/checkpoint_locations.h"
 #include "agent/src/session/shutdown/drain.h"
+#include "agent/src/session/state/best_checkpoints.h"
 #include "agent/src/session/state/start_snapshot.h"
 #include "agent/src/session/state/tracked_objects.h"
 #include "agent/src/session/telemetry/rank_means.h"
@@ -94,6 +95,13 @@ class Session::Engine : private data::WaitListener {
   // The step in which these two requests take effect is explained in program_requests.h.
   void finish_early(const std::string& reason);
   [[nodiscard]] SaveTicket ask_to_save(const std::string& keep);
+  // Refuses a call that save_best() may not make now. Called on all ranks.
+  void check_save_best(std::string_view name, const KeepBest& how) const;
+  // Called on rank 0. Returns whether the value is among the best ones.
+  [[nodiscard]] bool note_best(std::string_view name, double value, const KeepBest& how) {
+    return best_.note(name, value, how);
+  }
+  void save_this_step() { is_save_due_ = true; }
   // May be called from any thread.
   void notify(Duration left, const std::string& why) { drain_->notify(clock_.now(), left, why); }
   void take_back_notice() { drain_->take_back_notice(); }
@@ -292,6 +300,8 @@ class Session::Engine : private data::WaitListener {
   bool has_agreed_ = false;         // in the current step
   bool ever_agreed_ = false;
   session::ProgramRequests requests_;  // of the program
+  session::BestCheckpoints best_;      // of rank 0
+  bool is_save_due_ = false;           // save_best() saves the current step
   bool is_finished_ = false;           // all agreed that the step that ended was the last one
   bool has_begun_ = false;
   bool has_said_that_it_waits_ = false;

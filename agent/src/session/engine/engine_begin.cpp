@@ -62,7 +62,10 @@ void Session::Engine::begin(Until until) {
     phases_.note_open_end();
   begin_schedule(options_.max_duration.value_or(until));
   if (position_.committed) durable_ = {schedule_->position(), meters_.durable_since.at()};
-  if (assignment_.resume && resumed_) requests_.resume(wishes_left(*resumed_));
+  if (assignment_.resume && resumed_) {
+    requests_.resume(wishes_left(*resumed_));
+    best_.resume(resumed_->best);
+  }
   keep_rollbacks();
   count_replay();
   prepare_saves();

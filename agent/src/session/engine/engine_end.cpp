@@ -214,6 +214,7 @@ void Session::Engine::finish() {
   const bool is_committed = wait_for_last_commit();
   if (is_committed && position_.committed && position_.committed->step == position_.step) {
     leave_weights();  // first: a pin may fail now and at each later start
+    if (is_first() && !best_.lists().empty()) say("best: " + session::describe_best(best_.lists()));
     return serve_late_requests();
   }
   fail(ExitCode::kStorage,

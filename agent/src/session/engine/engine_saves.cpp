@@ -72,7 +72,9 @@ std::optional<checkpoint::RunRecord> Session::Engine::run_record(std::uint32_t a
     record.history_bytes = place->bytes;
   }
   if (is_finished_) record.early_end = early_end(reason_of(due.finish));
-  if ((agreed & session::control::kKeep) != 0) record.keep = reason_of(due.keep);
+  const std::string best = best_.take({.attempt = assignment_.attempt, .step = position_.step});
+  record.keep = (agreed & session::control::kKeep) != 0 ? reason_of(due.keep) : best;
+  record.best = best_.lists();
   if (numerics_) record.numerics = numerics_->now();
   record.seed = seed();
   return record;

@@ -9,6 +9,7 @@
 #include "agent/src/session/locations/rollback_plan.h"
 #include "agent/src/session/options/location_options.h"
 #include "agent/src/session/rendezvous/own_address.h"
+#include "agent/src/session/shutdown/group_end.h"
 #include "base/contract/resume_point.h"
 #include "base/core/lists.h"
 #include "base/core/log.h"
@@ -19,53 +20,6 @@ namespace {
 
 constexpr std::uint32_t kWasInAWorld = 1;             // of this launch, and is the same process
 constexpr Duration kLine = std::chrono::seconds(10);  // from one log line about missing ranks to the next
-
-// Calls `tell` until the reason has reached all ranks, or until `give_up`, because some ranks may not have
-// called yet.
-void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
-                             const Clock& clock) {
-  for (;;) {
-    const auto are_all_told = tell();
-    if (are_all_told && *are_all_told) return;
-    if (!are_all_told && are_all_told.error().kind() == ErrorKind::kIo) return;
-    if (clock.now() >= give_up) return;
-    std::this_thread::sleep_for(look);
-  }
-}
-
-// Another rank may be about to create the folder.
-bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls, Timestamp give_up,
-                     Duration look, const Clock& clock) {
-  for (;;) {
-    const auto is_there = calls("looking for " + home_of(options), [folder = run_folder(options)] {
-      std::error_code ignored;
-      return Result<bool>(std::filesystem::is_directory(folder, ignored));
-    });
-    if (!is_there) return false;
-    if (*is_there || clock.now() >= give_up) return *is_there;
-    std::this_thread::sleep_for(look);
-  }
-}
-
-// A process of another launch may hold the lock of this rank. Its launch is known once it has called.
-Result<GroupRendezvous> open_to_tell(const Options& options,
-                                     const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
-                                     Timestamp give_up, Duration look, const Clock& clock) {
-  for (;;) {
-    auto folder = GroupRendezvous::open(options, calls, GroupRendezvous::Sweep::kNothing);
-    if (folder) return folder;
-    const ErrorKind kind = folder.error().kind();
-    const bool is_held = kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kConflict;
-    if (!is_held) return folder;
-    auto beside = GroupRendezvous::beside_holder(options, calls);
-    if (options.group.rank != 0) return beside;
-    const auto is_of_another_launch = beside.is_rank_of_another_launch();
-    // Another process that is rank 0 of this launch refuses the other ranks itself.
-    if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
-    if (clock.now() >= give_up) return folder;
-    std::this_thread::sleep_for(look);
-  }
-}
 
 bool is_final(const Error& why) {
   return why.kind() == ErrorKind::kInvalid || why.kind() == ErrorKind::kAlreadyExists;
@@ -87,20 +41,6 @@ std::vector<std::uint32_t> missing_in(const GroupRendezvous::Calls& calls) {
 }
 
 }  // namespace
-
-void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
-                       const std::string& why, const GroupTimeouts& patience) {
-  const bool meets_in_folder =
-      options.group.size > 1 && options.member.coordinator_url.empty() && !is_home_in_store(options);
-  if (!meets_in_folder) return;
-  const SystemClock clock;
-  const Timestamp give_up = clock.now() + patience.telling;
-  if (!wait_for_folder(options, *calls, give_up, patience.look, clock)) return;
-  const auto folder = open_to_tell(options, calls, give_up, patience.look, clock);
-  if (!folder) return;
-  const auto tell = [&] { return folder->end_before_call(why); };
-  call_until_all_informed(tell, give_up, patience.look, clock);
-}
 
 Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
                                               const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,

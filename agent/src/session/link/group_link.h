@@ -20,21 +20,12 @@
 
 #include "agent/src/session/link/link.h"
 #include "agent/src/session/locations/folder_lock.h"
-#include "agent/src/session/locations/held_lock.h"
 #include "agent/src/session/rendezvous/group_rendezvous.h"
 #include "agent/src/session/rendezvous/local_check_failures.h"
 #include "agent/src/session/rendezvous/rendezvous_socket.h"
 #include "base/core/clock.h"
 
 namespace ratoon::session {
-
-struct GroupTimeouts {
-  Duration look{std::chrono::milliseconds(250)};            // from one look into the folder to the next
-  Duration meeting{std::chrono::minutes(10)};               // for ranks that do not call
-  LockPatience locks{.leaving = std::chrono::seconds(10)};  // of the folder, and of a rank
-  Duration local_check{std::chrono::minutes(1)};            // while this machine cannot check the others
-  Duration telling{std::chrono::seconds(10)};  // until the others have called, who get the reason of the end
-};
 
 class GroupLink final : public Link {
  public:
@@ -103,11 +94,5 @@ class GroupLink final : public Link {
   LocalCheckFailures looks_{timeouts_.local_check};  // of the watching thread
   std::jthread watching_;
 };
-
-// A rank that ends for good before it has a link calls this function, which gives the reason to the ranks
-// that wait for it, for up to `patience.telling`. Does nothing if the processes of the launch do not meet in
-// a folder.
-void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
-                       const std::string& why, const GroupTimeouts& patience = {});
 
 }  // namespace ratoon::session

@@ -15,9 +15,18 @@
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/disk/calls_with_timeout.h"
+#include "agent/src/session/locations/held_lock.h"
 #include "agent/src/session/rendezvous/rendezvous_folder.h"
 
 namespace ratoon::session {
+
+struct GroupTimeouts {
+  Duration look{std::chrono::milliseconds(250)};            // from one look into the folder to the next
+  Duration meeting{std::chrono::minutes(10)};               // for ranks that do not call
+  LockPatience locks{.leaving = std::chrono::seconds(10)};  // of the folder, and of a rank
+  Duration local_check{std::chrono::minutes(1)};            // while this machine cannot check the others
+  Duration telling{std::chrono::seconds(10)};  // until the others have called, who get the reason of the end
+};
 
 class GroupRendezvous {
  public:

@@ -60,7 +60,10 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
                                            .is_deterministic = true},
                       .seed = ~std::uint64_t{0},
                       .keep = "the lowest loss",
-                      .requests = {.save = true, .keep = "a low loss", .finish = "enough"}};
+                      .requests = {.save = true, .keep = "a low loss", .finish = "enough"},
+                      .best = {{.name = "loss",
+                                .kept = {{.id = {Attempt(2), Step(40)}, .value = -0.1},
+                                         {.id = {Attempt(3), Step(80)}, .value = 1e300}}}}};
   auto receipt = record(0);
   receipt.run = run;
   EXPECT_EQ(decode_receipt(encode_receipt(receipt)).value(), receipt);

@@ -145,6 +145,37 @@ TEST_P(PinsTest, AReasonOnTheDiskMayBeAnything) {
   }
 }
 
+Manifest with_best(const CheckpointId& of, std::vector<CheckpointId> kept) {
+  BestOf best{.name = "loss"};
+  for (const CheckpointId& one : kept) best.kept.push_back({.id = one, .value = 1});
+  Manifest manifest{.id = of};
+  manifest.run.emplace().best.push_back(best);
+  return manifest;
+}
+
+TEST_P(PinsTest, AManifestRemovesThePinsOfSaveBestThatItsListsDoNotHave) {
+  const std::string mark = mark_as_best("best loss: 1");
+  for (const auto& which : {id(1, 10), id(1, 20), id(1, 30), id(1, 50)})
+    ASSERT_TRUE(pin(*disk_, which, mark, "run"));
+  ASSERT_TRUE(pin(*disk_, id(1, 40), "by hand", "person"));
+  unpin_beaten(*disk_, with_best(id(1, 40), {id(1, 20)}));
+  EXPECT_EQ(pinned_in(*disk_).value(), (std::set{id(1, 20), id(1, 40), id(1, 50)}))
+      << "50 is newer than the manifest, and 40 is the pin of a person";
+  Manifest without{.id = id(1, 60)};
+  without.run.emplace();
+  unpin_beaten(*disk_, without);
+  EXPECT_EQ(pinned_in(*disk_).value().size(), 3u) << "a manifest without lists knows nothing of them";
+}
+
+TEST_P(PinsTest, APinOfSaveBestGivesWayToThatOfAPerson) {
+  ASSERT_TRUE(pin(*disk_, id(1, 20), mark_as_best("best loss: 1"), "run").value());
+  EXPECT_TRUE(pin(*disk_, id(1, 20), "by hand", "person").value());
+  EXPECT_EQ(why_pinned(*disk_, id(1, 20)), "by hand");
+  EXPECT_FALSE(pin(*disk_, id(1, 20), mark_as_best("best loss: 1"), "run").value());
+  unpin_beaten(*disk_, with_best(id(1, 50), {id(1, 30)}));
+  EXPECT_EQ(why_pinned(*disk_, id(1, 20)), "by hand");
+}
+
 INSTANTIATE_TEST_SUITE_P(Places, PinsTest, testing::Values(Seen::kAsFolder, Seen::kAsStore),
                          [](const auto& place) {
                            return place.param == Seen::kAsStore ? "Store" : "Folder";

@@ -156,6 +156,7 @@ Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, Obj
   const auto put = to.store().put(manifest_path(id), sealed->text, {.replaces = false, .stop = options.stop});
   if (put) {
     note_commit(to, id.attempt);
+    unpin_beaten(to, sealed->manifest);
     return mirrored;
   }
   if (put.error().kind() != ErrorKind::kAlreadyExists) return put.error();

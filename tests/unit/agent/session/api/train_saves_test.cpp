@@ -111,6 +111,42 @@ TEST_F(TrainSavesTest, AskedTwiceInAStepItIsOneSave) {
   EXPECT_EQ(test::read_text(folder_ / "home/run/pins/s0000000010.a0001.json"), "the lowest loss\n");
 }
 
+TEST_F(TrainSavesTest, TheBestArePinnedInTheFolderAndInTheStoreAndTheBeatenAreNot) {
+  const auto distance = [](std::uint64_t step) { return step < 23 ? 23 - step : step - 23; };
+  ASSERT_EQ(train([&](Session& session, std::uint64_t step) {
+              session.save_best("distance", static_cast<double>(distance(step)), {.keep = 2});
+            }),
+            0)
+      << said_;
+  const std::vector<std::string> best{"s0000000022.a0001.json", "s0000000023.a0001.json"};
+  EXPECT_EQ(files_of(folder_ / "home" / "run" / "pins"), best);
+  EXPECT_EQ(files_of(folder_ / "store" / "run" / "pins"), best);
+  EXPECT_THAT(said_, HasSubstr("best: distance 0 at step 23"));
+}
+
+TEST_F(TrainSavesTest, MemoryOfTheProgramIsRestoredInItsPlace) {
+  const auto train_to = [&](std::uint64_t steps, const TensorShape& shape) {
+    std::vector<float> memory(6);
+    testing::internal::CaptureStderr();
+    const int code = ratoon::train(options_, [&](Session& session) {
+      const std::span<float> all(memory);
+      session.track("memory", all, {.shape = shape, .is_weight = true});
+      for (const std::uint64_t step : session.steps(steps))
+        for (float& one : memory) one = one * 0.5F + static_cast<float>(step);
+    });
+    said_ = testing::internal::GetCapturedStderr();
+    return std::pair(code, memory);
+  };
+  const auto whole = train_to(12, {2, 3});
+  EXPECT_EQ(whole.first, 0) << said_;
+  options_.run_name = "in two parts";
+  EXPECT_EQ(train_to(5, {2, 3}).first, 0) << said_;
+  EXPECT_EQ(train_to(12, {2, 3}), whole) << said_;
+  EXPECT_EQ(train_to(14, {4}).first, 82);
+  EXPECT_THAT(said_, HasSubstr("tracked 'memory': its shape has 4 numbers, and its memory 6"));
+  EXPECT_EQ(train_to(14, {3, 2}).first, 82) << "the checkpoint has {2, 3}";
+}
+
 TEST_F(TrainSavesTest, WhatIsAskedForBeforeTheLoopIsRefused) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(ratoon::train(options_, [](Session& session) { static_cast<void>(session.save()); }), 82);

@@ -85,6 +85,40 @@ TEST_F(EngineAsksTest, ManyThatAskForASaveAgreeOnIt) {
   EXPECT_THROW(silent.step(), Failure) << "the other rank would not save";
 }
 
+// Rank 0 decides; each rank saves the step.
+TEST_F(EngineAsksTest, TheBestCheckpointIsPinnedAndALaterRankZeroKnowsIt) {
+  const auto try_value = [](double value, test::TestRank& first, std::vector<test::TestRank*> all) {
+    for (auto* rank : all) rank->engine().check_save_best("loss", {});
+    const bool is_best = first.engine().note_best("loss", value, {});
+    for (auto* rank : all)
+      if (is_best) rank->engine().save_this_step();
+    return is_best;
+  };
+  {
+    auto first = rank(0, 2);
+    auto second = rank(1, 2);
+    EXPECT_THROW(first.engine().check_save_best("loss", {}), Failure) << "before the loop";
+    for (auto* rank : {&first, &second}) rank->begin(100);
+    for (const double value : {0.5, 0.75, 0.25}) {
+      EXPECT_EQ(try_value(value, first, {&first, &second}), value != 0.75);
+      step_together(first, second);
+    }
+    EXPECT_THAT(first.committed(), ElementsAre(3, 1));
+    EXPECT_EQ(pin("s0000000003.a0007.json"), "best loss: 0.25 (save_best)\n");
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "pins" / "s0000000001.a0007.json"));
+  }
+  auto alone = resumed(0, 1);
+  alone.begin(100);
+  EXPECT_FALSE(try_value(0.25, alone, {&alone}));
+  alone.step();
+  EXPECT_TRUE(try_value(0.125, alone, {&alone}));
+  static_cast<void>(alone.engine().ask_to_save("a person likes it"));
+  alone.step();
+  EXPECT_EQ(pin("s0000000005.a0008.json"), "a person likes it\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "pins" / "s0000000003.a0007.json"));
+  EXPECT_EQ(manifest("s0000000005.a0008.json").run->best.at(0).kept.at(0).value, 0.125);
+}
+
 TEST_F(EngineAsksTest, AWordThatLeavesAWishOutIsAMistakeOfTheProgram) {
   auto first = rank(0, 2);
   first.begin(100);

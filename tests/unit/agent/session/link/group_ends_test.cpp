@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "agent/src/session/locations/folder_lock.h"
+#include "agent/src/session/shutdown/group_end.h"
 #include "base/contract/limits.h"
 #include "tests/unit/agent/session/link/group_link_fixture.h"
 

@@ -1,0 +1,147 @@
+// epochs(): a run as a loop over epochs, and an epoch as a loop over its batches.
+//
+//   ratoon::DataLoader loader(data, stream, {.rank = session.rank(), .world_size = session.world_size()});
+//   session.track("stream", stream);
+//   for (auto epoch : ratoon::epochs(session, stream, 90)) {
+//     for (ratoon::Batch& batch : epoch.batches(loader)) train(batch);
+//     const double loss = validate(net);                    // part of the last step of the epoch
+//     session.save_best("validation loss", loss, {.keep = 3});
+//   }
+//
+// Each batch is a step. The step of the last batch ends after the body of the outer loop. The body is
+// therefore run once for each epoch of the run's committed history, and its changes are in the checkpoint of
+// that step. A batch that reaches into the next epoch belongs to the epoch in which it begins.
+//
+// The run ends after `count` epochs, at --max-duration, or after finish(). If the run ends within an epoch,
+// the body of the outer loop runs to its end after the last step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <ratoon/session.h>
+#include <ratoon/stream.h>
+#include <ratoon/until.h>
+
+namespace ratoon {
+
+class Epoch {
+ public:
+  Epoch(Session& session, const Stream& stream)
+      : session_(&session), stream_(&stream), number_(stream.epoch()) {}
+
+  [[nodiscard]] std::uint64_t number() const { return number_; }  // from 0
+
+  // The batches of this epoch that are not trained yet. `Loader` is a DataLoader over the stream, or a type
+  // with its next() and advance().
+  template <class Loader>
+  class Batches {
+   public:
+    using Batch = decltype(std::declval<Loader&>().next());
+
+    class Iterator {
+     public:
+      using value_type = Batch;
+      using difference_type = std::ptrdiff_t;
+
+      explicit Iterator(Batches& of) : of_(&of) { take(); }
+      [[nodiscard]] Batch& operator*() const { return *of_->batch_; }
+      [[nodiscard]] Batch* operator->() const { return &*of_->batch_; }
+      Iterator& operator++() {
+        of_->loader_->advance(*of_->batch_);
+        of_->batch_.reset();
+        if (of_->epoch_->is_over()) return *this;  // the step ends with the body of the outer loop
+        static_cast<void>(of_->epoch_->session_->step_done());
+        take();
+        return *this;
+      }
+      void operator++(int) { ++*this; }
+      [[nodiscard]] bool operator==(std::default_sentinel_t) const { return !of_->batch_; }
+
+     private:
+      void take() {
+        if (!of_->epoch_->is_over() && !of_->epoch_->session_->is_over()) of_->batch_ = of_->loader_->next();
+      }
+      Batches* of_;
+    };
+
+    [[nodiscard]] Iterator begin() { return Iterator(*this); }
+    [[nodiscard]] std::default_sentinel_t end() const { return {}; }
+
+   private:
+    friend class Epoch;
+    Batches(const Epoch& epoch, Loader& loader) : epoch_(&epoch), loader_(&loader) {}
+    const Epoch* epoch_;
+    Loader* loader_;
+    std::optional<Batch> batch_{};
+  };
+  template <class Loader>
+  [[nodiscard]] Batches<Loader> batches(Loader& loader) const {
+    return Batches<Loader>(*this, loader);
+  }
+
+ private:
+  // Whether its last batch is trained.
+  [[nodiscard]] bool is_over() const { return stream_->epoch() != number_; }
+
+  Session* session_;
+  const Stream* stream_;
+  std::uint64_t number_;
+};
+
+class EpochRange {
+ public:
+  EpochRange(Session& session, const Stream& stream, std::uint64_t count)
+      : session_(&session), stream_(&stream), count_(count) {}
+
+  class Iterator {
+   public:
+    using value_type = Epoch;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator(Session& session, const Stream& stream)
+        : session_(&session), stream_(&stream), epoch_(session, stream) {}
+    [[nodiscard]] const Epoch& operator*() const { return epoch_; }
+    [[nodiscard]] const Epoch* operator->() const { return &epoch_; }
+    Iterator& operator++() {
+      if (session_->is_over()) return *this;
+      if (stream_->epoch() == epoch_.number()) {
+        session_->refuse_call("the loop over the batches of epoch " + std::to_string(epoch_.number()) +
+                              " was left before its last batch: let it end by itself, and call finish() "
+                              "where the run is to end");
+      }
+      static_cast<void>(session_->step_done());
+      epoch_ = Epoch(*session_, *stream_);
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    [[nodiscard]] bool operator==(std::default_sentinel_t) const { return session_->is_over(); }
+
+   private:
+    Session* session_;
+    const Stream* stream_;
+    Epoch epoch_;
+  };
+
+  [[nodiscard]] Iterator begin() {
+    session_->follow(*stream_);
+    session_->resume(Until::epochs(count_));
+    return {*session_, *stream_};
+  }
+  [[nodiscard]] std::default_sentinel_t end() const { return {}; }
+
+ private:
+  Session* session_;
+  const Stream* stream_;
+  std::uint64_t count_;
+};
+
+[[nodiscard]] inline EpochRange epochs(Session& session, const Stream& stream, std::uint64_t count) {
+  return {session, stream, count};
+}
+
+}  // namespace ratoon

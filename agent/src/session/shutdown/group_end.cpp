@@ -1,0 +1,74 @@
+#include "agent/src/session/shutdown/group_end.h"
+
+#include <filesystem>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "agent/src/session/options/location_options.h"
+
+namespace ratoon::session {
+namespace {
+
+// Another rank may be about to create the folder.
+bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls, Timestamp give_up,
+                     Duration look, const Clock& clock) {
+  for (;;) {
+    const auto is_there = calls("looking for " + home_of(options), [folder = run_folder(options)] {
+      std::error_code ignored;
+      return Result<bool>(std::filesystem::is_directory(folder, ignored));
+    });
+    if (!is_there) return false;
+    if (*is_there || clock.now() >= give_up) return *is_there;
+    std::this_thread::sleep_for(look);
+  }
+}
+
+// A process of another launch may hold the lock of this rank. Its launch is known once it has called.
+Result<GroupRendezvous> open_to_tell(const Options& options,
+                                     const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+                                     Timestamp give_up, Duration look, const Clock& clock) {
+  for (;;) {
+    auto folder = GroupRendezvous::open(options, calls, GroupRendezvous::Sweep::kNothing);
+    if (folder) return folder;
+    const ErrorKind kind = folder.error().kind();
+    const bool is_held = kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kConflict;
+    if (!is_held) return folder;
+    auto beside = GroupRendezvous::beside_holder(options, calls);
+    if (options.group.rank != 0) return beside;
+    const auto is_of_another_launch = beside.is_rank_of_another_launch();
+    // Another process that is rank 0 of this launch refuses the other ranks itself.
+    if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
+    if (clock.now() >= give_up) return folder;
+    std::this_thread::sleep_for(look);
+  }
+}
+
+}  // namespace
+
+void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
+                             const Clock& clock) {
+  for (;;) {
+    const auto are_all_told = tell();
+    if (are_all_told && *are_all_told) return;
+    if (!are_all_told && are_all_told.error().kind() == ErrorKind::kIo) return;
+    if (clock.now() >= give_up) return;
+    std::this_thread::sleep_for(look);
+  }
+}
+
+void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
+                       const std::string& why, const GroupTimeouts& patience) {
+  const bool meets_in_folder =
+      options.group.size > 1 && options.member.coordinator_url.empty() && !is_home_in_store(options);
+  if (!meets_in_folder) return;
+  const SystemClock clock;
+  const Timestamp give_up = clock.now() + patience.telling;
+  if (!wait_for_folder(options, *calls, give_up, patience.look, clock)) return;
+  const auto folder = open_to_tell(options, calls, give_up, patience.look, clock);
+  if (!folder) return;
+  const auto tell = [&] { return folder->end_before_call(why); };
+  call_until_all_informed(tell, give_up, patience.look, clock);
+}
+
+}  // namespace ratoon::session

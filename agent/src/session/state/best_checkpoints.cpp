@@ -1,0 +1,84 @@
+#include "agent/src/session/state/best_checkpoints.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "base/core/lists.h"
+#include "base/core/utf8.h"
+
+namespace ratoon::session {
+namespace {
+
+using checkpoint::BestCheckpoint;
+using checkpoint::BestOf;
+
+bool is_better(double value, double than, const KeepBest& how) {
+  return how.is_lower_better ? value < than : value > than;
+}
+
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+}  // namespace
+
+const BestOf* BestCheckpoints::find(std::string_view name) const {
+  const auto found = std::ranges::find(lists_, name, &BestOf::name);
+  return found == lists_.end() ? nullptr : &*found;
+}
+
+std::string BestCheckpoints::find_error(std::string_view name, const KeepBest& how) const {
+  constexpr std::size_t kNameMax = checkpoint::kBestNameBytesMax;
+  const std::string called = "save_best(\"" + printable(cut_text(std::string(name), kNameMax)) + "\")";
+  const bool is_name = !name.empty() && name.size() <= kNameMax && printable(name) == name;
+  if (!is_name) {
+    return called + ": a name has 1 to " + std::to_string(kNameMax) + " bytes of printable UTF-8";
+  }
+  if (how.keep < 1 || how.keep > checkpoint::kBestKeptMax) {
+    return called + ": keep is " + std::to_string(how.keep) + ", and may be 1 to " +
+           std::to_string(checkpoint::kBestKeptMax);
+  }
+  if (noted_.contains(name)) return called + " is called twice in one step: call it once for each name";
+  if (find(name) == nullptr && lists_.size() + noted_.size() >= checkpoint::kBestNamesMax) {
+    return called + ": a run has at most " + std::to_string(checkpoint::kBestNamesMax) +
+           " names of values that save_best() compares";
+  }
+  return "";
+}
+
+bool BestCheckpoints::note(std::string_view name, double value, const KeepBest& how) {
+  if (!std::isfinite(value)) return false;
+  const BestOf* const list = find(name);
+  const bool is_best = list == nullptr || list->kept.size() < how.keep ||
+                       is_better(value, list->kept.at(how.keep - 1).value, how);
+  if (is_best) noted_.emplace(name, Noted{.value = value, .how = how});
+  return is_best;
+}
+
+std::string BestCheckpoints::take(const checkpoint::CheckpointId& id) {
+  std::vector<std::string> reasons;
+  for (const auto& [name, noted] : std::exchange(noted_, {})) {
+    if (find(name) == nullptr) lists_.push_back({.name = name});
+    std::vector<BestCheckpoint>& kept = std::ranges::find(lists_, name, &BestOf::name)->kept;
+    // Of equal values the earlier one is the better one.
+    const auto at = std::ranges::find_if(
+        kept, [&](const BestCheckpoint& one) { return is_better(noted.value, one.value, noted.how); });
+    kept.insert(at, {.id = id, .value = noted.value});
+    if (kept.size() > noted.how.keep) kept.resize(noted.how.keep);
+    reasons.push_back("best " + name + ": " + text_of(noted.value));
+  }
+  return reasons.empty() ? "" : checkpoint::mark_as_best(join(reasons, ", "));
+}
+
+std::string describe_best(const std::vector<BestOf>& lists) {
+  return join(lists, ", ", [](const BestOf& list) {
+    const BestCheckpoint& best = list.kept.front();
+    return list.name + " " + text_of(best.value) + " at step " + std::to_string(best.id.step.value());
+  });
+}
+
+}  // namespace ratoon::session

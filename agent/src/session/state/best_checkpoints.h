@@ -1,0 +1,54 @@
+// BestCheckpoints: the checkpoints that save_best() keeps, and those of the current step. Rank 0 decides for
+// all ranks. Each manifest has the lists, so a later rank 0 decides in the same way.
+//
+//   best.resume(manifest.run->best);
+//   if (best.note("loss", 0.25, {.keep = 3})) ...;         // in a step; all ranks save at its end
+//   if (best.is_due()) record.keep = best.take({.attempt = attempt, .step = step});
+//   record.best = best.lists();
+//
+// Thread contract: the training thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/session/keep_best.h>
+
+#include "agent/src/checkpoint/format/run_record.h"
+
+namespace ratoon::session {
+
+class BestCheckpoints {
+ public:
+  void resume(std::vector<checkpoint::BestOf> lists) { lists_ = std::move(lists); }
+
+  // Returns the reason why a call of save_best() is a configuration error; empty: it is none.
+  [[nodiscard]] std::string find_error(std::string_view name, const KeepBest& how) const;
+  // Notes a value of the current step. Returns whether it is among the best ones. A value that is not finite
+  // is not.
+  bool note(std::string_view name, double value, const KeepBest& how);
+
+  // Whether a value of the current step is among the best ones, so that the step is saved.
+  [[nodiscard]] bool is_due() const { return !noted_.empty(); }
+  // The current step is saved as this checkpoint. Returns the reason to pin it; empty if is_due() is false.
+  [[nodiscard]] std::string take(const checkpoint::CheckpointId& id);
+
+  [[nodiscard]] const std::vector<checkpoint::BestOf>& lists() const { return lists_; }
+
+ private:
+  struct Noted {
+    double value;
+    KeepBest how;
+  };
+  [[nodiscard]] const checkpoint::BestOf* find(std::string_view name) const;
+
+  std::vector<checkpoint::BestOf> lists_;
+  std::map<std::string, Noted, std::less<>> noted_;  // in the current step
+};
+
+// "loss 0.25 at step 40", for each list.
+[[nodiscard]] std::string describe_best(const std::vector<checkpoint::BestOf>& lists);
+
+}  // namespace ratoon::session
