@@ -53,22 +53,14 @@ struct Rendezvous {
   std::string secret{};    // a secret of this attempt, known only to its ranks; never log it
 };
 
-// Defines how to save and restore an object that is not a Stateful. Specialize the template for types of
-// other libraries (<ratoon/torch/track.h> does so for LibTorch) and for your own types; <ratoon/state.h> has
-// an example.
-//   static void check(T& object, const std::string& name);   called at once; may throw Failure
-//   static void save(T& object, StateWriter& out);
-//   static void load(T& object, StateReader& in);            requests its tensors; may throw Failure
-//   static void seed(T& object, std::uint64_t seed);         called at once; for random number generators
-//   static constexpr bool kIsWeights = true;                 --load-from fills it; leave it out otherwise
-template <class T>
-struct TrackAdapter;
-
 // kData: waits for samples; DataLoader::next() sets it. kCollective: waits for other ranks;
 // average_gradients() sets it. kValidation: its time never counts as a hang, however long it is. If a step
 // was validated and then lost, the repeated step is validated again.
 enum class Phase { kData, kValidation, kCollective };
 
+struct TrackedAs {
+  bool is_weight = true;  // false: an object of weights, such as a tensor, that is none: a replay buffer
+};
 struct TrackedMemory {
   TensorShape shape{};     // empty: one dimension
   bool is_weight = false;  // --load-from fills it
@@ -131,9 +123,10 @@ class Session {
   // Tracks an object of a type with a TrackAdapter, as above.
   template <class T>
     requires(requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
-  void track(std::string name, T& object) {
+  void track(std::string name, T& object, const TrackedAs& as = {}) {
     answer([&] { TrackAdapter<T>::check(object, name); });
-    Tracked kind = requires { requires TrackAdapter<T>::kIsWeights; } ? Tracked::kWeights : Tracked::kState;
+    constexpr bool kIsWeights = requires { requires TrackAdapter<T>::kIsWeights; };
+    Tracked kind = kIsWeights && as.is_weight ? Tracked::kWeights : Tracked::kState;
     if constexpr (requires { TrackAdapter<T>::seed(object, std::uint64_t{}); }) {
       TrackAdapter<T>::seed(object, first_seed_of(name));
       kind = Tracked::kSeeded;
@@ -295,6 +288,11 @@ class Session {
   [[nodiscard]] std::uint32_t local_size() const;
   // The number of steps whose results are in the tracked state.
   [[nodiscard]] std::uint64_t steps_done() const;
+  // The step from which steps() will go on, known before objects exist; 0 where the run begins.
+  [[nodiscard]] std::uint64_t resumes_at() const;
+
+  // The run's own folder; empty if the run is kept in a store alone.
+  [[nodiscard]] std::string folder() const;
 
   // --seed. Before each call of the training function, the generators of the computing library are seeded
   // with this seed, in the same way on all ranks.

@@ -46,6 +46,16 @@
 
 namespace ratoon {
 
+// Defines how to save and restore an object that is not a Stateful. Specialize the template for types of
+// other libraries (<ratoon/torch/track.h> does so for LibTorch) and for your own types, as above.
+//   static void check(T& object, const std::string& name);   called at once; may throw Failure
+//   static void save(T& object, StateWriter& out);
+//   static void load(T& object, StateReader& in);            requests its tensors; may throw Failure
+//   static void seed(T& object, std::uint64_t seed);         called at once; for random number generators
+//   static constexpr bool kIsWeights = true;                 --load-from fills it; leave it out otherwise
+template <class T>
+struct TrackAdapter;
+
 inline constexpr std::string_view kGeneratorPrefix = "generator:";
 
 // The type of a C++ number in a checkpoint. A type without an ElementType, such as long double, is stored as

@@ -37,9 +37,6 @@
 
 namespace ratoon {
 
-template <class T>
-struct TrackAdapter;
-
 namespace values {
 
 // Saves and loads many values of one type together, as tensors whose names begin with `name`. load() requests

@@ -10,6 +10,7 @@
 //     aside/s0000001200.a0003.json                the manifest of a checkpoint that a rollback gave up
 //     rollbacks/a0003.json                        attempt 3 began with a rollback
 //     history/a0003.jsonl                         the reports of attempt 3
+//     files/measures.csv                          a file that the program appends to (AppendFile)
 //     pins/s0000001200.a0003.json                 keeps that checkpoint, and says why
 #pragma once
 
@@ -51,6 +52,7 @@ inline constexpr const char* kHistory = "history";
 inline constexpr const char* kLaunches = "launches";  // session/locations/launch_record.h
 inline constexpr const char* kClaims = "claims";
 inline constexpr const char* kPins = "pins";
+inline constexpr const char* kFiles = "files";
 inline constexpr const char* kMeeting = "meeting";  // where ranks of a launch find each other
 inline constexpr const char* kLock = "lock";
 inline constexpr const char* kOwner = "owner";  // session/locations/identity.h

@@ -222,6 +222,15 @@ std::uint64_t Session::steps_done() const {
   return engine_->step().value();
 }
 
+std::uint64_t Session::resumes_at() const {
+  const auto& resume = engine_->assignment().resume;
+  return resume ? resume->step.value() : 0;
+}
+
+std::string Session::folder() const {
+  return engine_->folder();
+}
+
 std::uint64_t Session::seed() const {
   return engine_->seed();
 }

@@ -29,6 +29,7 @@
 #include "agent/src/session/engine/run_schedule.h"
 #include "agent/src/session/link/link.h"
 #include "agent/src/session/locations/checkpoint_locations.h"
+#include "agent/src/session/options/location_options.h"
 #include "agent/src/session/shutdown/drain.h"
 #include "agent/src/session/state/best_checkpoints.h"
 #include "agent/src/session/state/start_snapshot.h"
@@ -146,6 +147,9 @@ class Session::Engine : private data::WaitListener {
   }
   [[nodiscard]] std::uint32_t local_size() const {
     return options_.group.size > 1 ? options_.group.local_size : options_.member.processes_per_node;
+  }
+  [[nodiscard]] std::string folder() const {
+    return session::is_home_in_store(options_) ? "" : session::run_folder(options_).string();
   }
   [[nodiscard]] std::uint64_t first_seed_of(std::string_view name) const;
   [[nodiscard]] std::uint64_t seed() const { return options_.seed.value_or(0); }

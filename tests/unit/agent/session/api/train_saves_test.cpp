@@ -7,9 +7,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ratoon/session/append_file.h>
 #include <ratoon/train.h>
 
 #include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+struct Table {
+  double value = 0;
+};
+
+}  // namespace
+
+template <>
+struct TrackAdapter<Table> {
+  static constexpr bool kIsWeights = true;
+  static void check(Table&, const std::string&) {}
+  static void save(Table& table, StateWriter& out) { out.number("value", table.value); }
+  static void load(Table& table, StateReader& in) { in.number("value", table.value); }
+};
+
+}  // namespace ratoon
 
 namespace ratoon::train_saves_test {
 namespace {
@@ -124,6 +144,21 @@ TEST_F(TrainSavesTest, TheBestArePinnedInTheFolderAndInTheStoreAndTheBeatenAreNo
   EXPECT_THAT(said_, HasSubstr("best: distance 0 at step 23"));
 }
 
+TEST_F(TrainSavesTest, WeightsThatAreNoneAreNotExported) {
+  for (const bool is_weight : {true, false}) {
+    options_.run_name = is_weight ? "weights" : "none";
+    Table table;
+    EXPECT_EQ(ratoon::train(options_,
+                            [&](Session& session) {
+                              session.track("table", table, {.is_weight = is_weight});
+                              for ([[maybe_unused]] const auto step : session.steps(2)) table.value += 1;
+                            }),
+              0);
+    EXPECT_EQ(std::filesystem::exists(folder_ / "home" / options_.run_name / "weights.safetensors"),
+              is_weight);
+  }
+}
+
 TEST_F(TrainSavesTest, MemoryOfTheProgramIsRestoredInItsPlace) {
   const auto train_to = [&](std::uint64_t steps, const TensorShape& shape) {
     std::vector<float> memory(6);
@@ -145,6 +180,40 @@ TEST_F(TrainSavesTest, MemoryOfTheProgramIsRestoredInItsPlace) {
   EXPECT_EQ(train_to(14, {4}).first, 82);
   EXPECT_THAT(said_, HasSubstr("tracked 'memory': its shape has 4 numbers, and its memory 6"));
   EXPECT_EQ(train_to(14, {3, 2}).first, 82) << "the checkpoint has {2, 3}";
+}
+
+// A row for each step, also where steps are made again after a failure, and after one before the first save.
+TEST_F(TrainSavesTest, AFileOfTheProgramHasEachRowOnce) {
+  const auto train_until = [&](std::uint64_t fails_in) {
+    testing::internal::CaptureStderr();
+    const int code = ratoon::train(options_, [&](Session& session) {
+      AppendFile table(session, "table.csv");
+      session.track("table", table);
+      EXPECT_EQ(session.resumes_at(), fails_in == 100 ? 20u : 0u);
+      if (session.resumes_at() == 0) table.write("step\n");
+      for (const std::uint64_t step : session.steps(40)) {
+        if (step == fails_in) throw std::runtime_error("the test's own");
+        table.write(std::to_string(step) + "\n");
+      }
+    });
+    said_ = testing::internal::GetCapturedStderr();
+    return code;
+  };
+  std::string rows = "step\n";
+  for (int step = 0; step < 40; ++step) rows += std::to_string(step) + "\n";
+  EXPECT_EQ(train_until(5), 1);
+  EXPECT_EQ(train_until(27), 1);
+  EXPECT_EQ(train_until(100), 0) << said_;
+  EXPECT_EQ(test::read_text(folder_ / "home/run/files/table.csv"), rows);
+  EXPECT_EQ(test::read_text(folder_ / "home/run/files/table.csv.old"), "step\n0\n1\n2\n3\n4\n");
+}
+
+TEST_F(TrainSavesTest, AFileOutsideOfTheRunIsRefused) {
+  for (const std::string name : {"../a", "/a", "", "..", "a/b"}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(ratoon::train(options_, [&](Session& session) { const AppendFile table(session, name); }), 82);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("is not the name of a file"));
+  }
 }
 
 TEST_F(TrainSavesTest, WhatIsAskedForBeforeTheLoopIsRefused) {

@@ -7,9 +7,60 @@
 #include <gtest/gtest.h>
 
 #include <ratoon/failure.h>
+#include <ratoon/random_engine.h>
+#include <ratoon/session/child_state.h>
 #include <ratoon/session/values.h>
 
 #include "tests/support/saved_objects.h"
+
+namespace ratoon {
+namespace {
+
+// An object that consists of others.
+struct Player {
+  std::vector<double> weights{};
+  std::map<std::string, int> explored{};
+  std::int64_t games = 0;
+  std::mt19937 dice{1};
+};
+struct Match {
+  Player first{};
+  Player second{};
+};
+
+}  // namespace
+
+template <>
+struct TrackAdapter<Player> {
+  static void check(Player&, const std::string&) {}
+  static void save(Player& player, StateWriter& out) {
+    save_child(out, "weights", player.weights);
+    save_child(out, "explored", player.explored);
+    save_child(out, "games", player.games);
+    save_child(out, "dice", player.dice);
+  }
+  static void load(Player& player, StateReader& in) {
+    load_child(in, "weights", player.weights);
+    load_child(in, "explored", player.explored);
+    load_child(in, "games", player.games);
+    load_child(in, "dice", player.dice);
+  }
+};
+
+template <>
+struct TrackAdapter<Match> {
+  static void check(Match&, const std::string&) {}
+  static void save(Match& match, StateWriter& out) {
+    save_child(out, "first", match.first);
+    save_child(out, "second", match.second);
+  }
+  static void load(Match& match, StateReader& in) {
+    load_child(in, "first", match.first);
+    load_child(in, "second", match.second);
+  }
+};
+
+}  // namespace ratoon
 
 namespace ratoon::session::values_test {
 namespace {
@@ -103,6 +154,35 @@ TEST(Values, OfAnotherTypeAreRefusedByName) {
     EXPECT_THAT(why.what(), HasSubstr("'value'"));
   }
   EXPECT_EQ(other, std::vector<double>{7});
+}
+
+TEST(ChildState, ObjectsOfObjectsAreRestored) {
+  Match match{.first = {.weights = {1, 2}, .explored = {{"a", 1}}, .games = 3, .dice = std::mt19937(5)},
+              .second = {.weights = {4}, .explored = {}, .games = -1, .dice = std::mt19937(6)}};
+  test::SavedObjects saved;
+  const auto point = saved.save("match", match);
+  const auto content = saved.content(point);
+  EXPECT_EQ(content.at("match.first.weights").shape, TensorShape({2}));
+  EXPECT_TRUE(content.contains("match.second.explored.items.0.text"));
+  Match other;
+  saved.load(point, "match", other);
+  EXPECT_EQ(other.first.weights, match.first.weights);
+  EXPECT_EQ(other.first.explored, match.first.explored);
+  EXPECT_EQ(other.second.weights, match.second.weights);
+  EXPECT_EQ(other.second.games, -1);
+  EXPECT_EQ(other.first.dice, match.first.dice);
+  EXPECT_EQ(other.second.dice, match.second.dice);
+}
+
+TEST(ChildState, NamesOfGeneratorsStayThoseOfGenerators) {
+  const ChildNames names("net");
+  EXPECT_EQ(names.outer(""), "net");
+  EXPECT_EQ(names.outer("fc.weight"), "net.fc.weight");
+  EXPECT_EQ(names.outer("generator:cpu"), "generator:net.cpu");
+  for (const std::string name : {"", "fc.weight", "generator:cpu"})
+    EXPECT_EQ(names.inner(names.outer(name)), name);
+  EXPECT_EQ(names.inner("net2.weight"), std::nullopt);
+  EXPECT_EQ(names.inner("generator:network"), std::nullopt);
 }
 
 struct Unknown {};
