@@ -1,6 +1,7 @@
 // A node, reduced to the facts that say whether it will stay.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,24 @@ struct Node {
   std::optional<WallTime> ends_at{};  // if the end is announced with a time
 
   friend bool operator==(const Node&, const Node&) = default;
+};
+
+// A pod of the job, as its labels name it.
+struct MemberPodKey {
+  std::string role;
+  std::uint32_t index = 0;
+  std::uint32_t incarnation = 0;
+
+  friend bool operator==(const MemberPodKey&, const MemberPodKey&) = default;
+};
+
+// A node on which a new pod must not be placed.
+struct NodeToAvoid {
+  std::string name;
+  std::vector<MemberPodKey> pods{};  // pods of the job that are still on the node
+  std::vector<Taint> closed_by{};    // taints by which the scheduler avoids the node already
+
+  friend bool operator==(const NodeToAvoid&, const NodeToAvoid&) = default;
 };
 
 }  // namespace ratoon::api

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/core/clock.h"
+#include "operator/api/node.h"
 #include "operator/api/pod.h"
 #include "operator/api/training_job.h"
 #include "operator/api/world.h"
@@ -20,8 +21,8 @@ namespace ratoon::core {
 // first pod.
 struct CreatePod {
   api::Pod pod;
-  std::vector<std::string> avoid_nodes;   // the pod must not be placed on these
-  std::vector<std::string> sick_nodes{};  // nor on these while other nodes have room
+  std::vector<api::NodeToAvoid> avoid_nodes;  // the pod must not be placed on these
+  std::vector<std::string> sick_nodes{};      // nor on these while other nodes have room
 
   friend bool operator==(const CreatePod&, const CreatePod&) = default;
 };

@@ -107,9 +107,9 @@ class RealCluster(unittest.TestCase):
         self.assertEqual(env["RATOON_INDEX"], "0")
         self.assertEqual(env["RATOON_KEEP_LAST"], "9", "the user's")
         self.assertEqual(env["RATOON_SAVE_FOLDER"], "/ratoon/checkpoints")
-        (term,) = made["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
-            "nodeSelectorTerms"]
-        self.assertEqual(term["matchFields"], [{"key": "metadata.name", "operator": "NotIn", "values": ["bad-node"]}])
+        (term,) = made["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        self.assertEqual(term["labelSelector"]["matchLabels"]["ratoon.dev/index"], "7")
+        self.assertEqual(made["metadata"]["annotations"]["ratoon.dev/avoided-nodes"], "bad-node")
         self.assertEqual({t["tolerationSeconds"] for t in made["spec"]["tolerations"]}, {20})
         self.assertFalse(made["spec"]["automountServiceAccountToken"])
 

@@ -153,7 +153,8 @@ class Probe {
       ratoon::core::CreatePod action{.pod = {.name = ratoon::member_name(key_of(job), "worker", index, 0),
                                              .role = "worker",
                                              .index = index}};
-      if (!second.empty()) action.avoid_nodes.push_back(second);
+      if (!second.empty())
+        action.avoid_nodes.push_back({.name = second, .pods = {{.role = "worker", .index = 7}}});
       const auto made = cluster_.create_pod(job, action);
       return outcome(made ? Result<void>() : made.error());
     }

@@ -102,7 +102,11 @@ MUTANTS = {
         "members/notice.cpp", r"if \(!is_successor_ready\(seen, member\)\) continue;",
         "if (!member.is_leaving()) continue;"),
     "a successor on the node that goes": ("members/suspect_nodes.cpp",
-        r"if \(!find_notice\([^;]*\) names\.insert\(node\.name\);", ""),
+        r"if \(!find_notice\([^;]*\)\n *found\[node\.name\] = [^;]*;", ""),
+    "a pod that has ended and excludes its node": (
+        "members/suspect_nodes.cpp", r"pod\.node == name && is_on_its_node\(pod\)", "pod.node == name"),
+    "a suspect that is left to a taint": ("members/suspect_nodes.cpp",
+        r"found\[suspect\.name\] = \{\.name = suspect\.name\};", "found[suspect.name].name = suspect.name;"),
     "a failure that is told of a disruption": ("loss/last_failure.cpp", r"if \(!is_failure\(loss\)\) continue;", ""),
     "a pod that is deleted with grace and lost at once": (
         "members/roster.cpp", r"pod->is_deleting && !has_time_left\(seen, \*pod\)", "pod->is_deleting"),

@@ -18,19 +18,17 @@ import urllib.error
 import urllib.request
 
 from api_server import ApiServer
+from kubelet_stand_in import BIN, PODS, KubeletStandIn
 from ports import take_port
 from local_run import SUSPECT_AFTER_SECONDS, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 NAMESPACE = "trees"
 DOOR_NAME = f"ratoon-coordinator.{NAMESPACE}.svc"
 CERTIFICATE = f"/api/v1/namespaces/{NAMESPACE}/secrets/ratoon-certificate"
 SLICE = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/ratoon-coordinator-ipv4"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/ratoon"
 JOBS = "/apis/ratoon.dev/v1alpha1/namespaces/default/trainingjobs"
-PODS = "/api/v1/namespaces/default/pods"
-NODES = [f"node-{number}" for number in range(64)]  # a node that lost members is avoided for long
 MERGE_PATCH = "application/merge-patch+json"
 AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
                 "rules": [{"level": "Metadata"}]}
@@ -269,100 +267,6 @@ def pump(one, other):
             if not data:
                 return
             (other if readable is one else one).sendall(data)
-
-
-def node_for(pod):
-    """Any that the pod does not keep away from."""
-    affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", {})
-    avoided = {name for term in affinity.get("nodeSelectorTerms", []) for field in term.get("matchFields", [])
-               if field["operator"] == "NotIn" for name in field["values"]}
-    free = [node for node in NODES if node not in avoided]
-    return free[int(pod["metadata"]["uid"][:8], 16) % len(free)]  # the same one for the same pod
-
-
-class KubeletStandIn:
-    """What scheduler and kubelets do, on nodes that are always ready: a pod is a process of this machine."""
-
-    def __init__(self, cluster):
-        self.cluster = cluster
-        self.running = {}  # by the pod's UID
-        self.is_over = threading.Event()
-        for node in NODES:
-            cluster.post("/api/v1/nodes", {"metadata": {"name": node}})
-            cluster.patch(f"/api/v1/nodes/{node}/status",
-                          {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
-        self.thread = threading.Thread(target=self.work)
-        self.thread.start()
-
-    def save_folder(self, job):
-        folder = self.cluster.folder / "volumes" / job
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
-
-    def work(self):
-        while not self.is_over.wait(0.05):
-            try:
-                for pod in self.cluster.get(f"{PODS}?labelSelector=ratoon.dev/job-uid")["items"]:
-                    self.look_at(pod)
-            except (OSError, http.client.HTTPException):
-                pass  # the API server is away or somebody was faster: look again
-
-    def look_at(self, pod):
-        meta, uid = pod["metadata"], pod["metadata"]["uid"]
-        if "deletionTimestamp" in meta:
-            self.end(uid)
-            self.cluster.server.request("DELETE", f"{PODS}/{meta['name']}",
-                                        {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
-        elif uid not in self.running:
-            self.begin(pod)
-        elif self.running[uid]["process"].poll() is not None and not self.running[uid]["told"]:
-            self.tell_end(pod)
-
-    def begin(self, pod):
-        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-        if not pod["spec"].get("nodeName"):
-            self.cluster.post(f"{PODS}/{name}/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
-                                                         "target": {"kind": "Node", "name": node_for(pod)}})
-        container = pod["spec"]["containers"][0]
-        token, ending = self.cluster.folder / f"{uid}.token", self.cluster.folder / f"{uid}.ending"
-        bound = {"kind": "Pod", "apiVersion": "v1", "name": name, "uid": uid}
-        token.write_text(self.cluster.post("/api/v1/namespaces/default/serviceaccounts/default/token", {
-            "spec": {"audiences": ["ratoon"], "boundObjectRef": bound}})["status"]["token"])
-        ending.write_text("")
-        told = {"RATOON_MEMBER_UID": uid, "RATOON_POD_IP": "127.0.0.1", "RATOON_TOKEN_FILE": str(token),
-                "RATOON_TERMINATION_FILE": str(ending), "RATOON_METRICS_PORT": "0",
-                "RATOON_SAVE_FOLDER": str(self.save_folder(pod["metadata"]["labels"]["ratoon.dev/job-name"]))}
-        environment = {each["name"]: told.get(each["name"], each.get("value", "")) for each in container["env"]}
-        self.cluster.patch(f"{PODS}/{name}/status", {"status": {
-            "phase": "Running", "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}})
-        with open(self.cluster.folder / f"{name}.out", "a") as out:
-            process = subprocess.Popen([BIN / container["command"][0], *container["command"][1:]], stdout=out, stderr=out,
-                                       stdin=subprocess.DEVNULL, env={**os.environ, **environment})
-        self.running[uid] = {"process": process, "ending": ending, "told": False, "name": name}
-
-    def tell_end(self, pod):
-        run, name = self.running[pod["metadata"]["uid"]], pod["metadata"]["name"]
-        code = run["process"].returncode
-        ended = {"exitCode": code if code >= 0 else 128 - code, "message": run["ending"].read_text(), "reason": "Ended"}
-        self.cluster.patch(f"{PODS}/{name}/status", {"status": {
-            "phase": "Succeeded" if code == 0 else "Failed",
-            "containerStatuses": [{"name": "trainer", "image": "i", "imageID": "", "ready": False, "restartCount": 0,
-                                   "state": {"terminated": ended}}]}})
-        run["told"] = True
-
-    def end(self, uid):
-        if uid in self.running and self.running[uid]["process"].poll() is None:
-            self.running[uid]["process"].kill()
-            self.running[uid]["process"].wait()
-
-    def process_of(self, pod_name):
-        return next(run["process"] for run in self.running.values() if run["name"] == pod_name)
-
-    def close(self):
-        self.is_over.set()
-        self.thread.join()
-        for uid in self.running:
-            self.end(uid)
 
 
 def decode_part(part):

@@ -100,6 +100,7 @@ ratoon_python_test(integration/losses_mutants_nightly_test LABELS nightly TIMEOU
 ratoon_python_test(integration/objects_mutants_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_python_test(integration/session_mutants_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_python_test(integration/silence_mutants_nightly_test LABELS nightly TIMEOUT 3600)
+ratoon_python_test(integration/placement_mutants_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_python_test(integration/token_mutants_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_python_test(integration/worlds_mutants_nightly_test LABELS nightly TIMEOUT 3600)
 if(RATOON_WITH_TORCH)

@@ -107,7 +107,9 @@ void check_pods_of(const api::TrainingJob& job) {
   for (const auto& role : job.spec.roles) {
     api::Pod member{.name = "pod", .role = role.name, .index = 3, .incarnation = 5};
     if (api::is_group(job.spec)) member.group_seat = api::GroupSeat{.first_rank = 3, .world_size = 4};
-    auto made = make_member_pod(job, member, {.avoided = {"node-1"}, .sick = {"node-2"}}, settings);
+    auto made = make_member_pod(
+        job, member, {.avoided = {{.name = "node-1", .pods = {{.role = role.name}}}}, .sick = {"node-2"}},
+        settings);
     if (!made) {
       require_object_sentence(made.error());
       continue;

@@ -36,6 +36,12 @@ std::vector<Action> only(const core::Decision& decision) {
   return only<Action>(decision.actions);
 }
 
+inline std::vector<std::string> names_of(const std::vector<api::NodeToAvoid>& nodes) {
+  std::vector<std::string> names;
+  for (const auto& node : nodes) names.push_back(node.name);
+  return names;
+}
+
 // A job that runs: role worker, one process a member, attempt 1 formed, every member at incarnation 0 with
 // its pod.
 inline api::TrainingJob job(std::uint32_t members = 2) {

@@ -360,7 +360,7 @@ void give_up_world(const Observation& seen, const std::string& why, RosterChange
 }
 
 std::vector<Action> reconcile_pods(const Observation& seen, const std::vector<api::MemberStatus>& members,
-                                   const std::vector<std::string>& avoid_nodes,
+                                   const std::vector<api::NodeToAvoid>& avoid_nodes,
                                    const std::vector<std::string>& sick_nodes) {
   std::vector<Action> actions;
   for (const auto& pod : seen.pods) {

@@ -101,7 +101,7 @@ void give_up_world(const Observation& seen, const std::string& why, RosterChange
 // Creates missing pods, away from `avoid_nodes`, and deletes pods that the roster does not name.
 [[nodiscard]] std::vector<Action> reconcile_pods(const Observation& seen,
                                                  const std::vector<api::MemberStatus>& members,
-                                                 const std::vector<std::string>& avoid_nodes,
+                                                 const std::vector<api::NodeToAvoid>& avoid_nodes,
                                                  const std::vector<std::string>& sick_nodes);
 
 }  // namespace ratoon::core

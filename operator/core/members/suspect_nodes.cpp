@@ -1,7 +1,7 @@
 #include "operator/core/members/suspect_nodes.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "operator/core/members/notice.h"
@@ -18,6 +18,21 @@ bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
   return std::any_of(seen.nodes.begin(), seen.nodes.end(), [&](const api::Node& node) {
     return node.name == suspect.name && node.is_ready && node.last_heartbeat.since_epoch > since + margin;
   });
+}
+
+// The scheduler no longer counts a pod that has ended, so affinity to the pod has no effect.
+bool is_on_its_node(const api::Pod& pod) {
+  return !pod.has_ended() || pod.others_run;
+}
+
+std::vector<api::Taint> closing_taints(const api::Node& node) {
+  constexpr const char* kCordon = "node.kubernetes.io/unschedulable";
+  std::vector<api::Taint> taints;
+  for (const auto& taint : node.taints)
+    if (taint.effect == "NoSchedule" || taint.effect == "NoExecute") taints.push_back(taint);
+  if (node.is_unschedulable && std::ranges::find(taints, kCordon, &api::Taint::key) == taints.end())
+    taints.push_back({.key = kCordon, .effect = "NoSchedule"});
+  return taints;
 }
 
 }  // namespace
@@ -59,17 +74,25 @@ std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects) 
   return next;
 }
 
-std::vector<std::string> nodes_to_avoid(const Observation& seen,
-                                        const std::vector<api::SuspectNode>& suspects) {
-  std::set<std::string> names;
-  for (const auto& suspect : suspects) names.insert(suspect.name);
-  for (const auto& node : seen.nodes) {
-    if (!find_notice(node, seen.job.spec.disruption_policy).empty()) names.insert(node.name);
+std::vector<api::NodeToAvoid> nodes_to_avoid(const Observation& seen,
+                                             const std::vector<api::SuspectNode>& suspects) {
+  std::map<std::string, api::NodeToAvoid> found;
+  for (const auto& node : seen.nodes)
+    if (!find_notice(node, seen.job.spec.disruption_policy).empty())
+      found[node.name] = {.name = node.name, .closed_by = closing_taints(node)};
+  // A dead node has no taint yet, and a node without connections never gets one.
+  for (const auto& suspect : suspects) found[suspect.name] = {.name = suspect.name};
+  std::vector<api::NodeToAvoid> nodes;
+  for (auto& [name, node] : found) {
+    for (const auto& pod : seen.pods)
+      if (pod.node == name && is_on_its_node(pod))
+        node.pods.push_back({.role = pod.role, .index = pod.index, .incarnation = pod.incarnation});
+    nodes.push_back(std::move(node));
   }
-  return {names.begin(), names.end()};
+  return nodes;
 }
 
-void recreate_unplaced(const Observation& seen, const std::vector<std::string>& avoid_nodes,
+void recreate_unplaced(const Observation& seen, const std::vector<api::NodeToAvoid>& avoid_nodes,
                        std::vector<api::MemberStatus>& members) {
   const auto is_outdated = [&](const api::MemberStatus& member) {
     const api::Pod* pod = find_pod(seen, member);
@@ -80,7 +103,7 @@ void recreate_unplaced(const Observation& seen, const std::vector<std::string>& 
                     [&](const auto& process) { return is_process_of(process.identity, member); });
     if (has_spoken) return false;
     return std::any_of(pod->avoided_nodes.begin(), pod->avoided_nodes.end(), [&](const auto& node) {
-      return std::find(avoid_nodes.begin(), avoid_nodes.end(), node) == avoid_nodes.end();
+      return std::ranges::find(avoid_nodes, node, &api::NodeToAvoid::name) == avoid_nodes.end();
     });
   };
   for (auto& member : members) {

@@ -22,14 +22,14 @@ namespace ratoon::core {
 // The time at which the first suspect expires.
 [[nodiscard]] std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects);
 
-// Suspect nodes, and nodes that will end.
-[[nodiscard]] std::vector<std::string> nodes_to_avoid(const Observation& seen,
-                                                      const std::vector<api::SuspectNode>& suspects);
+// Suspect nodes, and nodes that will end, in the order of their names.
+[[nodiscard]] std::vector<api::NodeToAvoid> nodes_to_avoid(const Observation& seen,
+                                                           const std::vector<api::SuspectNode>& suspects);
 
 // The affinity of a pod that waits for a node excludes the nodes that were to be avoided when it was created.
 // If an excluded node may be used again, the pod is replaced under its next incarnation. No member was lost,
 // so no loss is counted.
-void recreate_unplaced(const Observation& seen, const std::vector<std::string>& avoid_nodes,
+void recreate_unplaced(const Observation& seen, const std::vector<api::NodeToAvoid>& avoid_nodes,
                        std::vector<api::MemberStatus>& members);
 
 }  // namespace ratoon::core

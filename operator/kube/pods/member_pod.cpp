@@ -3,7 +3,6 @@
 #include "base/core/lists.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/kube/pods/member_container.h"
-#include "operator/kube/pods/placement.h"
 
 namespace ratoon::kube {
 namespace {
@@ -34,7 +33,7 @@ json without_ours(const json& of_template) {
 }
 
 json make_metadata(const json& of_template, const api::TrainingJob& job, const api::Pod& member,
-                   const std::vector<std::string>& avoided, std::uint16_t port, const std::string& trainer) {
+                   const std::vector<std::string>& excluded, std::uint16_t port, const std::string& trainer) {
   namespace label = names::label;
   json labels = without_ours(child(of_template, "labels"));
   labels.update({{label::kJobName, job.meta.name},
@@ -50,7 +49,7 @@ json make_metadata(const json& of_template, const api::TrainingJob& job, const a
   }
   if (member.group_seat && !member.group_seat->master_uid.empty())
     annotations[std::string(kMeetsAnnotation)] = member.group_seat->master_uid;
-  if (!avoided.empty()) annotations[names::annotation::kAvoidedNodes] = join(avoided, ",");
+  if (!excluded.empty()) annotations[names::annotation::kAvoidedNodes] = join(excluded, ",");
   annotations[std::string(kTrainerAnnotation)] = trainer;
   annotations[names::annotation::kMadeForAttempt] = std::to_string(job.status.attempt.value());
   const json owner = {{"apiVersion", names::kApiVersion},
@@ -130,19 +129,15 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   complete_trainer(spec, job, member, settings);
   keep_last_log_lines(spec);
   add_volumes(spec, job, !member.group_seat, settings);
-  avoid_nodes(spec, shunned.avoided);
-  prefer_other_nodes(spec, shunned.sick);
-  // If a node is sick, a pod that prefers to be apart from its peers would be placed on that node, which no
-  // longer has any of them.
-  if (shunned.sick.empty()) prefer_apart(spec, job.meta.uid);
+  const auto excluded = place_away(spec, shunned, job.meta.uid);
   leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
   spec["restartPolicy"] = "Never";  // never restarted: its replacement is a new incarnation
   set_if_absent(spec, "automountServiceAccountToken", false);
-  return json{{"apiVersion", "v1"},
-              {"kind", "Pod"},
-              {"metadata",
-               make_metadata(child(*pod_template, "metadata"), job, member, shunned.avoided, port, trainer)},
-              {"spec", std::move(spec)}};
+  return json{
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, excluded, port, trainer)},
+      {"spec", std::move(spec)}};
 }
 
 }  // namespace ratoon::kube

@@ -14,6 +14,7 @@
 #include "base/contract/names.h"
 #include "operator/api/pod.h"
 #include "operator/api/training_job.h"
+#include "operator/kube/pods/placement.h"
 
 namespace ratoon::kube {
 
@@ -30,11 +31,6 @@ struct PodSettings {
   std::string coordinator_name;  // the name that they expect in its certificate; empty: the URL's host
   std::uint32_t token_seconds = 3600;
   std::uint32_t lost_node_toleration_seconds = 20;
-};
-
-struct NodesToAvoid {
-  std::vector<std::string> avoided;  // it must not be placed on these
-  std::vector<std::string> sick{};   // nor on these, if there is room elsewhere
 };
 
 // kInvalid if the job needs something that Kubernetes cannot do.

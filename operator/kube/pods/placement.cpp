@@ -1,5 +1,6 @@
 #include "operator/kube/pods/placement.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/contract/names.h"
@@ -9,6 +10,8 @@ namespace ratoon::kube {
 namespace {
 
 using nlohmann::json;
+
+constexpr const char* kHostLabel = "kubernetes.io/hostname";
 
 json& object_in(json& parent, const char* name) {
   json& value = parent[name];
@@ -22,45 +25,46 @@ json& list_below(json& parent, const char* name) {
   return value;
 }
 
-// The server accepts one name per requirement for this field.
-json not_on(const std::string& node) {
-  return {{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({node})}};
-}
-
-bool is_empty_term(const json& term) {
-  return items_of(term, "matchExpressions").empty() && items_of(term, "matchFields").empty();
-}
-
-bool is_tolerated(const json& tolerations, const char* key) {
+// A toleration of the taint's key counts with each value: a node that is excluded twice does no harm.
+bool is_tolerated(const json& tolerations, const api::Taint& taint) {
   for (const auto& item : tolerations) {
     const std::string effect = text_in(item, "effect");
-    const std::string own_key = text_in(item, "key");
-    if ((own_key.empty() || own_key == key) && (effect.empty() || effect == "NoExecute")) return true;
+    const std::string key = text_in(item, "key");
+    if ((key.empty() || key == taint.key) && (effect.empty() || effect == taint.effect)) return true;
   }
   return false;
 }
 
-}  // namespace
-
-void avoid_nodes(json& pod_spec, const std::vector<std::string>& nodes) {
-  const std::set<std::string> names(nodes.begin(), nodes.end());
-  if (names.empty()) return;
-  json& affinity = object_in(object_in(pod_spec, "affinity"), "nodeAffinity");
-  json& terms =
-      list_below(object_in(affinity, "requiredDuringSchedulingIgnoredDuringExecution"), "nodeSelectorTerms");
-  if (terms.empty()) terms.push_back(json::object());
-  const bool is_ours_alone = terms.size() == 1 && is_empty_term(terms.front());
-  for (auto& term : terms) {
-    // An empty term matches no node; with a requirement it would match all nodes that satisfy the
-    // requirement.
-    if (!term.is_object() || (is_empty_term(term) && !is_ours_alone)) continue;
-    for (const auto& name : names) list_below(term, "matchFields").push_back(not_on(name));
-  }
+bool is_closed_to(const json& pod_spec, const api::NodeToAvoid& node) {
+  const json& tolerations = items_of(pod_spec, "tolerations");
+  return std::ranges::any_of(node.closed_by,
+                             [&](const auto& taint) { return !is_tolerated(tolerations, taint); });
 }
 
-void prefer_other_nodes(json& pod_spec, const std::vector<std::string>& nodes) {
-  const std::set<std::string> names(nodes.begin(), nodes.end());
-  if (names.empty()) return;
+json apart_from(const api::MemberPodKey& pod, const std::string& job_uid) {
+  namespace label = names::label;
+  return {{"topologyKey", kHostLabel},
+          {"labelSelector",
+           {{"matchLabels",
+             {{label::kJobUid, job_uid},
+              {label::kRole, pod.role},
+              {label::kIndex, std::to_string(pod.index)},
+              {label::kIncarnation, std::to_string(pod.incarnation)}}}}}};
+}
+
+void stay_apart(json& pod_spec, const std::vector<api::MemberPodKey>& pods, const std::string& job_uid) {
+  json& affinity = object_in(object_in(pod_spec, "affinity"), "podAntiAffinity");
+  json& terms = list_below(affinity, "requiredDuringSchedulingIgnoredDuringExecution");
+  for (const auto& pod : pods) terms.push_back(apart_from(pod, job_uid));
+}
+
+// The server accepts one name per requirement for this field. Karpenter refuses it in a required term and
+// ignores it in a preference.
+json not_on(const std::string& node) {
+  return {{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({node})}};
+}
+
+void prefer_other_nodes(json& pod_spec, const std::set<std::string>& names) {
   json others = json::array();
   for (const auto& name : names) others.push_back(not_on(name));
   json& affinity = object_in(object_in(pod_spec, "affinity"), "nodeAffinity");
@@ -76,15 +80,41 @@ void prefer_apart(json& pod_spec, const std::string& job_uid) {
   // directions: twice its processor time for a thousand jobs (docs/contribute/operator_figures.md).
   list_below(pod_spec, "topologySpreadConstraints")
       .push_back({{"maxSkew", 1},
-                  {"topologyKey", "kubernetes.io/hostname"},
+                  {"topologyKey", kHostLabel},
                   {"whenUnsatisfiable", "ScheduleAnyway"},
                   {"labelSelector", {{"matchLabels", {{names::label::kJobUid, job_uid}}}}}});
+}
+
+}  // namespace
+
+std::vector<std::string> place_away(json& pod_spec, const NodesToAvoid& nodes, const std::string& job_uid) {
+  std::set<std::string> disliked(nodes.sick.begin(), nodes.sick.end());
+  std::vector<const api::NodeToAvoid*> excluded;
+  for (const auto& node : nodes.avoided) {
+    if (is_closed_to(pod_spec, node)) continue;
+    if (node.pods.empty())
+      disliked.insert(node.name);
+    else
+      excluded.push_back(&node);
+  }
+  // A pod that prefers to be apart from its peers would be placed on a disliked node, which no longer has any
+  // of them.
+  if (disliked.empty())
+    prefer_apart(pod_spec, job_uid);
+  else
+    prefer_other_nodes(pod_spec, disliked);
+  std::vector<std::string> names;
+  for (const auto* node : excluded) {
+    stay_apart(pod_spec, node->pods, job_uid);
+    names.push_back(node->name);
+  }
+  return names;
 }
 
 void leave_lost_nodes_after(json& pod_spec, std::uint32_t seconds) {
   json& tolerations = list_below(pod_spec, "tolerations");
   for (const char* key : {"node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"}) {
-    if (is_tolerated(tolerations, key)) continue;
+    if (is_tolerated(tolerations, {.key = key, .effect = "NoExecute"})) continue;
     tolerations.push_back(
         {{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", seconds}});
   }

@@ -83,6 +83,8 @@ class Laws {
   void check_departures(const core::Observation& seen, const core::Decision& decision);
   void find_ends(const core::Observation& seen, const core::Decision& decision);
   void check_devices(const core::Observation& seen, const core::Decision& decision) const;
+  static void check_avoided(const core::Observation& seen, const core::Decision& decision,
+                            const api::NodeToAvoid& node);
   void check_suspects(const core::Observation& seen, const core::Decision& decision) const;
   void check_resume(const core::Observation& seen, const core::Decision& decision);
   void check_current(const core::Decision& decision) const;

@@ -6,6 +6,7 @@
 
 #include "tests/property/operator/laws.h"
 #include "tests/property/operator/recount.h"
+#include "tests/support/operator_builders.h"
 
 namespace ratoon::sim {
 namespace {
@@ -96,7 +97,9 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
   for (const auto& action : decision.actions) {
     const auto* create = std::get_if<core::CreatePod>(&action);
     if (create == nullptr) continue;
-    EXPECT_EQ(std::set<std::string>(create->avoid_nodes.begin(), create->avoid_nodes.end()), expected);
+    const auto avoided = test::names_of(create->avoid_nodes);
+    EXPECT_EQ(std::set<std::string>(avoided.begin(), avoided.end()), expected);
+    for (const auto& node : create->avoid_nodes) check_avoided(seen, decision, node);
     for (const auto& name : create->sick_nodes) {
       const auto node = std::ranges::find(decision.status.failed_nodes, name, &api::FailedNode::name);
       ASSERT_NE(node, decision.status.failed_nodes.end());
@@ -113,6 +116,23 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
       if (pod.name != name) continue;
       EXPECT_TRUE(pod.node.empty() || expected.contains(pod.node)) << name << " fell silent on " << pod.node;
     }
+  }
+}
+
+// All pods on the node that a scheduler still counts keep the new pod off it. No taint tells the scheduler of
+// a suspect.
+void Laws::check_avoided(const Observation& seen, const Decision& decision, const api::NodeToAvoid& node) {
+  std::size_t there = 0;
+  for (const auto& pod : seen.pods) {
+    if (pod.node != node.name || (pod.has_ended() && !pod.others_run)) continue;
+    ++there;
+    const api::MemberPodKey key{.role = pod.role, .index = pod.index, .incarnation = pod.incarnation};
+    EXPECT_NE(std::ranges::find(node.pods, key), node.pods.end()) << pod.name << " does not exclude its node";
+  }
+  EXPECT_EQ(node.pods.size(), there) << node.name;
+  const auto& suspects = decision.status.suspect_nodes;
+  if (std::ranges::find(suspects, node.name, &api::SuspectNode::name) != suspects.end()) {
+    EXPECT_TRUE(node.closed_by.empty()) << node.name << " is left to a taint that may never come";
   }
 }
 

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "operator/runtime/jobs/status_debounce.h"
+#include "tests/property/operator/scheduling.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::sim {
@@ -238,9 +239,11 @@ void GroupWorld::carry_out(const core::Decision& decision, bool is_chaos) {
     Entry made{.pod = create->pod, .runs_at = now_ + dice_.ticks(0, 8), .gone_at = {}};
     made.pod.meets = made.pod.group_seat->master_uid;
     made.pod.uid = std::to_string(++made_);
+    std::vector<api::Pod> there;
+    for (const auto& [uid, entry] : pods_) there.push_back(entry.pod);
     for (const auto& [name, node] : nodes_) {
       const bool takes_pods =
-          !node.is_lost && !node.is_unschedulable && std::ranges::count(create->avoid_nodes, name) == 0;
+          !node.is_lost && !node.is_unschedulable && is_open(create->avoid_nodes, name, there);
       if (takes_pods && (made.pod.node.empty() || dice_.percent(40))) made.pod.node = name;
     }
     if (made.pod.node.empty()) made.pod.node = "spare";  // of which nothing is ever told

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "tests/property/operator/scheduling.h"
 #include "tests/property/operator/simulated_world.h"
 
 namespace ratoon::sim {
@@ -22,11 +23,12 @@ bool World::is_on_dead_node(const SimPod& pod) const {
 
 void World::place(SimPod& pod) {
   std::vector<std::string> fitting;
+  std::vector<std::string> disliked;
   for (const auto& [name, entry] : nodes_) {
-    const bool is_avoided =
-        std::find(pod.avoid_nodes.begin(), pod.avoid_nodes.end(), name) != pod.avoid_nodes.end();
-    if (entry.takes_pods() && !is_avoided) fitting.push_back(name);
+    if (!entry.takes_pods() || is_kept_off(pod.avoid_nodes, name, pods())) continue;
+    (is_disliked(pod.avoid_nodes, name) ? disliked : fitting).push_back(name);
   }
+  if (fitting.empty()) fitting = disliked;
   if (!fitting.empty()) {
     pod.pod.node = fitting[moves_.below("place", pod.pod.name, fitting.size())];
     pod.pod.unplaced_reason.clear();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "tests/property/operator/scheduling.h"
 #include "tests/property/operator/simulated_world.h"
 #include "tests/support/builders.h"
 
@@ -17,7 +18,7 @@ void World::create_pod(const core::CreatePod& action) {
   const std::string turn = "uid-" + std::to_string(++created_);
   if (made.pod.uid.empty()) made.pod.uid = turn;
   turns_[made.pod.uid] = turn;
-  if (scenario_.policies.tells_avoided_nodes) made.pod.avoided_nodes = action.avoid_nodes;
+  if (scenario_.policies.tells_avoided_nodes) made.pod.avoided_nodes = excluded_nodes(action.avoid_nodes);
   pods_.emplace(made.pod.uid, made);
   note_answer(made.pod.uid);
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "tests/property/operator/recount.h"
+#include "tests/property/operator/scheduling.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::sim {
@@ -129,7 +130,8 @@ core::Observation World::observe_after(const core::Observation& seen, const core
     if (const auto* create = std::get_if<core::CreatePod>(&action)) {
       after.pods.push_back(create->pod);
       after.pods.back().uid = "just-made-" + create->pod.name;
-      if (scenario_.policies.tells_avoided_nodes) after.pods.back().avoided_nodes = create->avoid_nodes;
+      if (scenario_.policies.tells_avoided_nodes)
+        after.pods.back().avoided_nodes = excluded_nodes(create->avoid_nodes);
     } else if (const auto* remove = std::get_if<core::DeletePod>(&action)) {
       for (auto& pod : after.pods) pod.is_deleting = pod.is_deleting || pod.uid == remove->uid;
     }

@@ -68,7 +68,7 @@ struct Agent {
 
 struct SimPod {
   api::Pod pod;
-  std::vector<std::string> avoid_nodes;
+  std::vector<api::NodeToAvoid> avoid_nodes;
   Timestamp runs_at;
   Timestamp gone_at;          // once deleting
   bool is_signalled = false;  // its processes know that

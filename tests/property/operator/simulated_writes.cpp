@@ -1,10 +1,13 @@
 // The server's reactions to an operator's writes, and the promises about them.
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "base/contract/names.h"
+#include "base/core/lists.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/kube/pods/pod_codec.h"
 #include "tests/property/operator/documents.h"
@@ -24,6 +27,31 @@ bool is_refused(const http::Response& reply) {
 
 std::uint32_t counted_in(const api::TrainingJobStatus& status) {
   return status.restarts.application + status.restarts.hung + status.restarts.disruption;
+}
+
+// As a scheduler reads them in the pod's affinity. Which pod excludes which node it does not need to know.
+std::vector<api::NodeToAvoid> nodes_avoided_in(const json& pod) {
+  constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+  constexpr const char* kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
+  const json& affinity = kube::child(kube::child(pod, "spec"), "affinity");
+  std::vector<api::MemberPodKey> pods;
+  for (const auto& term : kube::items_of(kube::child(affinity, "podAntiAffinity"), kRequired)) {
+    const json& labels = term["labelSelector"]["matchLabels"];
+    const auto number = [&](std::string_view label) {
+      return static_cast<std::uint32_t>(std::stoul(labels.at(label).get<std::string>()));
+    };
+    pods.push_back({.role = labels.at(names::label::kRole).get<std::string>(),
+                    .index = number(names::label::kIndex),
+                    .incarnation = number(names::label::kIncarnation)});
+  }
+  std::vector<api::NodeToAvoid> nodes;
+  const json& annotations = kube::child(kube::child(pod, "metadata"), "annotations");
+  const std::string excluded = kube::text_in(annotations, names::annotation::kAvoidedNodes.data());
+  for (const auto& name : split(excluded, ',')) nodes.push_back({.name = name, .pods = pods});
+  for (const auto& term : kube::items_of(kube::child(affinity, "nodeAffinity"), kPreferred))
+    for (const auto& field : term["preference"]["matchFields"])
+      nodes.push_back({.name = field["values"][0].get<std::string>()});
+  return nodes;
 }
 
 }  // namespace
@@ -66,8 +94,8 @@ http::Response SimulatedCluster::create_pod(const http::Request& request, json b
       find_broken(made->pod.name + " is the second pod of an incarnation, beside " + pod.name);
   made->pod.uid = json::parse(reply.body)["metadata"]["uid"].get<std::string>();
   made->pod.group_seat = group_seat_in(body);
-  const auto avoided = std::exchange(made->pod.avoided_nodes, {});
-  world.create_pod({.pod = made->pod, .avoid_nodes = avoided});
+  made->pod.avoided_nodes.clear();
+  world.create_pod({.pod = made->pod, .avoid_nodes = nodes_avoided_in(body)});
   if (is_writing_late_) world.note_late(made->pod.uid);
   for (const auto& pod : world.pods())
     if (pod.uid == made->pod.uid) job->shown[pod.uid] = pod;

@@ -5,6 +5,7 @@
 
 #include "operator/core/members/roster.h"
 #include "operator/core/reconcile.h"
+#include "tests/property/operator/scheduling.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::sim {
@@ -289,20 +290,19 @@ void SmallWorld::end_operator() {
 }
 
 void SmallWorld::carry_out(SmallJob& job, const core::CreatePod& action) const {
-  const auto exists = std::ranges::any_of(
-      job.bodies, [&](const Body& body) { return body.is_there && body.pod.name == action.pod.name; });
-  if (exists) return;
+  std::vector<api::Pod> pods;
+  for (const Body& other : job.bodies)
+    if (other.is_there) pods.push_back(other.pod);
+  if (std::ranges::find(pods, action.pod.name, &api::Pod::name) != pods.end()) return;
   Body body;
   body.pod = action.pod;
   body.pod.uid = job.job.meta.name + "-" + std::to_string(++job.made);
   // A node of its own if possible, so that the sharing of nodes is not drawn.
   for (std::size_t turn = 0; turn < kNodes && body.pod.node.empty(); ++turn) {
-    const std::string node = node_name((action.pod.index + turn) % kNodes);
-    if (std::ranges::count(action.avoid_nodes, node) == 0 &&
-        !is_known_dead((action.pod.index + turn) % kNodes))
-      body.pod.node = node;
+    const std::size_t at = (action.pod.index + turn) % kNodes;
+    if (is_open(action.avoid_nodes, node_name(at), pods) && !is_known_dead(at)) body.pod.node = node_name(at);
   }
-  body.pod.avoided_nodes = action.avoid_nodes;
+  body.pod.avoided_nodes = excluded_nodes(action.avoid_nodes);
   if (is_dead(body)) ++job.losses;  // it was made on a node that nobody knows to be dead
   job.bodies.push_back(std::move(body));
 }

@@ -21,7 +21,7 @@ if(TARGET ratoon_operator_core)
     LIBS http_test_support ratoon::operator_coordinator LABELS threads)
   ratoon_test(unit/operator/operator_kube_test
     SOURCES kube/api_server_access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp
-            kube/credential_plugin_test.cpp kube/election_test.cpp kube/member_pod_test.cpp
+            kube/credential_plugin_test.cpp kube/election_test.cpp kube/member_pod_test.cpp kube/placement_test.cpp
             kube/kubelets_words_test.cpp kube/pruning_test.cpp kube/request_test.cpp kube/watch_decoder_test.cpp
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test

@@ -236,7 +236,7 @@ TEST(Group, ANodeThatThePlatformTakesForLostIsALoss) {
   ASSERT_EQ(decision.status.suspect_nodes.size(), 1U);
   EXPECT_EQ(decision.status.suspect_nodes[0].name, "node-2");
   follow(decision, seen);
-  EXPECT_THAT(only<CreatePod>(decide(seen)).at(0).avoid_nodes, testing::Contains("node-2"));
+  EXPECT_THAT(test::names_of(only<CreatePod>(decide(seen)).at(0).avoid_nodes), testing::Contains("node-2"));
 }
 
 TEST(Group, NoticeMakesNoSuccessorThatCouldNotTakeOver) {

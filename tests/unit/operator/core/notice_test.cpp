@@ -107,7 +107,7 @@ TEST(Notice, MakesASuccessorElsewhereWhileTheWorldTrainsOnAndSaves) {
   ASSERT_EQ(created.size(), 1U);
   EXPECT_EQ(created[0].pod.index, 1U);
   EXPECT_EQ(created[0].pod.incarnation, 1U);
-  EXPECT_EQ(created[0].avoid_nodes, std::vector<std::string>{"node-2"});
+  EXPECT_EQ(test::names_of(created[0].avoid_nodes), std::vector<std::string>{"node-2"});
   EXPECT_TRUE(only<DeletePod>(decision).empty());
   EXPECT_EQ(decision.status.restarts, api::Restarts()) << "nothing was lost";
   EXPECT_EQ(decision.announcement.current.size(), 4U) << "both incarnations may speak";
@@ -317,7 +317,7 @@ TEST(Notice, ANodeOnWhichASuccessorFellSilentIsAvoided) {
   const auto decision = reconcile(seen, test::at_seconds(606));
   const auto created = only<CreatePod>(decision);
   ASSERT_EQ(created.size(), 1U);
-  EXPECT_EQ(created[0].avoid_nodes, (std::vector<std::string>{"node-2", "node-4"}));
+  EXPECT_EQ(test::names_of(created[0].avoid_nodes), (std::vector<std::string>{"node-2", "node-4"}));
 }
 
 TEST(Notice, ASuccessorWhoseNodeWillGoTooHasOneItself) {

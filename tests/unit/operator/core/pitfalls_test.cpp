@@ -163,7 +163,7 @@ TEST(Pitfall, ANodeThatGivesNoticeRightAfterItGotAPodIsLeftAgain) {
   EXPECT_EQ(decision.status.members[1].successor, 1U);
   const auto made = only<CreatePod>(decision);
   ASSERT_EQ(made.size(), 1U);
-  EXPECT_EQ(made[0].avoid_nodes, std::vector<std::string>({"node-2"}));
+  EXPECT_EQ(test::names_of(made[0].avoid_nodes), std::vector<std::string>({"node-2"}));
 }
 
 TEST(Pitfall, WhoWaitsForANodeIsLookedAtWhenOneIsAvoidedNoMore) {

@@ -298,12 +298,12 @@ TEST(ReplaceLost, TellsWhatAFailedProgramSaid) {
 TEST(ReconcilePods, MakesWhatIsMissingAndDeletesWhatIsNotNamed) {
   auto seen = test::running(test::job(2));
   const auto actions =
-      reconcile_pods(seen, {member(0, 0, test::uid_of(0)), member(1, 1)}, {"node-9"}, {"node-8"});
+      reconcile_pods(seen, {member(0, 0, test::uid_of(0)), member(1, 1)}, {{.name = "node-9"}}, {"node-8"});
   const auto made = only<CreatePod>(actions);
   ASSERT_EQ(made.size(), 1u);
   EXPECT_EQ(made[0].pod.name, "digits-worker-1-i1");
   EXPECT_EQ(made[0].pod.incarnation, 1u);
-  EXPECT_EQ(made[0].avoid_nodes, std::vector<std::string>{"node-9"});
+  EXPECT_EQ(test::names_of(made[0].avoid_nodes), std::vector<std::string>{"node-9"});
   EXPECT_EQ(made[0].sick_nodes, std::vector<std::string>{"node-8"});
   EXPECT_EQ(
       only<DeletePod>(actions),

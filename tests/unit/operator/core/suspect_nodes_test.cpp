@@ -64,12 +64,12 @@ TEST(RecreateUnplaced, APodThatWaitsIsMadeAnewOnceAnAvoidedNodeMayBeUsed) {
   seen.pods[1].phase = api::PodPhase::kPending;
   seen.pods[1].avoided_nodes = {"node-2", "node-3"};
   auto members = seen.job.status.members;
-  recreate_unplaced(seen, {"node-2"}, members);
+  recreate_unplaced(seen, {{.name = "node-2"}}, members);
   EXPECT_EQ(members, seen.job.status.members) << "its process spoke: it runs, and the view is behind";
   seen.processes.pop_back();
-  recreate_unplaced(seen, {"node-2", "node-3", "node-9"}, members);
+  recreate_unplaced(seen, {{.name = "node-2"}, {.name = "node-3"}, {.name = "node-9"}}, members);
   EXPECT_EQ(members, seen.job.status.members) << "nothing that it avoids may be used";
-  recreate_unplaced(seen, {"node-2"}, members);
+  recreate_unplaced(seen, {{.name = "node-2"}}, members);
   EXPECT_EQ(members[0], seen.job.status.members[0]);
   EXPECT_EQ(members[1].incarnation, 1U);
 }
@@ -125,11 +125,43 @@ TEST(SuspectNodes, WhoIsSilentIsJudgedAnewAtOnceWhenANodeIsNoneAnyMore) {
   EXPECT_NE(reconcile(seen, test::at_seconds(1)).wake_at, test::at_seconds(1)) << "once";
 }
 
-TEST(NodesToAvoid, AreSuspectsAndThoseThatWillGo) {
+TEST(NodesToAvoid, AreSuspectsAndNodesThatWillGo) {
   auto seen = at(0);
   seen.nodes = {{.name = "b", .is_unschedulable = true}, {.name = "c"}};
-  EXPECT_EQ(nodes_to_avoid(seen, {{.name = "a", .reason = "", .until = {}}}),
+  EXPECT_EQ(test::names_of(nodes_to_avoid(seen, {{.name = "a", .reason = "", .until = {}}})),
             (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(NodesToAvoid, AreExcludedByThePodsThatTheSchedulerCountsThere) {
+  auto seen = test::running(test::job(4));
+  for (auto& pod : seen.pods) pod.node = "a";
+  seen.pods[0].is_deleting = true;
+  seen.pods[1].phase = api::PodPhase::kFailed;
+  seen.pods[2].phase = api::PodPhase::kFailed;
+  seen.pods[2].others_run = true;
+  seen.pods[3].node = "b";
+  const auto nodes = nodes_to_avoid(seen, {{.name = "a", .reason = "", .until = {}}});
+  ASSERT_EQ(nodes.size(), 1U);
+  EXPECT_EQ(nodes[0].pods, (std::vector<api::MemberPodKey>{{"worker", 0, 0}, {"worker", 2, 0}}));
+}
+
+TEST(NodesToAvoid, AreLeftToTaintsUnlessTheyAreSuspects) {
+  auto seen = at(0);
+  const api::Taint soft{.key = "karpenter.sh/disrupted", .effect = "PreferNoSchedule"};
+  const api::Taint hard{.key = "karpenter.sh/disrupted", .effect = "NoSchedule"};
+  const api::Taint cordon{.key = "node.kubernetes.io/unschedulable", .effect = "NoSchedule"};
+  seen.nodes = {
+      {.name = "a", .taints = {hard}},         {.name = "b", .taints = {soft}},
+      {.name = "c", .is_unschedulable = true}, {.name = "d", .taints = {cordon}, .is_unschedulable = true},
+      {.name = "e", .taints = {hard}},         {.name = "f", .is_deleting = true}};
+  const auto nodes = nodes_to_avoid(seen, {{.name = "e", .reason = "", .until = {}}});
+  ASSERT_EQ(nodes.size(), 6U);
+  EXPECT_EQ(nodes[0].closed_by, std::vector{hard});
+  EXPECT_TRUE(nodes[1].closed_by.empty()) << "a taint that the scheduler may ignore";
+  EXPECT_EQ(nodes[2].closed_by, std::vector{cordon});
+  EXPECT_EQ(nodes[3].closed_by, std::vector{cordon});
+  EXPECT_TRUE(nodes[4].closed_by.empty()) << "it is avoided for longer than its taint may last";
+  EXPECT_TRUE(nodes[5].closed_by.empty());
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST_F(UnreachableTest, ItIsReplacedElsewhereAtOnceAndItsProgramIsNotBlamed) {
   const auto made = test::only<CreatePod>(decision);
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0].pod.name, "digits-worker-2-i1");
-  EXPECT_EQ(made[0].avoid_nodes, std::vector<std::string>{"node-3"});
+  EXPECT_EQ(test::names_of(made[0].avoid_nodes), std::vector<std::string>{"node-3"});
   ASSERT_EQ(decision.status.suspect_nodes.size(), 1U);
   EXPECT_TRUE(decision.status.suspect_nodes[0].is_unreachable);
   const std::string why =

@@ -249,67 +249,6 @@ TEST(MemberPod, StagesInMemoryThatItAskedFor) {
   EXPECT_FALSE(make(job));
 }
 
-TEST(MemberPod, EveryAlternativeOfTheUsersAffinityExcludesTheNodes) {
-  const json out = json::parse(R"([{"key": "metadata.name", "operator": "NotIn", "values": ["a"]},
-                                   {"key": "metadata.name", "operator": "NotIn", "values": ["b"]}])");
-  const json::json_pointer terms(
-      "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
-  EXPECT_FALSE(make(document())->contains(terms));
-  EXPECT_EQ((*make(document(), {.avoided = {"b", "a", "b"}}))[terms], json::array({{{"matchFields", out}}}));
-
-  json job = document();
-  const json gpu = json::parse(R"([{"key": "gpu", "operator": "Exists"}])");
-  pod_spec(job)["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-               ["nodeSelectorTerms"] = {
-                   {{"matchExpressions", gpu}}, json::object(), {{"matchFields", json::array({out[0]})}}};
-  const json found = (*make(job, {.avoided = {"b"}}))[terms];
-  EXPECT_EQ(found[0], (json{{"matchExpressions", gpu}, {"matchFields", json::array({out[1]})}}));
-  EXPECT_EQ(found[1], json::object()) << "matches nothing, and must not begin to";
-  EXPECT_EQ(found[2]["matchFields"], out);
-}
-
-TEST(MemberPod, RatherGoesElsewhereThanToASickNode) {
-  const json affinity =
-      (*make(document(), {.avoided = {}, .sick = {"b", "a"}}))["spec"]["affinity"]["nodeAffinity"];
-  EXPECT_EQ(affinity, json::parse(R"({"preferredDuringSchedulingIgnoredDuringExecution": [
-      {"weight": 100, "preference": {"matchFields": [
-          {"key": "metadata.name", "operator": "NotIn", "values": ["a"]},
-          {"key": "metadata.name", "operator": "NotIn", "values": ["b"]}]}}]})"));
-  EXPECT_FALSE(
-      (*make(document(), {.avoided = {}, .sick = {"a"}}))["spec"].contains("topologySpreadConstraints"))
-      << "a node that its peers left would be the better one";
-}
-
-TEST(MemberPod, WhatTheUserSaysOfPlacementStays) {
-  json job = document();
-  EXPECT_EQ((*make(job))["spec"]["tolerations"].size(), 2u);
-  pod_spec(job)["tolerations"] = {{{"key", "node.kubernetes.io/not-ready"}, {"operator", "Exists"}}};
-  const json tolerations = (*make(job))["spec"]["tolerations"];
-  ASSERT_EQ(tolerations.size(), 2u);
-  EXPECT_EQ(tolerations[1]["key"], "node.kubernetes.io/unreachable");
-  EXPECT_EQ(tolerations[1]["tolerationSeconds"], 20);
-}
-
-TEST(MemberPod, MembersAreRatherApartUnlessTheUserSaysHowPodsSpread) {
-  json job = document();
-  const json spread = (*make(job))["spec"]["topologySpreadConstraints"];
-  ASSERT_EQ(spread.size(), 1u);
-  EXPECT_EQ(spread[0]["whenUnsatisfiable"], "ScheduleAnyway");
-  EXPECT_EQ(spread[0]["topologyKey"], "kubernetes.io/hostname");
-  EXPECT_EQ(spread[0]["labelSelector"]["matchLabels"], json({{"ratoon.dev/job-uid", "u"}}));
-  for (const char* kind : {"podAffinity", "podAntiAffinity"}) {
-    json own = document();
-    pod_spec(own)["affinity"][kind] = json::object();
-    EXPECT_FALSE((*make(own))["spec"].contains("topologySpreadConstraints")) << kind;
-  }
-  const json by_zone = {{{"maxSkew", 1},
-                         {"topologyKey", "topology.kubernetes.io/zone"},
-                         {"whenUnsatisfiable", "DoNotSchedule"},
-                         {"labelSelector", json::object()}}};
-  pod_spec(job)["topologySpreadConstraints"] = by_zone;
-  EXPECT_EQ((*make(job))["spec"]["topologySpreadConstraints"], by_zone);
-}
-
 TEST(MemberPod, RefusesWhatItCannotDo) {
   json job = document();
   job["spec"]["roles"][0]["agent"] = "None";

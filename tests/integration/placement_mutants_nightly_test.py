@@ -1,0 +1,47 @@
+"""Mutants of the way in which a pod is kept off nodes: the unit tests of operator/kube and of the core have to catch them."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+PODS = ("operator_kube_test", "Placement.*")
+NODES = ("operator_core_test", "NodesToAvoid.*")
+PLACEMENT = "operator/kube/pods/placement.cpp"
+SUSPECTS = "operator/core/members/suspect_nodes.cpp"
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a term that selects a pod of another job": (
+        PODS, PLACEMENT, r"\{\{label::kJobUid, job_uid\},\n *\{label::kRole", "{{label::kRole"),
+    "a term that selects every incarnation": (
+        PODS, PLACEMENT, r",\n *\{label::kIncarnation, std::to_string\(pod\.incarnation\)\}", ""),
+    "a taint that the template tolerates is trusted": (
+        PODS, PLACEMENT, r"!is_tolerated\(tolerations, taint\)", "!taint.key.empty()"),
+    "a toleration of another effect counts": (
+        PODS, PLACEMENT, r" && \(effect\.empty\(\) \|\| effect == taint\.effect\)", ""),
+    "a term for a node with a taint": (PODS, PLACEMENT, r"if \(is_closed_to\(pod_spec, node\)\) continue;", ""),
+    "a node without pods of the job is not avoided": (PODS, PLACEMENT, r"disliked\.insert\(node\.name\);", "{}"),
+    "a spread that favours the node that is disliked": (
+        PODS, PLACEMENT, r"if \(disliked\.empty\(\)\)", "prefer_apart(pod_spec, job_uid);\n  if (disliked.empty())"),
+    "a taint that the scheduler may ignore is trusted": (
+        NODES, SUSPECTS, r'taint\.effect == "NoSchedule" \|\| taint\.effect == "NoExecute"', "!taint.effect.empty()"),
+    "a cordon is not trusted": (NODES, SUSPECTS, r"if \(node\.is_unschedulable && ", "if (node.name.empty() && "),
+    "a neighbour of the trainer that runs on is forgotten": (
+        NODES, SUSPECTS, r"!pod\.has_ended\(\) \|\| pod\.others_run", "!pod.has_ended()"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class PlacementMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        self.check_sound(mutants())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
