@@ -42,6 +42,9 @@ class KubeletStandIn:
     def save_folder(self, job):
         folder = self.cluster.folder / "volumes" / job
         folder.mkdir(parents=True, exist_ok=True)
+        if self.cluster.user is not None:  # what fsGroup does
+            os.chown(folder, -1, self.cluster.volume_group)
+            folder.chmod(0o2770)
         return folder
 
     def work(self):
@@ -75,6 +78,9 @@ class KubeletStandIn:
         token.write_text(self.cluster.post("/api/v1/namespaces/default/serviceaccounts/default/token", {
             "spec": {"audiences": ["ratoon"], "boundObjectRef": bound}})["status"]["token"])
         ending.write_text("")
+        if self.cluster.user is not None:
+            for file in (token, ending):
+                os.chown(file, self.cluster.user, 0)
         told = {"RATOON_MEMBER_UID": uid, "RATOON_POD_IP": "127.0.0.1", "RATOON_TOKEN_FILE": str(token),
                 "RATOON_TERMINATION_FILE": str(ending), "RATOON_METRICS_PORT": "0",
                 "RATOON_SAVE_FOLDER": str(self.save_folder(pod["metadata"]["labels"]["ratoon.dev/job-name"]))}
@@ -82,8 +88,9 @@ class KubeletStandIn:
         self.cluster.patch(f"{PODS}/{name}/status", {"status": {
             "phase": "Running", "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}})
         with open(self.cluster.folder / f"{name}.out", "a") as out:
-            process = subprocess.Popen([BIN / container["command"][0], *container["command"][1:]], stdout=out, stderr=out,
-                                       stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+            process = subprocess.Popen([self.cluster.program(container["command"][0]), *container["command"][1:]], stdout=out,
+                                       stderr=out, stdin=subprocess.DEVNULL, env={**os.environ, **environment},
+                                       **self.cluster.credentials())
         self.running[uid] = {"process": process, "ending": ending, "told": False, "name": name}
 
     def tell_end(self, pod):

@@ -1,8 +1,10 @@
 """Under a policy that imitates OpenShift's restricted-v2 on a real API server: the chart's pods, the samples' templates and
-the pods that the operator makes of them are taken as they are, and each rule of the imitation refuses something."""
+the pods that the operator makes of them are taken as they are, and each rule of the imitation refuses something. The
+operator and the members run as a user of the namespace's range."""
 
 import copy
 import json
+import os
 import sys
 import types
 import unittest
@@ -10,9 +12,10 @@ import urllib.error
 
 from api_server import missing_programs
 from local_run import wait_until
-from restricted_policy import BINDING, LABEL, PATH, POLICY, VALIDATIONS
+from restricted_policy import BINDING, FIRST, LABEL, PATH, POLICY, VALIDATIONS
 from stand_in_cluster import NAMESPACE, PODS, ROOT, Operator, StandInCluster
 
+USER = FIRST + 7  # /etc/passwd has no such user
 CONTAINER = {"name": "trainer", "image": "example.org/counter:1", "command": ["true"]}
 POD = {"spec": {"containers": [CONTAINER]}}
 
@@ -114,6 +117,8 @@ class Restricted(unittest.TestCase):
             self.assertEqual(self.answer({"spec": {**spec, **account}}, PODS.replace("default", NAMESPACE)), "", name)
 
     def test_members_of_every_sample_are_made_and_train(self):
+        if os.geteuid() == 0:  # OpenShift assigns such a user
+            self.cluster.run_as(USER, FIRST)
         operator = Operator(self, self.cluster, "one", 1, "--all-namespaces")
         contexts = {json.dumps([role["template"]["spec"].get("securityContext"),
                                 role["template"]["spec"]["containers"][0].get("securityContext")], sort_keys=True): file
@@ -128,6 +133,8 @@ class Restricted(unittest.TestCase):
             self.cluster.wait_for(f"sample-{number}", f"the end of a job as {file} has it",
                                   lambda status: status.get("phase") in ("Succeeded", "Failed"))
             self.assertEqual(self.cluster.status(f"sample-{number}")["phase"], "Succeeded", file)
+            saved = [path.stat().st_uid for path in self.cluster.kubelet.save_folder(f"sample-{number}").rglob("*")]
+            self.assertEqual(set(saved), {self.cluster.user or os.geteuid()})
         self.assertTrue(operator.is_leading())
 
     def test_the_templates_of_samples_are_taken_whole(self):

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -51,11 +52,29 @@ class StandInCluster:
                   "crd/trainingjobs.ratoon.dev", "--timeout=180s")
         self.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
         self.tls = self.folder / "tls"
+        self.user = None  # None: that of the test
         self.mount_certificate({name: base64.b64decode(text) for name, text in self.get(CERTIFICATE)["data"].items()})
         self.service = ServiceStandIn(self)
         test.addCleanup(self.service.close)
         self.kubelet = KubeletStandIn(self)
         test.addCleanup(self.kubelet.close)
+
+    def run_as(self, user, group):
+        """From now on operators and members run as a user without a name, in the group 0 and in that of their volumes, as on
+        OpenShift. They read only what any user may read."""
+        self.user, self.volume_group = user, group
+        self.folder.chmod(0o755)
+        self.programs = self.folder / "bin"
+        self.programs.mkdir()
+        for name in ("ratoon-operator", "counter"):
+            shutil.copy(BIN / name, self.programs)
+
+    def program(self, name):
+        return (BIN if self.user is None else self.programs) / name
+
+    def credentials(self):
+        """For subprocess.Popen()."""
+        return {} if self.user is None else {"user": self.user, "group": 0, "extra_groups": [self.volume_group], "cwd": "/"}
 
     @staticmethod
     def must(*words):
@@ -84,6 +103,7 @@ class StandInCluster:
     def mount_certificate(self, files):
         """As a kubelet mounts a Secret, and renews what is mounted: all files at once."""
         fresh = pathlib.Path(tempfile.mkdtemp(prefix="tls-", dir=self.folder))
+        fresh.chmod(0o755)
         for name, content in files.items():
             (fresh / name).write_bytes(content)
         link = fresh / "link"
@@ -164,9 +184,9 @@ class Operator:
                 *([f"--tls-folder={self.cluster.tls}", f"--tls-server-name={DOOR_NAME}"] if self.is_tls else [])]
         with open(self.cluster.folder / f"{self.name}.out", "a") as out:
             self.process = subprocess.Popen(
-                [BIN / "ratoon-operator", f"--kubeconfig={self.kubeconfig}", "--lease-name=ratoon",
+                [self.cluster.program("ratoon-operator"), f"--kubeconfig={self.kubeconfig}", "--lease-name=ratoon",
                  f"--coordinator-port={self.door}", f"--metrics-port={self.metrics_port}", *door, *self.flags],
-                env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+                env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out, **self.cluster.credentials())
 
     def ask(self, path):
         """(status, body), or nothing where nobody answers."""
