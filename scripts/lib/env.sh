@@ -26,8 +26,12 @@ export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 RATOON_COMMIT=${RATOON_COMMIT:-$(git -C "$RATOON_REPO" rev-parse HEAD 2>/dev/null || true)}
 export RATOON_COMMIT
 
-# server_names: the folders of scripts/packages/servers, in the order of their table.
-server_names() { awk -F' *[|] *' '/^[^#]/ { print $1 }' "$RATOON_REPO/scripts/packages/servers/servers.txt"; }
+# server_names [nightly]: the folders of scripts/packages/servers that the tests of CI use, or those of nightly tests
+# alone, in the order of their table.
+server_names() {
+  awk -F' *[|] *' -v only="${1:-}" '/^[^#]/ && $5 == only { print $1 }' \
+    "$RATOON_REPO/scripts/packages/servers/servers.txt"
+}
 
 # server_field NAME COLUMN
 server_field() {
@@ -47,7 +51,7 @@ server_folder() { echo "$RATOON_CACHE/servers-$1-$(server_version "$1")"; }
 export_server_paths() {
   local name folder
   RATOON_SERVERS_BIN=
-  for name in $(server_names); do
+  for name in $(server_names) $(server_names nightly); do
     folder=$(server_folder "$name")/bin
     if [[ -d $folder ]]; then RATOON_SERVERS_BIN+=${RATOON_SERVERS_BIN:+:}$folder; fi
   done

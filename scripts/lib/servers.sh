@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # The servers of the integration tests, built with Go from the modules under scripts/packages/servers.
 
-# go_is_new_enough: the newest of the pinned modules requires Go 1.25.
+# go_is_new_enough [MINOR]: the newest of the modules that setup builds requires Go 1.25.
 go_is_new_enough() {
-  local version minor
+  local version minor needed=${1:-25}
   command -v go >/dev/null || return 1
   version=$(GOTOOLCHAIN=local go env GOVERSION 2>/dev/null)
   minor=${version#go1.}
   minor=${minor%%[!0-9]*}
-  [[ $version == go1.* && -n $minor ]] && ((minor >= 25))
+  [[ $version == go1.* && -n $minor ]] && ((minor >= needed))
 }
 
 server_pin() {
@@ -70,4 +70,18 @@ check_programs() {
   for made in $(server_field "$1" 3); do
     [[ -x $2/$made ]] || stop "$1 was built, but $made is not among its programs" "correct servers.txt, then $0"
   done
+}
+
+# ensure_nightly_servers: Karpenter requires Go 1.26.6. Without it the test is skipped.
+ensure_nightly_servers() {
+  local name
+  go_is_new_enough 26 || return 0
+  lock_cache
+  step_count=0
+  for name in $(server_names nightly); do
+    step_count=$((step_count + 1))
+    begin_step "$name $(server_version "$name")"
+    ensure_server "$name"
+  done
+  exec 9>&- # nightly tests run for hours, and no setup has to wait for them
 }

@@ -32,12 +32,18 @@ class KubeletStandIn:
         self.running = {}  # by the pod's UID
         self.pods = []
         self.is_over = threading.Event()
-        for node in NODES:
-            cluster.post("/api/v1/nodes", {"metadata": {"name": node}})
-            cluster.patch(f"/api/v1/nodes/{node}/status",
-                          {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+        self.make_nodes()
         self.thread = threading.Thread(target=self.work)
         self.thread.start()
+
+    def make_nodes(self):
+        for node in NODES:
+            self.cluster.post("/api/v1/nodes", {"metadata": {"name": node}})
+            self.say_ready(node)
+
+    def say_ready(self, node):
+        self.cluster.patch(f"/api/v1/nodes/{node}/status",
+                           {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
 
     def save_folder(self, job):
         folder = self.cluster.folder / "volumes" / job

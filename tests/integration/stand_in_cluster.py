@@ -36,6 +36,8 @@ AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages":
 
 
 class StandInCluster:
+    kubelets = KubeletStandIn
+
     def __init__(self, test, *values):
         """`values`: flags for helm that set some of the chart's."""
         self.server = ApiServer()
@@ -56,7 +58,7 @@ class StandInCluster:
         self.mount_certificate({name: base64.b64decode(text) for name, text in self.get(CERTIFICATE)["data"].items()})
         self.service = ServiceStandIn(self)
         test.addCleanup(self.service.close)
-        self.kubelet = KubeletStandIn(self)
+        self.kubelet = self.kubelets(self)
         test.addCleanup(self.kubelet.close)
 
     def run_as(self, user, group):

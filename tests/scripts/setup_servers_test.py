@@ -58,19 +58,21 @@ class SetupServers(unittest.TestCase):
         self.assertIn("tests that need real servers will be skipped", result.stdout)
         self.assertEqual(self.builds(), [])
 
-    def test_builds_each_once(self):
+    def test_builds_each_once_that_ci_uses(self):
         self.with_go()
         result = self.machine.run(*SETUP)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(len(self.builds()), len(rows()))
-        for name, _, programs, _ in rows():
+        built = [row for row in rows() if row[4:] != ["nightly"]]
+        self.assertLess(len(built), len(rows()))
+        self.assertEqual(len(self.builds()), len(built))
+        for name, _, programs, *_ in built:
             folder = next(f for f in os.listdir(self.machine.cache) if f.startswith(f"servers-{name}-v"))
             made = sorted(os.listdir(os.path.join(self.machine.cache, folder, "bin")))
             self.assertEqual(made, sorted(programs.split()))
         self.assertEqual(self.machine.leftovers(), [])
         again = self.machine.run(*SETUP)
-        self.assertEqual(again.stdout.count("... present"), len(rows()) + 2, "servers and packages")
-        self.assertEqual(len(self.builds()), len(rows()))
+        self.assertEqual(again.stdout.count("... present"), len(built) + 2, "servers and packages")
+        self.assertEqual(len(self.builds()), len(built))
 
     def test_versions_reach_the_linker(self):
         self.with_go()
