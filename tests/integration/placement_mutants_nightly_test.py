@@ -6,6 +6,7 @@ from mutants import MutantTest, of_rows
 
 PODS = ("operator_kube_test", "Placement.*")
 NODES = ("operator_core_test", "NodesToAvoid.*")
+LINKS = ("operator_core_test", "UnreachableTest.*")
 PLACEMENT = "operator/kube/pods/placement.cpp"
 SUSPECTS = "operator/core/members/suspect_nodes.cpp"
 
@@ -28,6 +29,9 @@ MUTANTS = {
     "a cordon is not trusted": (NODES, SUSPECTS, r"if \(node\.is_unschedulable && ", "if (node.name.empty() && "),
     "a neighbour of the trainer that runs on is forgotten": (
         NODES, SUSPECTS, r"!pod\.has_ended\(\) \|\| pod\.others_run", "!pod.has_ended()"),
+    "a member stays on a node without connections": (
+        LINKS, "operator/core/members/notice.cpp", r"if \(is_without_connections\(seen, member\.node\)\)", "if (false)"),
+    "a node is without connections for ever": (LINKS, SUSPECTS, r" && suspect\.until > seen\.wall_now;", ";"),
 }
 
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/contract/notice_time.h"
+#include "operator/core/members/suspect_nodes.h"
 #include "operator/core/wake_time.h"
 
 namespace ratoon::core {
@@ -37,7 +38,11 @@ std::optional<WallTime> find_pod_end(const Observation& seen, const api::MemberS
 std::string find_member_notice(const Observation& seen, const api::MemberStatus& member) {
   if (find_pod_end(seen, member)) return "its pod is being deleted";
   const std::string notice = find_node_notice(seen, member.node);
-  return notice.empty() ? "" : "node " + member.node + " will go (" + notice + ")";
+  if (!notice.empty()) return "node " + member.node + " will go (" + notice + ")";
+  // The scheduler places a pod there if no other node has room and the kubelet has removed the lost pod.
+  if (is_without_connections(seen, member.node))
+    return "node " + member.node + " is avoided (other nodes had no connection to it)";
+  return "";
 }
 
 }  // namespace

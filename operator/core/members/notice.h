@@ -37,8 +37,8 @@ void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& mem
 // The earliest time at which the grace period of a pod that is being deleted ends.
 [[nodiscard]] std::optional<WallTime> next_pod_end(const Observation& seen);
 
-// Names a successor for each member of the world that has not completed and whose node or pod will end, with
-// an event for each.
+// Names a successor, with an event, for each member of the world that has not completed and has to leave its
+// node: the node or the pod will end, or the node is without connections.
 [[nodiscard]] std::vector<Action> name_successors(const Observation& seen,
                                                   std::vector<api::MemberStatus>& members);
 

@@ -68,6 +68,12 @@ std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std
   return suspects;
 }
 
+bool is_without_connections(const Observation& seen, const std::string& node) {
+  return std::ranges::any_of(seen.job.status.suspect_nodes, [&](const auto& suspect) {
+    return suspect.is_unreachable && suspect.name == node && suspect.until > seen.wall_now;
+  });
+}
+
 std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects) {
   std::optional<WallTime> next;
   for (const auto& suspect : suspects) next = std::min(suspect.until, next.value_or(suspect.until));

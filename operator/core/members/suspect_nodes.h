@@ -19,6 +19,9 @@ namespace ratoon::core {
 // The time since when the node is a suspect.
 [[nodiscard]] WallTime suspected_since(const Observation& seen, const api::SuspectNode& suspect);
 
+// Whether members on that node, which is alive, could not connect to others a short while ago.
+[[nodiscard]] bool is_without_connections(const Observation& seen, const std::string& node);
+
 // The time at which the first suspect expires.
 [[nodiscard]] std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects);
 

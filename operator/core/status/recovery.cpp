@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/core/counted.h"
+#include "operator/core/members/suspect_nodes.h"
 #include "operator/core/observation_index.h"
 
 namespace ratoon::core {
@@ -205,7 +206,11 @@ void take_hand_over(const Observation& seen, Timestamp now, Decision& decision) 
     if (decision.recovery || !member.is_leaving()) continue;
     const api::Pod* pod = find_pod(seen, member);
     const bool is_deleted = pod != nullptr && pod->is_deleting;
-    const Loss loss{.member = member, .reason = is_deleted ? "its pod was deleted" : "its node will go"};
+    const bool is_cut_off = is_without_connections(seen, member.node);
+    const Loss loss{.member = member,
+                    .reason = is_deleted   ? "its pod was deleted"
+                              : is_cut_off ? "its node is avoided"
+                                           : "its node will go"};
     take_loss(begin(seen, loss, now, now), decision);
   }
 }

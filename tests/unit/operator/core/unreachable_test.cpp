@@ -123,6 +123,28 @@ TEST_F(UnreachableTest, ItIsReplacedElsewhereAtOnceAndItsProgramIsNotBlamed) {
   EXPECT_THAT(decision.status.message, HasSubstr(why));
 }
 
+// The lost pod no longer excludes the node once its kubelet has removed it. While the new pod is on the node,
+// an autoscaler sees a successor that no present node takes.
+TEST_F(UnreachableTest, AMemberThatComesToAnAvoidedNodeGetsASuccessorElsewhere) {
+  make(3);
+  seen_.job.status.suspect_nodes = {
+      {.name = "node-3", .reason = "cut", .until = test::wall(1300), .is_unreachable = true}};
+  const Decision decision = decide();
+  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_EQ(decision.status.members[2].successor, 1U);
+  const auto made = test::only<CreatePod>(decision);
+  ASSERT_EQ(made.size(), 1U);
+  ASSERT_EQ(made[0].avoid_nodes.size(), 1U);
+  EXPECT_EQ(made[0].avoid_nodes[0].pods, (std::vector<api::MemberPodKey>{{"worker", 2, 0}}));
+  EXPECT_THAT(test::only<EmitEvent>(decision).front().message,
+              HasSubstr(": node node-3 is avoided (other nodes had no connection to it)"));
+  seen_.job.status.suspect_nodes[0].is_unreachable = false;
+  EXPECT_TRUE(test::only<CreatePod>(decide()).empty())
+      << "a node that fell silent shows by itself that it works";
+  seen_.job.status.suspect_nodes[0] = {.name = "node-3", .until = seen_.wall_now, .is_unreachable = true};
+  EXPECT_TRUE(test::only<CreatePod>(decide()).empty()) << "its time is over";
+}
+
 TEST_F(UnreachableTest, TheFirstComplaintWaitsForTheOthers) {
   make(3, {{0, {2}}});
   EXPECT_EQ(culprit(kDue - 0.1), -1);
