@@ -95,10 +95,28 @@ def has_huge_pages():
     return os.path.exists("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
+def find_mpirun(said):
+    """The program on PATH that starts the processes of MPI and whose version says this, or None."""
+    for name in ("mpirun", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra"):
+        program = shutil.which(name)
+        if program and re.search(said, subprocess.run([program, "--version"], capture_output=True, text=True).stdout):
+            return program
+    return None
+
+
+def has_open_mpi():
+    return find_mpirun("Open MPI|OpenRTE|PRRTE") is not None
+
+
+def has_mpich():
+    return find_mpirun("HYDRA") is not None
+
+
 FACTS = {"root": has_root, "Go": has_go, "LibTorch": has_libtorch, "GPU": has_gpu, "IPv6": has_ipv6, "mounts": has_mounts,
          "loop devices": has_loop_devices, "Debian 12": has_debian_12, "cgroups of version 1": has_cgroups_1,
          "cgroups of version 2": has_cgroups_2, "ordinary disk": has_ordinary_disk, "SSE4.2": has_sse4_2,
-         "x86-64 processor": has_x86_64, "git checkout": has_git_checkout, "huge pages": has_huge_pages}
+         "x86-64 processor": has_x86_64, "git checkout": has_git_checkout, "huge pages": has_huge_pages,
+         "Open MPI": has_open_mpi, "MPICH": has_mpich}
 
 
 @functools.cache

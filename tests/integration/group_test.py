@@ -1,4 +1,4 @@
-"""Processes that torchrun or srun numbered: they find each other in the run's folder and survive losses. The
+"""Processes that torchrun, srun or mpirun numbered: they find each other in the run's folder and survive losses. The
 launchers are stood in for by their variables, which is all that the processes see of them."""
 
 import os
@@ -23,6 +23,15 @@ def torchrun(rank, size):
 def srun(rank, size):
     return {"SLURM_PROCID": rank, "SLURM_NTASKS": size, "SLURM_LOCALID": rank, "SLURM_JOB_ID": 12,
             "SLURM_STEP_ID": 0, "SLURM_NNODES": 1}
+
+
+def open_mpi(rank, size):
+    return {"OMPI_COMM_WORLD_RANK": rank, "OMPI_COMM_WORLD_SIZE": size, "OMPI_COMM_WORLD_LOCAL_RANK": rank,
+            "OMPI_COMM_WORLD_LOCAL_SIZE": size, "PMIX_RANK": rank, "PMIX_NAMESPACE": "prterun-node-1-2085@1"}
+
+
+def hydra(rank, size):
+    return {"PMI_RANK": rank, "PMI_SIZE": size, "MPI_LOCALRANKID": rank, "MPI_LOCALNRANKS": size, "PMI_FD": 9}
 
 
 class GroupOfCounters(unittest.TestCase):
@@ -94,7 +103,7 @@ class Group(GroupOfCounters):
             self.assertRegex(self.log(2), f"attempt .* ends at step .*: rank {rank} (is gone|has left the attempt)")
 
     def test_a_launch_that_is_started_again_goes_on(self):
-        for launcher in (torchrun, srun):
+        for launcher in (torchrun, srun, open_mpi, hydra):
             with self.subTest(launcher=launcher.__name__):
                 shutil.rmtree(self.root / "s", ignore_errors=True)
                 for log in self.root.glob("r*.log"):

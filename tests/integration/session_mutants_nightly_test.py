@@ -51,8 +51,24 @@ MUTANTS = {
     "a time limit that begins anew with each process": (
         of_rules("KnownEnds.*"), "agent/src/preemption/notices.cpp", r"if \(ends\.time_limit_since\) began = [^;]*;", ""),
     "two machines whose launches have one name": (
-        of_session("LauncherVariables.*"), SESSION + "options/launcher_variables.cpp",
+        of_session("LauncherVariables.*"), SESSION + "options/launch_names.cpp",
         r'if \(!is_on_one_machine\) return name;', "if (true) return name;"),
+    "two launches of Open MPI that have one name": (
+        of_session("LauncherVariables.*"), SESSION + "options/launch_names.cpp", r'\{"PMIX_NAMESPACE", ', "{"),
+    "two launches of Hydra on one machine that have one name": (
+        of_session("LauncherVariables.*"), SESSION + "options/launch_names.cpp",
+        r' \+ site\.ancestor_without\("PMI_RANK"\)', ""),
+    "a shell between Hydra and its rank that is another launch": (
+        of_rules("LaunchNames.*"), SESSION + "options/launch_names.cpp", r"if \(!has_variable\(pid, variable\)\) ", ""),
+    "a rank of mpirun that a shell's WORLD_SIZE makes alone": (
+        of_session("LauncherVariables.*"), SESSION + "options/launcher_variables.cpp", r" \|\| !is_from_mpirun;", " || true;"),
+    "a rank of mpirun that takes the place of a Slurm step's daemon": (
+        of_session("LauncherVariables.*"), SESSION + "options/launcher_variables.cpp",
+        r"if \(is_from_mpirun\) return", "if (is_from_mpirun && !is_slurm_step(variables)) return"),
+    "a launch of the program's that the launcher's variables replace": (
+        of_rules("GroupOptionsTest.*"), SESSION + "options/options.cpp", r"if \(session::is_filled\([^;]*;", ""),
+    "a launch of the program's without a name": (
+        of_rules("GroupOptionsTest.*"), SESSION + "options/check_group.cpp", r"if \(group\.name\.empty\(\)\)", "if (false)"),
     "a rank that waits for a rank 0 that another launch keeps out": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "shutdown/group_end.cpp",
         r"return \*is_of_another_launch \? std::move\(beside\) : std::move\(folder\);", "return folder;"),

@@ -10,6 +10,7 @@ ratoon_program(in_place_probe SOURCES integration/in_place_probe.cpp LIBS ratoon
 ratoon_python_test(integration/in_place_test)
 ratoon_python_test(integration/group_test)
 ratoon_python_test(integration/group_ends_test)
+ratoon_python_test(integration/mpirun_nightly_test LABELS nightly)
 ratoon_python_test(integration/autoresume_test)
 ratoon_python_test(integration/resize_test)
 ratoon_python_test(integration/launch_test)

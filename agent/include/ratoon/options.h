@@ -49,15 +49,21 @@ struct LaunchName {
   std::optional<std::uint64_t> restarts{};
 };
 
-// Processes that torchrun or srun started. The launcher gives the ranks of the processes, and the processes
-// find each other through the run's folder. Filled from the launcher's variables; a program does not change
-// it.
+// The place of this process among the ranks of one launch. The ranks find each other through the run's
+// folder. The variables of torchrun, mpirun and srun fill these fields. For another launcher the program
+// fills them, and then no such variables are read:
+//
+//   const std::uint32_t size = read_number("MY_SIZE"), rank = read_number("MY_RANK");
+//   ratoon::Options options = {.group = {.rank = rank, .size = size, .name = "my-launch-" + launch_id()}};
+//   return ratoon::train(ratoon::Options::from_environment(argc, argv, options), train_digits);
 struct GroupOptions {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;  // 1: this process is alone, or in a world that a coordinator forms
-  std::string name{};      // the same for all processes of one launch, and for no other launch
-  bool is_on_one_machine = true;
-  std::uint32_t local_rank = 0;  // among the processes of this machine
+  // The same for all ranks of one launch, and for no other launch; 1 to 253 bytes if size is above 1.
+  std::string name{};
+  // All ranks are on one machine and share its network. false: each rank listens at its machine's address.
+  bool is_on_one_machine = false;
+  std::uint32_t local_rank = 0;  // among the ranks of this machine
   std::uint32_t local_size = 1;
   std::vector<LaunchName> launches{};  // also of a single process; several if launchers start launchers
 };

@@ -6,6 +6,7 @@
 #include "agent/src/data/order/stream/recipe.h"
 #include "agent/src/session/engine/phase_watch.h"
 #include "agent/src/session/locations/rollback_plan.h"
+#include "agent/src/session/options/check_group.h"
 #include "agent/src/session/options/location_options.h"
 #include "agent/src/session/shutdown/notice_setup.h"
 #include "agent/src/session/state/pretrained_state.h"
@@ -41,6 +42,7 @@ Result<void> check_options(const Options& o) {
                  "operator do: leave it out; `ratoon run --fresh`, or overwrite: true in the job's "
                  "checkpointPolicy, begins anew");
   }
+  if (auto valid = check_group(o); !valid) return valid;
   if (auto parts = read_load_parts(o); !parts) return parts.error();
   if (auto valid = check_rollback(o); !valid) return valid;
   if (o.global_batch && (*o.global_batch == 0 || *o.global_batch > data::kGlobalBatchMax)) {

@@ -1,23 +1,17 @@
 #include "agent/src/session/options/launcher_variables.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
-#include <unistd.h>
-
+#include "base/contract/limits.h"
 #include "base/contract/names.h"
-#include "base/core/boot_id.h"
-#include "base/core/hex.h"
-#include "base/core/xxh3.h"
 
 namespace ratoon::session {
 namespace {
 
-constexpr std::uint32_t kWorldMax = 65'536;
+using contract::kWorldMax;
 
 struct Names {
   const char* rank;
@@ -28,7 +22,12 @@ struct Names {
 
 Error contradiction(const std::string& what) {
   return Error(ErrorKind::kInvalid,
-               what + ": start all processes with one launcher, or unset the variable to run alone");
+               what + ": start all processes with one launcher, and unset the variables of others");
+}
+
+Error above(const char* name, std::uint32_t number, const char* of, std::uint32_t limit) {
+  return contradiction(std::string(name) + " is " + std::to_string(number) + " and " + of + " is " +
+                       std::to_string(limit));
 }
 
 Result<std::uint32_t> read_number(const Variables& variables, const char* name, std::uint32_t max) {
@@ -49,25 +48,26 @@ Result<GroupOptions> read_numbers(const Variables& variables, const Names& names
   if (!size) return size.error();
   const auto rank = read_number(variables, names.rank, kWorldMax);
   if (!rank) return rank.error();
-  if (*rank >= *size) {
-    return contradiction(std::string(names.rank) + " is " + std::to_string(*rank) + " and " + names.size +
-                         " is " + std::to_string(*size));
-  }
+  if (*rank >= *size) return above(names.rank, *rank, names.size, *size);
   GroupOptions group;
   group.rank = *rank;
   group.size = *size;
   group.is_on_one_machine = *size == 1;  // otherwise unknown: loopback would reach this machine alone
+  if (variables(names.rank_here)) {
+    const auto here = read_number(variables, names.rank_here, kWorldMax);
+    if (!here) return here.error();
+    group.local_rank = *here;
+    group.local_size = *here + 1;  // or more
+  }
   if (variables(names.size_here)) {
     const auto here = read_number(variables, names.size_here, kWorldMax);
     if (!here) return here.error();
     group.is_on_one_machine = *here == *size;
     group.local_size = *here;
   }
-  if (variables(names.rank_here)) {
-    const auto here = read_number(variables, names.rank_here, kWorldMax);
-    if (!here) return here.error();
-    group.local_rank = *here;
-  }
+  if (group.local_rank >= group.local_size)
+    return above(names.rank_here, group.local_rank, names.size_here, group.local_size);
+  if (group.local_size > *size) return above(names.size_here, group.local_size, names.size, *size);
   return group;
 }
 
@@ -98,89 +98,94 @@ std::uint32_t tasks_here(const Variables& variables) {
   return list && node ? find_tasks_of(*list, *node).value_or(1) : 1;
 }
 
-std::string join_variables(const Variables& variables, std::initializer_list<const char*> names) {
-  std::string joined;
-  for (const char* name : names) joined += "-" + variables(name).value_or("");
-  return joined;
+// The variables of the launchers that number their ranks.
+constexpr Names kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"};
+constexpr Names kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+                            "OMPI_COMM_WORLD_LOCAL_RANK"};
+constexpr Names kHydra = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"};
+
+bool is_set(const Variables& variables, const Names& names) {
+  return variables(names.rank) || variables(names.size);
 }
 
-// The folder that torchrun makes anew for the logs of each launch on a machine; empty: the variable does not
-// name it. This folder has a folder for each round of restarts, so the path before that folder identifies the
-// launch.
-std::string log_folder_of_launch(const Variables& variables) {
-  const std::string file = variables("TORCHELASTIC_ERROR_FILE").value_or("");
-  const std::size_t round = file.rfind("/attempt_");
-  return round == std::string::npos ? std::string() : file.substr(0, round);
+bool is_slurm_step(const Variables& variables) {
+  return variables("SLURM_PROCID") && variables("SLURM_STEP_ID");
 }
 
-// Two launches on two machines, each with all of its ranks on one machine, may have the same variables: a run
-// ID of "none", and a port of loopback. A launch over several machines has the address of one of these
-// machines.
-std::string name_of_torchrun(const Variables& variables, bool is_on_one_machine,
-                             const std::function<std::string()>& machine) {
-  const std::string name =
-      "torchrun" + join_variables(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"});
-  if (!is_on_one_machine) return name;
-  const std::string here = machine() + "\n" + log_folder_of_launch(variables);
-  return name + "-" + to_hex(xxh3_64(std::as_bytes(std::span(here))));
+// srun gives PMI_RANK to its ranks, too, if it was started with --mpi=pmi2.
+bool is_from_hydra(const Variables& variables) {
+  const bool is_from_srun = is_slurm_step(variables) && !variables(kHydra.rank_here);
+  return is_set(variables, kHydra) && !is_from_srun;
 }
 
-// A text that is not a number counts as 0.
-std::uint64_t count_in(const Variables& variables, const char* name) {
-  const auto count = read_number(variables, name, ~std::uint32_t{0});
-  return count ? *count : 0;
+// The variables of two launchers must give this process one place.
+Result<void> check_agreement(const Variables& variables, const GroupOptions& group, const Names& names,
+                             const Names& others) {
+  if (!is_set(variables, others)) return {};
+  const auto other = read_numbers(variables, others);
+  if (!other) return other.error();
+  if (other->rank == group.rank && other->size == group.size) return {};
+  const auto place = [](const Names& from, const GroupOptions& numbers) {
+    return std::string(from.rank) + " " + std::to_string(numbers.rank) + " of " + from.size + " " +
+           std::to_string(numbers.size);
+  };
+  return contradiction("two launchers number this process: " + place(names, group) + ", but " +
+                       place(others, *other));
 }
 
-std::vector<LaunchName> read_launches(const Variables& variables) {
-  std::vector<LaunchName> launches;
-  if (const auto own = variables(names::env::kLaunch)) launches.push_back({.name = "ratoon-" + *own});
-  if (const auto run = variables("TORCHELASTIC_RUN_ID"))
-    launches.push_back(
-        {.name = "torchrun-" + *run, .restarts = count_in(variables, "TORCHELASTIC_RESTART_COUNT")});
-  if (variables("SLURM_JOB_ID")) {
-    launches.push_back({.name = "slurm" + join_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID"}),
-                        .restarts = count_in(variables, "SLURM_RESTART_COUNT")});
+Result<GroupOptions> read_torchrun(const Variables& variables, const LaunchSite& site) {
+  auto group = read_numbers(variables, kTorchrun);
+  if (group) group->name = name_of_torchrun(variables, group->is_on_one_machine, site);
+  return group;
+}
+
+Result<GroupOptions> read_mpirun(const Variables& variables, const LaunchSite& site) {
+  const bool is_open_mpi = is_set(variables, kOpenMpi);
+  const Names& names = is_open_mpi ? kOpenMpi : kHydra;
+  auto group = read_numbers(variables, names);
+  if (!group) return group;
+  if (auto agree = check_agreement(variables, *group, names, kTorchrun); !agree) return agree.error();
+  if (is_open_mpi) {
+    if (auto agree = check_agreement(variables, *group, names, kHydra); !agree) return agree.error();
   }
-  return launches;
+  const auto name = is_open_mpi ? name_of_open_mpi : name_of_hydra;
+  group->name = name(variables, group->is_on_one_machine, site);
+  return group;
 }
 
-Result<GroupOptions> read_group(const Variables& variables, const std::function<std::string()>& machine) {
-  if (variables("RANK") || variables("WORLD_SIZE")) {
-    auto group = read_numbers(variables, {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"});
-    if (group) group->name = name_of_torchrun(variables, group->is_on_one_machine, machine);
-    return group;
-  }
-  if (variables("SLURM_PROCID") && variables("SLURM_STEP_ID")) {
-    const bool has_own_size = variables("SLURM_STEP_NUM_TASKS").has_value();
-    auto group = read_numbers(
-        variables,
-        {"SLURM_PROCID", has_own_size ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS", "", "SLURM_LOCALID"});
-    if (group) {
-      group->local_size = tasks_here(variables);
-      group->name =
-          "slurm" + join_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
-      const auto nodes =
-          variables(variables("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES");
-      if (nodes) group->is_on_one_machine = *nodes == "1";
-    }
-    return group;
+Result<GroupOptions> read_slurm_step(const Variables& variables) {
+  const char* const size = variables("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
+  const Names names = {"SLURM_PROCID", size, "", "SLURM_LOCALID"};
+  auto group = read_numbers(variables, names);
+  if (!group) return group;
+  if (auto agree = check_agreement(variables, *group, names, kHydra); !agree) return agree.error();
+  group->local_size = std::min(std::max(tasks_here(variables), group->local_rank + 1), group->size);
+  group->name = name_of_slurm_step(variables);
+  const auto nodes = variables(variables("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES");
+  if (nodes) group->is_on_one_machine = *nodes == "1";
+  return group;
+}
+
+Result<GroupOptions> read_group(const Variables& variables, const LaunchSite& site) {
+  const bool is_from_mpirun = is_set(variables, kOpenMpi) || is_from_hydra(variables);
+  // torchrun may be started by mpirun or srun, once for each machine. RANK and WORLD_SIZE alone may be of a
+  // script, or left over in a shell.
+  const bool is_from_torchrun = variables("TORCHELASTIC_RUN_ID").has_value() || !is_from_mpirun;
+  if (is_set(variables, kTorchrun) && is_from_torchrun) return read_torchrun(variables, site);
+  if (is_from_mpirun) return read_mpirun(variables, site);  // its daemons may be ranks of a Slurm step
+  if (is_slurm_step(variables)) return read_slurm_step(variables);
+  // A process that is alone may have rank 0 here after MPI_Init().
+  if (const auto rank = variables("PMIX_RANK"); rank && *rank != "0") {
+    return contradiction("PMIX_RANK is " + *rank +
+                         ", and no variable gives the number of ranks (OMPI_COMM_WORLD_SIZE)");
   }
   return GroupOptions();
 }
 
 }  // namespace
 
-std::string identify_machine() {
-  std::array<char, 256> host{};
-  static_cast<void>(::gethostname(host.data(), host.size() - 1));
-  std::array<char, 64> network{};
-  static_cast<void>(::readlink("/proc/self/ns/net", network.data(), network.size() - 1));
-  return std::string(host.data()) + " " + network.data() + " " + boot_id().value_or("");
-}
-
-Result<GroupOptions> read_launcher_variables(const Variables& variables,
-                                             const std::function<std::string()>& machine) {
-  auto group = read_group(variables, machine);
+Result<GroupOptions> read_launcher_variables(const Variables& variables, const LaunchSite& site) {
+  auto group = read_group(variables, site);
   if (group) group->launches = read_launches(variables);
   return group;
 }

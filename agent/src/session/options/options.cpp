@@ -11,6 +11,7 @@
 
 #include <ratoon/options.h>
 
+#include "agent/src/session/options/check_group.h"
 #include "agent/src/session/options/check_options.h"
 #include "agent/src/session/options/launcher_variables.h"
 #include "agent/src/session/options/misspelled_flags.h"
@@ -131,6 +132,17 @@ Result<void> assign(const session::OptionRow& row, const std::string& text, cons
   return std::visit([&](const auto& target) { return assign_to(target, text, source); }, row.target);
 }
 
+// The place of this process in its job or launch, beyond the variables that have rows.
+Result<void> read_place(Options& options) {
+  if (!options.member.coordinator_url.empty())
+    return session::check_local_rank(options.member, find_variable);
+  if (session::is_filled(options.group)) return {};
+  auto group = session::read_launcher_variables(find_variable);
+  if (!group) return group.error();
+  options.group = *std::move(group);
+  return {};
+}
+
 }  // namespace
 
 Result<void> session::assign_option(Options& options, const std::string& name, const std::string& text) {
@@ -177,13 +189,7 @@ Result<Options> Options::from_environment(int argc, const char* const* argv, Opt
     if (!text) continue;
     if (auto assigned = assign(row, *text, source); !assigned) return assigned.error();
   }
-  if (options.member.coordinator_url.empty()) {
-    auto group = session::read_launcher_variables(find_variable);
-    if (!group) return group.error();
-    options.group = *std::move(group);
-  } else if (auto known = session::check_local_rank(options.member, find_variable); !known) {
-    return known.error();
-  }
+  if (auto place = read_place(options); !place) return place.error();
   if (auto valid = session::check_options(options); !valid) return valid.error();
   return options;
 }

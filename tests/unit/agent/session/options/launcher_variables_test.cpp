@@ -48,6 +48,23 @@ const Values kSlurm = {{"SLURM_PROCID", "3"},
                        {"SLURM_STEP_ID", "0"},
                        {"SLURM_NNODES", "2"}};
 
+const Values kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "5"},
+                         {"OMPI_COMM_WORLD_SIZE", "8"},
+                         {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                         {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                         {"PMIX_RANK", "5"},
+                         {"PMIX_NAMESPACE", "prterun-node-1-2085@1"}};
+const Values kHydra = {{"PMI_RANK", "5"},
+                       {"PMI_SIZE", "8"},
+                       {"PMI_FD", "9"},
+                       {"MPI_LOCALRANKID", "1"},
+                       {"MPI_LOCALNRANKS", "4"}};
+
+Values both(Values values, const Values& more) {
+  values.insert(more.begin(), more.end());
+  return values;
+}
+
 Values with(Values values, const std::string& name, const std::string& value) {
   values[name] = value;
   return values;
@@ -98,6 +115,7 @@ TEST(LauncherVariables, TheSeatOnThisMachine) {
   EXPECT_EQ(read(kTorchrun)->local_size, 4u);
   EXPECT_FALSE(read(with(kTorchrun, "LOCAL_RANK", "x")));
   EXPECT_EQ(read(with(kSlurm, "SLURM_LOCALID", "3"))->local_rank, 3u);
+  EXPECT_EQ(read(with(kSlurm, "SLURM_LOCALID", "3"))->local_size, 4u) << "at least";
   EXPECT_EQ(read(kSlurm)->local_size, 1u);
   const auto size_on = [](const std::string& node, const std::string& list) {
     return read(with(with(kSlurm, "SLURM_NODEID", node), "SLURM_TASKS_PER_NODE", list))->local_size;
@@ -116,10 +134,68 @@ TEST(LauncherVariables, ABatchScriptIsNoStep) {
   EXPECT_EQ(read(without(kSlurm, "SLURM_STEP_ID"))->size, 1u);
 }
 
-TEST(LauncherVariables, TorchrunUnderSlurmCounts) {
-  Values both = kSlurm;
-  both.insert(kTorchrun.begin(), kTorchrun.end());
-  EXPECT_EQ(read(both)->size, 8u);
+TEST(LauncherVariables, OfMpirun) {
+  for (const Values& values : {kOpenMpi, kHydra}) {
+    const auto group = read(values);
+    ASSERT_TRUE(group) << group.error().message();
+    EXPECT_EQ(group->rank, 5u);
+    EXPECT_EQ(group->size, 8u);
+    EXPECT_EQ(group->local_rank, 1u);
+    EXPECT_EQ(group->local_size, 4u);
+    EXPECT_FALSE(group->is_on_one_machine);
+    EXPECT_TRUE(group->launches.empty()) << "mpirun starts no rank again";
+  }
+  EXPECT_TRUE(read(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "8"))->is_on_one_machine);
+  EXPECT_TRUE(read(with(kHydra, "MPI_LOCALNRANKS", "8"))->is_on_one_machine);
+  EXPECT_EQ(read(both(kOpenMpi, kHydra))->name, read(kOpenMpi)->name) << "both give one place";
+}
+
+TEST(LauncherVariables, TorchrunUnderAnotherLauncherCounts) {
+  const Values torchrun = with(kTorchrun, "RANK", "7");
+  for (const Values& outer : {kSlurm, kOpenMpi, kHydra}) EXPECT_EQ(read(both(torchrun, outer))->rank, 7u);
+}
+
+// mpirun starts its daemons with srun, and the daemons pass the variables of their step on.
+TEST(LauncherVariables, MpirunUnderSlurmCounts) {
+  for (const Values& values : {kOpenMpi, kHydra}) {
+    const auto group = read(both(values, kSlurm));
+    ASSERT_TRUE(group) << group.error().message();
+    EXPECT_EQ(group->rank, 5u);
+    EXPECT_EQ(group->size, 8u);
+    EXPECT_EQ(group->name, read(both(values, without(kSlurm, "SLURM_STEP_ID")))->name)
+        << "the rank beside mpirun itself is in no step";
+  }
+}
+
+TEST(LauncherVariables, SrunMayGiveTheVariablesOfMpiToo) {
+  const Values pmi2 = both(kSlurm, {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"PMIX_RANK", "3"}});
+  ASSERT_TRUE(read(pmi2)) << read(pmi2).error().message();
+  EXPECT_EQ(read(pmi2)->name, read(kSlurm)->name);
+  EXPECT_EQ(read(with(pmi2, "PMI_RANK", "1")).error().message(),
+            "two launchers number this process: SLURM_PROCID 3 of SLURM_NTASKS 4, but PMI_RANK 1 of PMI_SIZE "
+            "4: start all processes with one launcher, and unset the variables of others");
+}
+
+TEST(LauncherVariables, NumbersOfTwoLaunchersMustAgree) {
+  const Values left_over = {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_PORT", "29500"}};
+  for (const auto& [values, own] :
+       {std::pair(kOpenMpi, "OMPI_COMM_WORLD_RANK 5 of OMPI_COMM_WORLD_SIZE 8, but RANK 0 of WORLD_SIZE 1"),
+        std::pair(kHydra, "PMI_RANK 5 of PMI_SIZE 8, but RANK 0 of WORLD_SIZE 1")}) {
+    const auto refused = read(both(values, left_over));
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(),
+                HasSubstr("two launchers number this process: " + std::string(own)));
+    const auto same = read(both(values, {{"RANK", "5"}, {"WORLD_SIZE", "8"}}));
+    ASSERT_TRUE(same) << "as a script exports them";
+    EXPECT_EQ(same->name, read(values)->name);
+  }
+  EXPECT_FALSE(read(both(kOpenMpi, with(kHydra, "PMI_RANK", "4"))));
+}
+
+TEST(LauncherVariables, ARankWithoutANumberOfRanksIsRefused) {
+  EXPECT_THAT(read({{"PMIX_RANK", "1"}}).error().message(),
+              HasSubstr("PMIX_RANK is 1, and no variable gives the number of ranks (OMPI_COMM_WORLD_SIZE)"));
+  EXPECT_EQ(read({{"PMIX_RANK", "0"}})->size, 1u) << "a process alone that called MPI_Init()";
 }
 
 TEST(LauncherVariables, LaunchesAreToldApart) {
@@ -129,13 +205,37 @@ TEST(LauncherVariables, LaunchesAreToldApart) {
   EXPECT_EQ(read(kSlurm)->name, read(with(kSlurm, "SLURM_PROCID", "0"))->name);
   for (const char* name : {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"})
     EXPECT_NE(read(kSlurm)->name, read(with(kSlurm, name, "9"))->name) << name;
+  EXPECT_EQ(read(kOpenMpi)->name, read(with(kOpenMpi, "OMPI_COMM_WORLD_RANK", "0"))->name);
+  for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_orte_precondition_transports"})
+    EXPECT_NE(read(kOpenMpi)->name, read(with(kOpenMpi, name, "1"))->name) << name;
+  EXPECT_EQ(read(kHydra)->name, read(with(kHydra, "PMI_RANK", "0"))->name);
+  for (const char* name : {"MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
+    EXPECT_NE(read(kHydra)->name, read(with(kHydra, name, "1"))->name) << name;
+}
+
+TEST(LauncherVariables, LaunchesOfMpirunOnOneMachineEachAreToldApart) {
+  const auto name_at = [](const Values& values, const std::string& machine, const std::string& proxy) {
+    LaunchSite site = {.machine = [&] { return machine; }};
+    site.ancestor_without = [&](const std::string& variable) { return variable + " " + proxy; };
+    return read_launcher_variables(variables_of(values), site)->name;
+  };
+  const Values open_mpi = with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "8");
+  const Values hydra = with(kHydra, "MPI_LOCALNRANKS", "8");
+  for (const Values& own : {open_mpi, hydra}) {
+    EXPECT_NE(name_at(own, "a", "1"), name_at(own, "b", "1"));
+    EXPECT_EQ(name_at(own, "a", "1").size(), read(own)->name.size());
+  }
+  EXPECT_NE(name_at(hydra, "a", "1"), name_at(hydra, "a", "2"));
+  EXPECT_EQ(name_at(hydra, "a", "1"), name_at(with(hydra, "PMI_RANK", "0"), "a", "1"));
+  for (const Values& over_many : {kOpenMpi, kHydra})
+    EXPECT_EQ(name_at(over_many, "a", "1"), name_at(over_many, "b", "2"));
 }
 
 // `torchrun` alone gives its launches the run ID "none" and a port of loopback, the same on each machine.
 TEST(LauncherVariables, LaunchesOnOneMachineEachAreToldApart) {
   const Values own = with(with(kTorchrun, "MASTER_ADDR", "127.0.0.1"), "LOCAL_WORLD_SIZE", "8");
   const auto name_on = [](const Values& values, const std::string& machine) {
-    return read_launcher_variables(variables_of(values), [&] { return machine; })->name;
+    return read_launcher_variables(variables_of(values), {.machine = [&] { return machine; }})->name;
   };
   EXPECT_EQ(name_on(own, "a"), name_on(with(own, "RANK", "0"), "a"));
   EXPECT_NE(name_on(own, "a"), name_on(own, "b"));
@@ -169,21 +269,32 @@ TEST(LauncherVariables, WhatIsStartedAgainIsOfTheSameLaunch) {
       << "each round may have another";
   EXPECT_EQ(launches(with(kTorchrun, "TORCHELASTIC_RESTART_COUNT", "2")), "torchrun-none 2;");
   EXPECT_EQ(launches(with(kTorchrun, "TORCHELASTIC_RESTART_COUNT", "x")), "torchrun-none 0;");
-  EXPECT_EQ(launches(without(kTorchrun, "TORCHELASTIC_RUN_ID")), "") << "nobody says that it is one";
+  EXPECT_EQ(launches(without(kTorchrun, "TORCHELASTIC_RUN_ID")), "") << "no variable names it";
   EXPECT_EQ(launches(with(kSlurm, "SLURM_RESTART_COUNT", "1")), "slurm-77-0 1;");
   EXPECT_EQ(launches({{"SLURM_JOB_ID", "77"}, {"RATOON_LAUNCH", "0f"}}), "ratoon-0f;slurm-77- 0;");
 }
 
 TEST(LauncherVariables, ContradictionsAreNamed) {
-  for (const auto& [values, part] : {std::pair(without(kTorchrun, "RANK"), "RANK is missing"),
-                                     std::pair(without(kTorchrun, "WORLD_SIZE"), "WORLD_SIZE is missing"),
-                                     std::pair(with(kTorchrun, "RANK", "8"), "RANK is 8 and WORLD_SIZE is 8"),
-                                     std::pair(with(kTorchrun, "RANK", "-1"), "found '-1'"),
-                                     std::pair(with(kTorchrun, "WORLD_SIZE", "0"), "WORLD_SIZE is 0"),
-                                     std::pair(with(kTorchrun, "WORLD_SIZE", "70000"), "up to 65536"),
-                                     std::pair(with(kTorchrun, "LOCAL_WORLD_SIZE", "x"), "LOCAL_WORLD_SIZE"),
-                                     std::pair(without(kSlurm, "SLURM_NTASKS"), "SLURM_NTASKS is missing"),
-                                     std::pair(with(kSlurm, "SLURM_PROCID", "4"), "SLURM_PROCID is 4")}) {
+  for (const auto& [values, part] :
+       {std::pair(without(kTorchrun, "RANK"), "RANK is missing"),
+        std::pair(without(kTorchrun, "WORLD_SIZE"), "WORLD_SIZE is missing"),
+        std::pair(with(kTorchrun, "RANK", "8"), "RANK is 8 and WORLD_SIZE is 8"),
+        std::pair(with(kTorchrun, "RANK", "-1"), "found '-1'"),
+        std::pair(with(kTorchrun, "WORLD_SIZE", "0"), "WORLD_SIZE is 0"),
+        std::pair(with(kTorchrun, "WORLD_SIZE", "70000"), "up to 65536"),
+        std::pair(with(kTorchrun, "LOCAL_WORLD_SIZE", "x"), "LOCAL_WORLD_SIZE"),
+        std::pair(with(kTorchrun, "LOCAL_RANK", "4"), "LOCAL_RANK is 4 and LOCAL_WORLD_SIZE is 4"),
+        std::pair(with(kTorchrun, "LOCAL_WORLD_SIZE", "9"), "LOCAL_WORLD_SIZE is 9 and WORLD_SIZE is 8"),
+        std::pair(without(kOpenMpi, "OMPI_COMM_WORLD_SIZE"), "OMPI_COMM_WORLD_SIZE is missing"),
+        std::pair(without(kOpenMpi, "OMPI_COMM_WORLD_RANK"), "OMPI_COMM_WORLD_RANK is missing"),
+        std::pair(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_RANK", "4"),
+                  "OMPI_COMM_WORLD_LOCAL_RANK is 4 and OMPI_COMM_WORLD_LOCAL_SIZE "
+                  "is 4"),
+        std::pair(without(kHydra, "PMI_SIZE"), "PMI_SIZE is missing"),
+        std::pair(without(kHydra, "PMI_RANK"), "PMI_RANK is missing"),
+        std::pair(with(kHydra, "PMI_RANK", "8"), "PMI_RANK is 8 and PMI_SIZE is 8"),
+        std::pair(without(kSlurm, "SLURM_NTASKS"), "SLURM_NTASKS is missing"),
+        std::pair(with(kSlurm, "SLURM_PROCID", "4"), "SLURM_PROCID is 4")}) {
     const auto group = read(values);
     ASSERT_FALSE(group) << part;
     EXPECT_THAT(group.error().message(), HasSubstr(part));
