@@ -11,6 +11,10 @@ inline constexpr std::string_view kApiGroup = "ratoon.dev";
 inline constexpr std::string_view kApiVersion = "ratoon.dev/v1alpha1";
 inline constexpr std::string_view kKind = "TrainingJob";
 
+// Each flag of a trainer has a second name with this prefix: --ratoon-seed for --seed. The prefix belongs to
+// Ratoon on every command line.
+inline constexpr std::string_view kFlagPrefix = "--ratoon-";
+
 // Audience of the projected token with which a member authenticates.
 inline constexpr std::string_view kTokenAudience = "ratoon";
 

@@ -25,7 +25,7 @@ shapes is made in ./shards-data first.
   --pause-ms N      the simulated duration of a step (5)
   --list            prints every sample of every step, with a digest of its augmented content
 
-Flags of Ratoon, for every program that calls train():
+Flags of Ratoon, of which --ratoon-help lists all; its --seed is --ratoon-seed here:
   --save-folder FOLDER, --run-name NAME   where the run keeps its state (shards-runs, first)
   --save-every N, --keep-last N           steps between checkpoints, how many are kept (20, 3)
   --stores URL,URL, --load-from WHERE     copies of checkpoints; another run's weights to start with
@@ -48,8 +48,6 @@ using ratoon::ErrorKind;
 using ratoon::Result;
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-constexpr std::string_view kOfRatoon[] = {"--save-folder", "--run-name", "--save-every",
-                                          "--keep-last",   "--stores",   "--load-from"};
 
 struct Row {
   std::string_view flag;
@@ -109,11 +107,6 @@ Result<void> read_word(Flags& flags, std::span<const char* const>& words) {
     words = words.subspan(1);
     return next;
   };
-  for (const std::string_view known : kOfRatoon) {
-    if (name != known) continue;
-    const auto skipped = value();  // Options::from_environment reads it
-    return skipped ? Result<void>() : skipped.error();
-  }
   for (const Row& row : rows_of(flags)) {
     if (name != row.flag) continue;
     if (auto* const* is_set = std::get_if<bool*>(&row.target)) {

@@ -16,6 +16,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include <ratoon/data_loader.h>
 #include <ratoon/mds_dataset.h>
@@ -106,7 +107,12 @@ void train(ratoon::Session& session, const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto flags = read_flags(argc, argv);
+  const ratoon::Options defaults{.save_folder = "shards-runs",
+                                 .run_name = "first",
+                                 .save_every = ratoon::Every::steps(20),
+                                 .member = {}};
+  auto options = ratoon::take_options(argc, argv, defaults, {.of_program = {"--seed"}});
+  const auto flags = read_flags(argc, argv);  // of the flags that are left
   if (!flags) {
     std::fprintf(stderr, "shards: %s\n", flags.error().message().c_str());
     return 82;
@@ -116,10 +122,5 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);  // complete lines, also in files
-  const ratoon::Options defaults{.save_folder = "shards-runs",
-                                 .run_name = "first",
-                                 .save_every = ratoon::Every::steps(20),
-                                 .member = {}};
-  return ratoon::train(ratoon::Options::from_environment(argc, argv, defaults),
-                       [&](ratoon::Session& session) { train(session, *flags); });
+  return ratoon::train(std::move(options), [&](ratoon::Session& session) { train(session, *flags); });
 }

@@ -69,6 +69,14 @@ MUTANTS = {
         of_rules("GroupOptionsTest.*"), SESSION + "options/options.cpp", r"if \(session::is_filled\([^;]*;", ""),
     "a launch of the program's without a name": (
         of_rules("GroupOptionsTest.*"), SESSION + "options/check_group.cpp", r"if \(group\.name\.empty\(\)\)", "if (false)"),
+    "a flag of the program that Ratoon takes": (
+        of_rules("TakeOptions.*"), SESSION + "options/command_line.cpp", r" \|\| is_of_program\(word, rules\)", ""),
+    "a prefix that the program's own flag overrides": (
+        of_rules("TakeOptions.*"), SESSION + "options/command_line.cpp", r" && !is_overridden\)", ")"),
+    "an unknown flag of Ratoon that nothing reads": (
+        of_rules("NearFlags.*"), SESSION + "options/command_line.cpp", r"if \(begins_with_prefix\(word\)\)", "if (false)"),
+    "a value that is left when its flag is taken": (
+        of_rules("TakeOptions.*"), SESSION + "options/command_line.cpp", r"found\.words = 2;", ""),
     "a rank that waits for a rank 0 that another launch keeps out": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "shutdown/group_end.cpp",
         r"return \*is_of_another_launch \? std::move\(beside\) : std::move\(folder\);", "return folder;"),
@@ -104,9 +112,9 @@ MUTANTS = {
     "a short flag of the program's own that is refused": (
         of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r"known\.size\(\) > kShortBytesMax && ", ""),
     "what is behind -- and is no flag of ours": (
-        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r"    if \(word == \"--\"\) break;\n", ""),
+        of_rules("NearFlags.*"), SESSION + "options/command_line.cpp", r"    if \(word == \"--\"\) break;\n", ""),
     "a switch that takes the misspelt flag behind it for its value": (
-        of_rules("NearFlags.*"), SESSION + "options/misspelled_flags.cpp", r" && argv\[i \+ 1\]\[0\] != '-'", ""),
+        of_rules("NearFlags.*"), SESSION + "options/command_line.cpp", r" && argv\[at \+ 1\]\[0\] != '-'", ""),
 }
 
 

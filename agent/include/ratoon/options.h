@@ -4,6 +4,12 @@
 //   int main(int argc, char** argv) {
 //     return ratoon::train(ratoon::Options::from_environment(argc, argv), train_digits);
 //   }
+//
+// A program with a parser of its own takes Ratoon's flags out of its command line first:
+//
+//   auto options = ratoon::take_options(argc, argv, {}, {.of_program = {"--seed"}});
+//   my_parser.parse(argc, argv);  // sees --seed and no flag of Ratoon; --ratoon-seed is Ratoon's
+//   return ratoon::train(std::move(options), train_digits);
 #pragma once
 
 #include <cstdint>
@@ -99,6 +105,15 @@ struct HangOptions {
 
 inline constexpr std::uint64_t kKeepAllCheckpoints = ~std::uint64_t{0};
 
+// Which words of a command line are flags of Ratoon. Each flag has a second name, --ratoon-seed for --seed,
+// which is always Ratoon's and overrides the first one wherever the two stand.
+struct FlagRules {
+  // Flags that the program reads, such as "--seed": Ratoon leaves them alone, also where their names are
+  // those of its own flags or nearly so. Dashes, '_' and capitals make no difference.
+  std::vector<std::string> of_program{};
+  bool needs_prefix = false;  // true: Ratoon reads only flags that begin with --ratoon-
+};
+
 struct Options {
   std::string save_folder{};  // --save-folder, RATOON_SAVE_FOLDER; required
   std::string run_name{};     // --run-name, RATOON_RUN_NAME; required: the identity of the run
@@ -171,9 +186,22 @@ struct Options {
   NoticeOptions notice{};
   HangOptions hang{};
 
-  // Flags that are not Ratoon's are left to the program.
+  // Ratoon's flags on the command line, in order and without values, as in {"--save-folder", "--seed"}. The
+  // session says them at its start: a program that has such a flag for itself sees that Ratoon read it, too.
+  std::vector<std::string> flags{};
+
+  // Reads the environment alone, and no command line.
+  [[nodiscard]] static Result<Options> from_environment();
+  [[nodiscard]] static Result<Options> from_environment(Options defaults);
+  // Also reads Ratoon's flags, and leaves all flags in argv.
   [[nodiscard]] static Result<Options> from_environment(int argc, const char* const* argv);
-  [[nodiscard]] static Result<Options> from_environment(int argc, const char* const* argv, Options defaults);
+  [[nodiscard]] static Result<Options> from_environment(int argc, const char* const* argv, Options defaults,
+                                                        const FlagRules& rules = {});
 };
+
+// Does the same as from_environment(), and removes Ratoon's flags and their values from argv, also if an
+// option is refused: train() says why. A word "--" and the words after it stay.
+[[nodiscard]] Result<Options> take_options(int& argc, char** argv, Options defaults = {},
+                                           const FlagRules& rules = {});
 
 }  // namespace ratoon

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/contract/names.h"
 #include "operator/api/variables.h"
 
 namespace ratoon::local {
@@ -21,11 +22,18 @@ std::optional<std::string> flag_in(const std::vector<std::string>& words, const 
   return value;
 }
 
+// The flag with the prefix counts first: the other one may be a flag of the program.
+std::optional<std::string> either_flag_in(const std::vector<std::string>& words, const std::string& flag) {
+  if (flag.empty()) return std::nullopt;
+  auto prefixed = flag_in(words, std::string(names::kFlagPrefix) + flag.substr(2));
+  return prefixed ? prefixed : flag_in(words, flag);
+}
+
 }  // namespace
 
 std::optional<std::string> find_trainer_option(const api::TrainingJob& job, const TrainerOption& option) {
   for (const api::Role& role : job.spec.roles)
-    if (auto value = flag_in(role.command, option.flag))
+    if (auto value = either_flag_in(role.command, option.flag))
       return api::expand_variables(*value, api::expand_environment(role.environment, {}));
   for (const api::Role& role : job.spec.roles) {
     const auto environment = api::expand_environment(role.environment, {});

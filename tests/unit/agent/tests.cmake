@@ -83,7 +83,8 @@ ratoon_test(unit/agent/session_rules_test
           session/locations/folder_lock_test.cpp session/locations/held_lock_test.cpp
           session/locations/identity_test.cpp session/telemetry/ledger_test.cpp
           session/options/misspelled_flags_test.cpp session/options/option_names_test.cpp
-          session/options/group_options_test.cpp session/options/launch_names_test.cpp
+          session/options/take_options_test.cpp session/options/group_options_test.cpp
+          session/options/launch_names_test.cpp
           session/engine/numerics_watch_test.cpp
           session/engine/phase_watch_test.cpp session/options/location_options_test.cpp
           session/locations/rollback_plan_test.cpp session/rendezvous/world_wait_test.cpp

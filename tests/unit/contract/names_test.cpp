@@ -23,6 +23,7 @@ TEST(Names, OfTheApiAreFrozen) {
   expect_frozen({{names::kApiGroup, "ratoon.dev"},
                  {names::kApiVersion, "ratoon.dev/v1alpha1"},
                  {names::kKind, "TrainingJob"},
+                 {names::kFlagPrefix, "--ratoon-"},
                  {names::kTokenAudience, "ratoon"},
                  {names::label::kJobName, "ratoon.dev/job-name"},
                  {names::label::kJobUid, "ratoon.dev/job-uid"},

@@ -18,6 +18,7 @@
 #include "agent/src/session/shutdown/termination_record.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/contract/exit_code.h"
+#include "base/core/lists.h"
 #include "base/core/random_name.h"
 
 namespace ratoon {
@@ -252,6 +253,8 @@ std::unique_ptr<Session::Engine> Session::AttemptLoop::begin(const Assignment& a
     handed_over_ = meters_.rejoins.handed_over;
     numerics_->begin_attempt(assignment.threads);
     if (assignment.rank.value() == 0 && !std::exchange(has_said_options_, true)) {
+      if (!options_.flags.empty())
+        session::say("flags of Ratoon on the command line: " + join(options_.flags, ", "));
       session::say("seed " + std::to_string(options_.seed.value_or(0)) + " (--seed)");
       session::say(session::describe_saving(options_));
     }

@@ -3,13 +3,8 @@
 // it from a flag of Ratoon. Without the refusal, training would silently use other options.
 #pragma once
 
-#include <span>
+#include <string>
 #include <string_view>
-#include <vector>
-
-#include <ratoon/result.h>
-
-#include "agent/src/session/options/option_rows.h"
 
 namespace ratoon::session {
 
@@ -19,9 +14,8 @@ namespace ratoon::session {
 // does not count.
 [[nodiscard]] bool is_nearly(std::string_view word, std::string_view flag);
 
-// kInvalid if a word before "--" is almost the flag of a row. A word after a flag that takes a value is its
-// value. argv[0] is skipped.
-[[nodiscard]] Result<void> check_near_flags(std::span<const char* const> argv,
-                                            const std::vector<OptionRow>& rows);
+// Pure: the name in a flag, without its dashes and its value, in small letters and with '-' for '_':
+// "save-every" for "--Save_Every=5".
+[[nodiscard]] std::string plain_flag_name(std::string_view word);
 
 }  // namespace ratoon::session

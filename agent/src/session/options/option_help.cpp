@@ -49,7 +49,7 @@ std::string join_lines(Options& defaults, const Line& line) {
 
 std::string help_text(Options defaults) {
   return "Options of Ratoon, each as --flag VALUE, --flag=VALUE or in the environment; a flag overrides the "
-         "environment.\n" +
+         "environment. Where the program has the flag, too: each also as --ratoon-FLAG.\n" +
          join_lines(defaults, [](const OptionRow& row, const std::string& by_default) {
            const std::string shown = by_default.empty() ? "" : " [" + by_default + "]";
            return std::string(row.flag) + ", " + row.variable + ": " + row.meaning + shown;

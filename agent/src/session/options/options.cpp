@@ -13,8 +13,8 @@
 
 #include "agent/src/session/options/check_group.h"
 #include "agent/src/session/options/check_options.h"
+#include "agent/src/session/options/command_line.h"
 #include "agent/src/session/options/launcher_variables.h"
-#include "agent/src/session/options/misspelled_flags.h"
 #include "agent/src/session/options/option_rows.h"
 #include "base/core/lists.h"
 
@@ -24,37 +24,9 @@ using session::CountOrAll;
 
 namespace {
 
-// Returns the value after --flag or --flag=; if the flag is given several times, the last value counts. A
-// flag for true or false that has no value means true.
-Result<std::optional<std::string>> find_flag(int argc, const char* const* argv, std::string_view flag,
-                                             bool is_switch) {
-  std::optional<std::string> value;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--") break;
-    if (word == flag) {
-      if (is_switch && (i + 1 >= argc || argv[i + 1][0] == '-')) {
-        value = "true";
-        continue;
-      }
-      if (i + 1 >= argc) return Error(ErrorKind::kInvalid, std::string(flag) + " needs a value after it");
-      value = argv[++i];
-    } else if (word.starts_with(flag) && word.size() > flag.size() && word[flag.size()] == '=') {
-      value = word.substr(flag.size() + 1);
-    }
-  }
-  return value;
-}
-
 std::optional<std::string> find_variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-bool asks_for_help(int argc, const char* const* argv) {
-  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i)
-    if (std::string_view(argv[i]) == session::kHelpFlag) return true;
-  return false;
 }
 
 // Options had no units in older versions, and a number without a unit still means steps.
@@ -132,6 +104,18 @@ Result<void> assign(const session::OptionRow& row, const std::string& text, cons
   return std::visit([&](const auto& target) { return assign_to(target, text, source); }, row.target);
 }
 
+// Each option from its flag, or else from its variable.
+Result<void> read_values(Options& options, const session::CommandLine& line) {
+  for (const auto& row : session::option_rows(options)) {
+    const session::FoundFlag* const flag = row.flag == nullptr ? nullptr : line.find(row.flag);
+    const auto text = flag != nullptr ? std::optional(flag->value) : find_variable(row.variable);
+    if (!text) continue;
+    if (auto assigned = assign(row, *text, flag != nullptr ? flag->flag : row.variable); !assigned)
+      return assigned;
+  }
+  return {};
+}
+
 // The place of this process in its job or launch, beyond the variables that have rows.
 Result<void> read_place(Options& options) {
   if (!options.member.coordinator_url.empty())
@@ -141,6 +125,27 @@ Result<void> read_place(Options& options) {
   if (!group) return group.error();
   options.group = *std::move(group);
   return {};
+}
+
+session::CommandLine read_words(int argc, const char* const* argv, const FlagRules& rules) {
+  Options scratch;
+  const std::span words(argv, static_cast<std::size_t>(std::max(argc, 0)));
+  return session::read_command_line(words, session::option_rows(scratch), rules);
+}
+
+Result<Options> read_options(const session::CommandLine& line, Options options) {
+  if (line.asks_for_help()) {
+    Options asked;
+    asked.help = session::help_text(std::move(options));
+    return asked;
+  }
+  if (line.refusal) return *line.refusal;
+  options.flags.clear();
+  for (const session::FoundFlag& flag : line.flags) options.flags.push_back(flag.flag);
+  if (auto values = read_values(options, line); !values) return values.error();
+  if (auto place = read_place(options); !place) return place.error();
+  if (auto valid = session::check_options(options); !valid) return valid.error();
+  return options;
 }
 
 }  // namespace
@@ -161,37 +166,29 @@ Result<void> session::assign_option(Options& options, const std::string& name, c
   return Error(ErrorKind::kInvalid, "there is no option " + name + ": give " + near);
 }
 
+Result<Options> Options::from_environment() {
+  return from_environment(Options());
+}
+
+Result<Options> Options::from_environment(Options defaults) {
+  return from_environment(0, nullptr, std::move(defaults));
+}
+
 Result<Options> Options::from_environment(int argc, const char* const* argv) {
   return from_environment(argc, argv, Options());
 }
 
-Result<Options> Options::from_environment(int argc, const char* const* argv, Options defaults) {
-  if (asks_for_help(argc, argv)) {
-    Options options;
-    options.help = session::help_text(std::move(defaults));
-    return options;
-  }
-  Options options = std::move(defaults);
-  const auto rows = session::option_rows(options);
-  const std::span words(argv, static_cast<std::size_t>(std::max(argc, 0)));
-  if (auto known = session::check_near_flags(words, rows); !known) return known.error();
-  for (const auto& row : rows) {
-    std::optional<std::string> text = find_variable(row.variable);
-    std::string source = row.variable;
-    if (row.flag != nullptr) {
-      auto flag = find_flag(argc, argv, row.flag, std::holds_alternative<bool*>(row.target));
-      if (!flag) return flag.error();
-      if (*flag) {
-        text = **flag;
-        source = row.flag;
-      }
-    }
-    if (!text) continue;
-    if (auto assigned = assign(row, *text, source); !assigned) return assigned.error();
-  }
-  if (auto place = read_place(options); !place) return place.error();
-  if (auto valid = session::check_options(options); !valid) return valid.error();
-  return options;
+Result<Options> Options::from_environment(int argc, const char* const* argv, Options defaults,
+                                          const FlagRules& rules) {
+  if (auto valid = session::check_flag_rules(rules); !valid) return valid.error();
+  return read_options(read_words(argc, argv, rules), std::move(defaults));
+}
+
+Result<Options> take_options(int& argc, char** argv, Options defaults, const FlagRules& rules) {
+  if (auto valid = session::check_flag_rules(rules); !valid) return valid.error();
+  const session::CommandLine line = read_words(argc, argv, rules);
+  session::remove_flags(line, argc, argv);
+  return read_options(line, std::move(defaults));
 }
 
 }  // namespace ratoon

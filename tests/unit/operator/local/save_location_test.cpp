@@ -34,6 +34,8 @@ TEST_F(SaveLocation, FollowsTheCommandLineOfTheTrainer) {
   EXPECT_EQ(place(), "s3://bucket/runs/r");
   say({"train", "--save-folder", "/data", "--", "--save-folder", "/other", "--run-name=o"});
   EXPECT_EQ(place(), "/data/" + job_.meta.name) << "words behind -- are the program's";
+  say({"train", "--ratoon-save-folder", "/data", "--ratoon-run-name=r", "--run-name", "of the program"});
+  EXPECT_EQ(place(), "/data/r") << "the prefix overrides";
   say({"train", "--save-folder"});
   EXPECT_EQ(place(), "checkpoints/" + job_.meta.name) << "which the trainer refuses";
 }

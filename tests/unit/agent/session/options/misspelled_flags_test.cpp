@@ -1,26 +1,23 @@
 #include "agent/src/session/options/misspelled_flags.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ratoon/options.h>
+
+#include "agent/src/session/options/option_rows.h"
+
 namespace ratoon::session::misspelled_flags_test {
 namespace {
 
-// The same result comes from Options::from_environment().
-Result<void> check(std::vector<const char*> words) {
-  words.insert(words.begin(), "train");
-  Options options;
-  const auto checked = check_near_flags(words, option_rows(options));
-  words.insert(words.begin() + 1, {"--save-folder", "f", "--run-name", "r"});
-  const auto read = Options::from_environment(static_cast<int>(words.size()), words.data());
-  if (!checked) {
-    EXPECT_FALSE(read);
-    EXPECT_EQ(read.error().message(), checked.error().message());
-  }
-  return checked;
+Result<Options> check(std::vector<const char*> words, const FlagRules& rules = {}) {
+  words.insert(words.begin(), {"train", "--save-folder", "f", "--run-name", "r"});
+  return Options::from_environment(static_cast<int>(words.size()), words.data(), {}, rules);
 }
 
 TEST(NearFlags, AreRefused) {
@@ -30,7 +27,30 @@ TEST(NearFlags, AreRefused) {
     ASSERT_FALSE(refused) << word;
     EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid);
     EXPECT_THAT(refused.error().message(), testing::HasSubstr("is unknown and almost equals --")) << word;
+    const std::string flag(std::string_view(word).substr(0, std::string_view(word).find('=')));
+    EXPECT_TRUE(check({word, "5"}, {.of_program = {flag}})) << word << " is declared";
+    EXPECT_TRUE(check({word, "5"}, {.needs_prefix = true})) << word;
   }
+}
+
+TEST(NearFlags, AfterThePrefixEachIsRefused) {
+  for (const auto& [word, said] :
+       {std::pair("--ratoon-sed",
+                  "--ratoon-sed is unknown, and flags that begin with --ratoon- are Ratoon's: "
+                  "--ratoon-help lists them"),
+        std::pair("--ratoon-save-evry=5", "Ratoon's: write --ratoon-save-every"),
+        std::pair("--ratoon_seed", "--ratoon_seed is unknown"),
+        std::pair("-ratoon-seed", "write --ratoon-seed"),
+        std::pair("--Ratoon-Save_Every", "write --ratoon-save-every"),
+        std::pair("--ratoon-", "--ratoon-help"), std::pair("--ratoon-help=1", "--ratoon-help lists them")}) {
+    for (const bool needs_prefix : {false, true}) {
+      const auto refused = check({word, "5"}, {.needs_prefix = needs_prefix});
+      ASSERT_FALSE(refused) << word;
+      EXPECT_THAT(refused.error().message(), testing::HasSubstr(said));
+    }
+  }
+  EXPECT_TRUE(check({"--ratoons", "5"}));
+  EXPECT_TRUE(check({"--", "--ratoon-sed"}));
 }
 
 TEST(NearFlags, AProgramHasFlagsOfItsOwn) {
