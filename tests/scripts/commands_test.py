@@ -294,7 +294,7 @@ class Nightly(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertTrue(os.path.exists(self.target + ".calls"))
         self.assertNotIn("RC_PARAMS", result.stdout)
-        self.assertIn("--part takes each-file, optimized, property, fuzz or bench",
+        self.assertIn("--part takes each-file, optimized, property, fuzz, bench, or one benchmark as bench-hash",
                       self.repository.run("scripts/nightly", "--part", "tests", "1").stderr)
 
     def test_red_prints_what_replays_it_and_goes_on(self):

@@ -53,6 +53,12 @@ class NightlyRecord(unittest.TestCase):
         found = list(faults(ROOT, rows, datetime.date.today()))
         self.assertEqual(found, [], f"{PAGE}:\n" + "\n".join(found))
 
+    def test_each_benchmark_has_an_entry(self):
+        names = {path.stem.removeprefix("bench_") for path in (ROOT / "tests/bench").glob("bench_*")}
+        self.assertTrue(names)
+        missing = sorted({f"benchmark {name}" for name in names} - set(nightly_record.rows((ROOT / PAGE).read_text())))
+        self.assertEqual(missing, [], f"add them to {PAGE} as `not run`, with the newest commit and today's day")
+
     def test_each_test_that_is_labelled_nightly_has_an_entry(self):
         said = subprocess.run(["ctest", "--test-dir", build_folder(), "--show-only=json-v1", "--label-regex", "^nightly$"],
                               capture_output=True, text=True, check=True).stdout
