@@ -27,6 +27,7 @@ ensure_server() {
     return
   fi
   if ! go_is_new_enough; then
+    # shellcheck disable=SC2034  # scripts/setup reads it
     servers_were_skipped=true
     say_step "skipped: no Go 1.25 or newer"
     return

@@ -80,6 +80,7 @@ class TinyRepository:
             return file.read().splitlines()
 
     def add_benchmark(self, name):
+        self.write(f"tests/bench/bench_{name}.cpp", "")
         self.write(f"build/release/bin/bench_{name}", BENCHMARK.replace("NAME", name), executable=True)
 
     def add_fuzz_target(self, name):
