@@ -16,7 +16,7 @@ namespace ratoon::session::misspelled_flags_test {
 namespace {
 
 Result<Options> check(std::vector<const char*> words, const FlagRules& rules = {}) {
-  words.insert(words.begin(), {"train", "--save-folder", "f", "--run-name", "r"});
+  words.insert(words.begin(), {"train", "--ratoon-save-folder", "f", "--ratoon-run-name", "r"});
   return Options::from_environment(static_cast<int>(words.size()), words.data(), {}, rules);
 }
 
