@@ -72,17 +72,3 @@ check_programs() {
     [[ -x $2/$made ]] || stop "$1 was built, but $made is not among its programs" "correct servers.txt, then $0"
   done
 }
-
-# ensure_nightly_servers: Karpenter requires Go 1.26.6. Without it the test is skipped.
-ensure_nightly_servers() {
-  local name
-  go_is_new_enough 26 || return 0
-  lock_cache
-  step_count=0
-  for name in $(server_names nightly); do
-    step_count=$((step_count + 1))
-    begin_step "$name $(server_version "$name")"
-    ensure_server "$name"
-  done
-  exec 9>&- # nightly tests run for hours, and no setup has to wait for them
-}

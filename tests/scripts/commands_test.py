@@ -194,6 +194,7 @@ class Nightly(unittest.TestCase):
         result = self.repository.run("scripts/nightly", "4")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("nightly.zeta", result.stdout)
+        self.assertEqual(self.repository.setup_calls(), ["--with-nightly"])
         self.assertRegex(result.stdout, r"round 1: RC_PARAMS='seed=\d+ max_success=1000'")
         self.assertRegex(result.stdout, r"fuzz_codec: \d+ s, seed \d+")
         with open(self.target + ".calls") as file:

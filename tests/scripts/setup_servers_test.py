@@ -74,6 +74,16 @@ class SetupServers(unittest.TestCase):
         self.assertEqual(again.stdout.count("... present"), len(built) + 2, "servers and packages")
         self.assertEqual(len(self.builds()), len(built))
 
+    def test_those_of_nightly_tests_need_a_newer_go(self):
+        self.with_go("go1.25.9")
+        self.machine.run(*SETUP, "--with-nightly")
+        of_ci = len(self.builds())
+        self.with_go()
+        result = self.machine.run(*SETUP, "--with-nightly")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"karpenter v\S+ \.\.\. built")
+        self.assertEqual((of_ci, len(self.builds())), (len([row for row in rows() if len(row) == 4]), len(rows())))
+
     def test_versions_reach_the_linker(self):
         self.with_go()
         self.machine.run(*SETUP)
