@@ -67,8 +67,8 @@ class Session:
             raise RatoonError("a Session is made on the main thread: Python ignores SystemExit, by which it ends the process, "
                               "on other threads")
         values = {name: _text_of(name, value) for name, value in options.items() if value is not None}
-        takes_signals = os.environ.get("RATOON_SIGNALS", values.get("signals")) != "false"
-        self._interrupt = _let_ctrl_c_save() if takes_signals else None
+        self._takes_signals = os.environ.get("RATOON_SIGNALS", values.get("signals")) != "false"
+        self._interrupt = _let_ctrl_c_save() if self._takes_signals else None
         try:
             self._core = _core.Session(values)
         except BaseException:

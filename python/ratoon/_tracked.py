@@ -15,7 +15,7 @@ from ratoon._layout import Array, Decoder, Encoder, array_of_numpy, array_of_ten
 _LAYOUT = ":layout"  # arrays of a state have no name that begins with ':'
 
 
-def _put(out, name: str, array: Array) -> None:
+def put(out, name: str, array: Array) -> None:
     if array.dtype not in _SIZES:
         out.refuse(f"checkpoints have no tensors of type {array.dtype}, which {name or 'it'} is: convert it")
     out.tensor(name, array.dtype, list(array.shape), array.address, array.nbytes, array.owner)
@@ -33,7 +33,7 @@ _SIZES = {"bytes": 1, "text": 1, "uint8": 1, "int8": 1, "bool": 1, "float8_e4m3f
           "float64": 8, "complex64": 8}
 
 
-def _read(reader, name: str) -> tuple[str, list[int], bytearray]:
+def read(reader, name: str) -> tuple[str, list[int], bytearray]:
     """Asks for a tensor of any type and shape; its bytes are there once all objects are read."""
     dtype, shape = reader.find(name)
     size = _SIZES[dtype]
@@ -57,11 +57,11 @@ class State:
         except RatoonError as error:
             out.refuse(str(error))
         for name, array in encoder.arrays.items():
-            _put(out, name, array)
+            put(out, name, array)
         out.bytes(_LAYOUT, layout.encode())
 
     def load(self, reader) -> None:
-        arrays = {name: _read(reader, name) for name in reader.names() if name != _LAYOUT}
+        arrays = {name: read(reader, name) for name in reader.names() if name != _LAYOUT}
 
         reader.bytes(_LAYOUT, lambda layout: self.put(Decoder(arrays.__getitem__).value(json.loads(layout))))
 
@@ -107,7 +107,7 @@ class Tensors:
                 array = array_of_tensor(tensor)
             except RatoonError as error:
                 out.refuse(f"{name}: {error}")
-            _put(out, name, array)
+            put(out, name, array)
             if tensor.numel():
                 out.lies_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
 
@@ -146,7 +146,7 @@ class NumpyArray:
         self._array = array
 
     def save(self, out) -> None:
-        _put(out, "", array_of_numpy(self._array))
+        put(out, "", array_of_numpy(self._array))
 
     def load(self, reader) -> None:
         import numpy
@@ -159,13 +159,13 @@ class Generators:
     """The random numbers of Python, numpy and PyTorch that programs share: each rank goes on with its own."""
 
     def save(self, out) -> None:
-        for name, generator in _generators().items():
+        for name, generator in generators().items():
             out.bytes(f"generator:{name}", json.dumps(generator.get()).encode())
 
     def load(self, reader) -> None:
         if reader.is_for_weights_alone():
             return
-        known = _generators(also=[name.removeprefix("generator:") for name in reader.names()])
+        known = generators(also=[name.removeprefix("generator:") for name in reader.names()])
         for full in reader.names():
             generator = known.get(full.removeprefix("generator:"))
             seed = reader.new_seed(full)
@@ -220,7 +220,7 @@ def _put_python(state) -> None:
     random.setstate((state[0], tuple(state[1]), state[2]))
 
 
-def _generators(also=()) -> dict[str, _Generator]:
+def generators(also=()) -> dict[str, _Generator]:
     """Those of libraries that are imported. A checkpoint may have those of others, which the program imports later."""
     found = {"python": _Generator(random.getstate, _put_python, random.seed)}
     for library in ("numpy", "torch"):
@@ -254,7 +254,7 @@ def _numpy_state(numpy) -> list:
 
 def seed_all(seed: int) -> None:
     """Begins the random numbers that programs share, on all ranks alike."""
-    for name, generator in _generators().items():
+    for name, generator in generators().items():
         if name != "torch:cuda":
             generator.seed(seed)
     if (torch := sys.modules.get("torch")) is not None:

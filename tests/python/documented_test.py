@@ -47,10 +47,10 @@ class Docstrings(unittest.TestCase):
 class Page(unittest.TestCase):
     def test_its_examples_run(self):
         """Those in "python" fences, one after the other in one folder. Those with PyTorch are run by
-        torch_loader_nightly_test.py, those with checkpoints by checkpoints_test.py."""
+        torch_loader_nightly_test.py and lightning_nightly_test.py, those with checkpoints by checkpoints_test.py."""
         page = (ROOT / "docs/train/python.md").read_text()
         programs = [text for text in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
-                    if "torch" not in text and "checkpoints." not in text]
+                    if "torch" not in text and "lightning" not in text and "checkpoints." not in text]
         self.assertEqual(len(programs), 3)
         with tempfile.TemporaryDirectory(prefix="ratoon-page-") as folder:
             for program in programs:

@@ -19,17 +19,24 @@ def find_peers():
     return None
 
 
-def run_cases(name: str) -> None:
+def find_lightning():
+    """The folder of the newest Lightning beside the peers, or nothing."""
+    return max((stamp.parent for stamp in CACHE.glob("lightning-*/.ratoon-complete")), default=None,
+               key=lambda folder: folder.stat().st_mtime)
+
+
+def run_cases(name: str, needs_lightning: bool = False, limit_s: int = 840) -> None:
     """Runs a file of cases as the one test of this program."""
-    peers = find_peers()
-    if peers is None:
-        print("SKIPPED: no environment of peers with PyTorch; scripts/bench --peers makes one")
+    peers, lightning = find_peers(), find_lightning() if needs_lightning else None
+    if peers is None or (needs_lightning and lightning is None):
+        print("SKIPPED: no environment of peers with PyTorch and Lightning; scripts/bench --peers makes one")
         sys.exit(77)
+    environment = os.environ | ({"PYTHONPATH": f"{os.environ['PYTHONPATH']}:{lightning}"} if lightning else {})
 
     class Cases(unittest.TestCase):
         def test_its_cases(self):
             done = subprocess.run([peers, pathlib.Path(__file__).with_name(name)], stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, timeout=840)
+                                  stderr=subprocess.STDOUT, text=True, timeout=limit_s, env=environment)
             self.assertEqual(done.returncode, 0, done.stdout[-8000:])
             self.assertIn("OK", done.stdout)
 
