@@ -27,12 +27,19 @@ def numpy_of(value):
     return numpy if numpy is not None and type(value) in (numpy.ndarray, numpy.memmap) else None
 
 
+def check_memory(tensor) -> None:
+    if tensor.numel() and not tensor.data_ptr():
+        raise RatoonError(f"a {type(tensor).__name__} has no memory of its own, as the parts of a model that FSDP or tensor "
+                          "parallelism divides: save it by torch.distributed.checkpoint")
+
+
 def array_of_tensor(tensor) -> Array:
     """Of a tensor of PyTorch. Its own memory where that is dense and on the CPU, otherwise a copy."""
     torch = sys.modules["torch"]
     if tensor.layout != torch.strided or tensor.is_quantized:
         raise RatoonError(f"tensors of layout {tensor.layout} or with quantized values cannot be saved: convert it first")
     plain = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
+    check_memory(plain)
     return Array(str(plain.dtype).removeprefix("torch."), plain.shape, plain.data_ptr(),
                  plain.numel() * plain.element_size(), plain)
 
@@ -99,7 +106,11 @@ class Encoder:
             return {_TAG: type(value).__name__, "name": self._add(path, array)}
         if torch := torch_of(value):
             kind = "parameter" if isinstance(value, torch.nn.Parameter) else "tensor"
-            return {_TAG: kind, "name": self._add(path, array_of_tensor(value)), "device": str(value.device),
+            try:
+                array = array_of_tensor(value)
+            except RatoonError as error:
+                raise RatoonError(f"{_where(path)}: {error}") from None
+            return {_TAG: kind, "name": self._add(path, array), "device": str(value.device),
                     "requires_grad": value.requires_grad}
         if numpy_of(value) is not None:
             self._refuse_objects(value, path)

@@ -10,7 +10,7 @@ import sys
 
 from ratoon._core import Stream
 from ratoon._errors import RatoonError
-from ratoon._layout import Array, Decoder, Encoder, array_of_numpy, array_of_tensor, numpy_of, torch_of
+from ratoon._layout import Array, Decoder, Encoder, array_of_numpy, array_of_tensor, check_memory, numpy_of, torch_of
 
 _LAYOUT = ":layout"  # arrays of a state have no name that begins with ':'
 
@@ -124,6 +124,10 @@ class Tensors:
     @staticmethod
     def _want(reader, name: str, tensor) -> None:
         torch = sys.modules["torch"]
+        try:
+            check_memory(tensor)
+        except RatoonError as error:
+            reader.refuse(f"{name}: {error}")
         dtype, shape = str(tensor.dtype).removeprefix("torch."), list(tensor.shape)
         size = tensor.numel() * tensor.element_size()
         if tensor.device.type == "cpu" and tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg():

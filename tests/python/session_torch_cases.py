@@ -185,6 +185,19 @@ with ratoon.Session(save_folder=sys.argv[1], run_name="net") as session:
         self.assertEqual(code, 82, errors)
         self.assertIn("a loader that is not tracked", errors)
 
+    def test_a_model_that_is_divided_is_refused_with_and_without_a_checkpoint(self):
+        program = MODEL + """
+from torch.distributed.fsdp import fully_shard
+torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+net = torch.nn.Linear(8, 8)
+with ratoon.Session(save_folder=sys.argv[1], run_name="net", save_every="1st") as session:
+    session.track(net=fully_shard(net) if "divided" in sys.argv else net)
+    for step in session.steps(2 if "divided" in sys.argv else 1): pass
+"""
+        for words, ended in ((["divided"], 82), ([], 0), (["divided"], 82)):
+            code, _, errors = self.end(self.start(program, self.folder, *words))
+            self.assertEqual((code, "weight: a DTensor has no memory of its own" in errors), (ended, bool(words)), errors)
+
     def test_what_would_be_lost_is_refused(self):
         program = MODEL + """
 net, optimizer, schedule = make()
