@@ -1,6 +1,8 @@
 """Values of Python as JSON and named arrays, and back: what a checkpoint stores of a state_dict(), without pickle."""
 import collections
+import ctypes
 import sys
+from collections.abc import Iterator
 
 from ratoon._errors import RatoonError
 
@@ -30,7 +32,7 @@ def numpy_of(value):
 def check_memory(tensor) -> None:
     if tensor.numel() and not tensor.data_ptr():
         raise RatoonError(f"a {type(tensor).__name__} has no memory of its own, as the parts of a model that FSDP or tensor "
-                          "parallelism divides: save it by torch.distributed.checkpoint")
+                          "parallelism divides: save it by torch.distributed.checkpoint with ratoon.dcp.Writer")
 
 
 def array_of_tensor(tensor) -> Array:
@@ -52,14 +54,20 @@ def array_of_numpy(array) -> Array:
     return Array(plain.dtype.name, plain.shape, plain.ctypes.data, plain.nbytes, plain)
 
 
+def array_of_bytes(data) -> Array:
+    kept = bytearray(data)
+    memory = (ctypes.c_char * len(kept)).from_buffer(kept) if kept else None
+    return Array("uint8", (len(kept), ), ctypes.addressof(memory) if kept else 0, len(kept), (kept, memory))
+
+
 class Encoder:
     """Makes the layout of a value, and collects its arrays by name."""
 
     def __init__(self):
         self.arrays: dict[str, Array] = {}
 
-    def layout(self, value) -> dict:
-        return {"version": _VERSION, "value": self._encode(value, ())}
+    def layout(self, value, path: tuple = ()) -> dict:
+        return {"version": _VERSION, "value": self._encode(value, path)}
 
     def _add(self, path: tuple, array: Array) -> str:
         name = ".".join(map(str, path)).encode(errors="backslashreplace").decode() or "value"
@@ -98,12 +106,7 @@ class Encoder:
 
     def _encode_object(self, value, path):
         if isinstance(value, (bytes, bytearray)):
-            kept = (bytearray(value), )
-            import ctypes
-            memory = (ctypes.c_char * len(value)).from_buffer(kept[0]) if value else None
-            address = ctypes.addressof(memory) if value else 0
-            array = Array("uint8", (len(value), ), address, len(value), (kept, memory))
-            return {_TAG: type(value).__name__, "name": self._add(path, array)}
+            return {_TAG: type(value).__name__, "name": self._add(path, array_of_bytes(value))}
         if torch := torch_of(value):
             kind = "parameter" if isinstance(value, torch.nn.Parameter) else "tensor"
             try:
@@ -142,6 +145,14 @@ _NUMPY = {"bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64
 
 def _where(path: tuple) -> str:
     return "its value" if not path else "its value [" + "][".join(map(repr, path)) + "]"
+
+
+def arrays_in(layout) -> Iterator[str]:
+    """The names of the arrays that a layout needs."""
+    if isinstance(layout, dict) and "name" in layout:
+        yield layout["name"]
+    for part in layout.values() if isinstance(layout, dict) else layout if isinstance(layout, list) else ():
+        yield from arrays_in(part)
 
 
 class Decoder:

@@ -16,30 +16,30 @@ _LAYOUT = ":layout"  # arrays of a state have no name that begins with ':'
 
 
 def put(out, name: str, array: Array) -> None:
-    if array.dtype not in _SIZES:
+    if array.dtype not in SIZES:
         out.refuse(f"checkpoints have no tensors of type {array.dtype}, which {name or 'it'} is: convert it")
     out.tensor(name, array.dtype, list(array.shape), array.address, array.nbytes, array.owner)
 
 
-def _memory(size: int) -> tuple[bytearray, object, int]:
+def memory_of(size: int) -> tuple[bytearray, object, int]:
     """Bytes, what keeps them where they are, and where that is."""
     data = bytearray(size)
     pinned = (ctypes.c_char * size).from_buffer(data) if size else None
     return data, pinned, ctypes.addressof(pinned) if size else 0
 
 
-_SIZES = {"bytes": 1, "text": 1, "uint8": 1, "int8": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "uint16": 2,
-          "int16": 2, "float16": 2, "bfloat16": 2, "uint32": 4, "int32": 4, "float32": 4, "uint64": 8, "int64": 8,
-          "float64": 8, "complex64": 8}
+SIZES = {"bytes": 1, "text": 1, "uint8": 1, "int8": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "uint16": 2,
+         "int16": 2, "float16": 2, "bfloat16": 2, "uint32": 4, "int32": 4, "float32": 4, "uint64": 8, "int64": 8,
+         "float64": 8, "complex64": 8}
 
 
 def read(reader, name: str) -> tuple[str, list[int], bytearray]:
     """Asks for a tensor of any type and shape; its bytes are there once all objects are read."""
     dtype, shape = reader.find(name)
-    size = _SIZES[dtype]
+    size = SIZES[dtype]
     for length in shape:
         size *= length
-    data, pinned, address = _memory(size)
+    data, pinned, address = memory_of(size)
     reader.tensor(name, dtype, shape, address, size, pinned)
     return dtype, shape, data
 

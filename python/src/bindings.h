@@ -11,6 +11,7 @@ void bind_mds_dataset(nanobind::module_& module);
 void bind_mds_writer(nanobind::module_& module);
 void bind_atomic(nanobind::module_& module);
 void bind_checkpoints(nanobind::module_& module);
+void bind_checkpoint_parts(nanobind::module_& module);
 void bind_session(nanobind::module_& module);
 
 }  // namespace ratoon::python

@@ -16,5 +16,6 @@ NB_MODULE(_core, module) {
   ratoon::python::bind_mds_writer(module);
   ratoon::python::bind_atomic(module);
   ratoon::python::bind_checkpoints(module);
+  ratoon::python::bind_checkpoint_parts(module);
   ratoon::python::bind_session(module);
 }

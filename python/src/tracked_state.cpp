@@ -21,19 +21,13 @@
 #include <ratoon/element_type.h>
 #include <ratoon/failure.h>
 
+#include "python/src/tensors.h"
+
 namespace nb = nanobind;
 using namespace nanobind::literals;
 
 namespace ratoon::python {
 namespace {
-
-ElementType type_named(const std::string& name) {
-  for (int number = 0; number <= static_cast<int>(ElementType::kComplex64); ++number) {
-    const auto type = static_cast<ElementType>(number);
-    if (name_of(type) == name) return type;
-  }
-  throw std::invalid_argument("checkpoints have no tensors of type " + name);
-}
 
 // Python's exceptions would need the interpreter's lock on their way through C++.
 template <class Act>
@@ -80,10 +74,6 @@ class Held {
 
 std::function<void()> callback(nb::object act) {
   return [act = std::make_shared<Held>(std::move(act))] { call_python([&] { act->call(); }); };
-}
-
-std::byte* memory_at(std::uintptr_t address) {
-  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): an address from Python
 }
 
 class BoundWriter {

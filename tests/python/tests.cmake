@@ -14,3 +14,5 @@ ratoon_python_test(python/wheel_nightly_test INTERPRETER ${Python_EXECUTABLE} LA
 ratoon_python_test(python/torch_loader_nightly_test LABELS nightly ${package})
 ratoon_python_test(python/session_torch_nightly_test LABELS nightly ${package})
 ratoon_python_test(python/lightning_nightly_test LABELS nightly TIMEOUT 1800 ${package})
+ratoon_python_test(python/dcp_nightly_test LABELS nightly ${package})
+ratoon_python_test(python/dcp_kill_nightly_test LABELS nightly ${package})
