@@ -45,12 +45,16 @@ MUTANTS = {
         of_checkpoint("*"), CHECKPOINT + "commit/commit.cpp",
         r"if \(auto pinned = pin_as_requested\(disk, manifest, mark\); !pinned\) return [^;]*;", ""),
     "a pin of save_best that its successor leaves": (
-        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"is_marked_as_best\(pin\.why\) && !is_kept",
-        "false && !is_kept"),
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
+        r"!kept\.contains\(id\) && is_marked_as_best\(why_pinned\(disk, id\)\)", "false"),
     "a pin of a person that save_best removes": (
-        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"is_marked_as_best\(pin\.why\) && ", ""),
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp",
+        r"!kept\.contains\(id\) && is_marked_as_best\(why_pinned\(disk, id\)\)", "!kept.contains(id)"),
     "a pin of a newer checkpoint that an older manifest removes": (
-        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"pin\.id <= manifest\.id && ", ""),
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"id <= manifest\.id && !kept", "!kept"),
+    "a best checkpoint that one beats which does not exist": (
+        of_checkpoint("*PinsTest.*"), CHECKPOINT + "retention/pins.cpp", r"      if \(!there\.contains\(one\.id\)\) continue;\n",
+        ""),
     "a milestone that goes": (of_checkpoint("Retention.*"), CHECKPOINT + "retention/retention.cpp", r"!is_milestone && ", ""),
     "a pin that goes": (
         of_checkpoint("Retention.*"), CHECKPOINT + "retention/retention.cpp", r"&& !one\.is_pinned && one\.id\.attempt <= own",

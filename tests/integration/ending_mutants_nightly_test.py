@@ -15,7 +15,7 @@ def of_session(tests):
 MUTANTS = {
     "a reason that stays with its rank": (
         ("session_test", "EngineAsksTest.*"), "agent/src/checkpoint/format/run_record.cpp",
-        r"\(keep == kAnotherRank && !other\.keep\.empty\(\)\)", "false"),
+        r"keep\.empty\(\) \|\| keep == kAnotherRank \|\| ", "keep.empty() || "),
     "a step after the end that is deaf to signals": (
         ("session_test", "EngineAtEnd.*"), SESSION + "engine/engine_end.cpp",
         r"if \(now - \*told >= kCommitUnderWay\) fail\([^;]*;", ""),
@@ -65,7 +65,7 @@ MUTANTS = {
         of_session("EngineReturnsTest.*"), SESSION + "engine/engine_end.cpp", r"if \(wait\.was_coordinator_silent\(\)\)",
         "if (false)"),
     "a wish behind the last save that is lost": (
-        of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp", r"return serve_late_requests\(\);", "return;"),
+        of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp", r"    serve_late_requests\(\);\n", "return;"),
     "a full volume that ends a run with 84 at each of its starts": (
         of_session("EngineAtEnd.*"), SESSION + "engine/engine_end.cpp",
         r"if \(!pinned && pinned\.error\(\)\.kind\(\) == ErrorKind::kNoSpace\)", "if (false)"),

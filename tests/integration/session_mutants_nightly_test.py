@@ -94,7 +94,7 @@ MUTANTS = {
         r"options\.unauthenticated_connections_max = kConnectionsMax;", "options.connections_max = kConnectionsMax;"),
     "an epoch whose tail comes after its last step": (
         of_session("*EpochsTest*"), "agent/include/ratoon/session/epochs.h",
-        r"if \(of_->epoch_->is_over\(\)\) return \*this;[^\n]*\n", "\n"),
+        r"if \(of_->epoch_->is_over\(\)\) \{", "if (false) {"),
     "a best value whose step is not saved": (
         of_session("EngineAsks*"), SESSION + "engine/engine.cpp", r" \|\| is_best \|\|", " ||"),
     "a later rank 0 that does not know the best values": (
@@ -104,7 +104,7 @@ MUTANTS = {
         "reason_of(due.keep) : std::string();"),
     "one more best checkpoint than the program keeps": (
         of_session("BestCheckpoints.*"), SESSION + "state/best_checkpoints.cpp",
-        r"if \(kept\.size\(\) > noted\.how\.keep\) [^;]*;", ""),
+        r"list\.keep = noted\.how\.keep;", ""),
     "the later one of two equal best values": (
         of_session("BestCheckpoints.*"), SESSION + "state/best_checkpoints.cpp", r"value < than", "value <= than"),
     "a flag with a letter too many": (

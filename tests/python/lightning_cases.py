@@ -271,8 +271,9 @@ class Fit(Case):
     def test_a_checkpoint_callback_has_one_folder_in_all_starts(self):
         program = PROGRAM.replace("with ratoon", "best = ModelCheckpoint(monitor='val_loss')\nwith ratoon").replace(
             "make_trainer(r)", "make_trainer(callbacks=[r, best], max_epochs=int(sys.argv[3]), default_root_dir=folder, "
-            "logger=L.loggers.CSVLogger(folder))").replace("\ntell(trainer, model)", "\nprint('result', json.dumps([best.dirpath, "
-                                                           "best.best_model_score is not None]))")
+            "logger=L.loggers.CSVLogger(folder))").replace(
+            "\ntell(trainer, model)",
+            "\nprint('result', json.dumps([best.dirpath, best.best_model_score is not None]))")
         for epochs in (1, 2):
             self.assertEqual(self.result(program, self.folder, 0, epochs), [f"{self.folder}/checkpoints", True])
 

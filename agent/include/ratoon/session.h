@@ -139,10 +139,11 @@ class Session {
   // Tracks memory of the program's own on the CPU as one tensor, in row-major order. The memory must keep its
   // place and its size.
   //   session.track("weights", std::span(weights, count), {.shape = {layers, width}, .is_weight = true});
-  template <class T>
+  template <class T, std::size_t kExtent>
     requires(std::is_arithmetic_v<T> && !std::is_const_v<T> && !std::same_as<T, long double>)
-  void track(std::string name, std::span<T> memory, const TrackedMemory& how = {}) {
-    track_memory(std::move(name), stored_type_of<T>(), std::as_writable_bytes(memory), memory.size(), how);
+  void track(std::string name, std::span<T, kExtent> memory, const TrackedMemory& how = {}) {
+    track_memory(std::move(name), stored_type_of<T>(), std::as_writable_bytes(std::span<T>(memory)),
+                 memory.size(), how);
   }
 
   // A type of none of these kinds.
@@ -151,12 +152,10 @@ class Session {
         !std::is_arithmetic_v<T> && !std::derived_from<T, Stateful> && !requires { T::extent; } &&
         !requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
   void track(std::string /*name*/, T& /*object*/) {
-    static_assert(
-        sizeof(T) == 0,
-        "Session::track() does not know this type. Include <ratoon/torch.h> for types of LibTorch and "
-        "<ratoon/random_engine.h> for engines of <random>. For a type of your own specialize "
-        "ratoon::TrackAdapter<T> (<ratoon/state.h>), or derive it from ratoon::Stateful. Unordered "
-        "containers would be restored in another order: use std::map or std::set.");
+    static_assert(sizeof(T) == 0,
+                  "Session::track() does not know this type: include <ratoon/torch.h> or "
+                  "<ratoon/random_engine.h>, specialize ratoon::TrackAdapter<T> (<ratoon/state.h>), or use "
+                  "std::map instead of an unordered container.");
   }
 
   // Averages every gradient over all ranks, once a step. Needs <ratoon/torch.h>, or another header with an
@@ -288,7 +287,7 @@ class Session {
   [[nodiscard]] std::uint32_t local_size() const;
   // The number of steps whose results are in the tracked state.
   [[nodiscard]] std::uint64_t steps_done() const;
-  // The step from which steps() will go on, known before objects exist; 0 where the run begins.
+  // The step of the run's own checkpoint from which steps() will go on; 0: there is none.
   [[nodiscard]] std::uint64_t resumes_at() const;
 
   // The run's own folder; empty if the run is kept in a store alone.
@@ -360,7 +359,9 @@ class Session {
 
  private:
   friend class StepIterator;
-  friend class EpochRange;  // <ratoon/session/epochs.h>
+  friend class Epoch;  // <ratoon/session/epochs.h>
+  friend class EpochRange;
+  friend class AppendFile;
 
   enum class Tracked { kState, kWeights, kSeeded };
   void track_state(std::string name, std::function<void(StateWriter&)> save,
@@ -375,6 +376,7 @@ class Session {
   // Calls `act`. If the function throws in a session without train(), the process ends.
   void answer(const std::function<void()>& act) const;
   [[noreturn]] void leave_in_place() const;
+  void begin_tail_of_epoch();
   // The program called Ratoon in a wrong way.
   void refuse_call(const std::string& why) const;
   // The function is called when the training function returned, and throws if the run is not at its end.

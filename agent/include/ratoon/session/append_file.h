@@ -8,7 +8,8 @@
 //
 // Rank 0 writes; on other ranks write() does nothing. Each save syncs the file and notes its length. A resume
 // cuts the file back to the length at its checkpoint, because the steps after that are made again. A run that
-// begins anew begins with an empty file, and moves an older one to NAME.old.
+// begins anew begins with an empty file: an older one is moved to NAME.old, unless a start before the first
+// save made it. The file is in the run's folder alone: stores get no copy.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,8 @@ class AppendFile final : public Stateful {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
-  // Throws a Failure if the disk refuses.
+  // Ends the attempt as Session::check() does: a process that another one has replaced writes no row. Throws
+  // a Failure if the disk refuses, or does not answer for --disk-timeout.
   void write(std::string_view text);
 
   [[nodiscard]] std::string save_state() const override;
@@ -38,6 +40,7 @@ class AppendFile final : public Stateful {
 
  private:
   class File;
+  const Session& session_;
   std::unique_ptr<File> file_;  // of rank 0
 };
 

@@ -13,8 +13,10 @@
 //     }
 //   };
 //
-// A child has a type that Session::track() takes, but is not a Stateful. Its weights count as weights if the
-// outer adapter says kIsWeights.
+// A child has a type that Session::track() takes, but is not a Stateful. Only the outer object is checked and
+// seeded: TrackAdapter::check() and seed() of a child are not called, so seed a child's generator with
+// Session::seed_of(). Either all of the object counts as weights, if the outer adapter says kIsWeights, or
+// nothing of it: track weights that --load-from and the export shall take by themselves.
 #pragma once
 
 #include <cstdlib>

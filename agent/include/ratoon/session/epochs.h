@@ -54,7 +54,10 @@ class Epoch {
       Iterator& operator++() {
         of_->loader_->advance(*of_->batch_);
         of_->batch_.reset();
-        if (of_->epoch_->is_over()) return *this;  // the step ends with the body of the outer loop
+        if (of_->epoch_->is_over()) {
+          of_->epoch_->session_->begin_tail_of_epoch();  // the step ends with the body of the outer loop
+          return *this;
+        }
         static_cast<void>(of_->epoch_->session_->step_done());
         take();
         return *this;

@@ -10,6 +10,9 @@
 // Numbers become tensors that any reader of safetensors shows: a vector of numbers is one tensor, "recent". A
 // nested value is stored by columns: "recent.sizes", "recent.items.first", ... Unordered containers are not
 // tracked, because a restored one would give its elements in another order: use std::map and std::set.
+//
+// A resume makes elements anew, so iterators and pointers into a container become invalid. A vector of
+// numbers keeps its memory if its size is the same.
 #pragma once
 
 #include <algorithm>
@@ -144,6 +147,10 @@ struct Column<std::string> {
   }
 };
 
+// A comparator with a state, such as a function pointer, would be empty after a resume.
+template <class Compare>
+inline constexpr bool kHasNoState = std::is_empty_v<Compare> && std::default_initializable<Compare>;
+
 template <class T>
 inline constexpr bool kIsRange = false;
 template <class T>
@@ -153,13 +160,13 @@ inline constexpr bool kIsRange<std::deque<T>> = true;
 template <class T>
 inline constexpr bool kIsRange<std::list<T>> = true;
 template <class T, class Compare>
-inline constexpr bool kIsRange<std::set<T, Compare>> = true;
+inline constexpr bool kIsRange<std::set<T, Compare>> = kHasNoState<Compare>;
 template <class T, class Compare>
-inline constexpr bool kIsRange<std::multiset<T, Compare>> = true;
+inline constexpr bool kIsRange<std::multiset<T, Compare>> = kHasNoState<Compare>;
 template <class K, class T, class Compare>
-inline constexpr bool kIsRange<std::map<K, T, Compare>> = true;
+inline constexpr bool kIsRange<std::map<K, T, Compare>> = kHasNoState<Compare>;
 template <class K, class T, class Compare>
-inline constexpr bool kIsRange<std::multimap<K, T, Compare>> = true;
+inline constexpr bool kIsRange<std::multimap<K, T, Compare>> = kHasNoState<Compare>;
 
 template <class Range>
   requires(kIsRange<Range> && Value<typename Range::value_type>)
@@ -352,7 +359,13 @@ struct TrackAdapter<T> {
       }
       in.tensor({.name = "", .type = stored_type_of<Item>(), .shape = {std::ranges::size(*read)}},
                 std::as_writable_bytes(std::span(*read)));
-      in.at_end([&value, read] { value = std::move(*read); });
+      in.at_end([&value, read] {
+        // Views of the program stay valid if the size is the same.
+        if (std::ranges::size(value) == std::ranges::size(*read))
+          std::ranges::copy(*read, std::ranges::begin(value));
+        else
+          value = std::move(*read);
+      });
     } else {
       in.at_end([&value, &in, read = values::Column<T>::load("", in)] {
         auto all = read();

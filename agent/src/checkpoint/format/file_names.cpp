@@ -83,9 +83,9 @@ std::string history_path(Attempt attempt) {
 }
 
 bool is_taken_in_run_folder(std::string_view name) {
-  constexpr std::array<std::string_view, 13> kTaken{kManifests, kPacks,   kReceipts, kQuarantine, kAside,
-                                                    kRollbacks, kHistory, kLaunches, kClaims,     kPins,
-                                                    kMeeting,   kLock,    kOwner};
+  constexpr std::array<std::string_view, 14> kTaken{kFiles, kManifests, kPacks,   kReceipts, kQuarantine,
+                                                    kAside, kRollbacks, kHistory, kLaunches, kClaims,
+                                                    kPins,  kMeeting,   kLock,    kOwner};
   return std::ranges::find(kTaken, name) != kTaken.end();
 }
 

@@ -47,7 +47,7 @@ json to_json(const BestOf& best) {
   for (const BestCheckpoint& one : best.kept)
     kept.push_back(
         {{"attempt", one.id.attempt.value()}, {"step", one.id.step.value()}, {"value", one.value}});
-  return {{"name", best.name}, {"kept", std::move(kept)}};
+  return {{"name", best.name}, {"keep", best.keep}, {"kept", std::move(kept)}};
 }
 
 // A run may count beyond the greatest number that a reader accepts. Such a count is written as the greatest
@@ -89,8 +89,8 @@ PendingRequests read_wishes(Fields f) {
 }
 
 BestOf read_best(Fields f) {
-  BestOf best{.name = f.text("name", kBestNameBytesMax)};
-  for (const auto& item : f.list("kept", kBestKeptMax)) {
+  BestOf best{.name = f.text("name", kBestNameBytesMax), .keep = f.whole("keep", kBestKeptMax)};
+  for (const auto& item : f.list("kept", kBestKeptMax + kBestSpare)) {
     Fields one = f.child(item, "kept[]");
     const json* const value = one.find("value");
     if (value == nullptr || !value->is_number()) one.complain("value", "a number");

@@ -26,7 +26,8 @@ void PendingRequests::join(const PendingRequests& other) {
 void RunRecord::join(const RunRecord& other) {
   requests.join(other.requests);
   // In the run's last step no rank has learned the requests that other ranks made in that step.
-  if (keep.empty() || (keep == kAnotherRank && !other.keep.empty())) keep = other.keep;
+  const bool gives_way = keep.empty() || keep == kAnotherRank || is_marked_as_best(keep);
+  if (gives_way && !other.keep.empty()) keep = other.keep;
   if (early_end && other.early_end && early_end->reason == kAnotherRank)
     early_end->reason = other.early_end->reason;
 }

@@ -52,6 +52,7 @@ struct PendingRequests {
 inline constexpr std::size_t kBestNamesMax = 16;
 inline constexpr std::size_t kBestNameBytesMax = 64;
 inline constexpr std::size_t kBestKeptMax = 100;
+inline constexpr std::size_t kBestSpare = 10;  // how much longer than `keep` a list is
 
 // A checkpoint whose value is among the best ones of its name, at the time of the record.
 struct BestCheckpoint {
@@ -61,8 +62,11 @@ struct BestCheckpoint {
   friend bool operator==(const BestCheckpoint&, const BestCheckpoint&) = default;
 };
 
+// The list is longer than `keep`, because a checkpoint in it may turn out to be missing: its save failed, or
+// a place has no copy of it. In each place the first `keep` ones that exist there are kept.
 struct BestOf {
   std::string name{};
+  std::uint64_t keep = 1;
   std::vector<BestCheckpoint> kept{};  // not empty; the best one first
 
   friend bool operator==(const BestOf&, const BestOf&) = default;

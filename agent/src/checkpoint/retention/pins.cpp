@@ -56,16 +56,26 @@ Result<void> unpin(Disk& disk, const CheckpointId& id) {
 
 void unpin_beaten(Disk& disk, const Manifest& manifest) {
   if (!manifest.run || manifest.run->best.empty()) return;
-  const auto pins = read_pins(disk);
-  if (!pins) return;
-  const auto is_kept = [&](const CheckpointId& id) {
-    return std::ranges::any_of(manifest.run->best, [&](const BestOf& best) {
-      return std::ranges::find(best.kept, id, &BestCheckpoint::id) != best.kept.end();
-    });
-  };
-  for (const Pin& pin : *pins)
-    if (pin.id <= manifest.id && is_marked_as_best(pin.why) && !is_kept(pin.id))
-      static_cast<void>(unpin(disk, pin.id));
+  const auto entries = list_if_there(disk, kManifests);
+  const auto pinned = pinned_in(disk);
+  if (!entries || !pinned) return;
+  std::set<CheckpointId> there{manifest.id};
+  for (const DiskEntry& entry : *entries)
+    if (const auto id = parse_manifest_name(entry.name)) there.insert(*id);
+  std::set<CheckpointId> kept;
+  for (const BestOf& best : manifest.run->best) {
+    std::uint64_t left = best.keep;
+    for (const BestCheckpoint& one : best.kept) {
+      if (left == 0) break;
+      if (!there.contains(one.id)) continue;
+      kept.insert(one.id);
+      --left;
+    }
+  }
+  // The reason is read last: another process may have replaced the pin.
+  for (const CheckpointId& id : *pinned)
+    if (id <= manifest.id && !kept.contains(id) && is_marked_as_best(why_pinned(disk, id)))
+      static_cast<void>(unpin(disk, id));
 }
 
 Result<bool> is_pinned(const Disk& disk, const CheckpointId& id) {

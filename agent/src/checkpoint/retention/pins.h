@@ -33,9 +33,9 @@ struct Pin {
 // Pins the checkpoint if its program asked to keep it.
 [[nodiscard]] Result<void> pin_as_requested(Disk& disk, const Manifest& manifest, std::string_view mark);
 [[nodiscard]] Result<void> unpin(Disk& disk, const CheckpointId& id);
-// Removes the pins of save_best() whose checkpoints are not in the lists of this manifest, which is
-// committed. Pins of newer checkpoints stay. A pin that cannot be removed now is removed with the next
-// manifest.
+// Removes the pins of save_best() from checkpoints that are not among the best ones which exist in this
+// place, by the lists of this manifest, which is committed. Pins of newer checkpoints stay. A pin that cannot
+// be removed now is removed with the next manifest, if there is one.
 void unpin_beaten(Disk& disk, const Manifest& manifest);
 
 [[nodiscard]] std::string pin_path(const CheckpointId& id);

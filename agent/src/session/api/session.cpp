@@ -118,7 +118,7 @@ double Session::mean(std::string_view name, double value, std::uint64_t samples)
 }
 
 bool Session::save_best(std::string_view name, double value, const KeepBest& how) {
-  if (engine_->is_done()) return false;
+  if (engine_->is_past_end()) return false;
   answer([&] { engine_->check_save_best(name, how); });
   // Rank 0 decides, so the ranks do the same also if their values differ.
   double is_best = rank() == 0 && engine_->note_best(name, value, how) ? 1 : 0;
@@ -220,6 +220,11 @@ std::uint32_t Session::local_size() const {
 }
 std::uint64_t Session::steps_done() const {
   return engine_->step().value();
+}
+
+// The time of the tail has no limit, as that of on_epoch_end().
+void Session::begin_tail_of_epoch() {
+  engine_->enter_within_step(ProcessPhase::kValidate);
 }
 
 std::uint64_t Session::resumes_at() const {

@@ -202,6 +202,7 @@ void Session::Engine::end_step() {
   position_.milestone = session::Milestone::kStepped;
   meters_.step = position_.step.value();
   const std::uint64_t samples_before = schedule_->position().samples;
+  is_ending_step_ = true;
   schedule_->end_step(data(), now);
   end_epochs(samples_before);
   show_progress();
@@ -220,6 +221,8 @@ void Session::Engine::end_step() {
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
   const bool is_stopped = (agreed & session::control::kStop) != 0 && !is_at_end();
   const bool is_best = std::exchange(is_save_due_, false);
+  is_ending_step_ = false;
+  best_.end_step();
   if (schedule_->is_save_due() || is_best || is_handed_over || is_stopped) {
     for (const auto& check : before_saves_of_all_) check();
     save(agreed);
@@ -241,14 +244,14 @@ SaveTicket Session::Engine::ask_to_save(const std::string& keep) {
   return requests_.ask_to_save(keep);
 }
 
-void Session::Engine::check_save_best(std::string_view name, const KeepBest& how) const {
+void Session::Engine::check_save_best(std::string_view name, const KeepBest& how) {
   if (!schedule_) {
     fail(ExitCode::kConfiguration,
          "save_best() must be called in the loop over steps(), or in on_epoch_end(): its step is saved when "
          "the "
          "step ends");
   }
-  if (const std::string error = best_.find_error(name, how); !error.empty())
+  if (const std::string error = best_.note_call(name, how); !error.empty())
     fail(ExitCode::kConfiguration, error);
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,10 +98,10 @@ class Session::Engine : private data::WaitListener {
   void finish_early(const std::string& reason);
   [[nodiscard]] SaveTicket ask_to_save(const std::string& keep);
   // Refuses a call that save_best() may not make now. Called on all ranks.
-  void check_save_best(std::string_view name, const KeepBest& how) const;
+  void check_save_best(std::string_view name, const KeepBest& how);
   // Called on rank 0. Returns whether the value is among the best ones.
   [[nodiscard]] bool note_best(std::string_view name, double value, const KeepBest& how) {
-    return best_.note(name, value, how);
+    return best_.note(name, value, how, [this](const auto& id) { return is_missing(id); });
   }
   void save_this_step() { is_save_due_ = true; }
   // May be called from any thread.
@@ -115,6 +116,8 @@ class Session::Engine : private data::WaitListener {
   void still_alive() { enter_within_step(position_.phase); }
   // Whether the training function may return, because the run is at its end.
   [[nodiscard]] bool is_done() const { return schedule_ && schedule_->is_over(); }
+  // Whether the last step was saved already. The program may still act in that step while it ends.
+  [[nodiscard]] bool is_past_end() const { return is_done() && !is_ending_step_; }
   // The function is called if the training function may not return. Throws the loss or the notice that
   // explains the return, or else an error of the program.
   [[noreturn]] void refuse_early_return();
@@ -148,6 +151,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::uint32_t local_size() const {
     return options_.group.size > 1 ? options_.group.local_size : options_.member.processes_per_node;
   }
+  [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return places_.calls(); }
   [[nodiscard]] std::string folder() const {
     return session::is_home_in_store(options_) ? "" : session::run_folder(options_).string();
   }
@@ -245,6 +249,9 @@ class Session::Engine : private data::WaitListener {
   // Waits for the checkpoint that was just saved, and throws Failure: the process ends.
   [[noreturn]] void stop(std::uint32_t agreed);
   void leave_if_drained();
+  // Whether a checkpoint of save_best() does not exist: its save failed, or it was set aside.
+  [[nodiscard]] bool is_missing(const checkpoint::CheckpointId& id);
+  void say_best();
   void say_that_it_is_finished();
   // For the coordinator and the completion record.
   void tell_finish_reason(const std::string& reason);
@@ -306,7 +313,9 @@ class Session::Engine : private data::WaitListener {
   session::ProgramRequests requests_;  // of the program
   session::BestCheckpoints best_;      // of rank 0
   bool is_save_due_ = false;           // save_best() saves the current step
-  bool is_finished_ = false;           // all agreed that the step that ended was the last one
+  bool is_ending_step_ = false;        // on_epoch_end() may act before the step is saved
+  std::set<checkpoint::CheckpointId> seen_committed_;
+  bool is_finished_ = false;  // all agreed that the step that ended was the last one
   bool has_begun_ = false;
   bool has_said_that_it_waits_ = false;
   ProcessPhase waited_from_ = ProcessPhase::kCompute;  // the phase that the wait for data interrupts

@@ -214,17 +214,25 @@ void Session::Engine::finish() {
   const bool is_committed = wait_for_last_commit();
   if (is_committed && position_.committed && position_.committed->step == position_.step) {
     leave_weights();  // first: a pin may fail now and at each later start
-    if (is_first() && !best_.lists().empty()) say("best: " + session::describe_best(best_.lists()));
-    return serve_late_requests();
+    serve_late_requests();
+    return say_best();
   }
   fail(ExitCode::kStorage,
        "the last checkpoint of the training could not be saved, so the run is not complete: " +
            look_at_saves().last_error);
 }
 
+void Session::Engine::say_best() {
+  if (!is_first()) return;
+  best_.forget_missing([this](const auto& id) { return is_missing(id); });
+  if (!best_.lists().empty()) say("best: " + session::describe_best(best_.lists()));
+}
+
 void Session::Engine::serve_late_requests() {
-  const auto late = requests_.take_late();
+  auto late = requests_.take_late();
   const checkpoint::CheckpointId last = checkpoint::id_of(position_.committed.value());
+  // The step was saved before the program found its value.
+  if (const std::string best = best_.take(last); late.keep.empty()) late.keep = best;
   if (!late.keep.empty()) {
     const auto pinned = places_.pin(last, late.keep);
     if (!pinned && pinned.error().kind() == ErrorKind::kNoSpace) {

@@ -127,6 +127,21 @@ void Session::Engine::take_durable(const checkpoint::SaveProgress& progress) {
   show_durable();
 }
 
+bool Session::Engine::is_missing(const checkpoint::CheckpointId& id) {
+  const bool is_under_way =
+      id.attempt == assignment_.attempt && (!position_.committed || id.step > position_.committed->step);
+  if (is_under_way || seen_committed_.contains(id)) return false;
+  const auto look = [home = places_.home(), path = checkpoint::manifest_path(id)]() -> Result<bool> {
+    const auto file = home->open(path);
+    if (file) return true;
+    if (file.error().kind() == ErrorKind::kNotFound) return false;
+    return file.error();
+  };
+  const auto exists = (*places_.calls())("looking for a checkpoint of save_best()", look);
+  if (exists && *exists) seen_committed_.insert(id);
+  return exists && !*exists;
+}
+
 void Session::Engine::show_durable() {
   meters_.durable_since.set(durable_.since);
   if (reporting_) reporting_->show_durable(durable_.position);

@@ -22,7 +22,9 @@ void ProgramRequests::resume(const checkpoint::PendingRequests& of_all) {
 
 checkpoint::SavePromise ProgramRequests::ask_to_save(const std::string& keep) {
   made_.requests.save = true;
-  if (made_.requests.keep.empty()) made_.requests.keep = cut_text(keep, checkpoint::kReasonBytesMax);
+  // save_best() removes its own pins, so no other reason may look like one of them.
+  const std::string reason = checkpoint::is_marked_as_best(keep) ? keep + "." : keep;
+  if (made_.requests.keep.empty()) made_.requests.keep = cut_text(reason, checkpoint::kReasonBytesMax);
   if (!made_.ticket) made_.ticket.emplace();
   return *made_.ticket;
 }

@@ -1,6 +1,10 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,96 +12,152 @@
 
 #include <ratoon/session/append_file.h>
 
+#include "agent/src/checkpoint/disk/calls_with_timeout.h"
 #include "agent/src/checkpoint/format/file_names.h"
+#include "agent/src/session/engine/engine.h"
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/telemetry/say.h"
+#include "base/core/durable_folder.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon {
 
 using session::fail;
 
+namespace {
+
+Result<std::uint64_t> size_of(const UniqueFd& file) {
+  struct stat facts{};
+  if (::fstat(file.get(), &facts) != 0) return system_error(errno, "reading the length");
+  return static_cast<std::uint64_t>(facts.st_size);
+}
+
+Result<void> write_all(const UniqueFd& file, std::string_view text) {
+  const auto before = size_of(file);
+  if (!before) return before.error();
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const Error refused = system_error(errno, "writing");
+      static_cast<void>(::ftruncate(file.get(), static_cast<off_t>(*before)));  // leaves no part of a row
+      return refused;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+// Moves the file of an earlier run away. A file beside a NAME.old is of a start that saved nothing.
+Result<void> begin_anew(const std::filesystem::path& path) {
+  const std::filesystem::path old = path.string() + ".old";
+  std::error_code code;
+  if (std::filesystem::file_size(path, code) == 0 || code) return {};
+  if (std::filesystem::exists(old, code))
+    std::filesystem::remove(path, code);
+  else
+    std::filesystem::rename(path, old, code);
+  return code ? system_error(code.value(), "moving the older file away") : Result<void>();
+}
+
+Result<std::shared_ptr<UniqueFd>> open_in(const std::filesystem::path& path, bool is_anew) {
+  std::error_code code;
+  std::filesystem::create_directories(path.parent_path(), code);
+  if (code) return system_error(code.value(), "making the folder");
+  if (is_anew) {
+    if (auto begun = begin_anew(path); !begun) return begun.error();
+  }
+  auto file =
+      std::make_shared<UniqueFd>(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  if (!file->is_open()) return system_error(errno, "opening");
+  if (auto synced = sync_folder(path.parent_path()); !synced) return synced.error();
+  return file;
+}
+
+}  // namespace
+
+// Each call to the disk has the timeout of --disk-timeout.
 class AppendFile::File {
  public:
-  File(std::filesystem::path path, bool is_anew) : path_(std::move(path)) {
-    if (is_anew) move_away();
-    file_ = UniqueFd(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-    struct stat facts{};
-    if (!file_.is_open() || ::fstat(file_.get(), &facts) != 0) refuse("opening");
-    bytes_ = static_cast<std::uint64_t>(facts.st_size);
+  File(std::filesystem::path path, bool is_anew, std::shared_ptr<checkpoint::CallsWithTimeout> calls)
+      : path_(std::move(path)), calls_(std::move(calls)) {
+    file_ = expect(call([path = path_, is_anew] { return open_in(path, is_anew); }));
   }
 
   void write(std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t written = ::write(file_.get(), text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) refuse("writing to");
-      text.remove_prefix(static_cast<std::size_t>(written));
-      bytes_ += static_cast<std::uint64_t>(written);
-    }
+    expect(call([file = file_, text = std::string(text)] { return write_all(*file, text); }));
   }
 
-  // A file that cannot be synced now keeps training going, as a checkpoint that cannot be saved does.
-  std::uint64_t sync() {
-    if (::fdatasync(file_.get()) != 0 && errno != EINVAL)
-      session::say(system_error(errno, "syncing " + path_.string()).message());
-    return bytes_;
+  // A file that cannot be synced now lets training go on, as a checkpoint that cannot be saved does.
+  std::uint64_t sync() const {
+    const auto synced = call([file = file_]() -> Result<std::uint64_t> {
+      if (::fdatasync(file->get()) != 0 && errno != EINVAL) return system_error(errno, "syncing");
+      return size_of(*file);
+    });
+    if (synced) return *synced;
+    session::say(path_.string() + ": " + synced.error().message());
+    return expect(call([file = file_] { return size_of(*file); }));
   }
 
-  void cut_back(std::uint64_t bytes) {
-    if (bytes > bytes_) {
-      session::say(path_.string() + " has " + std::to_string(bytes_) + " bytes, and had " +
-                   std::to_string(bytes) + " at this checkpoint: rows of it are lost");
-      return;
+  void cut_back(std::uint64_t bytes) const {
+    const std::uint64_t size = expect(call([file = file_] { return size_of(*file); }));
+    if (bytes > size) {
+      return session::say(path_.string() + " has " + std::to_string(size) + " bytes, and had " +
+                          std::to_string(bytes) + " at this checkpoint: rows of it are lost");
     }
-    if (::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) refuse("cutting back");
-    bytes_ = bytes;
+    expect(call([file = file_, bytes]() -> Result<void> {
+      if (::ftruncate(file->get(), static_cast<off_t>(bytes)) != 0)
+        return system_error(errno, "cutting back");
+      return {};
+    }));
   }
 
  private:
-  void move_away() const {
-    std::error_code code;
-    if (std::filesystem::file_size(path_, code) == 0 || code) return;
-    std::filesystem::rename(path_, path_.string() + ".old", code);
-    if (code) fail(ExitCode::kStorage, system_error(code.value(), "moving " + path_.string()).message());
+  template <class Call>
+  std::invoke_result_t<Call> call(Call make) const {
+    return (*calls_)(path_.string(), std::move(make));
   }
-  [[noreturn]] void refuse(const std::string& doing) const {
-    fail(ExitCode::kStorage, system_error(errno, doing + " " + path_.string()).message());
+  template <class T>
+  T expect(Result<T> result) const {
+    if (!result) fail(ExitCode::kStorage, path_.string() + ": " + result.error().message());
+    if constexpr (!std::is_void_v<T>) return *std::move(result);
   }
 
   const std::filesystem::path path_;
-  UniqueFd file_;
-  std::uint64_t bytes_ = 0;
+  const std::shared_ptr<checkpoint::CallsWithTimeout> calls_;
+  std::shared_ptr<UniqueFd> file_;
 };
 
-AppendFile::AppendFile(const Session& session, const std::string& name) {
+AppendFile::AppendFile(const Session& session, const std::string& name) : session_(session) {
   const std::filesystem::path path(name);
   if (name.empty() || path.filename() != path || name == "." || name == "..")
-    fail(ExitCode::kConfiguration,
-         "AppendFile: '" + name + "' is not the name of a file in the run's folder");
+    session.refuse_call("AppendFile: '" + name + "' is not the name of a file in the run's folder");
   const std::string folder = session.folder();
   if (folder.empty()) {
-    fail(ExitCode::kConfiguration,
-         "AppendFile: '" + name +
-             "' needs a folder of the run, and this run is kept in a store alone: set "
-             "--save-folder to a folder");
+    session.refuse_call(
+        "AppendFile: '" + name +
+        "' needs a folder of the run, and this run is kept in a store alone: set --save-folder to a "
+        "folder");
   }
   if (session.rank() != 0) return;
-  const std::filesystem::path files = std::filesystem::path(folder) / checkpoint::kFiles;
-  std::error_code code;
-  std::filesystem::create_directories(files, code);
-  if (code) fail(ExitCode::kStorage, system_error(code.value(), "making " + files.string()).message());
-  file_ = std::make_unique<File>(files / name, session.resumes_at() == 0);
+  session.answer([&] {
+    file_ = std::make_unique<File>(std::filesystem::path(folder) / checkpoint::kFiles / name,
+                                   session.resumes_at() == 0, session.engine_->calls());
+  });
 }
 
 AppendFile::~AppendFile() = default;
 
 void AppendFile::write(std::string_view text) {
-  if (file_) file_->write(text);
+  session_.check();
+  if (file_) session_.answer([&] { file_->write(text); });
 }
 
+// Before the first step of a run that begins anew the length says nothing: rows before steps() are written by
+// each start.
 std::string AppendFile::save_state() const {
-  return std::to_string(file_ ? file_->sync() : 0);
+  const bool is_begun = session_.steps_done() > 0;
+  return std::to_string(file_ && is_begun ? file_->sync() : 0);
 }
 
 void AppendFile::load_state(std::string_view state) {
@@ -105,7 +165,8 @@ void AppendFile::load_state(std::string_view state) {
   const auto read = std::from_chars(state.data(), state.data() + state.size(), bytes);
   if (read.ec != std::errc() || read.ptr != state.data() + state.size())
     throw std::invalid_argument("it is not the length of a file");
-  if (file_) file_->cut_back(bytes);
+  // A state of --load-from is the length of another run's file.
+  if (file_ && session_.resumes_at() > 0) file_->cut_back(bytes);
 }
 
 }  // namespace ratoon

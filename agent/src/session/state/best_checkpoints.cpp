@@ -31,7 +31,7 @@ const BestOf* BestCheckpoints::find(std::string_view name) const {
   return found == lists_.end() ? nullptr : &*found;
 }
 
-std::string BestCheckpoints::find_error(std::string_view name, const KeepBest& how) const {
+std::string BestCheckpoints::note_call(std::string_view name, const KeepBest& how) {
   constexpr std::size_t kNameMax = checkpoint::kBestNameBytesMax;
   const std::string called = "save_best(\"" + printable(cut_text(std::string(name), kNameMax)) + "\")";
   const bool is_name = !name.empty() && name.size() <= kNameMax && printable(name) == name;
@@ -42,16 +42,28 @@ std::string BestCheckpoints::find_error(std::string_view name, const KeepBest& h
     return called + ": keep is " + std::to_string(how.keep) + ", and may be 1 to " +
            std::to_string(checkpoint::kBestKeptMax);
   }
-  if (noted_.contains(name)) return called + " is called twice in one step: call it once for each name";
-  if (find(name) == nullptr && lists_.size() + noted_.size() >= checkpoint::kBestNamesMax) {
+  if (!called_.emplace(name).second)
+    return called + " is called twice in one step: call it once for each name";
+  const auto new_names =
+      std::ranges::count_if(noted_, [&](const auto& one) { return find(one.first) == nullptr; });
+  if (find(name) == nullptr &&
+      lists_.size() + static_cast<std::size_t>(new_names) >= checkpoint::kBestNamesMax) {
     return called + ": a run has at most " + std::to_string(checkpoint::kBestNamesMax) +
            " names of values that save_best() compares";
   }
   return "";
 }
 
-bool BestCheckpoints::note(std::string_view name, double value, const KeepBest& how) {
+void BestCheckpoints::forget_missing(const IsMissing& is_missing) {
+  for (BestOf& list : lists_)
+    std::erase_if(list.kept, [&](const BestCheckpoint& one) { return is_missing(one.id); });
+  std::erase_if(lists_, [](const BestOf& list) { return list.kept.empty(); });
+}
+
+bool BestCheckpoints::note(std::string_view name, double value, const KeepBest& how,
+                           const IsMissing& is_missing) {
   if (!std::isfinite(value)) return false;
+  forget_missing(is_missing);
   const BestOf* const list = find(name);
   const bool is_best = list == nullptr || list->kept.size() < how.keep ||
                        is_better(value, list->kept.at(how.keep - 1).value, how);
@@ -63,12 +75,14 @@ std::string BestCheckpoints::take(const checkpoint::CheckpointId& id) {
   std::vector<std::string> reasons;
   for (const auto& [name, noted] : std::exchange(noted_, {})) {
     if (find(name) == nullptr) lists_.push_back({.name = name});
-    std::vector<BestCheckpoint>& kept = std::ranges::find(lists_, name, &BestOf::name)->kept;
+    BestOf& list = *std::ranges::find(lists_, name, &BestOf::name);
+    std::vector<BestCheckpoint>& kept = list.kept;
+    list.keep = noted.how.keep;
     // Of equal values the earlier one is the better one.
     const auto at = std::ranges::find_if(
         kept, [&](const BestCheckpoint& one) { return is_better(noted.value, one.value, noted.how); });
     kept.insert(at, {.id = id, .value = noted.value});
-    if (kept.size() > noted.how.keep) kept.resize(noted.how.keep);
+    kept.resize(std::min<std::size_t>(kept.size(), list.keep + checkpoint::kBestSpare));
     reasons.push_back("best " + name + ": " + text_of(noted.value));
   }
   return reasons.empty() ? "" : checkpoint::mark_as_best(join(reasons, ", "));

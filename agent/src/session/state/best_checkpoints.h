@@ -2,14 +2,16 @@
 // all ranks. Each manifest has the lists, so a later rank 0 decides in the same way.
 //
 //   best.resume(manifest.run->best);
-//   if (best.note("loss", 0.25, {.keep = 3})) ...;         // in a step; all ranks save at its end
-//   if (best.is_due()) record.keep = best.take({.attempt = attempt, .step = step});
-//   record.best = best.lists();
+//   if (best.note("loss", 0.25, {.keep = 3}, is_missing)) ...;         // in a step; all ranks save at its
+//   end if (best.is_due()) record.keep = best.take({.attempt = attempt, .step = step}); record.best =
+//   best.lists();
 //
 // Thread contract: the training thread.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +26,16 @@ class BestCheckpoints {
  public:
   void resume(std::vector<checkpoint::BestOf> lists) { lists_ = std::move(lists); }
 
-  // Returns the reason why a call of save_best() is a configuration error; empty: it is none.
-  [[nodiscard]] std::string find_error(std::string_view name, const KeepBest& how) const;
+  // Notes a call in the current step, on each rank. Returns the reason why it is a configuration error;
+  // empty: it is none.
+  [[nodiscard]] std::string note_call(std::string_view name, const KeepBest& how);
   // Notes a value of the current step. Returns whether it is among the best ones. A value that is not finite
-  // is not.
-  bool note(std::string_view name, double value, const KeepBest& how);
+  // is not. Checkpoints that are missing are forgotten first.
+  using IsMissing = std::function<bool(const checkpoint::CheckpointId&)>;
+  [[nodiscard]] bool note(std::string_view name, double value, const KeepBest& how,
+                          const IsMissing& is_missing);
+  void forget_missing(const IsMissing& is_missing);
+  void end_step() { called_.clear(); }
 
   // Whether a value of the current step is among the best ones, so that the step is saved.
   [[nodiscard]] bool is_due() const { return !noted_.empty(); }
@@ -46,6 +53,7 @@ class BestCheckpoints {
 
   std::vector<checkpoint::BestOf> lists_;
   std::map<std::string, Noted, std::less<>> noted_;  // in the current step
+  std::set<std::string, std::less<>> called_;        // in the current step
 };
 
 // "loss 0.25 at step 40", for each list.

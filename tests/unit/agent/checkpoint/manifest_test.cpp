@@ -62,6 +62,7 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
                       .keep = "the lowest loss",
                       .requests = {.save = true, .keep = "a low loss", .finish = "enough"},
                       .best = {{.name = "loss",
+                                .keep = 3,
                                 .kept = {{.id = {Attempt(2), Step(40)}, .value = -0.1},
                                          {.id = {Attempt(3), Step(80)}, .value = 1e300}}}}};
   auto receipt = record(0);

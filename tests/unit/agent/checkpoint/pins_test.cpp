@@ -167,6 +167,15 @@ TEST_P(PinsTest, AManifestRemovesThePinsOfSaveBestThatItsListsDoNotHave) {
   EXPECT_EQ(pinned_in(*disk_).value().size(), 3u) << "a manifest without lists knows nothing of them";
 }
 
+// Its save was missed, or this place has no copy of it.
+TEST_P(PinsTest, ABestCheckpointThatDoesNotExistBeatsNone) {
+  const std::string mark = mark_as_best("best loss: 1");
+  ASSERT_TRUE(pin(*disk_, id(1, 10), mark, "run"));
+  ASSERT_TRUE(pin(*disk_, id(1, 20), mark, "run"));
+  unpin_beaten(*disk_, with_best(id(1, 50), {id(1, 45), id(1, 20), id(1, 10)}));
+  EXPECT_EQ(pinned_in(*disk_).value(), (std::set{id(1, 20)}));
+}
+
 TEST_P(PinsTest, APinOfSaveBestGivesWayToThatOfAPerson) {
   ASSERT_TRUE(pin(*disk_, id(1, 20), mark_as_best("best loss: 1"), "run").value());
   EXPECT_TRUE(pin(*disk_, id(1, 20), "by hand", "person").value());

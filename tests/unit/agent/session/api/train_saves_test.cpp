@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <ratoon/session/append_file.h>
+#include <ratoon/stream.h>
 #include <ratoon/train.h>
 
 #include "tests/support/temporary_folder.h"
@@ -133,8 +134,13 @@ TEST_F(TrainSavesTest, AskedTwiceInAStepItIsOneSave) {
 
 TEST_F(TrainSavesTest, TheBestArePinnedInTheFolderAndInTheStoreAndTheBeatenAreNot) {
   const auto distance = [](std::uint64_t step) { return step < 23 ? 23 - step : step - 23; };
+  // A store that is slower than the saves gets only some of them, and keeps the best that it has.
+  SaveTicket ticket;
+  bool is_best = false;
   ASSERT_EQ(train([&](Session& session, std::uint64_t step) {
-              session.save_best("distance", static_cast<double>(distance(step)), {.keep = 2});
+              if (is_best) EXPECT_TRUE(ticket.wait(SaveLevel::kStored, kSoon));
+              is_best = session.save_best("distance", static_cast<double>(distance(step)), {.keep = 2});
+              if (is_best) ticket = session.save();
             }),
             0)
       << said_;
@@ -142,6 +148,24 @@ TEST_F(TrainSavesTest, TheBestArePinnedInTheFolderAndInTheStoreAndTheBeatenAreNo
   EXPECT_EQ(files_of(folder_ / "home" / "run" / "pins"), best);
   EXPECT_EQ(files_of(folder_ / "store" / "run" / "pins"), best);
   EXPECT_THAT(said_, HasSubstr("best: distance 0 at step 23"));
+}
+
+TEST_F(TrainSavesTest, TheLastEpochIsComparedInItsHook) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(ratoon::train(options_,
+                          [&](Session& session) {
+                            Stream stream({.samples = 8, .global_batch = 4});
+                            session.track("stream", stream);
+                            session.follow(stream);
+                            session.on_epoch_end([&](std::uint64_t epoch) {
+                              EXPECT_TRUE(session.save_best("loss", 9 - static_cast<double>(epoch)));
+                            });
+                            for ([[maybe_unused]] const auto step : session.steps(Until::epochs(3)))
+                              static_cast<void>(stream.take(0, 1));
+                          }),
+            0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("best: loss 7 at step 6"));
+  EXPECT_EQ(files_of(folder_ / "home/run/pins"), (std::vector<std::string>{"s0000000006.a0001.json"}));
 }
 
 TEST_F(TrainSavesTest, WeightsThatAreNoneAreNotExported) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <set>
 
 #include <gmock/gmock.h>
 
@@ -22,6 +23,16 @@ std::vector<BestCheckpoint> kept(const BestCheckpoints& best, const std::string&
   return {};
 }
 
+bool note(BestCheckpoints& best, std::string_view name, double value, const KeepBest& how,
+          const std::set<std::uint64_t>& missing = {}) {
+  return best.note(name, value, how, [&](const auto& id) { return missing.contains(id.step.value()); });
+}
+
+// The first ones, which a place keeps.
+std::vector<BestCheckpoint> first(const std::vector<BestCheckpoint>& all, std::size_t count) {
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), count))};
+}
+
 // The oracle sorts all values of the run so far.
 TEST(BestCheckpoints, AreTheFirstOfAllValuesInOrderAlsoAfterResumes) {
   std::mt19937 dice(7);
@@ -38,10 +49,10 @@ TEST(BestCheckpoints, AreTheFirstOfAllValuesInOrderAlsoAfterResumes) {
       });
       all.resize(std::min<std::size_t>(all.size(), how.keep));
       const bool is_among = std::ranges::find(all, at(step), &BestCheckpoint::id) != all.end();
-      ASSERT_EQ(best.note("loss", value, how), is_among) << "run " << run << " step " << step;
+      ASSERT_EQ(note(best, "loss", value, how), is_among) << "run " << run << " step " << step;
       ASSERT_EQ(best.is_due(), is_among);
       ASSERT_EQ(best.take(at(step)).empty(), !is_among);
-      ASSERT_EQ(kept(best, "loss"), all) << "run " << run << " step " << step;
+      ASSERT_EQ(first(kept(best, "loss"), how.keep), all) << "run " << run << " step " << step;
       if (dice() % 5 == 0) {
         BestCheckpoints later;
         later.resume(best.lists());
@@ -53,11 +64,11 @@ TEST(BestCheckpoints, AreTheFirstOfAllValuesInOrderAlsoAfterResumes) {
 
 TEST(BestCheckpoints, EachNameHasItsOwnListAndOnePinNamesAll) {
   BestCheckpoints best;
-  EXPECT_TRUE(best.note("loss", 0.5, {}));
-  EXPECT_TRUE(best.note("accuracy", 0.25, {.is_lower_better = false}));
+  EXPECT_TRUE(note(best, "loss", 0.5, {}));
+  EXPECT_TRUE(note(best, "accuracy", 0.25, {.is_lower_better = false}));
   EXPECT_EQ(best.take(at(10)), "best accuracy: 0.25, best loss: 0.5 (save_best)");
-  EXPECT_FALSE(best.note("loss", 0.5, {})) << "the earlier one of equal values stays";
-  EXPECT_TRUE(best.note("accuracy", 0.5, {.is_lower_better = false}));
+  EXPECT_FALSE(note(best, "loss", 0.5, {})) << "the earlier one of equal values stays";
+  EXPECT_TRUE(note(best, "accuracy", 0.5, {.is_lower_better = false}));
   EXPECT_EQ(best.take(at(20)), "best accuracy: 0.5 (save_best)");
   EXPECT_EQ(describe_best(best.lists()), "accuracy 0.5 at step 20, loss 0.5 at step 10");
 }
@@ -66,33 +77,50 @@ TEST(BestCheckpoints, ValuesThatAreNotFiniteAreNotAmongThem) {
   BestCheckpoints best;
   for (const double value :
        {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()})
-    EXPECT_FALSE(best.note("loss", value, {.keep = 2}));
+    EXPECT_FALSE(note(best, "loss", value, {.keep = 2}));
   EXPECT_EQ(best.take(at(1)), "");
 }
 
 TEST(BestCheckpoints, FewerAreKeptOnceTheProgramWantsFewer) {
   BestCheckpoints best;
   for (std::uint64_t step = 1; step <= 3; ++step) {
-    EXPECT_TRUE(best.note("loss", static_cast<double>(step), {.keep = 3}));
+    EXPECT_TRUE(note(best, "loss", static_cast<double>(step), {.keep = 3}));
     static_cast<void>(best.take(at(step)));
   }
-  EXPECT_FALSE(best.note("loss", 2.5, {.keep = 2}));
-  EXPECT_TRUE(best.note("loss", 0.5, {.keep = 2}));
+  EXPECT_FALSE(note(best, "loss", 2.5, {.keep = 2}));
+  EXPECT_TRUE(note(best, "loss", 0.5, {.keep = 2}));
   static_cast<void>(best.take(at(4)));
-  EXPECT_EQ(kept(best, "loss"), (std::vector<BestCheckpoint>{{at(4), 0.5}, {at(1), 1}}));
+  EXPECT_EQ(best.lists().front().keep, 2u);
+  EXPECT_EQ(first(kept(best, "loss"), 2), (std::vector<BestCheckpoint>{{at(4), 0.5}, {at(1), 1}}));
+}
+
+// Its save was missed: it beats none, and the one that it beat counts again.
+TEST(BestCheckpoints, OneThatIsMissingCountsAsIfItHadNeverBeen) {
+  BestCheckpoints best;
+  EXPECT_TRUE(note(best, "loss", 0.5, {}));
+  static_cast<void>(best.take(at(10)));
+  EXPECT_TRUE(note(best, "loss", 0.25, {}));
+  static_cast<void>(best.take(at(20)));
+  EXPECT_FALSE(note(best, "loss", 0.375, {}));
+  EXPECT_FALSE(note(best, "loss", 0.75, {}, {20}));
+  EXPECT_TRUE(note(best, "loss", 0.375, {}));
+  static_cast<void>(best.take(at(30)));
+  EXPECT_EQ(kept(best, "loss"), (std::vector<BestCheckpoint>{{at(30), 0.375}, {at(10), 0.5}}));
 }
 
 TEST(BestCheckpoints, WrongCallsAreNamed) {
   BestCheckpoints best;
-  EXPECT_EQ(best.find_error("loss", {}), "");
-  EXPECT_THAT(best.find_error("", {}), HasSubstr("a name has 1 to 64 bytes"));
-  EXPECT_THAT(best.find_error("a\nb", {}), HasSubstr("printable"));
-  EXPECT_THAT(best.find_error(std::string(65, 'a'), {}), HasSubstr("1 to 64 bytes"));
-  EXPECT_THAT(best.find_error("loss", {.keep = 0}), HasSubstr("keep is 0, and may be 1 to 100"));
-  EXPECT_TRUE(best.note("loss", 1, {}));
-  EXPECT_THAT(best.find_error("loss", {}), HasSubstr("called twice in one step"));
-  for (int i = 0; i < 15; ++i) EXPECT_TRUE(best.note("loss" + std::to_string(i), 1, {}));
-  EXPECT_THAT(best.find_error("one more", {}), HasSubstr("at most 16 names"));
+  EXPECT_EQ(best.note_call("loss", {}), "");
+  EXPECT_THAT(best.note_call("", {}), HasSubstr("a name has 1 to 64 bytes"));
+  EXPECT_THAT(best.note_call("a\nb", {}), HasSubstr("printable"));
+  EXPECT_THAT(best.note_call(std::string(65, 'a'), {}), HasSubstr("1 to 64 bytes"));
+  EXPECT_THAT(best.note_call("loss", {.keep = 0}), HasSubstr("keep is 0, and may be 1 to 100"));
+  EXPECT_THAT(best.note_call("loss", {}), HasSubstr("called twice in one step"));
+  best.end_step();
+  EXPECT_EQ(best.note_call("loss", {}), "");
+  EXPECT_TRUE(note(best, "loss", 1, {}));
+  for (int i = 0; i < 15; ++i) EXPECT_TRUE(note(best, "loss" + std::to_string(i), 1, {}));
+  EXPECT_THAT(best.note_call("one more", {}), HasSubstr("at most 16 names"));
 }
 
 }  // namespace
