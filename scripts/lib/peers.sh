@@ -28,6 +28,7 @@ install_peers() { python3 -m venv "$peers" && "$peers/bin/python3" -m pip instal
 
 ensure_lightning() {
   local requirements=$RATOON_REPO/tests/bench/peers/lightning.txt log=$RATOON_CACHE/logs/lightning.log pin partial
+  if [[ ! -e $requirements ]]; then return; fi
   pin=$(checksum_of "$requirements" "$RATOON_REPO/tests/bench/peers/requirements.txt")
   is_complete "$RATOON_CACHE/lightning-$pin" "$pin" && return
   partial=$(make_partial lightning)

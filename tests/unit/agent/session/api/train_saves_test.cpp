@@ -138,7 +138,9 @@ TEST_F(TrainSavesTest, TheBestArePinnedInTheFolderAndInTheStoreAndTheBeatenAreNo
   SaveTicket ticket;
   bool is_best = false;
   ASSERT_EQ(train([&](Session& session, std::uint64_t step) {
-              if (is_best) EXPECT_TRUE(ticket.wait(SaveLevel::kStored, kSoon));
+              if (is_best) {
+                EXPECT_TRUE(ticket.wait(SaveLevel::kStored, kSoon));
+              }
               is_best = session.save_best("distance", static_cast<double>(distance(step)), {.keep = 2});
               if (is_best) ticket = session.save();
             }),
