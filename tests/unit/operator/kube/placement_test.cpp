@@ -19,6 +19,7 @@ constexpr const char* kPreferred = "preferredDuringSchedulingIgnoredDuringExecut
 
 json document() {
   return json::parse(R"({
+    "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
     "metadata": {"name": "digits", "namespace": "team-a", "uid": "u"},
     "spec": {"numNodes": 2, "roles": [{"name": "worker", "template": {"spec": {"containers": [
       {"name": "trainer", "image": "i", "command": ["train"]}]}}}]}})");
