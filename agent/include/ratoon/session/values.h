@@ -64,6 +64,24 @@ inline std::string below(const std::string& name, const std::string& part) {
   return name.empty() ? part : name + "." + part;
 }
 
+// A list of numbers as a tensor of one dimension.
+inline TensorView list_view(std::string name, ElementType type, std::span<const std::byte> bytes,
+                            std::size_t count) {
+  TensorView view;
+  view.name = std::move(name);
+  view.type = type;
+  view.shape = {count};
+  view.bytes = bytes;
+  return view;
+}
+inline WantedTensor wanted_list(std::string name, ElementType type, std::size_t count) {
+  WantedTensor wanted;
+  wanted.name = std::move(name);
+  wanted.type = type;
+  wanted.shape = {count};
+  return wanted;
+}
+
 inline void check_sizes(const StateReader& in, bool fits) {
   if (!fits) in.refuse("its parts in the checkpoint do not fit each other");
 }
@@ -86,16 +104,14 @@ struct Column<T> {
     memory->reserve(items.size());
     for (const T* item : items) memory->push_back(static_cast<Memory>(*item));
     const auto bytes = std::as_bytes(std::span(*memory));
-    out.tensor({.name = name, .type = stored_type_of<Value>(), .shape = {memory->size()}, .bytes = bytes},
-               memory);
+    out.tensor(list_view(name, stored_type_of<Value>(), bytes, memory->size()), memory);
   }
 
   static std::function<std::vector<T>()> load(const std::string& name, StateReader& in) {
     const auto form = in.find(name);
     const std::uint64_t size = form && form->shape.size() == 1 ? form->shape[0] : 0;
     auto memory = std::make_shared<std::vector<Memory>>(size);
-    in.tensor({.name = name, .type = stored_type_of<Value>(), .shape = {size}},
-              std::as_writable_bytes(std::span(*memory)));
+    in.tensor(wanted_list(name, stored_type_of<Value>(), size), std::as_writable_bytes(std::span(*memory)));
     return [memory] {
       std::vector<T> items;
       items.reserve(memory->size());
@@ -337,10 +353,8 @@ struct TrackAdapter<T> {
       out.bytes("", value);
     } else if constexpr (values::Numbers<T>) {
       using Item = std::ranges::range_value_t<T>;
-      out.tensor({.name = "",
-                  .type = stored_type_of<Item>(),
-                  .shape = {std::ranges::size(value)},
-                  .bytes = std::as_bytes(std::span(value))});
+      out.tensor(values::list_view("", stored_type_of<Item>(), std::as_bytes(std::span(value)),
+                                   std::ranges::size(value)));
     } else {
       values::Column<T>::save(values::Pointers<T>{&value}, "", out);
     }
@@ -357,7 +371,7 @@ struct TrackAdapter<T> {
         const auto form = in.find("");
         read->resize(form && form->shape.size() == 1 ? form->shape[0] : 0);
       }
-      in.tensor({.name = "", .type = stored_type_of<Item>(), .shape = {std::ranges::size(*read)}},
+      in.tensor(values::wanted_list("", stored_type_of<Item>(), std::ranges::size(*read)),
                 std::as_writable_bytes(std::span(*read)));
       in.at_end([&value, read] {
         // Views of the program stay valid if the size is the same.

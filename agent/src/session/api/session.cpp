@@ -44,11 +44,20 @@ void Session::track_memory(std::string name, ElementType type, std::span<std::by
     refuse_call("tracked '" + name + "': its shape has " + std::to_string(of_shape) +
                 " numbers, and its memory " + std::to_string(count));
   }
-  track_state(
-      std::move(name),
-      [=](StateWriter& out) { out.tensor({.name = "", .type = type, .shape = shape, .bytes = memory}); },
-      [=](StateReader& in) { in.tensor({.name = "", .type = type, .shape = shape}, memory); },
-      how.is_weight ? Tracked::kWeights : Tracked::kState);
+  const auto save = [=](StateWriter& out) {
+    TensorView view;
+    view.type = type;
+    view.shape = shape;
+    view.bytes = memory;
+    out.tensor(std::move(view));
+  };
+  const auto load = [=](StateReader& in) {
+    WantedTensor wanted;
+    wanted.type = type;
+    wanted.shape = shape;
+    in.tensor(wanted, memory);
+  };
+  track_state(std::move(name), save, load, how.is_weight ? Tracked::kWeights : Tracked::kState);
 }
 
 Session::StepRange Session::steps(std::uint64_t total) {
