@@ -1,6 +1,7 @@
 """Ranks that mpirun started: Open MPI's, and Hydra of MPICH. A rank is killed, mpirun ends the others, and the same command goes
 on. A second launch in the same folder is refused. Skipped where neither is installed (PATH is searched)."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -53,6 +54,11 @@ class Mpirun(unittest.TestCase):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        # Hydra's ranks have process groups of their own, and outlive it.
+        for place in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if os.fsencode(self.root) in (place / "cmdline").read_bytes():
+                    os.kill(int(place.name), signal.SIGKILL)
 
     def log(self, name):
         return (self.root / name).read_text()
