@@ -25,7 +25,7 @@ import atexit, random, sys, ratoon
 atexit.register(lambda: print("atexit", flush=True))
 gates = set(map(int, sys.argv[2:]))
 try:
-    with ratoon.Session(save_folder=sys.argv[1], run_name="py", save_every={every!r}, grace_seconds=4) as session:
+    with ratoon.Session(save_folder=sys.argv[1], run_name="py", save_every={every!r}, grace_seconds=12) as session:
         stream = ratoon.Stream(samples=1000, global_batch=7, seed=3, source="s")
         state = {{"sum": 0, "chain": 0.0, "seen": []}}
         own = random.Random(5)
@@ -215,7 +215,7 @@ class Ends(Programs):
     def test_an_end_that_the_program_swallows_keeps_its_code(self):
         program = """
             import sys, ratoon
-            session = ratoon.Session(save_folder=sys.argv[1], run_name="py", grace_seconds=4)
+            session = ratoon.Session(save_folder=sys.argv[1], run_name="py", grace_seconds=12)
             try:
                 for step in session.steps(10**9):
                     print("step", step, flush=True)
