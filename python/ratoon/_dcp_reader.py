@@ -16,8 +16,8 @@ from torch.futures import Future
 from ratoon import _core, checkpoints
 from ratoon._dcp import BAD, OURS, VERSION, newest, place_of, step_of
 from ratoon._errors import RatoonError
-from ratoon._layout import Decoder, arrays_in
-from ratoon._tracked import SIZES, memory_of
+from ratoon._layout import Decoder, arrays_in, memory_of
+from ratoon._tracked import SIZES
 
 
 class Reader(StorageReader):

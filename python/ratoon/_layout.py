@@ -54,10 +54,17 @@ def array_of_numpy(array) -> Array:
     return Array(plain.dtype.name, plain.shape, plain.ctypes.data, plain.nbytes, plain)
 
 
+def memory_of(size: int) -> tuple[bytearray, object, int]:
+    """Bytes, what keeps them where they are, and where that is."""
+    data = bytearray(size)
+    pinned = (ctypes.c_char * size).from_buffer(data) if size else None
+    return data, pinned, ctypes.addressof(pinned) if size else 0
+
+
 def array_of_bytes(data) -> Array:
-    kept = bytearray(data)
-    memory = (ctypes.c_char * len(kept)).from_buffer(kept) if kept else None
-    return Array("uint8", (len(kept), ), ctypes.addressof(memory) if kept else 0, len(kept), (kept, memory))
+    kept, pinned, address = memory_of(len(data))
+    kept[:] = data
+    return Array("uint8", (len(kept), ), address, len(kept), (kept, pinned))
 
 
 class Encoder:

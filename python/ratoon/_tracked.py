@@ -10,7 +10,7 @@ import sys
 
 from ratoon._core import Stream
 from ratoon._errors import RatoonError
-from ratoon._layout import Array, Decoder, Encoder, array_of_numpy, array_of_tensor, check_memory, numpy_of, torch_of
+from ratoon._layout import Array, Decoder, Encoder, array_of_numpy, array_of_tensor, check_memory, memory_of, numpy_of, torch_of
 
 _LAYOUT = ":layout"  # arrays of a state have no name that begins with ':'
 
@@ -19,13 +19,6 @@ def put(out, name: str, array: Array) -> None:
     if array.dtype not in SIZES:
         out.refuse(f"checkpoints have no tensors of type {array.dtype}, which {name or 'it'} is: convert it")
     out.tensor(name, array.dtype, list(array.shape), array.address, array.nbytes, array.owner)
-
-
-def memory_of(size: int) -> tuple[bytearray, object, int]:
-    """Bytes, what keeps them where they are, and where that is."""
-    data = bytearray(size)
-    pinned = (ctypes.c_char * size).from_buffer(data) if size else None
-    return data, pinned, ctypes.addressof(pinned) if size else 0
 
 
 SIZES = {"bytes": 1, "text": 1, "uint8": 1, "int8": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "uint16": 2,

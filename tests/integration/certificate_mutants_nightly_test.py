@@ -3,7 +3,7 @@ turn red."""
 
 import unittest
 
-from mutants import MutantTest, of_rows
+from mutants import MutantTest, TableOfSources, of_rows
 
 ADDRESSES = ("http_server_test", "ServerAddresses.*")
 CERTIFICATES = ("operator_runtime_test", "ServingCertificateTest.*")
@@ -63,12 +63,8 @@ def mutants():
     return of_rows(MUTANTS)
 
 
-class CertificateMutants(MutantTest):
-    def test_each_turns_a_test_red(self):
-        self.check_each(mutants())
-
-    def test_what_is_left_as_it_is_passes(self):
-        self.check_sound(mutants())
+class CertificateMutants(TableOfSources, MutantTest):
+    mutants = staticmethod(mutants)
 
 
 if __name__ == "__main__":

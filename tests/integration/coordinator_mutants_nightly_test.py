@@ -3,7 +3,7 @@ red."""
 
 import unittest
 
-from mutants import MutantTest, of_rows
+from mutants import MutantTest, TableOfSources, of_rows
 
 CLIENTS = ("http_server_test", "UnauthenticatedConnections.*")
 QUEUE = ("operator_runtime_test", "AdmissionQueue*")
@@ -105,12 +105,8 @@ def mutants():
     return of_rows(MUTANTS)
 
 
-class DoorMutants(MutantTest):
-    def test_each_turns_a_test_red(self):
-        self.check_each(mutants())
-
-    def test_what_is_left_as_it_is_passes(self):
-        self.check_sound(mutants())
+class DoorMutants(TableOfSources, MutantTest):
+    mutants = staticmethod(mutants)
 
 
 if __name__ == "__main__":

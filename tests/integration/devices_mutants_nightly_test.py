@@ -2,7 +2,7 @@
 
 import unittest
 
-from mutants import MutantTest, of_rows
+from mutants import MutantTest, TableOfSources, of_rows
 
 DEVICES = "agent/src/devices/"
 
@@ -39,12 +39,8 @@ def mutants():
     return of_rows(MUTANTS)
 
 
-class DevicesMutants(MutantTest):
-    def test_each_turns_a_test_red(self):
-        self.check_each(mutants())
-
-    def test_what_is_left_as_it_is_passes(self):
-        self.check_sound(mutants())
+class DevicesMutants(TableOfSources, MutantTest):
+    mutants = staticmethod(mutants)
 
 
 if __name__ == "__main__":

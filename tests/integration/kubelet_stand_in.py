@@ -60,7 +60,7 @@ class KubeletStandIn:
                 for pod in self.pods:
                     self.look_at(pod)
             except (OSError, http.client.HTTPException):
-                pass  # the API server is away or somebody was faster: look again
+                pass  # the API server is away, or another client changed the pod first: the next look sees it
 
     def look_at(self, pod):
         meta, uid = pod["metadata"], pod["metadata"]["uid"]

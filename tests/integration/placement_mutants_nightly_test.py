@@ -2,7 +2,7 @@
 
 import unittest
 
-from mutants import MutantTest, of_rows
+from mutants import MutantTest, TableOfSources, of_rows
 
 PODS = ("operator_kube_test", "Placement.*")
 NODES = ("operator_core_test", "NodesToAvoid.*")
@@ -39,12 +39,8 @@ def mutants():
     return of_rows(MUTANTS)
 
 
-class PlacementMutants(MutantTest):
-    def test_each_turns_a_test_red(self):
-        self.check_each(mutants())
-
-    def test_what_is_left_as_it_is_passes(self):
-        self.check_sound(mutants())
+class PlacementMutants(TableOfSources, MutantTest):
+    mutants = staticmethod(mutants)
 
 
 if __name__ == "__main__":

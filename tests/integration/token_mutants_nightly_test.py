@@ -3,7 +3,7 @@ rule of it broken a test must turn red."""
 
 import unittest
 
-from mutants import MutantTest, of_rows
+from mutants import MutantTest, TableOfSources, of_rows
 
 MEMBERS = ("operator_runtime_test", "MatchMember.*")
 REVIEWS = ("operator_kube_test", "TokenReview.*")
@@ -67,12 +67,8 @@ def mutants():
     return of_rows(MUTANTS)
 
 
-class TokenMutants(MutantTest):
-    def test_each_turns_a_test_red(self):
-        self.check_each(mutants())
-
-    def test_what_is_left_as_it_is_passes(self):
-        self.check_sound(mutants())
+class TokenMutants(TableOfSources, MutantTest):
+    mutants = staticmethod(mutants)
 
 
 if __name__ == "__main__":
