@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/contract/limits.h"
+#include "base/core/never_destroyed.h"
 
 namespace ratoon {
 namespace {
@@ -11,13 +12,13 @@ namespace {
 using nlohmann::json;
 
 const json& empty_object() {
-  static const json value = json::object();
-  return value;
+  static const NeverDestroyed<json> value(json::object());
+  return *value;
 }
 
 const json& empty_list() {
-  static const json value = json::array();
-  return value;
+  static const NeverDestroyed<json> value(json::array());
+  return *value;
 }
 
 // The value that was found, short enough for a sentence.

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/core/utf8.h"
+
 namespace ratoon {
 
 namespace {
@@ -41,6 +43,36 @@ bool is_plain(std::string_view text) {
 
 bool is_reserved(std::string_view key) {
   return key == "time" || key == "level" || key == "message" || key == "cut";
+}
+
+using Escape = std::array<char, 6>;
+
+std::string_view unicode_escape(Escape& buffer, unsigned char code) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  buffer = {'\\', 'u', '0', '0', kDigits[code >> 4], kDigits[code & 0xF]};
+  return {buffer.data(), buffer.size()};
+}
+
+// The JSON form of this character; `buffer` holds it if the form is an escape.
+std::string_view escaped(std::string_view character, Escape& buffer) {
+  const unsigned char first = static_cast<unsigned char>(character[0]);
+  const bool is_c1_control =
+      character.size() == 2 && first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+  if (is_c1_control) return unicode_escape(buffer, static_cast<unsigned char>(character[1]));
+  switch (first) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      return first < 0x20 || first == 0x7F ? unicode_escape(buffer, first) : character;
+  }
 }
 
 }  // namespace
@@ -136,6 +168,18 @@ std::string LogLine::end() && {
     text_ += is_cut_ ? kTextCutEnd : kTextEnd;
   }
   return std::move(text_);
+}
+
+bool append_escaped(std::string& out, std::string_view text, std::size_t max_size) {
+  Escape buffer;
+  while (!text.empty()) {
+    const std::size_t size = size_of_character(std::as_bytes(std::span(text)));
+    const std::string_view unit = size == 0 ? "\xEF\xBF\xBD" : escaped(text.substr(0, size), buffer);
+    if (out.size() + unit.size() > max_size) return false;
+    out += unit;
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return true;
 }
 
 }  // namespace ratoon

@@ -19,7 +19,7 @@ std::size_t ascii_prefix(std::span<const std::byte> bytes) {
   return at;
 }
 
-// Size of the character at the beginning, which is not ASCII; 0 if the bytes are no character.
+// size_of_character() for a character that is not ASCII; 0 if the bytes are no character.
 std::size_t character_bytes(std::span<const std::byte> bytes) {
   const auto lead = std::to_integer<unsigned>(bytes[0]);
   const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
@@ -45,14 +45,21 @@ bool is_control(std::span<const std::byte> character) {
   return first == 0xC2 && std::to_integer<unsigned>(character[1]) < 0xA0;
 }
 
+}  // namespace
+
+std::size_t size_of_character(std::span<const std::byte> bytes) {
+  return std::to_integer<unsigned>(bytes[0]) < 0x80 ? 1 : character_bytes(bytes);
+}
+
+namespace {
+
 // Replaces each byte that is not text by `instead`, and control characters too unless `with_controls`.
 std::string replaced(std::string_view text, std::string_view instead, bool with_controls) {
   std::string shown;
   shown.reserve(text.size());
   auto bytes = std::as_bytes(std::span(text));
   while (!bytes.empty()) {
-    const bool is_ascii = std::to_integer<unsigned>(bytes[0]) < 0x80;
-    const std::size_t size = is_ascii ? 1 : character_bytes(bytes);
+    const std::size_t size = size_of_character(bytes);
     if (size == 0 || (!with_controls && is_control(bytes.first(size))))
       shown += instead;
     else

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
+#include "base/core/never_destroyed.h"
 #include "base/core/read_file.h"
 #include "cli/job/complaint_line.h"
 #include "cli/job/job_definition.h"
@@ -107,8 +108,8 @@ Result<api::TrainingJob> parse_job(const std::string& text, const std::filesyste
     std::size_t values_left = 100'000;
     file = YAML::Load(text);
     document = to_json(file, 0, values_left);  // first, since it bounds how far aliases can grow
-    static const YAML::Node definition = YAML::Load(job_definition());
-    if (const auto unknown = find_unknown_field(file, definition)) {
+    static const NeverDestroyed<YAML::Node> definition(YAML::Load(job_definition()));
+    if (const auto unknown = find_unknown_field(file, *definition)) {
       return Error(ErrorKind::kInvalid, at_line(path, unknown->line) + ": " + unknown->sentence);
     }
   } catch (const YAML::ParserException& error) {

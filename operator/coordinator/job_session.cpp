@@ -5,6 +5,7 @@
 
 #include "base/contract/names.h"
 #include "base/contract/resume_point.h"
+#include "base/core/never_destroyed.h"
 
 namespace ratoon::coordinator {
 namespace {
@@ -47,9 +48,9 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
   }
   if (announcement_.current.empty()) return std::nullopt;  // the announcement is not known yet: accept all
   const ProcessIdentity* newest = nullptr;
-  static const std::vector<std::size_t> kNone;
+  static const NeverDestroyed<std::vector<std::size_t>> kNone;
   const auto known = current_at_.find(member_of(process));
-  for (const std::size_t at : known == current_at_.end() ? kNone : known->second) {
+  for (const std::size_t at : known == current_at_.end() ? *kNone : known->second) {
     const ProcessIdentity& current = announcement_.current[at];
     const bool is_other_pod = process.incarnation == current.incarnation && !current.member_uid.empty() &&
                               process.member_uid != current.member_uid;

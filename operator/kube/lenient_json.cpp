@@ -3,6 +3,8 @@
 #include <charconv>
 #include <limits>
 
+#include "base/core/never_destroyed.h"
+
 namespace ratoon::kube {
 namespace {
 
@@ -11,16 +13,16 @@ using nlohmann::json;
 }  // namespace
 
 const json& child(const json& value, const char* name) {
-  static const json nothing;
-  if (!value.is_object()) return nothing;
+  static const NeverDestroyed<json> nothing;
+  if (!value.is_object()) return *nothing;
   const auto it = value.find(name);
-  return it == value.end() ? nothing : *it;
+  return it == value.end() ? *nothing : *it;
 }
 
 const json& items_of(const json& value, const char* name) {
-  static const json nothing = json::array();
+  static const NeverDestroyed<json> nothing(json::array());
   const json& list = child(value, name);
-  return list.is_array() ? list : nothing;
+  return list.is_array() ? list : *nothing;
 }
 
 std::string text_in(const json& value, const char* name) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/core/lists.h"
+#include "base/core/never_destroyed.h"
 #include "operator/core/members/notice.h"
 #include "operator/local/members/cgroup_rules.h"
 
@@ -20,9 +21,9 @@ constexpr std::array<std::string_view, 5> kHeldOfContainer = {"name", "command",
 constexpr std::array<std::string_view, 2> kHeldLimits = {kMemory, kCpu};
 
 const json& at(const json& object, const char* name) {
-  static const json kNothing;
+  static const NeverDestroyed<json> kNothing;
   const auto found = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && found != object.end() ? *found : kNothing;
+  return object.is_object() && found != object.end() ? *found : *kNothing;
 }
 
 // Processes of a local run end with codes, with signals, or at their memory limit; other reasons exist only

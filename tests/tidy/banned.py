@@ -34,6 +34,14 @@ CODE = (
         }),
     Ban("a function with hidden state", r"\b(?:strtok|localtime|gmtime|ctime|asctime)\s*\(",
         "use the _r form: other threads call it too", PRODUCT),
+    Ban("a static object with a destructor", r"^ +static (?!constexpr |std::(?:once_flag|mutex|uint64_t) |"
+        r"(?:const )?NeverDestroyed<|(?:const )?(?:bool|int|auto|std::uint64_t|std::optional<std::uint64_t>) |\w+\* const )"
+        r"(?:const )?[\w:<>, *()]+ \w+(?:;|\{| =)",
+        "use NeverDestroyed of base/core: exit() destroys the object while other threads use it", PRODUCT,
+        (".cpp",), allowed={
+            "agent/src/board/served_board.cpp": "a server's destructor joins its threads",
+            "base/core/unforked_fd.cpp": "its destructor is trivial, which a static_assert says",
+        }),
     Ban("a shell", r"\b(?:system|popen)\s*\(", "use posix_spawn with a list of arguments: a shell reads names as code"),
     Ban("fork", r"\bv?fork\s*\(", "use posix_spawn, or a thread: a fork takes a trainer's memory map, the locks of its threads "
         "and, where memory is short, the save", PRODUCT, allowed={

@@ -134,6 +134,7 @@ class BannedSelfTest(SelfTest):
         "rand()": "int n = std::rand();", "an unbounded write": "sprintf(text, format);",
         "a number read without checks": "int n = std::stoi(text);",
         "a function with hidden state": "auto* t = localtime(&now);", "a shell": "std::system(command);",
+        "a static object with a destructor": "void f() {\n  static std::list<int> kept;\n}",
         "fork": "const pid_t child = ::fork();",
         "volatile": "volatile int n;", "assert": "assert(n == 1);", "a detached thread": "thread.detach();",
         "new": "auto* a = new Thing(1);", "delete": "delete thing;", "malloc": "void* p = malloc(8);",
@@ -161,10 +162,11 @@ class BannedSelfTest(SelfTest):
 
     def test_every_ban_has_an_example_that_it_finds(self):
         self.assertEqual(set(self.EXAMPLES), {ban.name for ban in banned.CODE + banned.TEXT})
-        mends = {ban.name: ban.mend for ban in banned.CODE + banned.TEXT}
+        bans = {ban.name: ban for ban in banned.CODE + banned.TEXT}
         for name, code in self.EXAMPLES.items():
             with self.subTest(name):
-                self.expect(self.words({"base/core/x.h": "\n" + code}), f"base/core/x.h:2 has {name}: ", mends[name])
+                path = f"base/core/x{bans[name].endings[0]}"
+                self.expect(self.words({path: "\n" + code}), f"{path}:", f" has {name}: ", bans[name].mend)
 
     def test_nothing_else_is_found(self):
         self.expect_fine(self.words({"base/core/x.cpp": self.FINE}))

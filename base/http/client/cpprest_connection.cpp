@@ -15,6 +15,7 @@
 #include <openssl/ssl.h>
 #include <pplx/threadpool.h>
 
+#include "base/core/never_destroyed.h"
 #include "base/http/client/cpprest_streams.h"
 #include "base/http/client/socket_meter.h"
 
@@ -80,8 +81,8 @@ class InlineScheduler final : public pplx::scheduler_interface {
   void schedule(pplx::TaskProc_t work, void* argument) override { work(argument); }
 
   static pplx::task_options options() {
-    static InlineScheduler scheduler;
-    return pplx::task_options(scheduler);
+    static const NeverDestroyed<InlineScheduler> scheduler;
+    return pplx::task_options(*scheduler);
   }
 };
 

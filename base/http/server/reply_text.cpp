@@ -6,6 +6,7 @@
 
 #include <boost/beast/http/status.hpp>
 
+#include "base/core/never_destroyed.h"
 #include "base/http/syntax.h"
 
 namespace ratoon::http {
@@ -39,9 +40,9 @@ std::string write_head(int status, const Headers& headers, ReplyForm form) {
 }
 
 const Response& unsendable() {
-  static const Response response{
-      500, {{"Content-Type", "text/plain"}}, "The reply could not be written as HTTP."};
-  return response;
+  static const NeverDestroyed<Response> response(
+      Response{500, {{"Content-Type", "text/plain"}}, "The reply could not be written as HTTP."});
+  return *response;
 }
 
 }  // namespace

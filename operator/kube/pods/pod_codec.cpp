@@ -8,6 +8,7 @@
 #include "base/contract/codec.h"
 #include "base/contract/names.h"
 #include "base/core/lists.h"
+#include "base/core/never_destroyed.h"
 #include "base/core/utf8.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/lenient_json.h"
@@ -31,8 +32,8 @@ std::string label(const json& labels, std::string_view name) {
 }
 
 const json& nothing() {
-  static const json kNothing;
-  return kNothing;
+  static const NeverDestroyed<json> kNothing;
+  return *kNothing;
 }
 
 const json& end_of(const json& container_status) {

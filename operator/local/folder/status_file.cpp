@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/core/never_destroyed.h"
+
 namespace ratoon::local {
 namespace {
 
@@ -24,9 +26,9 @@ bool equal_but_for(std::initializer_list<std::string_view> names, const json& be
 }
 
 const json& part(const json& document, const char* name) {
-  static const json kNothing;
+  static const NeverDestroyed<json> kNothing;
   const auto found = document.is_object() ? document.find(name) : document.end();
-  return found == document.end() ? kNothing : *found;
+  return found == document.end() ? *kNothing : *found;
 }
 
 }  // namespace

@@ -63,16 +63,16 @@ std::string_view file_of_kills(bool is_unified) {
 }
 
 Result<bool> must_move_to_child(const UnifiedCgroup& own, std::string_view controller) {
-  static const std::string kNext =
+  const std::string next =
       ": put `systemd-run --user --scope -p Delegate=yes` before the command, which gives the command a "
       "cgroup of its own";
   if (has_word(own.given, controller)) return false;
   if (!has_word(own.offered, controller)) {
     return Error(ErrorKind::kUnavailable,
-                 own.folder + " is a cgroup without a " + std::string(controller) + " controller" + kNext);
+                 own.folder + " is a cgroup without a " + std::string(controller) + " controller" + next);
   }
   if (own.has_others) {
-    return Error(ErrorKind::kUnavailable, own.folder + " is a cgroup that also has other processes" + kNext);
+    return Error(ErrorKind::kUnavailable, own.folder + " is a cgroup that also has other processes" + next);
   }
   return true;
 }

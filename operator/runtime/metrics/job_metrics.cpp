@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/contract/names.h"
+#include "base/core/never_destroyed.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -106,7 +107,7 @@ void JobMetrics::note(const api::TrainingJobStatus& before, const api::TrainingJ
 
 std::span<const MetricFamily> JobMetrics::families() {
   using enum MetricType;
-  static const std::array all = {
+  static const NeverDestroyed<std::vector<MetricFamily>> all(std::vector{
       family(names::metric::kJobPhase, "1 for the present phase of the job", Gauge),
       family(names::metric::kJobAttempt, "Attempt number of the newest world of the job", Gauge),
       family(names::metric::kJobStep, "Steps that the job has completed", Gauge),
@@ -117,8 +118,8 @@ std::span<const MetricFamily> JobMetrics::families() {
       family(names::metric::kJobStepsMadeAgain, "Steps that were lost with a world and made again", Counter),
       family(names::metric::kRecoverySeconds,
              "Seconds from a member's last sign of life until all members have made a step, by phase",
-             Histogram)};
-  return all;
+             Histogram)});
+  return *all;
 }
 
 void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
@@ -170,10 +171,10 @@ void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientM
 
 // All series exist from the beginning, at zero: otherwise the first recovery would not be an increase.
 void JobMetrics::add_recoveries(const JobKey& key, std::vector<ClientMetric>& series) const {
-  static const PhaseHistogram kNone;
+  static const NeverDestroyed<PhaseHistogram> kNone;
   for (std::size_t i = 0; i < kParts.size(); ++i) {
     series.push_back(labelled(key, "phase", kParts[i]));
-    series.back().histogram = histogram_of(recoveries_ ? (*recoveries_)[i] : kNone);
+    series.back().histogram = histogram_of(recoveries_ ? (*recoveries_)[i] : *kNone);
   }
 }
 

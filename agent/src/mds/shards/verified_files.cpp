@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include "base/core/never_destroyed.h"
+
 namespace ratoon::mds {
 namespace {
 
@@ -18,8 +20,8 @@ bool is_settled(const FileIdentity& file) {
 }  // namespace
 
 VerifiedFiles& VerifiedFiles::of_this_process() {
-  static VerifiedFiles files;
-  return files;
+  static const NeverDestroyed<VerifiedFiles> files;
+  return *files;
 }
 
 VerifiedFiles::Passed VerifiedFiles::entry_of(const FileIdentity& file, std::span<const FileHash> hashes) {

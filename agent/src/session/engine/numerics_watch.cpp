@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/src/session/shutdown/fail.h"
+#include "base/core/never_destroyed.h"
 #include "base/core/utf8.h"
 
 namespace ratoon {
@@ -11,8 +12,8 @@ namespace {
 
 // The list is constructed on first use, because libraries attach themselves before main().
 std::optional<NumericsHook>& the_hook() {
-  static std::optional<NumericsHook> hook;
-  return hook;
+  static const NeverDestroyed<std::optional<NumericsHook>> hook;
+  return *hook;
 }
 
 }  // namespace

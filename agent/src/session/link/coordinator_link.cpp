@@ -13,6 +13,7 @@
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
 #include "base/core/log.h"
+#include "base/core/never_destroyed.h"
 #include "base/core/pause.h"
 #include "base/core/random_name.h"
 
@@ -29,8 +30,8 @@ constexpr int kAllowedOfUsual = 5;
 constexpr Duration kCompletePatience = std::chrono::seconds(60);
 
 const Clock& system_clock() {
-  static const SystemClock clock;
-  return clock;
+  static const NeverDestroyed<SystemClock> clock;
+  return *clock;
 }
 
 std::optional<Refusal> find_refusal(const Result<http::Response>& response) {

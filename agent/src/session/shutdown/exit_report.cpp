@@ -14,6 +14,7 @@
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/shutdown/process_exit.h"
 #include "agent/src/session/telemetry/say.h"
+#include "base/core/never_destroyed.h"
 
 namespace ratoon::session {
 namespace {
@@ -36,8 +37,8 @@ using Explain = std::function<std::optional<ErrorMeaning>(const std::exception&)
 
 // Filled before main() by linked libraries.
 Explain& explain_errors() {
-  static Explain explain;
-  return explain;
+  static const NeverDestroyed<Explain> explain;
+  return *explain;
 }
 
 // The error of std::thread. The system may allow a later start to do what it refuses now.

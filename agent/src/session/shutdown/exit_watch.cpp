@@ -13,6 +13,7 @@
 #include "agent/src/session/shutdown/process_exit.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/contract/exit_code.h"
+#include "base/core/never_destroyed.h"
 
 namespace ratoon::session {
 namespace {
@@ -29,9 +30,8 @@ struct Watched {
   std::atomic<::pid_t> process{0};
 };
 
-// The object is never destroyed, because it is used while the process ends.
 Watched& watched() {
-  static auto* const it = std::make_unique<Watched>().release();
+  static const NeverDestroyed<Watched> it;
   return *it;
 }
 

@@ -14,6 +14,8 @@
 
 #include <unistd.h>
 
+#include "base/core/never_destroyed.h"
+
 namespace ratoon::session {
 namespace {
 
@@ -25,8 +27,8 @@ struct Conditions {
 };
 
 Conditions& conditions() {
-  static Conditions all;
-  return all;
+  static const NeverDestroyed<Conditions> all;
+  return *all;
 }
 
 bool must_skip_teardown() {
@@ -37,8 +39,8 @@ bool must_skip_teardown() {
 
 // The function is set before the first session.
 std::function<void(int, bool)>& end_of_embedder() {
-  static std::function<void(int, bool)> end;
-  return end;
+  static const NeverDestroyed<std::function<void(int, bool)>> end;
+  return *end;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 
 #include "agent/src/session/shutdown/fail.h"
 #include "base/contract/exit_code.h"
+#include "base/core/never_destroyed.h"
 
 namespace ratoon::session {
 namespace {
@@ -43,12 +44,12 @@ thread_local std::array<bool, kNumbersMax> is_being_handled{};
 
 // A handler may be about to call any of these actions, so no action is ever freed.
 const struct sigaction* never_freed(const struct sigaction& action) {
-  static std::list<struct sigaction> kept;
+  static const NeverDestroyed<std::list<struct sigaction>> kept;
   const auto is_it = [&](const struct sigaction& one) {
     return one.sa_sigaction == action.sa_sigaction && one.sa_flags == action.sa_flags;
   };
-  const auto known = std::find_if(kept.begin(), kept.end(), is_it);
-  return known != kept.end() ? &*known : &kept.emplace_back(action);
+  const auto known = std::find_if(kept->begin(), kept->end(), is_it);
+  return known != kept->end() ? &*known : &kept->emplace_back(action);
 }
 
 void notify() {

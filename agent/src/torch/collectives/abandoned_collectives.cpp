@@ -8,6 +8,7 @@
 
 #include "agent/src/session/shutdown/process_exit.h"
 #include "base/contract/exit_code.h"
+#include "base/core/never_destroyed.h"
 
 namespace ratoon {
 namespace {
@@ -24,9 +25,9 @@ struct Registry {
   std::vector<Abandoned> entries;  // guarded by mutex
 };
 
-// Never destroyed: abandoned work may still run when the process ends.
+// Abandoned work may still run when the process ends.
 Registry& registry() {
-  static auto* const it = std::make_unique<Registry>().release();
+  static const NeverDestroyed<Registry> it;
   return *it;
 }
 

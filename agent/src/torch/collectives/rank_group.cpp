@@ -15,6 +15,7 @@
 #include "agent/src/torch/collectives/abandoned_collectives.h"
 #include "agent/src/torch/collectives/gloo.h"
 #include "agent/src/torch/collectives/group_connector.h"
+#include "base/core/never_destroyed.h"
 
 namespace ratoon {
 
@@ -33,8 +34,8 @@ std::string text_of(const std::exception_ptr& error) {
 }
 
 const Clock& system_clock() {
-  static const SystemClock clock;
-  return clock;
+  static const NeverDestroyed<SystemClock> clock;
+  return *clock;
 }
 
 // The actions of a rank while it waits for other ranks: it leaves an attempt that is over, and prints that it

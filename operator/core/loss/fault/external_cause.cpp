@@ -8,6 +8,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/core/never_destroyed.h"
+
 namespace ratoon::core {
 namespace {
 
@@ -161,14 +163,14 @@ bool names_address(std::string_view text) {
 }  // namespace
 
 bool may_have_external_cause(std::string_view fault) {
-  static const std::vector<std::string> kSentences = sentences_of_system();
+  static const NeverDestroyed<std::vector<std::string>> kSentences(sentences_of_system());
   const std::string small = in_small_letters(fault);
   const auto is_in = [](std::string_view text) {
     return [text](std::string_view word) { return text.find(word) != std::string_view::npos; };
   };
   return std::ranges::any_of(kNames, is_in(fault)) || std::ranges::any_of(kServerWords, is_in(small)) ||
          std::ranges::any_of(kFileWords, is_in(small)) || std::ranges::any_of(kDeviceWords, is_in(small)) ||
-         std::ranges::any_of(kSentences, is_in(small)) || names_path(fault) || names_address(fault);
+         std::ranges::any_of(*kSentences, is_in(small)) || names_path(fault) || names_address(fault);
 }
 
 }  // namespace ratoon::core

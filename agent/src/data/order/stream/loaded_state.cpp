@@ -15,6 +15,7 @@
 #include "agent/src/data/order/stream/stream_plan.h"
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/never_destroyed.h"
 
 namespace ratoon {
 namespace data {
@@ -27,10 +28,9 @@ struct Waiting {
   std::vector<LoadedState*> all;  // guarded by mutex
 };
 
-// Each LoadedState keeps the list alive, because streams may outlive main().
-const std::shared_ptr<Waiting>& waiting() {
-  static const auto all = std::make_shared<Waiting>();
-  return all;
+Waiting& waiting() {
+  static const NeverDestroyed<Waiting> all;
+  return *all;
 }
 
 bool have_same_names(const std::vector<RecipeSource>& some, const std::vector<RecipeSource>& others) {
@@ -45,15 +45,15 @@ class LoadedState {
  public:
   LoadedState(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches)
       : recipe_(std::move(recipe)), slot_(slot), batches_(batches) {
-    const std::lock_guard lock(waiting_->mutex);
-    waiting_->all.push_back(this);
-    ++waiting_->count;
+    const std::lock_guard lock(waiting().mutex);
+    waiting().all.push_back(this);
+    ++waiting().count;
   }
   ~LoadedState() {
     {
-      const std::lock_guard lock(waiting_->mutex);
-      std::erase(waiting_->all, this);
-      --waiting_->count;
+      const std::lock_guard lock(waiting().mutex);
+      std::erase(waiting().all, this);
+      --waiting().count;
     }
     if (!is_used_ && has_seen_another_) complain();
   }
@@ -75,7 +75,6 @@ class LoadedState {
             {{"slot", slot_}, {"batches", batches_}, {"source", recipe_->sources.front().name}});
   }
 
-  const std::shared_ptr<Waiting> waiting_ = waiting();
   const std::shared_ptr<const Recipe> recipe_;
   const std::uint64_t slot_;
   const std::uint64_t batches_;
@@ -95,7 +94,7 @@ void Stream::forget_load() const {
 }
 
 void Stream::note_batch() const {
-  data::Waiting& waiting = *data::waiting();
+  data::Waiting& waiting = data::waiting();
   if (waiting.count == 0) return;
   const std::lock_guard lock(waiting.mutex);
   for (data::LoadedState* state : waiting.all) state->note_another(*reader_.plan_->recipe);

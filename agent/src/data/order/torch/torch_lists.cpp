@@ -13,6 +13,7 @@
 #include "agent/src/data/order/torch/torch_list_memory.h"
 #include "agent/src/data/order/torch/torch_randperm.h"
 #include "agent/src/data/sets/refuse.h"
+#include "base/core/never_destroyed.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon {
@@ -127,8 +128,8 @@ ListKey key_of(std::uint64_t size, std::uint64_t seed, TorchRelease release) {
 
 IndexList torch_list(std::uint64_t size, std::uint64_t seed, TorchRelease release,
                      const std::string& folder) {
-  static ListCache shelf;
-  return shelf.get(key_of(size, seed, release), release, folder);
+  static const NeverDestroyed<ListCache> shelf;
+  return shelf->get(key_of(size, seed, release), release, folder);
 }
 
 }  // namespace data

@@ -2,13 +2,15 @@
 
 #include <map>
 
+#include "base/core/never_destroyed.h"
+
 namespace ratoon {
 namespace {
 
 // The map is filled before main() by the linked libraries.
 std::map<c10::DeviceType, MakeDeviceCollective>& makers() {
-  static std::map<c10::DeviceType, MakeDeviceCollective> all;
-  return all;
+  static const NeverDestroyed<std::map<c10::DeviceType, MakeDeviceCollective>> all;
+  return *all;
 }
 
 }  // namespace
