@@ -29,6 +29,7 @@ struct ProcessFacts {
       moved{};  // when it sent its first message, began to wait, got its place, or reported another step
   // Since when each of its beats names peers that it cannot reach.
   std::optional<Timestamp> unreachable_since{};
+  Timestamp peer_added_at{};  // when such a beat last named a peer that the beat before did not name
 };
 
 struct Seat {

@@ -20,6 +20,11 @@ bool are_same_seats(const std::vector<api::Seat>& a, const std::vector<api::Seat
   });
 }
 
+bool names_another(const std::vector<std::string>& peers, const std::vector<std::string>& before) {
+  return std::ranges::any_of(
+      peers, [&](const std::string& peer) { return std::ranges::find(before, peer) == before.end(); });
+}
+
 }  // namespace
 
 std::optional<Refusal> JobSession::refuse_join(const ProcessIdentity& process) const {
@@ -153,9 +158,12 @@ bool JobSession::record_beat(const Beat& beat, Timestamp now) {
   if (facts.beat && beat.sequence <= facts.beat->sequence) return false;  // arrived out of order
   facts.has_met = facts.has_met || beat.attempt > Attempt(0);
   // Of the same world: each attempt has other waits.
+  const bool is_same_world = facts.beat && facts.beat->attempt == beat.attempt;
+  if (!is_same_world || names_another(beat.unreachable_peers, facts.beat->unreachable_peers))
+    facts.peer_added_at = now;
   if (beat.unreachable_peers.empty())
     facts.unreachable_since.reset();
-  else if (!facts.unreachable_since || !facts.beat || facts.beat->attempt != beat.attempt)
+  else if (!facts.unreachable_since || !is_same_world)
     facts.unreachable_since = now;
   const std::optional<Beat> before = std::exchange(facts.beat, beat);
   if (!before || before->attempt != beat.attempt || before->step != beat.step) facts.moved = now;

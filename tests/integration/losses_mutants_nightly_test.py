@@ -55,6 +55,8 @@ MUTANTS = {
     "steps that refute no complaint": (
         core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"\*links\.since\(\), newest_move\(witnesses\)",
         "*links.since(), Timestamp() + 0 * newest_move(witnesses).since_boot"),
+    "a member that is named late is blamed though it is lost": (
+        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"std::max\(since, named\)", "(static_cast<void>(named), since)"),
     "the same end of a cut that is replaced again and again": (
         core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"crashes_in_a_row % worst\.size\(\)", "crashes_in_a_row * 0"),
     "members that others cannot reach and that are made again at once": (
@@ -66,7 +68,7 @@ MUTANTS = {
         r"if \(std::isdigit\(static_cast<unsigned char>\(text\[i\]\)\) == 0\)", "if (true)"),
     "a fault of the system taken for one of the program": (
         core("ExternalCause.*"), CORE + "loss/fault/external_cause.cpp",
-        r"std::ranges::any_of\(kSentences, is_in\(small\)\) \|\| ", ""),
+        r"std::ranges::any_of\(\*kSentences, is_in\(small\)\) \|\| ", ""),
     "a path that is not there taken for an outage": (
         core("RepeatedFault.*"), CORE + "loss/fault/repeated_fault.cpp", r"if \(is_missing_path\(fault\)\) return fault;", ""),
     "a device that is not there taken for a path": (

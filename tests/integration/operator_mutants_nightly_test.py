@@ -28,7 +28,7 @@ MUTANTS = {
     "a wait that a cut between members explains and that counts as a hang": (
         "loss/hang.cpp", r" && !find_unreachable\(seen, now\)\.is_any", ""),
     "a member that fell silent and is called unreachable": (
-        "loss/unreachable.cpp", r"are_heard_since = [^;]*;", "are_heard_since = true;"),
+        "loss/unreachable.cpp", r"are_heard_since_ = are_heard_since_ && [^;]*;", ""),
     "a forgotten requeue: the end of a job's time": ("reconcile.cpp", r", time_ends_at,", ","),
     "a forgotten requeue: the time to live": ("policy/time_to_live.cpp", r"decision\.wake_at = [^;]*;", "(void)now;"),
     "a time to live that counts from the beginning": (

@@ -88,16 +88,17 @@ std::map<std::string_view, Witness> find_witnesses(const Observation& seen, Time
 
 class BrokenLinks {
  public:
-  void add(const Witness& accuser, const Witness& accused, Timestamp since) {
+  // `since`: when the accuser first named a peer. `named`: when it last named another one.
+  void add(const Witness& accuser, const Witness& accused, Timestamp since, Timestamp named) {
     add_end(*accuser.member, *accused.member);
     add_end(*accused.member, *accuser.member).is_accused = true;
-    heard_ = std::min({accuser.heard, accused.heard, since_ ? heard_ : accused.heard});
+    are_heard_since_ = are_heard_since_ && std::min(accuser.heard, accused.heard) >= std::max(since, named);
     since_ = std::min(since, since_.value_or(since));
   }
 
   [[nodiscard]] std::optional<Timestamp> since() const { return since_; }
-  // Until when all members with a broken link are heard.
-  [[nodiscard]] Timestamp heard() const { return heard_; }
+  // Whether both ends of each link were heard after the link was named.
+  [[nodiscard]] bool are_heard_since() const { return are_heard_since_; }
 
   // The places with the most broken links. Those that accuse and are not accused come first, then those of
   // later members.
@@ -126,7 +127,7 @@ class BrokenLinks {
 
   std::map<std::string_view, Place> places_;
   std::optional<Timestamp> since_;  // of the first complaint
-  Timestamp heard_;
+  bool are_heard_since_ = true;
 };
 
 std::string describe(const Observation& seen, const Place& place, const api::MemberStatus& culprit) {
@@ -165,14 +166,13 @@ Unreachable find_unreachable(const Observation& seen, Timestamp now) {
       for (const std::string& peer : process->beat->unreachable_peers) {
         const auto accused = witnesses.find(peer);
         if (accused != witnesses.end() && peer != uid)
-          links.add(witness, accused->second, *process->unreachable_since);
+          links.add(witness, accused->second, *process->unreachable_since, process->peer_added_at);
       }
     }
   }
   if (!links.since()) return result;
   const Timestamp due = std::max(*links.since(), newest_move(witnesses)) + kAllComplain;
-  const bool are_heard_since = links.heard() >= *links.since();
-  if (due > now || !are_heard_since) {
+  if (due > now || !links.are_heard_since()) {
     // A beat that says nothing new calls for no decision.
     const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
     result.next_check = due > now ? due : now + beat;

@@ -10,8 +10,8 @@
 // judgement takes the next of them.
 //
 // A slow member is not to blame: its system accepts connections from the first moment, also while the program
-// loads. Nor is any member while its world makes steps, or before all whose links are broken were heard again
-// after the first complaint: the process of a member that is lost answers no connection either.
+// loads. Nor is any member while its world makes steps, or before both ends of each broken link were heard
+// again after the link was named: the process of a member that is lost answers no connection either.
 #pragma once
 
 #include <optional>

@@ -109,6 +109,19 @@ TEST_F(JobSessionPeers, AWordAboutThemIsNewsAndHasTheTimeOfItsBeginning) {
   EXPECT_EQ(since(), at_seconds(16)) << "it is of another world";
 }
 
+TEST_F(JobSessionPeers, EachOfThemIsHeardAgainAfterItIsNamed) {
+  const auto added = [this] { return session_.processes().front().peer_added_at; };
+  beat(1, 10, {});
+  beat(2, 11, {"uid-1"});
+  EXPECT_EQ(added(), at_seconds(11));
+  beat(3, 12, {"uid-2", "uid-1"});
+  EXPECT_EQ(added(), at_seconds(12));
+  beat(4, 13, {"uid-2"});
+  EXPECT_EQ(added(), at_seconds(12)) << "a peer that is reached again";
+  beat(5, 14, {"uid-2"}, 2);
+  EXPECT_EQ(added(), at_seconds(14)) << "it is of another world";
+}
+
 TEST_F(JobSessionPeers, ABeatThatArrivesLateChangesNothing) {
   beat(2, 10, {"uid-1"});
   EXPECT_FALSE(beat(1, 11, {}));

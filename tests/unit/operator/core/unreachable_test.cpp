@@ -188,6 +188,16 @@ TEST_F(UnreachableTest, AMemberIsBlamedOnlyIfItIsHeardAfterTheFirstComplaint) {
   EXPECT_EQ(culprit(), 2);
 }
 
+// A member that is lost after the first complaint is named as well, and it has beaten since that complaint.
+TEST_F(UnreachableTest, AMemberIsBlamedOnlyIfItIsHeardAfterItIsNamedItself) {
+  make(3, {{0, {1, 2}}, {1, {2}}});
+  seen_.processes[0].peer_added_at = at_seconds(kBegan + 3);
+  seen_.processes[2].last_heard = at_seconds(kBegan + 2);
+  EXPECT_EQ(culprit(), -1);
+  seen_.processes[2].last_heard = at_seconds(kBegan + 3);
+  EXPECT_EQ(culprit(), 2);
+}
+
 TEST_F(UnreachableTest, OnlyMembersOfThePresentWorldCount) {
   make(3, {{0, {2}}, {1, {2}}});
   seen_.processes[0].beat->attempt = seen_.processes[1].beat->attempt = Attempt(0);
