@@ -3,9 +3,9 @@
 # One line a test. The test's source is that path plus .cpp under tests/, its label the first folder of the path; a
 # second label (threads, nightly) puts it in one more lane. It runs in the repository's root. A test that cannot run
 # here exits with 77 and says "SKIPPED: reason". A test of several small files names them after SOURCES, beside where
-# its own would be.
+# its own would be. A test of many slow cases runs as PARTS tests, side by side, each with its share of the cases.
 function(ratoon_test path)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS;LABELS;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;PARTS" "SOURCES;LIBS;LABELS;ARGS" ${ARGN})
   string(REGEX MATCH "^[^/]+" label ${path})
   get_filename_component(name ${path} NAME)
   get_filename_component(folder ${path} DIRECTORY)
@@ -28,8 +28,21 @@ function(ratoon_test path)
     endif()
     add_dependencies(tests-${lane} ${name})
   endforeach()
-  add_test(NAME ${label}.${name} COMMAND ${name} ${ARG_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  ratoon_test_properties(${label}.${name} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")
+  if(NOT ARG_PARTS)
+    set(ARG_PARTS 1)
+  endif()
+  math(EXPR last "${ARG_PARTS} - 1")
+  foreach(part RANGE ${last})
+    set(test ${label}.${name})
+    if(last)
+      string(APPEND test _${part})
+    endif()
+    add_test(NAME ${test} COMMAND ${name} ${ARG_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    ratoon_test_properties(${test} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")
+    if(last)
+      set_tests_properties(${test} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_PARTS};GTEST_SHARD_INDEX=${part}")
+    endif()
+  endforeach()
 endfunction()
 
 # ratoon_test_support(crash_support SOURCES support/crash/model_disk.cpp ... LIBS ...): what several test programs share,

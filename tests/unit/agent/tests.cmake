@@ -63,7 +63,7 @@ ratoon_test(unit/agent/session_test
           session/api/train_swallowed_test.cpp session/api/train_threads_test.cpp session/api/train_untracked_test.cpp
           session/engine/engine_restore_test.cpp session/engine/engine_returns_test.cpp session/state/load_test.cpp
           session/state/load_from_test.cpp
-  LIBS crash_support failing_calls ratoon::agent ratoon::base_contract LABELS threads)
+  LIBS crash_support failing_calls ratoon::agent ratoon::base_contract LABELS threads PARTS 3)
 ratoon_test(unit/agent/session_begin_test
   SOURCES session/locations/autoresume_test.cpp session/shutdown/forked_session_test.cpp
           session/state/load_seed_test.cpp session/api/train_data_test.cpp session/api/train_names_test.cpp LIBS
