@@ -56,7 +56,8 @@ MUTANTS = {
         core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"\*links\.since\(\), newest_move\(witnesses\)",
         "*links.since(), Timestamp() + 0 * newest_move(witnesses).since_boot"),
     "a member that is named late is blamed though it is lost": (
-        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"std::max\(since, named\)", "(static_cast<void>(named), since)"),
+        core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"std::max\(since, named\)",
+        "(static_cast<void>(named), since)"),
     "the same end of a cut that is replaced again and again": (
         core("UnreachableTest.*"), CORE + "loss/unreachable.cpp", r"crashes_in_a_row % worst\.size\(\)", "crashes_in_a_row * 0"),
     "members that others cannot reach and that are made again at once": (
