@@ -124,6 +124,7 @@ class MutantTest(unittest.TestCase):
 
     def check_sound(self, mutants):
         """What is as it was passes: each test on each source, compiled and linked as the mutants of it are."""
+        self.assertTrue(mutants, "a table names the sources whose sound form it checks")
         for source, program, tests in sorted({(mutant.source, mutant.program, mutant.tests) for mutant in mutants}):
             with self.subTest(source=source, program=program):
                 code, text = self.run_mutant(Mutant("nothing", source, (), program, tests))
@@ -138,7 +139,7 @@ class TableOfMutants:
 
     def test_what_is_left_as_it_is_passes(self):
         first_of_each = {mutant.program: mutant for mutant in self.mutants()}
-        self.check_sound(first_of_each.values())
+        self.check_sound(list(first_of_each.values()))
 
 
 class TableOfSources(TableOfMutants):
