@@ -173,11 +173,12 @@ std::string LogLine::end() && {
 bool append_escaped(std::string& out, std::string_view text, std::size_t max_size) {
   Escape buffer;
   while (!text.empty()) {
-    const std::size_t size = size_of_character(std::as_bytes(std::span(text)));
-    const std::string_view unit = size == 0 ? "\xEF\xBF\xBD" : escaped(text.substr(0, size), buffer);
+    const TextPiece piece = first_piece(std::as_bytes(std::span(text)));
+    const std::string_view unit =
+        piece.is_character ? escaped(text.substr(0, piece.size), buffer) : "\xEF\xBF\xBD";
     if (out.size() + unit.size() > max_size) return false;
     out += unit;
-    text.remove_prefix(std::max<std::size_t>(size, 1));
+    text.remove_prefix(piece.size);
   }
   return true;
 }

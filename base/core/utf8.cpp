@@ -19,19 +19,23 @@ std::size_t ascii_prefix(std::span<const std::byte> bytes) {
   return at;
 }
 
-// size_of_character() for a character that is not ASCII; 0 if the bytes are no character.
-std::size_t character_bytes(std::span<const std::byte> bytes) {
-  const auto lead = std::to_integer<unsigned>(bytes[0]);
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || size > bytes.size()) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((std::to_integer<unsigned>(bytes[i]) & 0xC0) != 0x80) return 0;
-  }
-  const auto second = std::to_integer<unsigned>(bytes[1]);
-  const bool is_overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-  const bool is_surrogate = lead == 0xED && second > 0x9F;
-  const bool is_above_unicode = lead == 0xF4 && second > 0x8F;
-  return is_overlong || is_surrogate || is_above_unicode ? 0 : size;
+// The bytes that may follow a lead byte (table 3-7 of the Unicode standard): neither overlong forms nor
+// surrogates nor anything above U+10FFFF.
+struct Continuation {
+  std::size_t count = 0;  // 0: not a lead byte
+  unsigned second_min = 0x80;
+  unsigned second_max = 0xBF;
+};
+
+Continuation continuation_of(unsigned lead) {
+  if (lead >= 0xC2 && lead <= 0xDF) return {.count = 1};
+  if (lead == 0xE0) return {.count = 2, .second_min = 0xA0};
+  if (lead == 0xED) return {.count = 2, .second_max = 0x9F};
+  if (lead >= 0xE1 && lead <= 0xEF) return {.count = 2};
+  if (lead == 0xF0) return {.count = 3, .second_min = 0x90};
+  if (lead == 0xF4) return {.count = 3, .second_max = 0x8F};
+  if (lead >= 0xF1 && lead <= 0xF3) return {.count = 3};
+  return {};
 }
 
 bool is_inside_character(char byte) {
@@ -47,8 +51,19 @@ bool is_control(std::span<const std::byte> character) {
 
 }  // namespace
 
-std::size_t size_of_character(std::span<const std::byte> bytes) {
-  return std::to_integer<unsigned>(bytes[0]) < 0x80 ? 1 : character_bytes(bytes);
+TextPiece first_piece(std::span<const std::byte> bytes) {
+  const auto lead = std::to_integer<unsigned>(bytes[0]);
+  if (lead < 0x80) return {.size = 1, .is_character = true};
+  const Continuation continuation = continuation_of(lead);
+  if (continuation.count == 0) return {.size = 1};
+  for (std::size_t i = 1; i <= continuation.count; ++i) {
+    if (i == bytes.size()) return {.size = i};
+    const auto byte = std::to_integer<unsigned>(bytes[i]);
+    const unsigned min = i == 1 ? continuation.second_min : 0x80;
+    const unsigned max = i == 1 ? continuation.second_max : 0xBF;
+    if (byte < min || byte > max) return {.size = i};
+  }
+  return {.size = continuation.count + 1, .is_character = true};
 }
 
 namespace {
@@ -59,12 +74,12 @@ std::string replaced(std::string_view text, std::string_view instead, bool with_
   shown.reserve(text.size());
   auto bytes = std::as_bytes(std::span(text));
   while (!bytes.empty()) {
-    const std::size_t size = size_of_character(bytes);
-    if (size == 0 || (!with_controls && is_control(bytes.first(size))))
+    const TextPiece piece = first_piece(bytes);
+    if (!piece.is_character || (!with_controls && is_control(bytes.first(piece.size))))
       shown += instead;
     else
-      shown += text.substr(text.size() - bytes.size(), size);
-    bytes = bytes.subspan(size == 0 ? 1 : size);
+      shown += text.substr(text.size() - bytes.size(), piece.size);
+    bytes = bytes.subspan(piece.is_character ? piece.size : 1);
   }
   return shown;
 }
@@ -75,9 +90,9 @@ bool is_utf8(std::span<const std::byte> bytes) {
   while (true) {
     bytes = bytes.subspan(ascii_prefix(bytes));
     if (bytes.empty()) return true;
-    const std::size_t size = character_bytes(bytes);
-    if (size == 0) return false;
-    bytes = bytes.subspan(size);
+    const TextPiece piece = first_piece(bytes);
+    if (!piece.is_character) return false;
+    bytes = bytes.subspan(piece.size);
   }
 }
 

@@ -11,8 +11,14 @@ namespace ratoon {
 // Checks UTF-8 with the rules of Python: no surrogates, no overlong forms, nothing above U+10FFFF.
 [[nodiscard]] bool is_utf8(std::span<const std::byte> bytes);
 
-// The bytes of the character at the beginning of `bytes`, which has at least one byte; 0 if it is no UTF-8.
-[[nodiscard]] std::size_t size_of_character(std::span<const std::byte> bytes);
+// What a text begins with: one character, or bytes that are none. As the Unicode standard recommends, such
+// bytes end before the first one that cannot continue them.
+struct TextPiece {
+  std::size_t size = 0;
+  bool is_character = false;
+};
+// `bytes` has at least one byte.
+[[nodiscard]] TextPiece first_piece(std::span<const std::byte> bytes);
 
 // `text` must be UTF-8.
 [[nodiscard]] std::size_t count_characters(std::string_view text);

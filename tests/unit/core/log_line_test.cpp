@@ -60,8 +60,8 @@ TEST_F(LogLineTest, ReplacesWhatIsNotUtf8) {
       {"\xe0\x80\x80", "\uFFFD\uFFFD\uFFFD"},            // overlong
       {"\xed\xa0\x80", "\uFFFD\uFFFD\uFFFD"},            // a surrogate
       {"\xf4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD"},  // above U+10FFFF
-      {"\xf0\x9f\x8c", "\uFFFD\uFFFD\uFFFD"},            // cut off at the end
-      {"\xe2\x82!", "\uFFFD\uFFFD!"},                    // cut off before another character
+      {"\xf0\x9f\x8c", "\uFFFD"},                        // cut off at the end
+      {"\xe2\x82!", "\uFFFD!"},                          // cut off before another character
       {"\xff\xfe", "\uFFFD\uFFFD"},
   };
   for (const auto& [text, expected] : cases) {
