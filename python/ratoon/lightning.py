@@ -186,6 +186,15 @@ class Ratoon(Session, _lightning.Callback):
         for number, handler in self._handlers.items():
             if signal.getsignal(number) is not handler:  # the session then sets its own before this one
                 signal.signal(number, handler if callable(handler) else _do_nothing)
+        # When fit() ends, Lightning sets the handlers that Python knows, and so would remove the session's.
+        for number in (signal.SIGINT, *_SIGNALS_OF_LIGHTNING):
+            self._trainer._signal_connector._original_handlers.pop(number, None)
+
+    def close(self) -> None:
+        super().close()
+        for number, handler in self._handlers.items():
+            if signal.getsignal(number) is _do_nothing:
+                signal.signal(number, handler)
 
     def _begin_batch(self) -> bool:
         """Between two batches: ends the step that was made. The first time, puts back what was saved."""

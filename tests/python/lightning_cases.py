@@ -243,6 +243,20 @@ class Fit(Case):
         last, first = self.leave(signal.SIGINT, 20, 130)
         self.assertEqual(first, last + 1)
 
+    def test_a_notice_after_fit_is_still_the_sessions(self):
+        program = "import atexit\n" + PROGRAM.replace("max_epochs=40", "max_epochs=2").replace("\ntell(", """
+    print("fitted", flush=True)
+    while not os.path.exists(folder + "/go"): time.sleep(0.01)
+tell(""").replace("with ratoon", "atexit.register(lambda: print(signal.getsignal(signal.SIGTERM).name))\nwith ratoon")
+        for number, code in ((signal.SIGTERM, 80), (signal.SIGINT, 130)):
+            with self.subTest(number):
+                start = self.start(program, self.folder / number.name, 0)
+                start.wait_for("fitted")
+                os.kill(start.pid, number)
+                (self.folder / number.name / "go").touch()
+                self.assertEqual(start.end(), code, start.errors())
+                self.assertEqual(start.said().splitlines()[-1], "SIG_DFL", "a closed session gives the signals back")
+
     def plain(self, folder, epochs, options=None, words=None, **environment):
         return self.result(PLAIN, self.folder / folder, 0, epochs, json.dumps(options or {}), json.dumps(words or {}),
                            **environment)
