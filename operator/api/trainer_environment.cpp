@@ -18,9 +18,9 @@ std::map<std::string, std::string> trainer_environment(const TrainingJob& job) {
   namespace env = names::env;
   const CheckpointPolicy& policy = job.spec.checkpoint_policy;
   std::map<std::string, std::string> variables = {
-      {env::kRunName, policy.run_name.empty() ? job.meta.name : policy.run_name},
-      {env::kSaveEverySteps, std::to_string(policy.interval_steps)},
-      {env::kKeepLast, policy.keep_last ? std::to_string(*policy.keep_last) : "all"}};
+      {env::kRunName, policy.run_name.empty() ? job.meta.name : policy.run_name}};
+  if (policy.interval_steps > 0) variables[env::kSaveEverySteps] = std::to_string(policy.interval_steps);
+  if (!policy.keep_last.empty()) variables[env::kKeepLast] = policy.keep_last;
   if (!job.spec.max_duration.empty()) variables[env::kMaxDuration] = job.spec.max_duration;
   if (!policy.stores.empty()) variables[env::kStores] = join(policy.stores, ",");
   if (!policy.s3_endpoint.empty()) variables[env::kS3Endpoint] = policy.s3_endpoint;

@@ -86,10 +86,11 @@ struct DisruptionPolicy {
 };
 
 struct CheckpointPolicy {
-  std::string volume_claim_name;  // empty: the template mounts what it needs
-  std::string run_name;           // empty: the job's name
-  std::uint32_t interval_steps = 100;
-  std::optional<std::uint32_t> keep_last = 3;  // nothing: keeps all; 0: keeps none that all stores hold
+  std::string volume_claim_name;     // empty: the template mounts what it needs
+  std::string run_name;              // empty: the job's name
+  std::uint32_t interval_steps = 0;  // 0: the program decides
+  // A number or "all", as --keep-last takes it; 0: none that all stores hold; empty: the program decides.
+  std::string keep_last{};
   // Places that receive copies of all checkpoints: folders, s3://bucket/prefix.
   std::vector<std::string> stores;
   std::string s3_endpoint{};  // of all s3:// places of the job; empty: found as AWS tools find it

@@ -95,21 +95,20 @@ std::string read_load_parts(Fields& f) {
   return "";
 }
 
-// A missing value means that all checkpoints are kept.
-std::optional<std::uint32_t> read_keep_last(Fields& f, bool has_stores) {
+std::string read_keep_last(Fields& f, bool has_stores) {
   const nlohmann::json* said = f.find("keepLast");
-  if (said != nullptr && *said == "All") return std::nullopt;
-  if (said != nullptr && !said->is_number_unsigned()) {
+  if (said == nullptr) return "";
+  if (*said == "All") return "all";
+  if (!said->is_number_unsigned()) {
     f.complain("keepLast", "All, 0 if there are stores, or a whole number from 2 to 1000");
-    return std::nullopt;
+    return "";
   }
-  const std::uint64_t kept =
-      said == nullptr ? CheckpointPolicy().keep_last.value() : said->get<std::uint64_t>();
+  const auto kept = said->get<std::uint64_t>();
   if (kept == 0 && !has_stores)
     f.complain("keepLast", "0 only if there are stores, which then keep the checkpoints");
   if (kept != 0 && (kept < kKeptMin || kept > kKeptMax))
     f.complain("keepLast", "All, 0 if there are stores, or a whole number from 2 to 1000");
-  return static_cast<std::uint32_t>(kept);
+  return std::to_string(kept);
 }
 
 // All places share one endpoint, because a process has one set of S3 variables.
@@ -137,7 +136,7 @@ CheckpointPolicy read_checkpoint_policy(Fields f) {
   if (!policy.run_name.empty() && !is_dns_label(policy.run_name))
     f.complain("runName", "lower-case letters, digits and '-', beginning with a letter");
   policy.volume_claim_name = f.optional_text("volumeClaimName", 253);
-  policy.interval_steps = read_count(f, "intervalSteps", 1, kStepsMax, 100);
+  policy.interval_steps = read_count(f, "intervalSteps", 1, kStepsMax, 0);
   read_texts(f, "stores", kStoresMax, kUriLengthMax, policy.stores);
   if (!std::all_of(policy.stores.begin(), policy.stores.end(),
                    [](const auto& s) { return is_uri(s, false); }))

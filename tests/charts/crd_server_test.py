@@ -196,7 +196,7 @@ class CrdOnAServer(unittest.TestCase):
             "numNodes": 1, "processesPerNode": 1, "suspend": False, "maxDurationSeconds": 0,
             "startDeadlineSeconds": 600, "progressDeadlineSeconds": 0, "cleanPodPolicy": "Running",
             "restartPolicy": {"maxRestarts": 10, "backoffSeconds": 1, "backoffMaxSeconds": 300},
-            "checkpointPolicy": {"intervalSteps": 100, "keepLast": 3, "overwrite": False},
+            "checkpointPolicy": {"overwrite": False},
             "disruptionPolicy": {"heartbeatSeconds": 1, "suspectAfterSeconds": 3, "avoidNodeSeconds": 300}})
 
     def test_samples_are_taken(self):

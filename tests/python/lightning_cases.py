@@ -360,13 +360,12 @@ torch.distributed.is_initialized() or torch.distributed.init_process_group("gloo
 
 class Ranks(unittest.TestCase):
     PROGRAM = MODEL + """
-os.environ["RATOON_SAVE_EVERY_STEPS"] = "4"  # the launch gives another one
 class Die(L.Callback):
     def on_train_batch_end(self, trainer, *more):
         if trainer.global_step == 18 and r.attempt == 1 and r.rank == 1 and "unbroken" not in sys.argv: os.kill(os.getpid(), 9)
 class Synced(Model):
     def log(self, *words, **more): super().log(*words, **more, sync_dist=True)
-with ratoon.lightning.Ratoon() as r:
+with ratoon.lightning.Ratoon(save_every="4st") as r:
     L.seed_everything(11, verbose=False)
     model, trainer = Synced(), make_trainer(Die(), r, max_epochs=4, **r.ddp())
     torch.manual_seed(r.rank)

@@ -3,6 +3,7 @@ session_torch_nightly_test.py."""
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -70,7 +71,8 @@ tell(net)
 """
 
 RANKS = MODEL + """
-with ratoon.Session(save_every="5st") as session:
+import pathlib, time
+with ratoon.Session(save_every="5st", keep_last=5) as session:
     ratoon.torch.init_process_group(session)
     net, optimizer, schedule = make()
     if session.rank:
@@ -83,6 +85,11 @@ with ratoon.Session(save_every="5st") as session:
         loss = learn(wrapped, optimizer, schedule, x, y, average)
         session.report("loss", loss.item(), len(x))
         if session.steps_done == 40 and session.attempt == 1 and session.rank == 1 and "unbroken" not in sys.argv:
+            run, = pathlib.Path(sys.argv[1]).rglob("manifests")
+            end = time.monotonic() + 60
+            while time.monotonic() < end and not any(one.step >= 30 and one.state == "complete"
+                                                     for one in ratoon.checkpoints.list(run.parent)):
+                time.sleep(0.01)
             os.kill(os.getpid(), 9)
 """
 
@@ -219,18 +226,25 @@ with ratoon.Session(save_folder=sys.argv[1], run_name="net") as session:
 
 class Ranks(Case):
     def run_job(self, name, *words):
-        command = [RATOON, "launch", "--nproc", "2", "--folder", str(self.folder / name), "--", sys.executable, "-c", RANKS,
-                   *words]
+        """The steps from which its attempts went on."""
+        folder = str(self.folder / name)
+        command = [RATOON, "launch", "--nproc", "2", "--folder", folder, "--", sys.executable, "-c", RANKS, folder, *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr[-8000:])
-        return done.stdout + done.stderr
+        said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, 0, said[-8000:])
+        return list(map(int, re.findall(r"trains with 2 processes from step (\d+)", said)))
 
     def test_a_rank_that_is_killed_changes_no_bit(self):
         for words in ((), ("ddp", )):
             with self.subTest(words):
                 name = "-".join(("run", *words))
-                self.run_job(name, *words)
-                self.run_job(name + "-unbroken", "unbroken", *words)
+                first, second = self.run_job(name, *words)
+                self.assertEqual(first, 0)
+                self.assertGreaterEqual(second, 30, "the interval and the number of checkpoints are the program's")
+                run, = (self.folder / name).rglob("manifests")
+                kept = [one for one in ratoon.checkpoints.list(run.parent) if one.state == "complete"]
+                self.assertEqual([one.step for one in kept], [80, 75, 70, 65, 60])
+                self.assertEqual(self.run_job(name + "-unbroken", "unbroken", *words), [0])
                 one, other = (self.weights(folder) for folder in (name, name + "-unbroken"))
                 self.assertEqual(one, other)
 

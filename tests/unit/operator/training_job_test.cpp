@@ -44,8 +44,8 @@ TEST(DecodeTrainingJob, FillsInWhatIsNotSaid) {
   EXPECT_EQ(job->spec.disruption_policy.heartbeat_seconds, 1u);
   EXPECT_EQ(job->spec.disruption_policy.suspect_after_seconds, 3u);
   EXPECT_EQ(job->spec.checkpoint_policy.run_name, "");
-  EXPECT_EQ(job->spec.checkpoint_policy.interval_steps, 100u);
-  EXPECT_EQ(job->spec.checkpoint_policy.keep_last, 3u);
+  EXPECT_EQ(job->spec.checkpoint_policy.interval_steps, 0u) << "the program decides";
+  EXPECT_EQ(job->spec.checkpoint_policy.keep_last, "");
   EXPECT_EQ(job->spec.roles[0].command, std::vector<std::string>({"train"}));
   EXPECT_EQ(job->status, TrainingJobStatus());
 }

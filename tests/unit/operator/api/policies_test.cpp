@@ -38,7 +38,7 @@ TEST(CheckpointPolicy, IsReadWhole) {
   EXPECT_EQ(policy.load_parts, "state");
   EXPECT_TRUE(policy.overwrites);
   EXPECT_EQ(policy.staging_memory_mib, 8192U);
-  EXPECT_EQ(policy.keep_last, 0U);
+  EXPECT_EQ(policy.keep_last, "0");
   EXPECT_EQ(policy.s3_endpoint, "https://host:9000/s3");
   EXPECT_EQ(policy.s3_region, "auto");
 }
@@ -50,14 +50,14 @@ TEST(CheckpointPolicy, AsksForNothingUnasked) {
   EXPECT_EQ(job->spec.checkpoint_policy.load_parts, "");
   EXPECT_FALSE(job->spec.checkpoint_policy.overwrites);
   EXPECT_EQ(job->spec.checkpoint_policy.staging_memory_mib, 0U);
-  EXPECT_EQ(job->spec.checkpoint_policy.keep_last, 3U);
+  EXPECT_EQ(job->spec.checkpoint_policy.keep_last, "");
+  EXPECT_EQ(job->spec.checkpoint_policy.interval_steps, 0U);
   EXPECT_EQ(job->spec.checkpoint_policy.s3_endpoint, "");
 }
 
 TEST(CheckpointPolicy, KeepsAllOrSomeOrNoneThatAStoreHolds) {
-  EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", "All"}})->spec.checkpoint_policy.keep_last,
-            std::nullopt);
-  EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", 1000U}})->spec.checkpoint_policy.keep_last, 1000U);
+  EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", "All"}})->spec.checkpoint_policy.keep_last, "all");
+  EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", 1000U}})->spec.checkpoint_policy.keep_last, "1000");
   EXPECT_TRUE(decode_with("checkpointPolicy", {{"keepLast", 0U}, {"stores", {"/mnt/runs"}}}));
   EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", 0U}}).error().message(),
             "TrainingJob digits: spec.checkpointPolicy.keepLast must be 0 only if there are stores, which "
