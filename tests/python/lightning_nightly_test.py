@@ -2,4 +2,4 @@
 from torch_peers import run_cases
 
 if __name__ == "__main__":
-    run_cases("lightning_cases.py", needs_lightning=True, limit_s=1740)
+    run_cases("lightning_cases.py", needs_trainers=True, limit_s=1740)

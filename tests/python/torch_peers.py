@@ -19,19 +19,19 @@ def find_peers():
     return None
 
 
-def find_lightning():
-    """The folder of the newest Lightning beside the peers, or nothing."""
-    return max((stamp.parent for stamp in CACHE.glob("lightning-*/.ratoon-complete")), default=None,
+def find_trainers():
+    """The newest folder with Lightning and the needs of Hugging Face's Trainer beside the peers, or nothing."""
+    return max((stamp.parent for stamp in CACHE.glob("trainers-*/.ratoon-complete")), default=None,
                key=lambda folder: folder.stat().st_mtime)
 
 
-def run_cases(name: str, needs_lightning: bool = False, limit_s: int = 840) -> None:
+def run_cases(name: str, needs_trainers: bool = False, limit_s: int = 840) -> None:
     """Runs a file of cases as the one test of this program."""
-    peers, lightning = find_peers(), find_lightning() if needs_lightning else None
-    if peers is None or (needs_lightning and lightning is None):
+    peers, trainers = find_peers(), find_trainers() if needs_trainers else None
+    if peers is None or (needs_trainers and trainers is None):
         print("SKIPPED: no environment of peers with PyTorch and Lightning; scripts/bench --peers makes one")
         sys.exit(77)
-    environment = os.environ | ({"PYTHONPATH": f"{os.environ['PYTHONPATH']}:{lightning}"} if lightning else {})
+    environment = os.environ | ({"PYTHONPATH": f"{os.environ['PYTHONPATH']}:{trainers}"} if trainers else {})
 
     class Cases(unittest.TestCase):
         def test_its_cases(self):
