@@ -8,6 +8,8 @@ import programs
 from chart import NAMESPACE, objects, operators_pod, render
 from chart_values import DIGEST
 
+PLATFORMS = programs.ROOT / "docs" / "operate" / "platforms.md"
+
 
 class Parts(unittest.TestCase):
     def test_a_platform_that_gives_users_finds_none_and_takes_contexts_of_its_own_or_none(self):
@@ -108,6 +110,34 @@ class Parts(unittest.TestCase):
         self.assertEqual([port for port in ports if re.fullmatch(kept["regex"], port)], list(ports[:3]))
         one = objects("--set=monitors.install=true,watchNamespace=grove")["PodMonitor", "ratoon-members"]
         self.assertEqual(one["spec"]["namespaceSelector"], {"matchNames": ["grove"]})
+
+    def test_samples_for_spot_pools_ask_autoscalers_to_leave_their_nodes(self):
+        samples = [path for path in programs.SAMPLES if "spot" in path.name]
+        self.assertEqual(len(samples), 3)
+        page = PLATFORMS.read_text()
+        for path in samples:
+            *_, job = programs.read_yaml(path.read_text())
+            for role in job["spec"]["roles"]:
+                annotations = role["template"]["metadata"]["annotations"]
+                self.assertEqual(annotations, {"karpenter.sh/do-not-disrupt": "true",
+                                               "cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}, path.name)
+                for name, value in annotations.items():
+                    self.assertIn(f'`{name}: "{value}"`', page)
+
+    def test_the_page_about_platforms_has_each_taint_that_is_a_notice_with_its_seconds(self):
+        code = (programs.ROOT / "operator/core/members/notice.cpp").read_text()
+        taints = re.findall(r'^    "([^"]+)",', code, re.MULTILINE)
+        self.assertGreater(len(taints), 10)
+        seconds = dict(re.findall(r'\{"([^"]+/[^"]+)", seconds\((\d+)\)\}',
+                                  (programs.ROOT / "base/contract/notice_time.cpp").read_text()))
+        rows = [row.split(" | ") for row in re.findall(r"^\| taints? .*", PLATFORMS.read_text(), re.MULTILINE)]
+        told = {}
+        for sign, _, left, *_ in rows:
+            first, *others = re.findall(r"`([^`]+)`", sign)
+            told |= {first: left, **{name if "/" in name else f"{first.partition('/')[0]}/{name}": left for name in others}}
+        self.assertEqual(told.keys(), set(taints))
+        for taint, left in told.items():
+            self.assertEqual(left.isdigit() and left or None, seconds.get(taint), taint)
 
 
 if __name__ == "__main__":
