@@ -1,6 +1,7 @@
 """The chart on a real API server: whether it takes it all, what upgrades keep, and that the chart's rights are those that the
 operator needs and no others."""
 
+import copy
 import json
 import pathlib
 import re
@@ -9,9 +10,12 @@ import unittest
 
 import kubernetes_schemas
 import programs
-from chart import NAMESPACE, expect_good, objects, render
+from chart import NAMESPACE, expect_good, former_chart, objects, render
 from programs import CHART, run
 
+SLICE = ("endpointslice", "ratoon-coordinator-ipv4", f"--namespace={NAMESPACE}")
+LED = {"endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
+       "ports": [{"name": "coordinator", "port": 9443, "protocol": "TCP"}]}
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:ratoon"
 
 # (may it, verb, resource, more words)
@@ -110,21 +114,19 @@ class OnAServer(unittest.TestCase):
         expect_good(self, data(), f"ratoon-coordinator.{NAMESPACE}.svc")
 
     def test_an_upgrade_leaves_the_leaders_address_where_members_find_it(self):
-        led = {"endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
-               "ports": [{"name": "coordinator", "port": 9443, "protocol": "TCP"}]}
-        slice = ("endpointslice", "ratoon-coordinator-ipv4", f"--namespace={NAMESPACE}")
-        self.cluster.must("patch", *slice, "--type=merge", f"--patch={json.dumps(led)}")
+        led = copy.deepcopy(LED)
+        self.cluster.must("patch", *SLICE, "--type=merge", f"--patch={json.dumps(led)}")
         # The second one goes on from what the first one says of it.
         for words in (["upgrade", "ratoon", CHART, "--set=replicas=3"], ["upgrade", "ratoon", CHART]):
             done = self.helm(*words)
             self.assertEqual(done.returncode, 0, done.stderr)
-            live = json.loads(self.cluster.must("get", *slice, "--output=json"))
+            live = self.read(*SLICE)
             self.assertEqual({name: live[name] for name in led}, led)
         # Another leader's, by then.
         led["endpoints"][0]["addresses"] = ["10.0.0.8"]
-        self.cluster.must("patch", *slice, "--type=merge", f"--patch={json.dumps(led)}")
+        self.cluster.must("patch", *SLICE, "--type=merge", f"--patch={json.dumps(led)}")
         self.assertEqual(self.helm("upgrade", "ratoon", CHART).returncode, 0)
-        live = json.loads(self.cluster.must("get", *slice, "--output=json"))
+        live = self.read(*SLICE)
         self.assertEqual({name: live[name] for name in led}, led)
 
     def test_policies_and_all_else_are_taken_by_the_server(self):
@@ -180,6 +182,48 @@ class OnAServer(unittest.TestCase):
             "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
             "metadata": {"name": "bad", "namespace": NAMESPACE}, "spec": {}})
         self.assertIn("spec.roles: Required value", outcome(job).stderr)
+
+    def test_an_upgrade_from_the_former_chart_and_a_rollback_leave_jobs_and_what_members_trust(self):
+        self.assertEqual(self.helm("uninstall", "ratoon").returncode, 0)
+        self.addCleanup(self.helm, "upgrade", "--install", "ratoon", CHART)
+        job, *_ = [each for each in programs.read_yaml((programs.ROOT / "crds/samples/digits.yaml").read_text())
+                   if each["kind"] == "TrainingJob"]
+        with tempfile.TemporaryDirectory() as folder:
+            self.must_helm("install", "ratoon", former_chart(pathlib.Path(folder)), "--set=podLabels.kept=yes")
+            self.cluster.must("create", "--namespace=default", "--filename=-", document=job)
+            self.addCleanup(self.cluster.must, "delete", "tj", "digits", "--namespace=default")
+            self.cluster.must("patch", "tj", "digits", "--namespace=default", "--subresource=status", "--type=merge",
+                              "--patch", json.dumps({"status": {"phase": "Running", "attempt": 3}}))
+            self.cluster.must("patch", *SLICE, "--type=merge", f"--patch={json.dumps(LED)}")
+            before = self.what_a_running_job_uses()
+            self.must_helm("upgrade", "ratoon", CHART, "--reset-then-reuse-values")
+            self.assertEqual(self.what_a_running_job_uses(), before)
+            live = self.read(*SLICE)
+            self.assertEqual({name: live[name] for name in LED}, LED)
+            self.assertEqual(self.read("deployment", "ratoon", f"--namespace={NAMESPACE}")["spec"]["template"],
+                             self.defaulted(objects("--set=podLabels.kept=yes")["Deployment", "ratoon"])["spec"]["template"])
+            self.must_helm("rollback", "ratoon", "1")
+            self.assertEqual(self.what_a_running_job_uses(), before)
+            self.must_helm("upgrade", "ratoon", CHART, "--reset-then-reuse-values")
+            self.assertEqual(self.what_a_running_job_uses(), before)
+
+    def what_a_running_job_uses(self):
+        job = self.read("tj", "digits", "--namespace=default")
+        service = self.read("service", "ratoon-coordinator", f"--namespace={NAMESPACE}")
+        return (job["metadata"]["uid"], job["spec"], job["status"], service["metadata"]["uid"], service["spec"],
+                self.read("secret", "ratoon-certificate", f"--namespace={NAMESPACE}")["data"])
+
+    def read(self, *what):
+        return json.loads(self.cluster.must("get", *what, "--output=json"))
+
+    def defaulted(self, document):
+        """As the server stores it."""
+        document["metadata"]["name"] += "-defaulted"
+        return json.loads(self.cluster.must("create", "--dry-run=server", "--filename=-", "--output=json", document=document))
+
+    def must_helm(self, *words):
+        done = self.helm(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_operators_rights(self):
         for may, verb, resource, words in RIGHTS:

@@ -11,7 +11,7 @@ import unittest
 
 import lab as laboratory
 from lab import ROOT, Lab, is_stepping, plain_script
-from runs import Runs
+from runs import STEPS, Runs
 
 SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
 AWAY_SECONDS = float(os.environ.get("RATOON_AWAY_SECONDS", "60"))
@@ -59,7 +59,7 @@ class Operators(Runs, unittest.TestCase):
         former = self.addresses()
         self.assertEqual(len(former), 1)
         self.assertGreater(len(self.slices()), 2, "the platform's own are there")
-        lab.helm("upgrade", ROOT / "charts/ratoon", "--reuse-values", "--set", "podAnnotations.upgraded=yes")
+        lab.helm("upgrade", ROOT / "charts/ratoon", "--reset-then-reuse-values", "--set", "podAnnotations.upgraded=yes")
         lab.wait_until("one way to members", lambda: len(self.addresses()) == 1 and self.addresses() != former, 60,
                        story=lambda: json.dumps(self.slices()))
         after = self.let_it_train("upgraded", 40)
@@ -100,7 +100,7 @@ class Operators(Runs, unittest.TestCase):
 
     def test_3_the_leaders_node_dies_with_a_member_on_it(self):
         lab.kubectl("label", "node", "node-2", "runs-operators=yes")
-        lab.helm("upgrade", ROOT / "charts/ratoon", "--reuse-values", "--set", "replicas=2")
+        lab.helm("upgrade", ROOT / "charts/ratoon", "--reset-then-reuse-values", "--set", "replicas=2")
         four = {"numNodes": 4, "is_anywhere": True}
         unbroken = self.run_unbroken("four-unbroken", **four)
         self.begin("beheaded", **four)
@@ -132,6 +132,17 @@ class Operators(Runs, unittest.TestCase):
         status = lab.wait("plain", "success", lambda now: now.get("phase") == "Succeeded", 180)
         self.assertEqual(status["restarts"]["application"], 0)
         self.assertEqual(json.loads(kept.read_text()), {"step": steps, "total": sum(step * 3 for step in range(steps))})
+
+    def test_5_a_rollback_and_another_upgrade_cost_a_job_nothing(self):
+        lab.start("rolled", STEPS, pause_ms=200)  # longer than two rollouts
+        lab.wait("rolled", "first steps", is_stepping(0), 180)
+        before = self.let_it_train("rolled", 20)
+        for verb, *what in (("rollback", "1"), ("upgrade", ROOT / "charts/ratoon", "--reset-then-reuse-values")):
+            lab.helm(verb, *what)
+            lab.wait_until("a way to members", self.addresses, 60, story=lambda: json.dumps(self.slices()))
+            after = self.let_it_train("rolled", 20)
+            self.assertEqual((after["attempt"], after["restarts"]), (before["attempt"], before["restarts"]), verb)
+        self.expect_unbroken_weights("rolled")
 
 
 if __name__ == "__main__":
