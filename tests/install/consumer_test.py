@@ -99,6 +99,15 @@ class Consumers(unittest.TestCase):
         for library in ("libtorch", "libc10"):
             self.assertNotIn(library, run("ldd", build / "shards").stdout)
 
+    def test_the_example_without_libraries_builds_alone(self):
+        build = pathlib.Path(tempfile.mkdtemp(dir=BUILD.parent, prefix=f"{BUILD.name}-raw_buffers-"))
+        self.addCleanup(shutil.rmtree, build)
+        configure(SOURCE / "examples" / "raw_buffers", build, f"-DCMAKE_PREFIX_PATH={self.tree}")
+        run("cmake", "--build", build)
+        alone = ["--save-folder", self.scratch / "raw_buffers", "--run-name", "alone"]
+        for said in (run(build / "plain_raw_buffers", "--steps", 3), run(build / "raw_buffers", "--steps", 3, *alone)):
+            self.assertRegex(said.stdout, "(?s)step 2 loss .*\nweights [0-9a-f]{16}\n")
+
     @unittest.skipUnless(WITH_TORCH, "this build has no agent_torch")
     def test_the_examples_with_libtorch_build_alone(self):
         for name in ("digits", "charlm"):

@@ -88,6 +88,7 @@ CODE = (
             "examples/counter/counter.cpp": "stands for the work of a step",
             "examples/charlm/flags.cpp": "stands for a longer step",
             "examples/digits/flags.cpp": "stands for a longer step",
+            "examples/raw_buffers/flags.cpp": "stands for a longer step",
             "examples/shards/shapes.cpp": "another process writes the file, and looks for no one who waits",
             "examples/shards/shards.cpp": "stands for the work of a step",
             "agent/src/session/link/coordinator_link.cpp": "a pause between tries, far shorter than a poll",

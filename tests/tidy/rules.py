@@ -204,7 +204,8 @@ PARTS = (
            instead="examples see what users see: <ratoon/...>") for path in ("examples/digits", "examples/charlm")),
     Part("examples/evaluate", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "examples/digits"),
          ("libtorch",), instead="examples see what users see: <ratoon/...>"),
-    Part("examples/counter", PUBLIC, instead="examples see what users see: <ratoon/...>"),
+    *(Part(path, PUBLIC, instead="examples see what users see: <ratoon/...>")
+      for path in ("examples/counter", "examples/raw_buffers")),
     Part("examples/shards", PUBLIC + (MDS[0],), instead="examples see what users see: <ratoon/...>"),
 
     Part("tests/unit", EVERYTHING + ("tests/conformance/support",), ("googletest", "nlohmann_json")),
