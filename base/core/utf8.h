@@ -11,7 +11,7 @@ namespace ratoon {
 // Checks UTF-8 with the rules of Python: no surrogates, no overlong forms, nothing above U+10FFFF.
 [[nodiscard]] bool is_utf8(std::span<const std::byte> bytes);
 
-// What a text begins with: one character, or bytes that are none. As the Unicode standard recommends, such
+// The beginning of a text: one character, or bytes that are none. As the Unicode standard recommends, such
 // bytes end before the first one that cannot continue them.
 struct TextPiece {
   std::size_t size = 0;
