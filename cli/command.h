@@ -12,14 +12,16 @@ namespace ratoon::cli {
 
 void add_checkpoint_command(CLI::App& app, int& exit_code);
 void add_completion_command(CLI::App& app, int& exit_code);
-void add_control_commands(CLI::App& app, int& exit_code);  // kill, reclaim
+void add_control_commands(CLI::App& app, int& exit_code);  // kill, reclaim, suspend, resume
 // `command_words` are the trainer and its arguments, which come after `--`.
 void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::string>& command_words);
 void add_report_command(CLI::App& app, int& exit_code);
+void add_logs_command(CLI::App& app, int& exit_code);  // of kubectl's plugin
 // `more_arguments` are for the trainer and come after `--`.
 void add_run_command(CLI::App& app, int& exit_code, const std::vector<std::string>& more_arguments);
-// As kubectl's plugin the command shows only the cluster.
+// As kubectl's plugin the commands ask only clusters.
 void add_status_command(CLI::App& app, int& exit_code, bool is_plugin = false);
+void add_suspend_commands(CLI::App& app, int& exit_code, bool is_plugin);
 
 // Returns "ratoon: <sentence>", without characters that a terminal would obey.
 [[nodiscard]] std::string complaint_line(const std::string& sentence);

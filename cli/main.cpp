@@ -40,7 +40,7 @@ void add_commands(CLI::App& app, int& exit_code, const std::vector<std::string>&
   add_completion_command(app, exit_code);
   app.footer(
       "This program is also installed as kubectl-ratoon: `kubectl ratoon status` shows the jobs of a "
-      "cluster.");
+      "cluster, and `kubectl ratoon --help` names its other commands.");
 }
 
 // kubectl starts a program of this name for `kubectl ratoon ...`. Under that name it offers only the commands
@@ -61,6 +61,8 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   if (is_plugin) {
     ratoon::cli::add_status_command(app, exit_code, true);
+    ratoon::cli::add_suspend_commands(app, exit_code, true);
+    ratoon::cli::add_logs_command(app, exit_code);
     app.footer("Runs of this machine, their checkpoints and reports: see `ratoon --help`.");
   } else {
     ratoon::cli::add_commands(app, exit_code, ratoon::cli::take_trainer_arguments(argc, argv));

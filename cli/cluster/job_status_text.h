@@ -12,7 +12,7 @@
 #include <ratoon/result.h>
 
 #include "base/contract/messages.h"
-#include "cli/cluster/explain_refusals.h"
+#include "cli/cluster/access/explain_refusals.h"
 #include "cli/run/run_view.h"
 #include "operator/local/folder/progress_rate.h"
 

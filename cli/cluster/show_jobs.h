@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/cluster/cluster_selection.h"
+#include "cli/cluster/access/cluster_selection.h"
 #include "cli/run/status_output.h"
 
 namespace ratoon::cli {

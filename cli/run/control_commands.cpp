@@ -6,6 +6,8 @@
 #include "base/contract/exit_code.h"
 #include "base/core/utf8.h"
 #include "cli/checkpoint/commands/commands.h"
+#include "cli/cluster/access/cluster_options.h"
+#include "cli/cluster/suspend_job.h"
 #include "cli/command.h"
 #include "cli/run/find_run.h"
 #include "cli/text/duration.h"
@@ -40,24 +42,45 @@ Exit codes: 0 done, 82 there is no such node or run, 84 the run cannot be reache
 constexpr const char* kSuspendExamples = R"(Examples:
   ratoon suspend             the running one in ratoon-runs/: its members save, then its processes end
   ratoon suspend counter     the run of that job, or in that folder
+  ratoon suspend digits -n prod    the TrainingJob of that name in a cluster: sets `spec.suspend: true`
 
-This does the same as `spec.suspend: true` on a cluster. `ratoon resume` continues from what was saved.
+`ratoon resume` continues from what was saved.
 
-Exit codes: 0 requested, 82 there is no such run or it is suspended already, 84 the run cannot be reached.)";
+Exit codes: 0 requested, 82 there is no such run or job, or it is suspended already or over, 84 the run or the
+cluster cannot be reached.)";
 
 constexpr const char* kResumeExamples = R"(Examples:
   ratoon resume              the suspended run in ratoon-runs/ continues from what was saved
   ratoon resume counter      the run of that job, or in that folder
+  ratoon resume digits -n prod    the TrainingJob of that name in a cluster: sets `spec.suspend: false`
 
 A run whose file has `suspend: true` waits for this command, too.
 
-Exit codes: 0 requested, 82 there is no such run or it is not suspended, 84 the run cannot be reached.)";
+Exit codes: 0 requested, 82 there is no such run or job, or it is not suspended or over, 84 the run or the
+cluster cannot be reached.)";
+
+constexpr const char* kPluginSuspendExamples = R"(Examples:
+  kubectl ratoon suspend digits            its members save, then their pods end; sets `spec.suspend: true`
+  kubectl ratoon suspend digits -n prod    of that namespace
+
+`kubectl ratoon resume` continues from what was saved.
+
+Exit codes: 0 requested, 82 there is no such job, or it is suspended already or over, 84 the cluster does not
+answer.)";
+
+constexpr const char* kPluginResumeExamples = R"(Examples:
+  kubectl ratoon resume digits            its members continue from what was saved; sets `spec.suspend: false`
+  kubectl ratoon resume digits -n prod    of that namespace
+
+Exit codes: 0 requested, 82 there is no such job, or it is not suspended or over, 84 the cluster does not
+answer.)";
 
 struct ControlArguments {
   std::string target;
   std::string run;
   std::string notice = "30s";
   bool is_silent = false;
+  ClusterSelection cluster;
 };
 
 int ask(const ControlArguments& arguments, const ControlRequest& request) {
@@ -89,14 +112,39 @@ void add_run_option(CLI::App& command, const char* name, ControlArguments& argum
                      "A run's folder, or a job's name in ratoon-runs/ (default: the running one there)");
 }
 
-// Adds a command that concerns a run as a whole.
-void add_whole_run_command(CLI::App& command, ControlRequest::Kind kind, int& exit_code) {
+// Adds `suspend` or `resume`, which concern a run or a TrainingJob as a whole.
+CLI::App& add_whole_run_command(CLI::App& app, bool is_suspend, int& exit_code, bool is_plugin) {
   auto arguments = std::make_shared<ControlArguments>();
-  add_run_option(command, "run", *arguments);
-  command.callback([arguments, kind, &exit_code] { exit_code = ask(*arguments, {.kind = kind}); });
+  CLI::App* command =
+      app.add_subcommand(is_suspend ? "suspend" : "resume",
+                         std::string(is_suspend ? "Let a run save and end its processes, until it is resumed"
+                                                : "Continue a suspended run") +
+                             (is_plugin ? "" : ", of this machine or of a cluster"));
+  if (is_plugin)
+    command->add_option("job", arguments->run, "A TrainingJob's name")->required();
+  else
+    command->add_option(
+        "run", arguments->run,
+        "A run's folder, or a job's name in ratoon-runs/ or in the cluster (default: the running one "
+        "in ratoon-runs/)");
+  add_cluster_options(*command, arguments->cluster, is_plugin);
+  command->callback([arguments, is_suspend, &exit_code] {
+    using Kind = ControlRequest::Kind;
+    exit_code = selects_cluster(arguments->cluster)
+                    ? suspend_job(arguments->cluster, arguments->run, is_suspend)
+                    : ask(*arguments, {.kind = is_suspend ? Kind::kSuspend : Kind::kResume});
+  });
+  return *command;
 }
 
 }  // namespace
+
+void add_suspend_commands(CLI::App& app, int& exit_code, bool is_plugin) {
+  add_whole_run_command(app, /*is_suspend=*/true, exit_code, is_plugin)
+      .footer(is_plugin ? kPluginSuspendExamples : kSuspendExamples);
+  add_whole_run_command(app, /*is_suspend=*/false, exit_code, is_plugin)
+      .footer(is_plugin ? kPluginResumeExamples : kResumeExamples);
+}
 
 void add_control_commands(CLI::App& app, int& exit_code) {
   auto to_kill = std::make_shared<ControlArguments>();
@@ -120,14 +168,7 @@ void add_control_commands(CLI::App& app, int& exit_code) {
       ->excludes(notice);
   reclaim_command->callback([to_reclaim, &exit_code] { exit_code = reclaim(*to_reclaim); });
 
-  CLI::App* suspend_command =
-      app.add_subcommand("suspend", "Let a local run save and end its processes, until it is resumed");
-  suspend_command->footer(kSuspendExamples);
-  add_whole_run_command(*suspend_command, ControlRequest::Kind::kSuspend, exit_code);
-
-  CLI::App* resume_command = app.add_subcommand("resume", "Continue a suspended local run");
-  resume_command->footer(kResumeExamples);
-  add_whole_run_command(*resume_command, ControlRequest::Kind::kResume, exit_code);
+  add_suspend_commands(app, exit_code, /*is_plugin=*/false);
 }
 
 }  // namespace ratoon::cli

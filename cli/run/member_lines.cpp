@@ -131,7 +131,7 @@ bool MemberLines::relay_some(const std::string& member, Log& log) {
     const bool is_last = log.has_ended && rest.size() <= kLineBytesMax && part.size() < kPartBytes;
     if (!is_whole && !is_last && rest.size() <= kLineBytesMax) break;
     const std::size_t length = is_whole ? end : std::min(rest.size(), kLineBytesMax);
-    output_.add(log.prefix + shown(rest.substr(0, length)));
+    output_.add(log.prefix + shown_line(rest.substr(0, length), output_.is_terminal));
     done += length + (is_whole ? 1 : 0);
   }
   log.offset += done;
@@ -139,9 +139,9 @@ bool MemberLines::relay_some(const std::string& member, Log& log) {
   return done != 0;
 }
 
-std::string MemberLines::shown(std::string_view line) const {
+std::string shown_line(std::string_view line, bool is_terminal) {
   if (line.ends_with('\r')) line.remove_suffix(1);
-  return output_.is_terminal ? for_terminal(line) : std::string(line);
+  return is_terminal ? for_terminal(line) : std::string(line);
 }
 
 }  // namespace ratoon::cli

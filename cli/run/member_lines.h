@@ -52,7 +52,6 @@ class MemberLines {
   [[nodiscard]] File find(const std::string& member) const;
   // Returns whether a line was printed.
   bool relay_some(const std::string& member, Log& log);
-  [[nodiscard]] std::string shown(std::string_view line) const;
 
   const std::filesystem::path folder_;
   const Output output_;
@@ -62,5 +61,8 @@ class MemberLines {
 
 // "[2] " for "digits-worker-2-i0".
 [[nodiscard]] std::string prefix_of(std::string_view member);
+
+// A line of a member's output; on a terminal without characters that would move the cursor.
+[[nodiscard]] std::string shown_line(std::string_view line, bool is_terminal);
 
 }  // namespace ratoon::cli

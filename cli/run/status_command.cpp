@@ -8,6 +8,7 @@
 #include "base/core/lists.h"
 #include "cli/checkpoint/commands/commands.h"
 #include "cli/checkpoint/run_folder.h"
+#include "cli/cluster/access/cluster_options.h"
 #include "cli/cluster/show_jobs.h"
 #include "cli/command.h"
 #include "cli/run/find_run.h"
@@ -120,21 +121,10 @@ int show_run(const std::string& name, const StatusDisplay& display) {
   }
 }
 
-void add_cluster_options(CLI::App& command, ClusterSelection& selection) {
-  auto* one =
-      command.add_option("-n,--namespace", selection.name_space, "Show the cluster's jobs of this namespace");
-  command.add_flag("-A,--all-namespaces", selection.is_for_all, "Show the cluster's jobs of all namespaces")
-      ->excludes(one);
-  command.add_option("--kubeconfig", selection.kubeconfig,
-                     "The kubeconfig of the cluster (default: KUBECONFIG, then ~/.kube/config)");
-  command.add_option("--context", selection.context, "A context of that file (default: its current one)");
-}
-
 }  // namespace
 
 void add_status_command(CLI::App& app, int& exit_code, bool is_plugin) {
   auto arguments = std::make_shared<StatusArguments>();
-  arguments->cluster.is_said = is_plugin;
   CLI::App* command = app.add_subcommand(
       "status", is_plugin ? "Show the status of the cluster's TrainingJobs"
                           : "Show the status of a local run or of a cluster's TrainingJobs");
@@ -146,10 +136,8 @@ void add_status_command(CLI::App& app, int& exit_code, bool is_plugin) {
                     "Show each change until the run or the job ends");
   command->add_flag("--json", arguments->display.is_json,
                     "Print JSON for programs; with --watch, one line for each change");
-  if (!is_plugin)
-    command->add_flag("--cluster", arguments->cluster.is_said,
-                      "Show the jobs of a cluster, not runs of this machine");
-  add_cluster_options(*command, arguments->cluster);
+  add_cluster_options(*command, arguments->cluster, is_plugin);
+  add_all_namespaces_option(*command, arguments->cluster);
   command->callback([arguments, &exit_code] {
     const auto& [name, display, cluster] = *arguments;
     exit_code = selects_cluster(cluster) ? show_jobs(cluster, name, display) : show_run(name, display);

@@ -105,6 +105,16 @@ Result<ApiRequest> get(const ObjectReference& target) {
   return ApiRequest{.target = std::move(*path), .verb = "get", .resource = target.resource.plural};
 }
 
+Result<ApiRequest> pod_log(const ObjectReference& pod, const LogSelection& selection) {
+  auto path = path_of(pod);
+  if (!path) return path.error();
+  std::string query = "/log?timestamps=true&container=" + escape(selection.container);
+  if (selection.is_followed) query += "&follow=true";
+  if (selection.lines_max) query += "&tailLines=" + std::to_string(*selection.lines_max);
+  if (!selection.since.empty()) query += "&sinceTime=" + escape(selection.since);
+  return ApiRequest{.target = *path + query, .verb = "get", .resource = "pods/log"};
+}
+
 Result<ApiRequest> create(const ObjectReference& place, const json& object, UnknownFields unknown) {
   if (place.resource.is_namespaced && place.name_space.empty())
     return Error(ErrorKind::kInvalid,

@@ -63,6 +63,16 @@ struct ObjectReference {
                                        std::uint32_t timeout_seconds);
 
 [[nodiscard]] Result<ApiRequest> get(const ObjectReference& target);
+
+struct LogSelection {
+  std::string container{};
+  bool is_followed = false;                  // until the container ends
+  std::optional<std::uint32_t> lines_max{};  // from the end
+  std::string since{};                       // RFC 3339; empty: from the first line
+};
+// Each line of the reply begins with its time and a space.
+[[nodiscard]] Result<ApiRequest> pod_log(const ObjectReference& pod, const LogSelection& selection);
+
 // The server silently drops a field that it does not know, or refuses it by name.
 enum class UnknownFields { kLeftOut, kRefused };
 [[nodiscard]] Result<ApiRequest> create(const ObjectReference& place, const nlohmann::json& object,

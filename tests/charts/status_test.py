@@ -239,6 +239,38 @@ class StatusOnAServer(unittest.TestCase):
         self.assertEqual(watched.returncode, 84)
         self.assertIn("this user may not watch trainingjobs.ratoon.dev", watched.stderr)
 
+    def suspend_of(self, name):
+        return self.cluster.must("get", "tj", name, "--output=jsonpath={.spec.suspend}")
+
+    def test_a_job_is_suspended_and_resumed(self):
+        self.make("paused", phase="Running")
+        plugin = ("kubectl", "ratoon")
+        self.refused(ratoon("resume", "paused", *self.at), 82, "TrainingJob 'paused' in namespace 'default' at "
+                     f"{self.cluster.server.url} is not suspended")
+        done = ratoon("suspend", "paused", *self.at, program=plugin)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("is suspended: its members save, and then their pods end", done.stdout)
+        self.assertEqual(self.suspend_of("paused"), "true")
+        self.refused(ratoon("suspend", "paused", *self.at), 82, "is suspended already")
+        self.refused(ratoon("resume", "paused", *self.at), 82, "changing trainingjobs.ratoon.dev in namespace 'default'",
+                     "members that still save")
+        self.write("paused", phase="Suspended")
+        self.assertEqual(ratoon("resume", "paused", *self.at).returncode, 0)
+        self.assertEqual(self.suspend_of("paused"), "false")
+        self.write("paused", phase="Succeeded")
+        self.refused(ratoon("suspend", "paused", *self.at), 82, "is over (Succeeded)")
+        self.refused(ratoon("suspend", "pausd", *self.at), 82, "did you mean paused?")
+        self.refused(ratoon("suspend", *self.at), 82, "name the TrainingJob: ratoon suspend NAME --cluster")
+        self.refused(ratoon("suspend", program=plugin), 82, "job")
+
+    def test_the_right_to_suspend_is_named(self):
+        config = self.user("mary")
+        self.cluster.must("create", "role", "lister", "--verb=list", "--resource=trainingjobs.ratoon.dev")
+        self.cluster.must("create", "rolebinding", "lister", "--role=lister", "--user=mary")
+        self.make("kept", phase="Running")
+        self.refused(ratoon("suspend", "kept", "--kubeconfig", config), 84, "this user may not patch trainingjobs.ratoon.dev",
+                     "the verbs 'list' and 'patch'")
+
     def test_a_certificate_that_ended_is_told(self):
         self.refused(ratoon("status", "--kubeconfig", self.user("late", days=-1)), 84, "client certificate expired at ")
 

@@ -87,7 +87,7 @@ MUTANTS = {
         of_report("AttemptHistoryTest.*"), "cli/report/facts/attempt_history.cpp",
         r"file\.text\.size\(\) - rest\.size\(\) <= kept", "true"),
     "a cluster that a context alone does not mean": (
-        ("cluster_status_test", "ClusterSelection.*"), "cli/cluster/cluster_selection.cpp",
+        ("cluster_status_test", "ClusterSelection.*"), "cli/cluster/access/cluster_selection.cpp",
         r" \|\| !selection\.context\.empty\(\)", ""),
 }
 

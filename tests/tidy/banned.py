@@ -137,7 +137,7 @@ CODE = (
             "agent/src/torch/numerics.cpp": "LibTorch's own variable, for those who chose its instructions themselves",
             "agent/src/session/options/options.cpp": "Options::from_environment, the agent's one reader",
             "operator/main.cpp": "the operator's one reader",
-            "cli/cluster/show_jobs.cpp": "KUBECONFIG and HOME, by which kubectl finds its cluster too",
+            "cli/cluster/access/job_client.cpp": "KUBECONFIG and HOME, by which kubectl finds its cluster too",
             "cli/launch/launch_command.cpp": "whether it starts the processes of a member, and which GPUs they see",
             "operator/local/members/find_program.cpp": "PATH, by which the system finds what is started",
             "cli/run/run_job.cpp": "PATH for the members it starts",

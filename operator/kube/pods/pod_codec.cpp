@@ -40,15 +40,6 @@ const json& end_of(const json& container_status) {
   return child(child(container_status, "state"), "terminated");
 }
 
-// The name in the annotation of the operator. If the operator did not write the annotation, the trainer is
-// the first container.
-std::string trainer_of(const json& pod) {
-  std::string told = label(child(child(pod, "metadata"), "annotations"), kTrainerAnnotation);
-  if (!told.empty()) return told;
-  const json& containers = items_of(child(pod, "spec"), "containers");
-  return containers.empty() ? "" : text_in(containers.front(), "name");
-}
-
 // The container is searched by name: the server does not guarantee the order of the specification.
 const json& status_of(const json& statuses, const std::string& name) {
   for (const auto& status : statuses)
@@ -250,6 +241,13 @@ std::string owning_job_uid(const json& object) {
 
 std::string owning_job_name(const json& object) {
   return text_in(owning_job(object), "name");
+}
+
+std::string trainer_of(const json& pod) {
+  std::string told = label(child(child(pod, "metadata"), "annotations"), kTrainerAnnotation);
+  if (!told.empty()) return told;
+  const json& containers = items_of(child(pod, "spec"), "containers");
+  return containers.empty() ? "" : text_in(containers.front(), "name");
 }
 
 Result<MemberPod> decode_pod(const json& document) {

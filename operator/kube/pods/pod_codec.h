@@ -23,6 +23,10 @@ struct MemberPod {
 // do not name a member, or without a TrainingJob as its owner, since any user may write labels.
 [[nodiscard]] Result<MemberPod> decode_pod(const nlohmann::json& pod);
 
+// Returns the name of the trainer's container: the annotation of the operator names it. Without the
+// annotation the trainer is the first container.
+[[nodiscard]] std::string trainer_of(const nlohmann::json& pod);
+
 // Returns the TrainingJob that owns this object as its controller; empty if there is none.
 [[nodiscard]] std::string owning_job_uid(const nlohmann::json& object);
 [[nodiscard]] std::string owning_job_name(const nlohmann::json& object);

@@ -20,8 +20,9 @@ if(TARGET ratoon_operator_local)
     LIBS ratoon::agent ratoon::operator_local nlohmann_json::nlohmann_json)
   ratoon_test(unit/cli/cluster_status_test
     SOURCES cluster/job_status_text_test.cpp cluster/explain_refusals_test.cpp cluster/cluster_selection_test.cpp
+            cluster/log_lines_test.cpp ../../../cli/cluster/log_lines.cpp
             ../../../cli/cluster/job_document.cpp ../../../cli/cluster/job_status_text.cpp
-            ../../../cli/cluster/explain_refusals.cpp ../../../cli/cluster/cluster_selection.cpp
+            ../../../cli/cluster/access/explain_refusals.cpp ../../../cli/cluster/access/cluster_selection.cpp
             ../../../cli/text/nearest_name.cpp ../../../cli/run/render_run.cpp ../../../cli/run/run_view.cpp
             ../../../cli/text/text_format.cpp
     LIBS ratoon::operator_kube ratoon::operator_local)

@@ -1,4 +1,4 @@
-#include "cli/cluster/cluster_selection.h"
+#include "cli/cluster/access/cluster_selection.h"
 
 #include <map>
 #include <set>

@@ -1,4 +1,4 @@
-#include "cli/cluster/explain_refusals.h"
+#include "cli/cluster/access/explain_refusals.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ ClusterQuery query() {
 // The messages for a server's refusals.
 Error told(int status, const std::string& body, const ClusterQuery& what = query()) {
   const auto refusal = kube::read_api_failure(status, body, "");
-  return explain_list(what, refusal.error, refusal, kNow);
+  return explain_failure(what, "list", refusal.error, refusal, kNow);
 }
 
 TEST(ExplainList, AMissingRightIsNamedByVerbAndResource) {
@@ -57,14 +57,15 @@ TEST(ExplainList, AServerThatEndsTheHandshakeOverItIsToldTheSame) {
   ClusterQuery what = query();
   what.certificate_end = kYesterday;
   const Error refused(ErrorKind::kPermissionDenied, "TLS");
-  EXPECT_THAT(explain_list(what, refused, {}, kNow).message(), HasSubstr("client certificate expired"));
+  EXPECT_THAT(explain_failure(what, "list", refused, {}, kNow).message(),
+              HasSubstr("client certificate expired"));
   const Error away(ErrorKind::kUnavailable, "nobody listens");
-  EXPECT_THAT(explain_list(what, away, {}, kNow).message(), HasSubstr("cannot be reached"));
+  EXPECT_THAT(explain_failure(what, "list", away, {}, kNow).message(), HasSubstr("cannot be reached"));
 }
 
 TEST(ExplainList, AServerThatIsAwayOrBrokenKeepsItsKind) {
   for (const auto kind : {ErrorKind::kUnavailable, ErrorKind::kTimeout}) {
-    const Error error = explain_list(query(), Error(kind, "no answer in 10 s"), {}, kNow);
+    const Error error = explain_failure(query(), "list", Error(kind, "no answer in 10 s"), {}, kNow);
     EXPECT_EQ(error.kind(), kind);
     EXPECT_THAT(error.message(),
                 AllOf(HasSubstr("the API server https://10.0.0.1:6443 cannot be reached"),

@@ -1,4 +1,4 @@
-#include "cli/cluster/explain_refusals.h"
+#include "cli/cluster/access/explain_refusals.h"
 
 #include <algorithm>
 
@@ -15,9 +15,9 @@ constexpr int kNotFound = 404;
 
 Error refuse_verb(const ClusterQuery& query, const std::string& verb, const Error& error) {
   return {ErrorKind::kPermissionDenied, "this user may not " + verb + " " + kResource + " in " +
-                                            query_text(query) +
-                                            ": it needs a role with the verbs 'list' and " +
-                                            "'watch' on that resource (" + error.message() + ")"};
+                                            query_text(query) + ": it needs a role with the verbs " +
+                                            (verb == "patch" ? "'list' and 'patch'" : "'list' and 'watch'") +
+                                            " on that resource (" + error.message() + ")"};
 }
 
 Error expired(const ClusterQuery& query) {
@@ -34,11 +34,11 @@ std::string query_text(const ClusterQuery& query) {
   return where + " at " + query.server;
 }
 
-Error explain_list(const ClusterQuery& query, const Error& error,
-                   const std::optional<kube::ApiFailure>& refusal, WallTime now) {
+Error explain_failure(const ClusterQuery& query, const std::string& verb, const Error& error,
+                      const std::optional<kube::ApiFailure>& refusal, WallTime now) {
   const bool is_expired = query.certificate_end && *query.certificate_end <= now;
   const int status = refusal ? refusal->status : 0;
-  if (status == kForbidden) return refuse_verb(query, "list", error);
+  if (status == kForbidden) return refuse_verb(query, verb, error);
   // An empty list is not a 404, which the server returns for a kind that it does not know.
   if (status == kNotFound)
     return {ErrorKind::kInvalid, query.server +
@@ -52,7 +52,8 @@ Error explain_list(const ClusterQuery& query, const Error& error,
             query.server + " does not know this user: log in again, or name another --context (" +
                 error.message() + ")"};
   if (status != 0)
-    return error.with_context("listing " + std::string(kResource) + " in " + query_text(query));
+    return error.with_context((verb == "patch" ? "changing " : "listing ") + std::string(kResource) + " in " +
+                              query_text(query));
   if (error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout)
     return {error.kind(),
             "the API server " + query.server + " cannot be reached: " + error.message() +

@@ -22,9 +22,9 @@ struct ClusterQuery {
 // Returns "namespace 'prod' at https://10.0.0.1:6443".
 [[nodiscard]] std::string query_text(const ClusterQuery& query);
 
-// Explains a failed list. `refusal` is the server's reply, if there was one.
-[[nodiscard]] Error explain_list(const ClusterQuery& query, const Error& error,
-                                 const std::optional<kube::ApiFailure>& refusal, WallTime now);
+// Explains a call that failed. `verb` is list or patch; `refusal` is the server's reply, if there was one.
+[[nodiscard]] Error explain_failure(const ClusterQuery& query, const std::string& verb, const Error& error,
+                                    const std::optional<kube::ApiFailure>& refusal, WallTime now);
 // Explains why the server refuses a watch.
 [[nodiscard]] Error explain_watch(const ClusterQuery& query, const Error& error);
 // Explains that no job has this name. `names` are the jobs that exist.

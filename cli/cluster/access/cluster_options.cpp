@@ -1,0 +1,26 @@
+#include "cli/cluster/access/cluster_options.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr const char* kNamespace = "--namespace";
+
+}  // namespace
+
+void add_cluster_options(CLI::App& command, ClusterSelection& selection, bool is_plugin) {
+  selection.is_said = is_plugin;
+  if (!is_plugin)
+    command.add_flag("--cluster", selection.is_said, "The jobs of a cluster, not runs of this machine");
+  command.add_option(std::string("-n,") + kNamespace, selection.name_space,
+                     "The cluster's jobs of this namespace (default: that of the context)");
+  command.add_option("--kubeconfig", selection.kubeconfig,
+                     "The kubeconfig of the cluster (default: KUBECONFIG, then ~/.kube/config)");
+  command.add_option("--context", selection.context, "A context of that file (default: its current one)");
+}
+
+void add_all_namespaces_option(CLI::App& command, ClusterSelection& selection) {
+  command.add_flag("-A,--all-namespaces", selection.is_for_all, "The cluster's jobs of all namespaces")
+      ->excludes(command.get_option(kNamespace));
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,96 @@
+#include "cli/cluster/access/job_client.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/http/tls/certificate.h"
+#include "operator/kube/lenient_json.h"
+#include "operator/kube/metadata.h"
+#include "operator/runtime/api_server/kubeconfig.h"
+
+namespace ratoon::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kTimeout = std::chrono::seconds(10);
+constexpr std::uint32_t kPageItems = 500;
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+Result<kube::ApiServerAccess> find_api_server_access(const ClusterSelection& selection) {
+  const auto path = choose_kubeconfig(selection, environment, [](const std::string& file) {
+    std::error_code ignored;
+    return std::filesystem::exists(file, ignored);
+  });
+  if (!path) return path.error();
+  if (path->empty()) return runtime::find_api_server_access("", environment);
+  return runtime::read_kubeconfig(*path, selection.context);
+}
+
+}  // namespace
+
+JobClient::JobClient(kube::ApiServerAccess access, const ClusterSelection& selection)
+    : query_{.server = access.server,
+             .name_space = selection.is_for_all           ? ""
+                           : selection.name_space.empty() ? access.name_space
+                                                          : selection.name_space,
+             .certificate_end = http::certificate_end(access.certificate_pem)},
+      api_(std::move(access), clock_) {}
+
+Result<std::unique_ptr<JobClient>> JobClient::connect(const ClusterSelection& selection) {
+  auto access = find_api_server_access(selection);
+  if (!access) return access.error();
+  return std::make_unique<JobClient>(*std::move(access), selection);
+}
+
+kube::Selection JobClient::selection(const std::string& name) const {
+  return {.resource = kube::kTrainingJobs,
+          .name_space = query_.name_space,
+          .field_selector = name.empty() ? "" : "metadata.name=" + name};
+}
+
+Result<std::vector<json>> JobClient::list(const std::string& name) const {
+  std::vector<json> objects;
+  std::string continue_token;
+  do {
+    const auto request = kube::list(selection(name), kPageItems, continue_token);
+    if (!request) return request.error();
+    std::optional<kube::ApiFailure> refusal;
+    const auto page = api_.call(*request, {}, kTimeout, refusal);
+    if (!page) return explain_failure(query_, "list", page.error(), refusal, clock_.wall_now());
+    for (const auto& object : kube::items_of(*page, "items")) objects.push_back(object);
+    continue_token = kube::text_in(kube::child(*page, "metadata"), "continue");
+  } while (!continue_token.empty());
+  return objects;
+}
+
+Result<std::vector<json>> JobClient::find(const std::string& name) const {
+  auto objects = list(name);
+  if (!objects || !objects->empty()) return objects;
+  if (name.empty()) return Error(ErrorKind::kNotFound, "there is no TrainingJob in " + query_text(query_));
+  const auto others = list("");
+  if (!others) return others.error();
+  std::vector<std::string> names;
+  for (const auto& other : *others) names.push_back(kube::key_in(other).name);
+  return explain_missing(query_, name, names);
+}
+
+Result<void> JobClient::set_suspended(const std::string& name, bool is_suspended) const {
+  const auto request =
+      kube::merge_patch({.resource = kube::kTrainingJobs, .name_space = query_.name_space, .name = name},
+                        {{"spec", {{"suspend", is_suspended}}}});
+  if (!request) return request.error();
+  std::optional<kube::ApiFailure> refusal;
+  const auto patched = api_.call(*request, {}, kTimeout, refusal);
+  if (!patched) return explain_failure(query_, "patch", patched.error(), refusal, clock_.wall_now());
+  return {};
+}
+
+}  // namespace ratoon::cli

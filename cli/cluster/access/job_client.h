@@ -1,0 +1,43 @@
+// JobClient: asks a cluster's API server for TrainingJobs, and changes them. Its errors tell a user the next
+// step.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "cli/cluster/access/cluster_selection.h"
+#include "cli/cluster/access/explain_refusals.h"
+#include "operator/kube/request.h"
+#include "operator/runtime/api_server/api_client.h"
+
+namespace ratoon::cli {
+
+class JobClient {
+ public:
+  JobClient(kube::ApiServerAccess access, const ClusterSelection& selection);
+  [[nodiscard]] static Result<std::unique_ptr<JobClient>> connect(const ClusterSelection& selection);
+
+  // The jobs of this name, which may be several if all namespaces are asked. An empty name means all jobs.
+  [[nodiscard]] Result<std::vector<nlohmann::json>> list(const std::string& name) const;
+  // Explains which jobs exist if none has this name.
+  [[nodiscard]] Result<std::vector<nlohmann::json>> find(const std::string& name) const;
+  [[nodiscard]] Result<void> set_suspended(const std::string& name, bool is_suspended) const;
+
+  [[nodiscard]] kube::Selection selection(const std::string& name) const;
+  [[nodiscard]] const ClusterQuery& query() const { return query_; }
+  [[nodiscard]] const runtime::ApiClient& api() const { return api_; }
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+
+ private:
+  const SystemClock clock_;
+  const ClusterQuery query_;
+  const runtime::ApiClient api_;
+};
+
+}  // namespace ratoon::cli

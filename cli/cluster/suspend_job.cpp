@@ -1,0 +1,48 @@
+#include "cli/cluster/suspend_job.h"
+
+#include "base/contract/exit_code.h"
+#include "base/core/utf8.h"
+#include "cli/checkpoint/commands/commands.h"
+#include "cli/cluster/access/job_client.h"
+#include "cli/command.h"
+#include "operator/kube/lenient_json.h"
+
+namespace ratoon::cli {
+namespace {
+
+using nlohmann::json;
+
+Result<std::string> change(const ClusterSelection& selection, const std::string& name, bool is_suspended) {
+  const auto client = JobClient::connect(selection);
+  if (!client) return client.error();
+  const auto found = (*client)->find(name);
+  if (!found) return found.error();
+  const json& job = found->front();
+  const std::string shown = "TrainingJob '" + name + "' in " + query_text((*client)->query());
+  const std::string phase = kube::text_in(kube::child(job, "status"), "phase");
+  if (phase == "Succeeded" || phase == "Failed")
+    return Error(ErrorKind::kInvalid, shown + " is over (" + phase + "): it has no pods to " +
+                                          (is_suspended ? "suspend" : "resume"));
+  const json& requested = kube::child(kube::child(job, "spec"), "suspend");
+  if ((requested.is_boolean() && requested.get<bool>()) == is_suspended)
+    return Error(ErrorKind::kInvalid, shown + (is_suspended ? " is suspended already" : " is not suspended"));
+  if (auto changed = (*client)->set_suspended(name, is_suspended); !changed) return changed.error();
+  return shown + (is_suspended ? " is suspended: its members save, and then their pods end"
+                               : " is resumed: its members continue from what was saved");
+}
+
+}  // namespace
+
+int suspend_job(const ClusterSelection& selection, const std::string& name, bool is_suspended) {
+  if (name.empty())
+    return complain_of(
+        Error(ErrorKind::kInvalid, std::string("name the TrainingJob: ratoon ") +
+                                       (is_suspended ? "suspend" : "resume") +
+                                       " NAME --cluster; `ratoon status --cluster` lists the names"));
+  const auto changed = change(selection, name, is_suspended);
+  if (!changed) return complain_of(changed.error());
+  print_text(printable(*changed) + "\n");
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace ratoon::cli
