@@ -90,6 +90,12 @@ class Case:
 NO_LEADING = {f"ratoon_leading{{{POD}}}": None, f"ratoon_leading{{{STANDBY}}}": None}
 CASES = [
     Case("RatoonOperatorAbsent", NO_LEADING, "6m", {}, "4m", {f"ratoon_leading{{{STANDBY}}}": None}),
+    # One of two installations, and all of them, for hours.
+    Case("RatoonOperatorAbsent", {f"ratoon_leading{{{POD}}}": "1+0x59 stale", f"ratoon_leading{{{STANDBY}}}": None,
+                                  'ratoon_leading{namespace="elsewhere",pod="ratoon-1"}': steady(1)},
+         "66m", OF_POD, "63m", {f"ratoon_leading{{{POD}}}": "1+0x59 stale _x3 1+0x170", f"ratoon_leading{{{STANDBY}}}": None}),
+    Case("RatoonOperatorAbsent", {f"ratoon_leading{{{POD}}}": "1+0x59 stale", f"ratoon_leading{{{STANDBY}}}": None},
+         "121m", {}, "63m", {f"ratoon_leading{{{STANDBY}}}": steady(1), f"ratoon_leading{{{POD}}}": "1+0x59 stale"}),
     Case("RatoonNoLeader", of_pod("leading", jump(60, 0, 1)), "63m", OF_POD, "61m",
          {**of_pod("leading", jump(60, 0, 1)), f"ratoon_leading{{{STANDBY}}}": jump(61, 1)}),
     Case("RatoonCacheStale", of_pod("cache_staleness_seconds", jump(60, 40), ',resource="pods"'), "63m",

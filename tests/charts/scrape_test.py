@@ -22,7 +22,8 @@ def pod(name, ip="10.0.0.7", phase="Running", port=None, labels=(), address=None
                  "annotation_prometheus_io_path": "/metrics"}
     for label, value in dict(labels).items():
         meta |= {f"label_{label}": value, f"labelpresent_{label}": "true"}
-    return {"targets": [address or ip], "labels": {META + key: value for key, value in meta.items()}}
+    return {"targets": [address or ip], "labels": {"__meta_kubernetes_namespace": "of-pods",
+                                                   **{META + key: value for key, value in meta.items()}}}
 
 
 MEMBER = {"ratoon_dev_job_name": "digits", "ratoon_dev_role": "worker"}
@@ -88,7 +89,8 @@ class Scrape(unittest.TestCase):
                     break
             self.assertEqual(found, expected)
             for labels in targets:
-                self.assertEqual((labels["__metrics_path__"], labels["node"]), ("/metrics", "n1"))
+                self.assertEqual((labels["__metrics_path__"], labels["node"], labels["namespace"]),
+                                 ("/metrics", "n1", "of-pods"))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ class Scraper:
     def dashboard_queries(self, job):
         dashboards = [json.loads(file.read_text()) for file in sorted((ROOT / "charts/ratoon/dashboards").glob("*.json"))]
         values = {"namespace": "default", "job": job, "__rate_interval": "30s", "__range": "15m", "__range_s": "900",
-                  "__interval": "5s"}
+                  "__interval": "5s", "operators": "ratoon-system"}
 
         def walk(panels):
             for panel in panels:
@@ -104,4 +104,5 @@ def describe(pod):
         for port in container.get("ports", [{}]):
             of_port = {"container_port_name": port["name"], "container_port_number": str(port["containerPort"])} if port else {}
             yield {"targets": [pod["status"]["podIP"]],
-                   "labels": {META + name: value for name, value in (meta | of_port).items()}}
+                   "labels": {"__meta_kubernetes_namespace": pod["metadata"]["namespace"],
+                              **{META + name: value for name, value in (meta | of_port).items()}}}
