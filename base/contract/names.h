@@ -171,6 +171,7 @@ inline constexpr std::string_view kJobDurableStep = "ratoon_job_durable_step";
 inline constexpr std::string_view kJobWorldSize = "ratoon_job_world_size";
 inline constexpr std::string_view kJobLedgerSeconds = "ratoon_job_ledger_seconds_total";
 inline constexpr std::string_view kJobStepsMadeAgain = "ratoon_job_steps_made_again_total";
+inline constexpr std::string_view kJobProblem = "ratoon_job_problem";
 inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
 inline constexpr std::string_view kNoticeSeconds = "ratoon_notice_to_action_seconds";
 inline constexpr std::string_view kRetries = "ratoon_reconcile_retries_total";
@@ -202,6 +203,7 @@ inline constexpr std::string_view kPart = "part";
 inline constexpr std::string_view kName = "name";
 inline constexpr std::string_view kCause = "cause";
 inline constexpr std::string_view kPhase = "phase";
+inline constexpr std::string_view kReason = "reason";
 inline constexpr std::string_view kVersion = "version";
 inline constexpr std::string_view kContract = "contract";
 }  // namespace metric_label

@@ -287,9 +287,11 @@ struct Condition {
 
 // Conditions and reasons that several parts of the operator use.
 namespace condition {
+inline constexpr std::string_view kScheduled = "Scheduled";
 inline constexpr std::string_view kInvalidSpec = "InvalidSpec";
 inline constexpr std::string_view kClaimNotShared = "ClaimNotShared";    // a reason of InvalidSpec
 inline constexpr std::string_view kTemplateRefused = "TemplateRefused";  // a reason of InvalidSpec
+inline constexpr std::string_view kUnreadable = "Unreadable";            // a reason of InvalidSpec
 }  // namespace condition
 
 // The uses of a job's time that the operator can tell apart. A save for which training waits counts as useful

@@ -193,6 +193,7 @@ bool Controller::report_unreadable(const JobKey& key) {
     api::TrainingJob job;
     job.meta = broken.meta;
     cluster_.emit_event(job, {.is_warning = true, .reason = "InvalidSpec", .message = broken.complaint});
+    metrics_.note_unreadable(key);
     const auto told = cluster_.write_complaint(broken);
     if (!told) tell_failure(key, told.error());
     // A refused status is not sent again until the job changes.

@@ -41,6 +41,8 @@ HEALTHY = {
     **{f'ratoon_restarts_total{{{JOB},cause="{cause}"}}': steady(0) for cause in ("application", "hung", "disruption")},
     **{f'ratoon_job_ledger_seconds_total{{{JOB},part="{part}"}}': growing(60 * int(part == "useful"))
        for part in ("useful", "recomputed", "waiting_for_capacity", "restarting", "hung", "suspended")},
+    # Another job, which waits for a node: that is no fault.
+    'ratoon_job_problem{training_namespace="trees",training_job="queued",reason="Unschedulable"}': steady(1),
     f"ratoon_attempt{{{MEMBER}}}": steady(1),
     f"ratoon_missed_saves_total{{{MEMBER}}}": steady(0), f"ratoon_stale_saves_total{{{MEMBER}}}": steady(0),
     f'ratoon_missed_copies_total{{{MEMBER},store="{STORE}"}}': steady(0),
@@ -62,6 +64,11 @@ def ledger(**seconds_a_minute):
 
 def restarts(cause, values):
     return {f'ratoon_restarts_total{{{JOB},cause="{cause}"}}': values}
+
+
+def problem(reason, values):
+    """What has no such problem has no such series."""
+    return {f'ratoon_job_problem{{{JOB},reason="{reason}"}}': values}
 
 
 def of_pod(name, values, more=""):
@@ -110,6 +117,19 @@ CASES = [
          OF_POD, "59m", of_pod("coordinator_certificate_expiry_timestamp_seconds", steady(15 * 86400))),
     Case("RatoonJobFailed", phase("Failed", Running=jump(60, 0, 1), Failed=jump(60, 1)), "61m", {**OF_JOB, "phase": "Failed"},
          "59m", phase("Succeeded", Running=jump(60, 0, 1), Succeeded=jump(60, 1))),
+    # Each of these is told once: not as a job that does not start, has no pods, waits for capacity or makes no step.
+    Case("RatoonJobInvalid", {**ledger(restarting=60), **phase("Pending"), **of_job("job_step", steady(0)),
+                              **of_job("job_durable_step", steady(0)), **problem("ClaimNotShared", "_x5 1+0x200")},
+         "20m", {**OF_JOB, "reason": "ClaimNotShared"}, "6m", problem("ClaimNotShared", "_x59 1 1 stale"),
+         silent_at=("60m", "61m", "150m")),
+    Case("RatoonJobInvalid", {**problem("TemplateRefused", "_x60 1+0x170"), **problem("PodRefused", "_x60 1+0x170")},
+         "80m", {**OF_JOB, "reason": "TemplateRefused"}, "61m", problem("NoScheduler", steady(1))),
+    Case("RatoonJobInvalid", {**of_job("job_step", f"0+100x60 6000+0x{LAST - 61}"), **problem("Unreadable", "_x61 1+0x170")},
+         "112m", {**OF_JOB, "reason": "Unreadable"}, "62m", problem("Unreadable", "_x59 1 1 stale"),
+         silent_at=("60m", "61m", "150m")),
+    Case("RatoonPodsRefused", {**ledger(waiting_for_capacity=60), **phase("Recovering"), **problem("PodRefused", steady(1))},
+         "24m", {**OF_JOB, "reason": "PodRefused"}, "4m", problem("PodRefused", "_x59 1 1 1 1 stale"),
+         silent_at=("60m", "63m", "150m")),
     Case("RatoonJobDoesNotStart", {**ledger(restarting=60), **phase("Pending"), **of_job("job_step", steady(0)),
                                    **of_job("job_durable_step", steady(0)), **of_job("job_world_size", steady(0))},
          "18m", {**OF_JOB, "part": "restarting"}, "9m", ledger(useful=35, restarting=25)),

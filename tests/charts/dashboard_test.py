@@ -51,6 +51,7 @@ OF_OPERATOR = {
     **{f'ratoon_notice_to_action_seconds_bucket{{le="{le}"}}': f"0+{count}x40"
        for le, count in (("0.05", 0), ("0.1", 2), ("+Inf", 2))},
     "ratoon_reconcile_retries_total": "0+6x40",
+    f'ratoon_job_problem{{{JOB},reason="Unschedulable"}}': "1+0x40",
 }
 OF_MEMBERS = {
     **{f'{metric}{{{JOB},training_role="worker",index="{index}",local_rank="0"{more}}}': values
@@ -98,6 +99,7 @@ FLEET_VALUES = {
     ("Recovery time", "95 %"): ("{}", 3.95),
     ("Steps at risk by job", "{{training_namespace}}/{{training_job}}"): (f"{{{JOB}}}", 21),
     ("Alerts", "firing"): ("{}", 0),
+    ("Jobs held up, by reason", "{{reason}}"): ('{reason="Unschedulable"}', 1, '{reason="none"}', 0),
 }
 OPERATOR_VALUES = {
     ("Jobs", "jobs"): ("{}", 1),

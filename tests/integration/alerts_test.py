@@ -93,6 +93,12 @@ class Alerts(unittest.TestCase):
         wait_until(lambda: prometheus.fired() >= EXPECTED, f"{EXPECTED}")
         self.assertEqual(prometheus.fired(), EXPECTED)
         self.assertEqual(cluster.status("lossy")["phase"], "Running")
+        # Last, since an alert would follow after two minutes.
+        trainer |= {"volumeMounts": [{"name": "of-no-volume", "mountPath": "/a"}]}
+        cluster.start_job("refused", steps=0, roles=[{"name": "worker", "template": {"spec": {"containers": [trainer]}}}])
+        for reason in ("TemplateRefused", "PodRefused"):
+            wait_for_series(f'job:ratoon_job_problem:max{{training_job="refused",reason="{reason}"}} == 1')
+        self.assertEqual(prometheus.ask('ratoon_job_problem{training_job!="refused"}'), [])
 
 
 if __name__ == "__main__":

@@ -78,16 +78,18 @@ std::string describe(const Observation& seen, const api::TrainingJobStatus& stat
   return status.message;
 }
 
-constexpr std::string_view kScheduled = "Scheduled";
 constexpr std::size_t kWhyBytesMax = 1024;
 
 // The condition Scheduled is also added as false: the first pod may find no node, or may not even be created.
 void set_not_scheduled(const Observation& seen, std::string_view reason, std::string message,
                        api::TrainingJobStatus& status) {
   const bool is_known = std::any_of(status.conditions.begin(), status.conditions.end(),
-                                    [&](const auto& c) { return c.type == kScheduled; });
-  if (!is_known) status.conditions.push_back({.type = std::string(kScheduled), .since = seen.wall_now});
-  set(seen, {.type = kScheduled, .is_true = false, .reason = reason, .message = std::move(message)}, status);
+                                    [&](const auto& c) { return c.type == api::condition::kScheduled; });
+  if (!is_known)
+    status.conditions.push_back({.type = std::string(api::condition::kScheduled), .since = seen.wall_now});
+  set(seen,
+      {.type = api::condition::kScheduled, .is_true = false, .reason = reason, .message = std::move(message)},
+      status);
 }
 
 // A new pod without a message from the scheduler changes nothing.
@@ -109,7 +111,8 @@ void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
     are_all_placed &= !pod.node.empty();
   }
   if (is_any_placed && are_all_placed)
-    set(seen, {.type = kScheduled, .is_true = true, .reason = "Placed", .message = ""}, status);
+    set(seen, {.type = api::condition::kScheduled, .is_true = true, .reason = "Placed", .message = ""},
+        status);
 }
 
 // Whether the API server may still refuse a pod of the given members.

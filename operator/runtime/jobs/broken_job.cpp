@@ -23,12 +23,10 @@ std::optional<json> with_invalid_condition(const json& conditions, const std::st
   json all = conditions.is_null() ? json::array() : conditions;
   const auto known = std::ranges::find_if(
       all, [](const json& c) { return kube::text_in(c, "type") == api::condition::kInvalidSpec; });
-  json wanted = {{"type", api::condition::kInvalidSpec},
-                 {"status", "True"},
-                 {"reason", "Unreadable"},
-                 {"message", cut_text(complaint, kMessageBytesMax)},
-                 {"lastTransitionTime", format_rfc3339(now)},
-                 {"observedGeneration", generation}};
+  json wanted = {
+      {"type", api::condition::kInvalidSpec},      {"status", "True"},
+      {"reason", api::condition::kUnreadable},     {"message", cut_text(complaint, kMessageBytesMax)},
+      {"lastTransitionTime", format_rfc3339(now)}, {"observedGeneration", generation}};
   if (known == all.end()) {
     if (all.size() >= kConditionsMax) return std::nullopt;
     all.push_back(std::move(wanted));

@@ -36,7 +36,8 @@ bool differ_in_commit_alone(api::TrainingJobStatus a, const api::TrainingJobStat
 bool differ_in_roster_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
   // A separate condition, which a new job lacks, says that the pods have nodes.
   const bool is_placed = a.conditions.empty() && b.conditions.size() == 1 &&
-                         b.conditions.front().type == "Scheduled" && b.conditions.front().is_true;
+                         b.conditions.front().type == api::condition::kScheduled &&
+                         b.conditions.front().is_true;
   if (is_placed) a.conditions = b.conditions;
   const bool is_waiting = !a.is_formed && !b.is_formed && a.members.size() == b.members.size() &&
                           a.conditions.size() == b.conditions.size();

@@ -24,6 +24,7 @@ enum Family : std::size_t {
   kRestarts,
   kLedger,
   kStepsMadeAgain,
+  kProblem,
   kRecovery
 };
 
@@ -70,6 +71,19 @@ ClientMetric gauge(ClientMetric metric, double value) {
   return metric;
 }
 
+// The conditions of a job that is suspended or over stay as they were, and stop nothing.
+std::vector<std::string> problems_in(const api::TrainingJobStatus& status) {
+  std::vector<std::string> reasons;
+  if (api::is_over(status.phase) || status.phase == api::JobPhase::kSuspended) return reasons;
+  for (const auto& condition : status.conditions) {
+    const bool is_problem = condition.type == api::condition::kInvalidSpec
+                                ? condition.is_true
+                                : condition.type == api::condition::kScheduled && !condition.is_true;
+    if (is_problem) reasons.push_back(condition.reason);
+  }
+  return reasons;
+}
+
 ClientMetric::Histogram histogram_of(const PhaseHistogram& part) {
   ClientMetric::Histogram histogram;
   for (std::size_t i = 0; i < kRecoveryBounds.size(); ++i) {
@@ -91,6 +105,8 @@ void PhaseHistogram::observe(double seconds) {
 }
 
 void JobMetrics::note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
+  is_noted_ = true;
+  problems_ = problems_in(after);
   phase_ = after.phase;
   attempt_ = after.attempt.value();
   step_ = after.step.value();
@@ -105,6 +121,10 @@ void JobMetrics::note(const api::TrainingJobStatus& before, const api::TrainingJ
   for (std::size_t i = 0; i < parts.size(); ++i) (*recoveries_)[i].observe(parts[i]);
 }
 
+void JobMetrics::note_unreadable() {
+  problems_ = {std::string(api::condition::kUnreadable)};
+}
+
 std::span<const MetricFamily> JobMetrics::families() {
   using enum MetricType;
   static const NeverDestroyed<std::vector<MetricFamily>> all(std::vector{
@@ -116,6 +136,10 @@ std::span<const MetricFamily> JobMetrics::families() {
       family(names::metric::kRestarts, "Members that were replaced, by cause", Counter),
       family(names::metric::kJobLedgerSeconds, "Seconds since the job began, by purpose", Counter),
       family(names::metric::kJobStepsMadeAgain, "Steps that were lost with a world and made again", Counter),
+      family(names::metric::kJobProblem,
+             "1 for the reason of the condition InvalidSpec while it is True, and of Scheduled while it is "
+             "False",
+             Gauge),
       family(names::metric::kRecoverySeconds,
              "Seconds from a member's last sign of life until all members have made a step, by phase",
              Histogram)});
@@ -124,6 +148,7 @@ std::span<const MetricFamily> JobMetrics::families() {
 
 void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
                         std::vector<ClientMetric>& series) {
+  if (!is_noted_ && family != kProblem) return;
   const auto add = [&](auto value) { series.push_back(gauge(labelled(key), static_cast<double>(value))); };
   switch (family) {
     case kPhase:
@@ -149,6 +174,9 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
     case kStepsMadeAgain:
       series.push_back(labelled(key));
       series.back().counter.value = static_cast<double>(ledger_.steps_made_again);
+      return;
+    case kProblem:
+      for (const auto& reason : problems_) series.push_back(gauge(labelled(key, "reason", reason), 1));
       return;
     default:
       return add_recoveries(key, series);

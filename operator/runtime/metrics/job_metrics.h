@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <prometheus/client_metric.h>
@@ -32,6 +33,8 @@ class JobMetrics {
  public:
   // Takes the result of a decision: `before` is the stored status.
   void note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
+  // The job cannot be read: its other series keep their values. A job that was never read has none.
+  void note_unreadable();
 
   // The families of each job's series, without series. The families are the same for all jobs.
   [[nodiscard]] static std::span<const prometheus::MetricFamily> families();
@@ -43,6 +46,8 @@ class JobMetrics {
   void add_ledger(const JobKey& key, WallTime now, std::vector<prometheus::ClientMetric>& series);
   void add_recoveries(const JobKey& key, std::vector<prometheus::ClientMetric>& series) const;
 
+  bool is_noted_ = false;
+  std::vector<std::string> problems_;  // reasons of conditions
   api::JobPhase phase_ = api::JobPhase::kPending;
   std::uint64_t attempt_ = 0;
   std::uint64_t step_ = 0;

@@ -58,6 +58,11 @@ void OperatorMetrics::note_status(const JobKey& key, const api::TrainingJobStatu
   jobs_[key].note(before, after);
 }
 
+void OperatorMetrics::note_unreadable(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  jobs_[key].note_unreadable();
+}
+
 void OperatorMetrics::note_decision_seconds(double seconds) {
   decision_.Observe(seconds);
 }

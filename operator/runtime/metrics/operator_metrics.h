@@ -24,6 +24,7 @@ class OperatorMetrics {
   // Takes the result of a decision: `before` is the stored status.
   void note_status(const JobKey& job, const api::TrainingJobStatus& before,
                    const api::TrainingJobStatus& after);
+  void note_unreadable(const JobKey& job);
   void note_decision_seconds(double seconds);  // these three are for all jobs together
   void note_retry();
   void note_action_seconds(double since_notice);

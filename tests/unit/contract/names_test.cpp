@@ -123,6 +123,7 @@ TEST(Names, OfMetricsAreFrozen) {
                  {names::metric::kRecoverySeconds, "ratoon_recovery_seconds"},
                  {names::metric::kLedgerSeconds, "ratoon_ledger_seconds_total"},
                  {names::metric::kJobStepsMadeAgain, "ratoon_job_steps_made_again_total"},
+                 {names::metric::kJobProblem, "ratoon_job_problem"},
                  {names::metric::kJobPhase, "ratoon_job_phase"},
                  {names::metric::kReconcileSeconds, "ratoon_reconcile_seconds"},
                  {names::metric::kNoticeSeconds, "ratoon_notice_to_action_seconds"},
@@ -138,7 +139,8 @@ TEST(Names, OfMetricsAreFrozen) {
                  {names::metric_label::kCause, "cause"},
                  {names::metric_label::kPhase, "phase"},
                  {names::metric_label::kVersion, "version"},
-                 {names::metric_label::kContract, "contract"}});
+                 {names::metric_label::kContract, "contract"},
+                 {names::metric_label::kReason, "reason"}});
 }
 
 TEST(ExitCodes, AreFrozen) {

@@ -42,6 +42,9 @@ class Server {
     return of(200, job_);
   }
 
+  // What an edit by hand, or a newer operator, may leave.
+  void make_unreadable() { job_["spec"].erase("roles"); }
+
   int creation_status = 500;
   json creation = {{"kind", "Status"}, {"reason", "InternalError"}, {"message", "failed calling webhook"}};
   json holder;  // the pod that has a member's name
@@ -170,6 +173,28 @@ TEST_F(ControllerTest, ARefusalOfOnePodIsNoReasonToLeaveOthersUnmade) {
 
 // Job a with role b-c and job a-b with role c give their pods the same names; neither waits for the other
 // one's end.
+TEST_F(ControllerTest, AJobThatCannotBeReadIsAProblemInTheMetrics) {
+  const auto text = [this] {
+    std::string all;
+    metrics_.write({}, [&](std::string_view piece) {
+      all += piece;
+      return true;
+    });
+    return all;
+  };
+  ASSERT_TRUE(controller_->step());
+  EXPECT_EQ(text().find("Unreadable"), std::string::npos);
+  server_.make_unreadable();
+  cluster_->list_again();
+  cluster_->step({});
+  while (controller_->step()) {
+  }
+  EXPECT_NE(
+      text().find(R"(ratoon_job_problem{reason="Unreadable",training_job="a",training_namespace="n"} 1)"),
+      std::string::npos)
+      << text();
+}
+
 TEST_F(ControllerTest, ANameThatAnotherJobsPodHasIsPassedOver) {
   server_.creation_status = 409;
   server_.creation = {{"kind", "Status"}, {"reason", "AlreadyExists"}, {"message", "there is one"}};

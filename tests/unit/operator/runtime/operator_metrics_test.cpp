@@ -77,6 +77,46 @@ TEST(OperatorMetrics, ANewLeaderGoesOnFromTheTotalsThatAreStored) {
   EXPECT_THAT(text, HasSubstr(series("ratoon_restarts_total", R"(cause="application")") + " 1"));
 }
 
+std::string problem(std::string_view reason) {
+  return series("ratoon_job_problem", "reason=\"" + std::string(reason) + "\"") + " 1\n";
+}
+
+TEST(OperatorMetrics, AProblemIsShownWhileTheJobRunsAndHasIt) {
+  OperatorMetrics metrics;
+  api::TrainingJobStatus status;
+  status.conditions = {{.type = "Running", .is_true = false, .reason = "Waiting"},
+                       {.type = "Scheduled", .is_true = false, .reason = "PodRefused"},
+                       {.type = "InvalidSpec", .is_true = true, .reason = "TemplateRefused"}};
+  metrics.note_status(kJob, {}, status);
+  EXPECT_THAT(text_of(metrics), HasSubstr(problem("PodRefused")));
+  EXPECT_THAT(text_of(metrics), HasSubstr(problem("TemplateRefused")));
+  EXPECT_EQ(count("\nratoon_job_problem{", text_of(metrics)), 2U);
+  for (const auto phase : {api::JobPhase::kSuspended, api::JobPhase::kFailed, api::JobPhase::kSucceeded}) {
+    status.phase = phase;
+    metrics.note_status(kJob, {}, status);
+    EXPECT_EQ(count("\nratoon_job_problem{", text_of(metrics)), 0U) << "its conditions stay";
+  }
+  status.phase = api::JobPhase::kRunning;
+  status.conditions[1] = {.type = "Scheduled", .is_true = true, .reason = "Placed"};
+  status.conditions[2] = {.type = "InvalidSpec", .is_true = false, .reason = "Mended"};
+  metrics.note_status(kJob, {}, status);
+  EXPECT_EQ(count("\nratoon_job_problem{", text_of(metrics)), 0U);
+}
+
+TEST(OperatorMetrics, AnUnreadableJobKeepsItsSeriesAndOneThatWasNeverReadHasNone) {
+  OperatorMetrics metrics;
+  metrics.note_unreadable(kJob);
+  EXPECT_THAT(text_of(metrics), HasSubstr(problem("Unreadable")));
+  EXPECT_EQ(count("digits", text_of(metrics)), 1U) << "zeros would be false";
+  api::TrainingJobStatus status;
+  status.restarts.disruption = 2;
+  metrics.note_status(kJob, {}, status);
+  EXPECT_THAT(text_of(metrics), Not(HasSubstr("Unreadable"))) << "it can be read again";
+  metrics.note_unreadable(kJob);
+  EXPECT_THAT(text_of(metrics), HasSubstr(problem("Unreadable")));
+  EXPECT_THAT(text_of(metrics), HasSubstr(series("ratoon_restarts_total", R"(cause="disruption")") + " 2"));
+}
+
 std::string spent(std::string_view part, int whole) {
   return "ratoon_job_ledger_seconds_total{part=\"" + std::string(part) +
          "\",training_job=\"digits\",training_namespace=\"default\"} " + std::to_string(whole) + "\n";
@@ -183,7 +223,7 @@ TEST(OperatorMetrics, AThousandJobsComeInPiecesUnderOneHeadEach) {
     return true;
   });
   EXPECT_LT(largest, 1'000'000U);
-  EXPECT_EQ(count("# TYPE ", text), 12U) << "ratoon_build_info and the families of jobs and of the operator";
+  EXPECT_EQ(count("# TYPE ", text), 13U) << "ratoon_build_info and the families of jobs and of the operator";
   EXPECT_EQ(count("\nratoon_job_step{", text), 1000U);
   EXPECT_EQ(count("\nratoon_recovery_seconds_count{", text), 8000U);
   EXPECT_EQ(text.find("ratoon_job_step{", text.find("# TYPE ratoon_restarts_total")), std::string::npos)
