@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "operator/runtime/installation_check.h"
 #include "operator/runtime/operator.h"
 #include "operator/runtime/operator_config.h"
 
@@ -19,8 +20,8 @@ constexpr const char* kExamples = R"(Examples:
                                              outside of the cluster; members must reach that address
 
 Metrics, /healthz and /readyz are on port 9402.
-Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used or the lease was lost,
-82 the command line is wrong.)";
+Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used, the lease was lost or the
+installation does not pass --check-installation, 82 the command line is wrong.)";
 
 // Applies the file that --config names before the other arguments are parsed, because flags take precedence.
 ratoon::Result<void> apply_file(int argc, char** argv, ratoon::runtime::OperatorOptions& options) {
@@ -37,6 +38,16 @@ ratoon::Result<void> apply_file(int argc, char** argv, ratoon::runtime::Operator
   return path.empty() ? ratoon::Result<void>() : ratoon::runtime::read_operator_config(path, options);
 }
 
+int check(const ratoon::runtime::OperatorOptions& options, const std::string& deployment) {
+  if (const auto passed = ratoon::runtime::run_installation_check(options, deployment); !passed) {
+    std::fprintf(stderr, "ratoon-operator: %s\n", passed.error().message().c_str());
+    return 1;
+  }
+  std::printf("Deployment %s is available, an operator leads, and the API server accepts a TrainingJob.\n",
+              deployment.c_str());
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -51,6 +62,7 @@ int main(int argc, char** argv) {
     return 82;
   }
   std::string config_path;
+  std::string checked_deployment;
   bool is_for_all = false;
   CLI::App app(
       "Runs TrainingJobs on Kubernetes: replaces members that are lost and brings the rest back to "
@@ -85,6 +97,11 @@ int main(int argc, char** argv) {
                "Run jobs only while this operator holds the lease; other operators stand by");
   app.add_option("--lease-name", options.lease_name, "The lease, in the operator's own namespace")
       ->capture_default_str();
+  app.add_option(
+         "--check-installation", checked_deployment,
+         "Run no jobs: check that this Deployment is available, that one of its operators leads and that "
+         "the API server accepts a TrainingJob, then exit")
+      ->type_name("DEPLOYMENT");
   app.add_flag("--text-log,!--json-log", options.is_text_log, "Write the log for people, not as JSON lines");
   try {
     app.parse(argc, argv);
@@ -92,6 +109,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 82;
   }
   if (is_for_all) options.name_space.clear();
+  if (!checked_deployment.empty()) return check(options, checked_deployment);
   const auto ended = ratoon::runtime::run_operator(options);
   if (ended) return 0;
   std::fprintf(stderr, "ratoon-operator: %s\n", ended.error().message().c_str());

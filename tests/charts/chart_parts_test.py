@@ -19,21 +19,20 @@ class Parts(unittest.TestCase):
                     for each in (pod, *pod["containers"], *pod.get("initContainers", []))]
 
         self.assertNotRegex(json.dumps(contexts()), "runAsUser|runAsGroup|fsGroup")
-        self.assertEqual(contexts("--set=podSecurityContext=null,securityContext=null"), [None] * 5)
+        self.assertEqual(contexts("--set=podSecurityContext=null,securityContext=null"), [None] * 4)
         for each in contexts("--set=podSecurityContext.seccompProfile=null,securityContext.capabilities=null"):
             self.assertFalse(each.keys() & {"seccompProfile", "capabilities"})
         named = contexts("--set=podSecurityContext.runAsUser=7")
-        self.assertEqual([each.get("runAsUser") for each in named], [7, None, 7, None, None])
+        self.assertEqual([each.get("runAsUser") for each in named], [7, None, 7, None])
 
     def test_values_of_a_release_from_before_these_parts_are_taken_and_lose_no_context(self):
         # As `helm upgrade --reuse-values` hands them over.
-        lacking = ("podDisruptionBudget", "networkPolicy", "monitors", "prometheusRule", "test", "extraEnv",
+        lacking = ("podDisruptionBudget", "networkPolicy", "monitors", "prometheusRule", "extraEnv",
                    "topologySpreadConstraints", "image.digest", "podSecurityContext", "securityContext")
         made = objects(f"--set={','.join(f'{name}=null' for name in lacking)}")
         usual = objects()
         self.assertEqual(operators_pod(made), operators_pod(usual))
-        self.assertEqual(usual.keys() - made.keys(), {("PodDisruptionBudget", "ratoon"), *(
-            (kind, "ratoon-test") for kind in ("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Pod"))})
+        self.assertEqual(usual.keys() - made.keys(), {("PodDisruptionBudget", "ratoon")})
 
     def test_a_digest_is_taken_in_place_of_the_tag(self):
         made = objects(f"--set=image.digest={DIGEST},image.tag=left")

@@ -3,16 +3,19 @@ operator needs and no others."""
 
 import copy
 import json
+import os
 import pathlib
 import re
+import subprocess
 import tempfile
 import unittest
 
 import kubernetes_schemas
 import programs
-from chart import NAMESPACE, expect_good, former_chart, objects, render
+from chart import NAMESPACE, expect_good, former_chart, objects, operators_pod, render
 from programs import CHART, run
 
+OPERATOR = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "ratoon-operator"
 SLICE = ("endpointslice", "ratoon-coordinator-ipv4", f"--namespace={NAMESPACE}")
 LED = {"endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
        "ports": [{"name": "coordinator", "port": 9443, "protocol": "TCP"}]}
@@ -143,45 +146,34 @@ class OnAServer(unittest.TestCase):
         self.assertIn("form", self.cluster.kubectl("create", "--dry-run=server", "--validate=strict", "--filename=-",
                                                    document=policy).stderr)
 
-    def test_what_helm_test_does_is_allowed_and_finds_out(self):
-        """No kubelet runs its pod here: its commands are run by kubectl as its account."""
+    def test_what_helm_test_does_is_allowed_and_waits_for_operators(self):
+        """No kubelet runs its pod here: the operator's program runs as its account."""
         made = objects()
-        pod = made["Pod", "ratoon-test"]["spec"]
-        hooks = {key: each for key, each in made.items()
+        hooks = {kind: each for (kind, _), each in made.items()
                  if each["metadata"].get("annotations", {}).get("helm.sh/hook") == "test"}
-        self.assertEqual({kind for kind, _ in hooks}, {"ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Pod"})
-        for (kind, name), each in hooks.items():
-            if kind != "Pod":
-                self.cluster.must("create", "--filename=-", document=each)
-                self.addCleanup(self.cluster.must, "delete", kind, name, f"--namespace={NAMESPACE}")
-        deployment = ("deployment", "ratoon", f"--namespace={NAMESPACE}", "--subresource=status", "--type=merge")
-
-        def outcome(container):
-            words = [word.replace("--timeout=60s", "--timeout=1s") for word in container["args"]]
-            with tempfile.TemporaryDirectory() as folder:
-                for file, text in made["ConfigMap", "ratoon-test"]["data"].items():
-                    pathlib.Path(folder, file).write_text(text)
-                words = [word.replace("/job/", f"{folder}/") for word in words]
-                return self.cluster.kubectl(*words, f"--as=system:serviceaccount:{NAMESPACE}:{pod['serviceAccountName']}")
-
-        def available(is_so):
-            now = "2026-01-01T00:00:00Z"
-            self.cluster.must("patch", *deployment, "--patch", json.dumps({"status": {"conditions": [{
-                "type": "Available", "status": str(is_so), "reason": "a", "message": "a", "lastUpdateTime": now,
-                "lastTransitionTime": now}]}}))
-
-        (operators,), (job,) = pod["initContainers"], pod["containers"]
-        available(False)
-        self.assertNotEqual(outcome(operators).returncode, 0)
-        available(True)
-        for container in (operators, job):
-            done = outcome(container)
-            self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("trainingjob.ratoon.dev/ratoon-test created (server dry run)", done.stdout)
-        made["ConfigMap", "ratoon-test"]["data"]["job.yaml"] = json.dumps({
-            "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
-            "metadata": {"name": "bad", "namespace": NAMESPACE}, "spec": {}})
-        self.assertIn("spec.roles: Required value", outcome(job).stderr)
+        self.assertEqual(hooks.keys(), {"ServiceAccount", "Role", "RoleBinding", "Pod"})
+        (container,) = hooks["Pod"]["spec"]["containers"]
+        self.assertEqual(container["image"], operators_pod(made)["containers"][0]["image"])
+        for kind in ("ServiceAccount", "Role", "RoleBinding"):
+            self.cluster.must("create", "--filename=-", document=hooks[kind])
+            self.addCleanup(self.cluster.must, "delete", kind, "ratoon-test", f"--namespace={NAMESPACE}")
+        account = self.cluster.kubeconfig_of("ratoon-test", NAMESPACE)
+        check = subprocess.Popen([OPERATOR, f"--kubeconfig={account}", *container["args"]], stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(check.kill)
+        now = "2026-01-01T00:00:00Z"
+        self.cluster.must("patch", "deployment", "ratoon", f"--namespace={NAMESPACE}", "--subresource=status", "--type=merge",
+                          "--patch", json.dumps({"status": {"conditions": [{
+                              "type": "Available", "status": "True", "reason": "a", "message": "a", "lastUpdateTime": now,
+                              "lastTransitionTime": now}]}}))
+        self.cluster.must("create", "--filename=-", document={
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"holderIdentity": "one"},
+            "metadata": {"name": "ratoon", "namespace": NAMESPACE}})
+        self.addCleanup(self.cluster.must, "delete", "lease", "ratoon", f"--namespace={NAMESPACE}")
+        said, _ = check.communicate(timeout=180)
+        self.assertEqual((check.returncode, said),
+                         (0, "Deployment ratoon is available, an operator leads, and the API server accepts a TrainingJob.\n"))
+        self.assertEqual(self.cluster.must("get", "tj", f"--namespace={NAMESPACE}", "--output=name"), "", "it was a dry run")
 
     def test_an_upgrade_from_the_former_chart_and_a_rollback_leave_jobs_and_what_members_trust(self):
         self.assertEqual(self.helm("uninstall", "ratoon").returncode, 0)

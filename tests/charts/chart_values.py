@@ -52,7 +52,6 @@ OTHER_VALUES = {
     "networkPolicy.apiServer": [{"ipBlock": {"cidr": "10.0.0.1/32"}}], "networkPolicy.apiServerPorts": [8443],
     "monitors.install": True, "monitors.labels": {"release": "a"}, "monitors.interval": "30s",
     "prometheusRule.install": True, "prometheusRule.labels": {"release": "a"}, "prometheusRule.runbook": "https://example.org/a",
-    "test.image": "mirror/kubectl:1",
     "extraArgs": ["--workers=4"], "resources.requests.cpu": "70m", "resources.requests.memory": "65Mi",
     "resources.limits.memory": "300Mi", "nodeSelector": {"pool": "system"},
     "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [

@@ -56,14 +56,23 @@ class Cluster:
         test_class.addClassCleanup(server.close)
         self.server = server.start()
         folder = server.folder
-        self.kubeconfig = folder / "kubeconfig"
-        self.kubeconfig.write_text(json.dumps({
+        self.kubeconfig = self.write_kubeconfig("kubeconfig", {"client-certificate": str(folder / "client.pem"),
+                                                               "client-key": str(folder / "client.key")})
+
+    def write_kubeconfig(self, name, user, namespace="default"):
+        path = self.server.folder / name
+        path.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "test",
-            "clusters": [{"name": "test", "cluster": {"server": server.url,
-                                                      "certificate-authority": str(folder / "ca.pem")}}],
-            "users": [{"name": "test", "user": {"client-certificate": str(folder / "client.pem"),
-                                                "client-key": str(folder / "client.key")}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}]}))
+            "clusters": [{"name": "test", "cluster": {"server": self.server.url,
+                                                      "certificate-authority": str(self.server.folder / "ca.pem")}}],
+            "users": [{"name": "test", "user": user}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": namespace}}]}))
+        return path
+
+    def kubeconfig_of(self, account, namespace):
+        """Of a service account."""
+        token = self.must("create", "token", account, f"--namespace={namespace}").strip()
+        return self.write_kubeconfig(f"{account}.kubeconfig", {"token": token}, namespace)
 
     def kubectl(self, *words, document=None):
         return run("kubectl", f"--kubeconfig={self.kubeconfig}", *words,

@@ -52,6 +52,9 @@ class Lab:
         run("helm", verb, "ratoon", chart, "--kubeconfig", self.kubeconfig, "--namespace", "ratoon-system", "--wait",
             "--timeout", "300s", *more)
 
+    def helm_test(self):
+        run("helm", "test", "ratoon", "--kubeconfig", self.kubeconfig, "--namespace", "ratoon-system", "--timeout", "180s")
+
     def load_image(self, kind, program, tag, *more):
         image = self.folder / f"{pathlib.Path(program).name}.tar"
         run(ROOT / "scripts/image", kind, image, "--program", PROGRAMS / program, "--tag", tag, *more)

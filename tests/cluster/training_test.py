@@ -47,6 +47,9 @@ def tearDownModule():
 
 
 class Training(Runs, unittest.TestCase):
+    def test_0_the_chart_finds_its_installation_good(self):
+        lab.helm_test()
+
     def test_1_a_node_dies_without_a_word(self):
         neighbour = Neighbour(lab)
         self.begin("silent")

@@ -7,6 +7,7 @@ from mutants import MutantTest, TableOfSources, of_rows
 
 CLIENTS = ("http_server_test", "UnauthenticatedConnections.*")
 QUEUE = ("operator_runtime_test", "AdmissionQueue*")
+METRICS = ("operator_runtime_test", "OperatorMetrics.*")
 FAIRNESS = ("coordinator_test", "CoordinatorFairness.*:MessageRateLimiter.*")
 
 # what is broken: (tests, file, pattern, instead)
@@ -68,6 +69,20 @@ MUTANTS = {
         ("operator_runtime_test", "WorkQueueTest.*"), "operator/runtime/jobs/work_queue.cpp", r"out >= each_max_", "false"),
     "a server in trouble is asked for each pod": (
         ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp", r"if \(is_trouble\([^;]*break;", ""),
+    "a job that cannot be read, and no metric that says so": (
+        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp",
+        r"metrics_\.note_unreadable\(key\);", ""),
+    "a job that is over has the problems of its last day": (
+        METRICS, "operator/runtime/metrics/job_metrics.cpp",
+        r"if \(api::is_over\(status\.phase\) \|\| [^;]*return reasons;", ""),
+    "a job that was never read is shown with zeros": (
+        METRICS, "operator/runtime/metrics/job_metrics.cpp", r"if \(!is_noted_ && family != kProblem\) return;", ""),
+    "an installation is good although no operator leads": (
+        ("operator_runtime_test", "InstallationCheckTest.*"), "operator/runtime/installation_check.cpp",
+        r"is_held = !kube::text_in[^;]*;", "is_held = true;"),
+    "an installation is bad while its operators start": (
+        ("operator_runtime_test", "InstallationCheckTest.*"), "operator/runtime/installation_check.cpp",
+        r"clock\.now\(\) >= deadline", "true"),
     "jobs wait for each other's names": (
         ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/jobs/cluster.cpp", r"if \(is_others \|\| hangs",
         "if (hangs"),

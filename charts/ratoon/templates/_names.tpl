@@ -41,11 +41,11 @@
 {{- end }}
 
 {{/* Helm removes a value that is null. Values of a release before there were contexts lack them, too. Those also lack
-     `test`, which came with the contexts: they get the default contexts. */}}
+     `monitors`, which came with the contexts: they get the default contexts. */}}
 {{- define "ratoon.podSecurityContext" -}}
 {{- if .Values.podSecurityContext }}
 {{- toYaml .Values.podSecurityContext }}
-{{- else if not (hasKey .Values "test") -}}
+{{- else if not (hasKey .Values "monitors") -}}
 runAsNonRoot: true
 seccompProfile: {type: RuntimeDefault}
 {{- end }}
@@ -54,7 +54,7 @@ seccompProfile: {type: RuntimeDefault}
 {{- define "ratoon.securityContext" -}}
 {{- if .Values.securityContext }}
 {{- toYaml .Values.securityContext }}
-{{- else if not (hasKey .Values "test") -}}
+{{- else if not (hasKey .Values "monitors") -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
@@ -63,7 +63,7 @@ capabilities: {drop: [ALL]}
 
 {{/* extraArgs may not repeat arguments of the chart: probes, Services, rights and certificates depend on these. */}}
 {{- define "ratoon.refuseOwnArgument" -}}
-{{- if regexMatch "^--((coordinator|metrics)-port|(all-)?namespaces?|(no-)?leader-elect|lease-name|advertise-url|tls-.*)(=|$)" . -}}
+{{- if regexMatch "^--((coordinator|metrics)-port|(all-)?namespaces?|(no-)?leader-elect|lease-name|advertise-url|check-installation|tls-.*)(=|$)" . -}}
 {{- fail (printf "extraArgs has %s, which the chart says itself: remove it. watchNamespace, coordinator.advertiseUrl and coordinator.tls can be set; ports cannot" .) -}}
 {{- end -}}
 {{- end }}
@@ -77,6 +77,20 @@ capabilities: {drop: [ALL]}
 {{/* The namespaces whose members get a policy, separated by blanks. */}}
 {{- define "ratoon.memberNamespaces" -}}
 {{- join " " (.Values.networkPolicy.memberNamespaces | default (compact (list .Values.watchNamespace))) -}}
+{{- end }}
+
+{{/* Metadata of an object that only `helm test` makes. */}}
+{{- define "ratoon.testMetadata" }}
+metadata:
+  name: {{ .name }}
+  namespace: {{ .top.Release.Namespace }}
+  labels:
+    {{- include "ratoon.labels" .top | nindent 4 }}
+    app.kubernetes.io/component: test
+  annotations:
+    helm.sh/hook: test
+    helm.sh/hook-weight: {{ .weight | quote }}
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end }}
 
 {{- define "ratoon.selector" -}}

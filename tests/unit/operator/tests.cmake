@@ -27,7 +27,8 @@ if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/operator_runtime_test
     SOURCES runtime/broken_job_test.cpp runtime/controller_test.cpp runtime/serving_certificate_test.cpp
             runtime/admission_separation_test.cpp runtime/elector_test.cpp runtime/event_filter_test.cpp
-            runtime/fence_test.cpp runtime/health_port_test.cpp runtime/member_check_test.cpp
+            runtime/fence_test.cpp runtime/health_port_test.cpp runtime/installation_check_test.cpp
+            runtime/member_check_test.cpp
             runtime/metrics_page_test.cpp runtime/open_files_test.cpp runtime/operator_config_test.cpp
             runtime/operator_metrics_test.cpp runtime/status_debounce_test.cpp runtime/plugin_credentials_test.cpp
             runtime/admission_queue_test.cpp runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp

@@ -1,0 +1,84 @@
+#include "operator/runtime/installation_check.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/contract/names.h"
+#include "base/core/pause.h"
+#include "operator/kube/lenient_json.h"
+#include "operator/kube/request.h"
+#include "operator/runtime/api_server/discovery.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+constexpr kube::Resource kDeployments{"/apis/apps/v1", "deployments"};
+constexpr Duration kPause = std::chrono::milliseconds(500);
+constexpr Duration kCallTimeout = std::chrono::seconds(10);
+
+// Empty: it is available.
+std::string why_unavailable(const json& deployment) {
+  for (const json& condition : kube::items_of(kube::child(deployment, "status"), "conditions")) {
+    if (kube::text_in(condition, "type") != "Available") continue;
+    return kube::text_in(condition, "status") == "True" ? "" : kube::text_in(condition, "message");
+  }
+  return "its status has no condition Available yet";
+}
+
+// The reason why no jobs are served yet, or nothing.
+Result<std::string> why_not_serving(const ApiClient& client, const InstallationCheck& check) {
+  const auto deployment =
+      client.call(kube::get({kDeployments, client.name_space(), check.deployment}), {}, kCallTimeout);
+  if (!deployment) return deployment.error().with_context("reading Deployment " + check.deployment);
+  if (const std::string why = why_unavailable(*deployment); !why.empty())
+    return "Deployment " + check.deployment + " is not available: " + why;
+  const auto lease =
+      client.call(kube::get({kube::kLeases, client.name_space(), check.lease_name}), {}, kCallTimeout);
+  if (!lease && lease.error().kind() == ErrorKind::kNotFound)
+    return "Lease " + check.lease_name + " does not exist: no operator leads";
+  if (!lease) return lease.error().with_context("reading Lease " + check.lease_name);
+  const bool is_held = !kube::text_in(kube::child(*lease, "spec"), "holderIdentity").empty();
+  return is_held ? "" : "Lease " + check.lease_name + " has no holder: no operator leads";
+}
+
+json smallest_job(const std::string& name_space) {
+  json trainer = {{"name", "trainer"}, {"image", "trainer"}, {"command", {"trainer"}}};
+  json pod = {{"spec", {{"containers", json::array({std::move(trainer)})}}}};
+  json role = {{"name", "worker"}, {"template", std::move(pod)}};
+  return {{"apiVersion", names::kApiVersion},
+          {"kind", names::kKind},
+          {"metadata", {{"name", "installation-check"}, {"namespace", name_space}}},
+          {"spec", {{"roles", json::array({std::move(role)})}}}};
+}
+
+}  // namespace
+
+Result<void> check_installation(const ApiClient& client, const Clock& clock, const InstallationCheck& check) {
+  const Timestamp deadline = clock.now() + check.timeout;
+  for (;;) {
+    const auto why = why_not_serving(client, check);
+    if (!why && !why.error().is_retryable()) return why.error();
+    if (why && why->empty()) break;
+    if (clock.now() >= deadline) return why ? Error(ErrorKind::kUnavailable, *why) : why.error();
+    static_cast<void>(pause_for(kPause, {}));
+  }
+  auto request = kube::create({kube::kTrainingJobs, client.name_space()}, smallest_job(client.name_space()),
+                              kube::UnknownFields::kRefused);
+  if (request) request->target += "&dryRun=All";
+  if (const auto taken = client.call(request, {}, kCallTimeout); !taken)
+    return taken.error().with_context("checking a TrainingJob as a dry run");
+  return {};
+}
+
+Result<void> run_installation_check(const OperatorOptions& options, const std::string& deployment) {
+  auto access = find_api_server_access(options.kubeconfig_path, options.environment);
+  if (!access) return access.error();
+  const SystemClock clock;
+  const ApiClient client(std::move(*access), clock);
+  return check_installation(client, clock, {.deployment = deployment, .lease_name = options.lease_name});
+}
+
+}  // namespace ratoon::runtime
