@@ -112,11 +112,17 @@ def has_mpich():
     return find_mpirun("HYDRA") is not None
 
 
+def has_python_peers():
+    """The environment of scripts/lib/peers.sh, in which PyTorch is."""
+    cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "ratoon")
+    return bool(glob.glob(f"{cache}/peers-*/.ratoon-complete"))
+
+
 FACTS = {"root": has_root, "Go": has_go, "LibTorch": has_libtorch, "GPU": has_gpu, "IPv6": has_ipv6, "mounts": has_mounts,
          "loop devices": has_loop_devices, "Debian 12": has_debian_12, "cgroups of version 1": has_cgroups_1,
          "cgroups of version 2": has_cgroups_2, "ordinary disk": has_ordinary_disk, "SSE4.2": has_sse4_2,
          "x86-64 processor": has_x86_64, "git checkout": has_git_checkout, "huge pages": has_huge_pages,
-         "Open MPI": has_open_mpi, "MPICH": has_mpich}
+         "Open MPI": has_open_mpi, "MPICH": has_mpich, "Python peers": has_python_peers}
 
 
 @functools.cache

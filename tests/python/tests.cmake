@@ -6,6 +6,8 @@ ratoon_python_test(python/atomic_test INTERPRETER ${Python_EXECUTABLE} ${package
 ratoon_python_test(python/session_test INTERPRETER ${Python_EXECUTABLE} ${package})
 ratoon_python_test(python/layout_test INTERPRETER ${Python_EXECUTABLE} ${package})
 ratoon_python_test(python/documented_test INTERPRETER ${Python_EXECUTABLE} ${package})
+ratoon_python_test(python/example_lines_test INTERPRETER ${Python_EXECUTABLE})
+ratoon_python_test(python/example_kill_test INTERPRETER ${Python_EXECUTABLE} ${package})
 if(RATOON_WITH_HTTP)  # servers that do not answer, and the programs whose checkpoints are looked at
   ratoon_python_test(python/interrupt_test INTERPRETER ${Python_EXECUTABLE} ${package})
   ratoon_python_test(python/checkpoints_test INTERPRETER ${Python_EXECUTABLE} ${package})
@@ -16,3 +18,4 @@ ratoon_python_test(python/session_torch_nightly_test LABELS nightly ${package})
 ratoon_python_test(python/lightning_nightly_test LABELS nightly TIMEOUT 1800 ${package})
 ratoon_python_test(python/dcp_nightly_test LABELS nightly ${package})
 ratoon_python_test(python/dcp_kill_nightly_test LABELS nightly ${package})
+ratoon_python_test(python/example_programs_nightly_test LABELS nightly TIMEOUT 7200 ${package})
