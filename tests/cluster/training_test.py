@@ -137,7 +137,9 @@ class Training(Runs, unittest.TestCase):
             self.assertEqual(lab.status("elastic")["worldSize"], 1)
             lab.cluster("node", "add", node)
         status = self.wait_for_world("elastic", 2)
-        self.assertEqual((status["restarts"]["disruption"], status["restarts"]["application"]), (TRIALS, 0))
+        # A machine under load may keep a member silent for so long that it counts as lost, too.
+        self.assertGreaterEqual(status["restarts"]["disruption"], TRIALS)
+        self.assertEqual(status["restarts"]["application"], 0)
         lab.kubectl("delete", "tj", "elastic")
         figures["shrink_seconds"] = spread(totals)
         self.expect_within(totals, goal=4.0)
