@@ -43,7 +43,10 @@ class Server {
   }
 
   // What an edit by hand, or a newer operator, may leave.
-  void make_unreadable() { job_["spec"].erase("roles"); }
+  void make_unreadable() {
+    job_["spec"].erase("roles");
+    job_["metadata"]["resourceVersion"] = std::to_string(++version_);
+  }
 
   int creation_status = 500;
   json creation = {{"kind", "Status"}, {"reason", "InternalError"}, {"message", "failed calling webhook"}};
@@ -171,8 +174,6 @@ TEST_F(ControllerTest, ARefusalOfOnePodIsNoReasonToLeaveOthersUnmade) {
   EXPECT_EQ(server_.creations, kMembers);
 }
 
-// Job a with role b-c and job a-b with role c give their pods the same names; neither waits for the other
-// one's end.
 TEST_F(ControllerTest, AJobThatCannotBeReadIsAProblemInTheMetrics) {
   const auto text = [this] {
     std::string all;
@@ -195,6 +196,8 @@ TEST_F(ControllerTest, AJobThatCannotBeReadIsAProblemInTheMetrics) {
       << text();
 }
 
+// Job a with role b-c and job a-b with role c give their pods the same names; neither waits for the other
+// one's end.
 TEST_F(ControllerTest, ANameThatAnotherJobsPodHasIsPassedOver) {
   server_.creation_status = 409;
   server_.creation = {{"kind", "Status"}, {"reason", "AlreadyExists"}, {"message", "there is one"}};
