@@ -194,7 +194,7 @@ class Ratoon(Session, _lightning.Callback):
         super().close()
         for number, handler in self._handlers.items():
             if signal.getsignal(number) is _do_nothing:
-                signal.signal(number, handler)
+                signal.signal(number, handler or signal.SIG_DFL)  # None: one that Python does not know
 
     def _begin_batch(self) -> bool:
         """Between two batches: ends the step that was made. The first time, puts back what was saved."""
