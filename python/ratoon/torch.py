@@ -212,23 +212,66 @@ def _make_stream(dataset, global_batch: int, seed: int, source: str, epoch_end: 
     return _core.Stream(samples=len(dataset), source=source, global_batch=global_batch, seed=seed, epoch_end=epoch_end)
 
 
+class _BoardStore(torch.distributed.Store):
+    """The board of the attempt as a store of torch.distributed."""
+
+    def __init__(self, board, limit: datetime.timedelta):
+        super().__init__()
+        self._board, self._limit = board, limit
+
+    def set(self, key: str, value: bytes) -> None:
+        self._ask(self._board.set, key, value)
+
+    def get(self, key: str) -> bytes:
+        return self.multi_get([key])[0]
+
+    def multi_get(self, keys: list[str]) -> list[bytes]:
+        return self._ask(self._board.get, keys, self._limit)
+
+    def multi_set(self, keys: list[str], values: list[bytes]) -> None:
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
+
+    def append(self, key: str, value: bytes) -> None:
+        self._ask(self._board.append, key, value)
+
+    def add(self, key: str, number: int) -> int:
+        return int(self._ask(self._board.add, key, number))
+
+    def check(self, keys: list[str]) -> bool:
+        return self._ask(self._board.check, keys)
+
+    def wait(self, keys: list[str], timeout: datetime.timedelta | None = None) -> None:
+        self._ask(self._board.wait, keys, timeout or self._limit)
+
+    def delete_key(self, key: str) -> bool:
+        return self._ask(self._board.erase, key)
+
+    def num_keys(self) -> int:
+        return int(self._ask(self._board.count))
+
+    def has_extended_api(self) -> bool:
+        return True
+
+    def clone(self) -> "_BoardStore":
+        return self
+
+    @staticmethod
+    def _ask(call, *words):
+        try:
+            return call(*words)
+        except RatoonError as error:
+            raise torch.distributed.DistStoreError(str(error)) from error
+
+
 def init_process_group(session, backend: str = "gloo", timeout: datetime.timedelta | None = None) -> None:
     """Makes the process group of torch.distributed for the ranks of a session, which need no address of a master.
 
-    Call it once, behind `with ratoon.Session(...)`, on all ranks. The store of the group is not encrypted and asks for no
-    secret, as that of torchrun.
+    Call it once, behind `with ratoon.Session(...)`, on all ranks. The ranks meet on rank 0's board, which takes only ranks
+    that prove that they have the secret of the attempt. It is not encrypted.
     """
     core, limit = session._core, timeout or datetime.timedelta(minutes=10)
-    if core.world_size == 1:
-        store = torch.distributed.HashStore()
-    else:
-        host = core.rendezvous_host()
-        def connect(port: int) -> torch.distributed.TCPStore:
-            return torch.distributed.TCPStore(host, port, core.world_size, core.rank == 0, limit, wait_for_workers=False)
-
-        store = connect(0) if core.rank == 0 else None  # at a free port, of which the others learn
-        port = int(core.sum([float(store.port) if core.rank == 0 else 0.0])[0])
-        store = connect(port) if store is None else store
+    store = torch.distributed.HashStore() if core.world_size == 1 else _BoardStore(core.board_store(), limit)
     torch.distributed.init_process_group(
         backend, store=torch.distributed.PrefixStore(f"attempt {core.attempt}", store), rank=core.rank,
         world_size=core.world_size, timeout=limit)
@@ -309,12 +352,14 @@ def _small_group(session):
 _REQUEST_BITS = 32
 
 
-def agree(session) -> None:
-    """Once a step: what any rank asks for happens on all ranks, and reported values become means."""
+def agree(session, decided: int = 0) -> None:
+    """Once a step: what any rank asks for happens on all ranks, and reported values become means. All ranks have decided
+    on the same requests already, if on any."""
     core = session._core
     requests = core.requests()
     own = [float(requests >> bit & 1) for bit in range(_REQUEST_BITS)]
     numbers = torch.tensor(own + list(core.numbers()), dtype=torch.float32)
     torch.distributed.all_reduce(numbers, group=_small_group(session))
     sums = numbers.tolist()
-    core.agree(sum(1 << bit for bit in range(_REQUEST_BITS) if sums[bit] > 0), sums[_REQUEST_BITS:])
+    asked = sum(1 << bit for bit in range(_REQUEST_BITS) if sums[bit] > 0)
+    core.agree(asked | decided, sums[_REQUEST_BITS:])

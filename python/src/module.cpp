@@ -17,5 +17,6 @@ NB_MODULE(_core, module) {
   ratoon::python::bind_atomic(module);
   ratoon::python::bind_checkpoints(module);
   ratoon::python::bind_checkpoint_parts(module);
+  ratoon::python::bind_board_store(module);
   ratoon::python::bind_session(module);
 }

@@ -11,6 +11,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <ratoon/options.h>
@@ -18,11 +19,13 @@
 #include <ratoon/stream.h>
 #include <ratoon/stream_options.h>
 
+#include "agent/src/session/engine/control_word.h"
 #include "agent/src/session/options/option_rows.h"
 #include "agent/src/session/shutdown/process_exit.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/contract/exit_code.h"
 #include "python/src/bindings.h"
+#include "python/src/board_store.h"
 #include "python/src/errors.h"
 #include "python/src/forks.h"
 #include "python/src/tracked_state.h"
@@ -207,6 +210,7 @@ class PythonSession {
 }  // namespace
 
 void bind_session(nb::module_& module) {
+  module.attr("FINISH") = session::control::kFinish;  // for agree(): the run ends with this step
   session::set_end_in_place(end);
   nb::register_exception_translator(raise_system_exit);
   bind_tracked_state(module);
@@ -261,7 +265,11 @@ void bind_session(nb::module_& module) {
             return nb::make_tuple(options.global_batch, options.seed);
           },
           "global_batch"_a, "seed"_a)
-      .def("rendezvous_host", [](const PythonSession& self) { return self.here().rendezvous().host; })
+      .def("board_store",
+           [](const PythonSession& self) {
+             const nb::gil_scoped_release released;
+             return std::make_unique<BoardStore>(self.here());
+           })
       .def_prop_ro("attempt", [](const PythonSession& self) { return self.here().attempt(); })
       .def_prop_ro("rank", [](const PythonSession& self) { return self.here().rank(); })
       .def_prop_ro("world_size", [](const PythonSession& self) { return self.here().world_size(); })

@@ -1,0 +1,34 @@
+// BoardStore: the keys and values with which torch.distributed connects the ranks, on the board of the
+// attempt. The board takes only ranks that have the attempt's secret.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ratoon/session.h>
+
+#include "agent/src/board/client.h"
+
+namespace ratoon::python {
+
+class BoardStore {
+ public:
+  using Words = std::vector<std::string>;
+
+  // Rank 0 serves the board.
+  explicit BoardStore(const Session& session);
+
+  // Returns the words of the answer, or throws a RatoonError. The call waits for keys that no rank has set
+  // yet, up to `timeout`; without one it waits for as long as it takes.
+  [[nodiscard]] Words ask(board::Op op, Words words, std::optional<std::chrono::duration<double>> timeout);
+
+ private:
+  std::mutex mutex_;
+  board::Client client_;  // guarded by mutex_
+};
+
+}  // namespace ratoon::python
