@@ -67,6 +67,7 @@ class Session:
             raise RatoonError("a Session is made on the main thread: Python ignores SystemExit, by which it ends the process, "
                               "on other threads")
         values = {name: _text_of(name, value) for name, value in options.items() if value is not None}
+        self._has_coordinator = bool(os.environ.get("RATOON_COORDINATOR_URL"))
         self._takes_signals = os.environ.get("RATOON_SIGNALS", values.get("signals")) != "false"
         self._interrupt = _let_ctrl_c_save() if self._takes_signals else None
         try:
@@ -190,8 +191,8 @@ class Session:
         self._core.complete()
 
     def finish(self, reason: str) -> None:
-        """Ends the run early, for example because the loss no longer falls: this step is the last one, or with several
-        ranks the next one. Let the loop end by itself."""
+        """Ends the run early, for example because the loss no longer falls. The next step is the last one if the run may
+        have several ranks, as under `ratoon run`; else this step is. Let the loop end by itself."""
         self._core.finish(reason)
 
     def save(self, keep: str = "") -> None:
@@ -273,18 +274,26 @@ class Session:
         self._core.explain(ended_by, may_be_loss=_may_be_loss(error))  # raises SystemExit if the world changed
         _core.say(ended_by)
 
-    def _agree(self) -> None:
-        """Exchanges the requests of all ranks, once a step. A program with a group of torch.distributed does so in a
+    def _end_run_here(self, reason: str) -> bool:
+        """step_done() of the last step of the run, which all ranks know to be that."""
+        self.finish(reason)
+        self._agree(_core.FINISH)
+        return self._core.step_done()
+
+    def _agree(self, decided: int = 0) -> None:
+        """Exchanges the requests of all ranks, once a step. A program whose world may have several ranks does so in a
         world of one, too: a request takes effect in the same step in each world."""
         torch = sys.modules.get("torch")
         has_group = torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized()
         if self._core.world_size == 1:
-            return self._core.agree(self._core.requests(), self._core.numbers()) if has_group else None
+            if has_group or decided or self._has_coordinator:
+                self._core.agree(self._core.requests() | decided, self._core.numbers())
+            return None
         if not has_group:
             return self._core.agree_over_board()
         import ratoon.torch
         with self.phase("collective"):
-            ratoon.torch.agree(self)
+            ratoon.torch.agree(self, decided)
 
     def _give_ctrl_c_back(self) -> None:
         if self._interrupt is not None:

@@ -145,9 +145,7 @@ class Ratoon(Session, _lightning.Callback):
         if not self._is_in_place:  # the run was at its end already
             self._put_in_place()
         elif self._is_step_done() and not self.is_over:
-            if self._has_end:
-                self.finish("the Trainer has ended its fit()")
-            self._end_step()
+            self._end_step("the Trainer has ended its fit()" if self._has_end else "")
         self._dump()  # what a later test() leaves behind is not for the last checkpoint
 
     def on_exception(self, trainer, pl_module, exception: BaseException) -> None:
@@ -208,10 +206,10 @@ class Ratoon(Session, _lightning.Callback):
     def _is_step_done(self) -> bool:
         return self._trainer.global_step != self._step  # or else gradients of several batches are summed
 
-    def _end_step(self) -> bool:
+    def _end_step(self, ended_by: str = "") -> bool:
         self._step = self._trainer.global_step
         self._dumped = None
-        goes_on = self.step_done()
+        goes_on = self._end_run_here(ended_by) if ended_by else self.step_done()
         if not goes_on:
             self._stop()
         return goes_on

@@ -373,11 +373,11 @@ with ratoon.lightning.Ratoon(save_every="4st") as r:
 print("weights", r.rank, json.dumps(bits(model.state_dict()), sort_keys=True), flush=True)
 """
 
-    def run_job(self, folder, *words):
+    def run_job(self, folder, *words, **variables):
         """What the ranks have at the end, and where the attempts began."""
         command = [RATOON, "launch", "--nproc", "2", "--folder", str(folder), "--", sys.executable, "-W", "ignore", "-c",
                    self.PROGRAM, str(folder / "files"), "0", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=os.environ | variables)
         self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr[-8000:])
         lines = (done.stdout + done.stderr).splitlines()
         return (dict(line.split("weights ")[1].split(" ", 1) for line in lines if "] weights " in line),
@@ -392,6 +392,12 @@ print("weights", r.rank, json.dumps(bits(model.state_dict()), sort_keys=True), f
             broken, began = self.run_job(folder / "broken")
             self.assertEqual(began, [0, 16])
             self.assertEqual(broken, unbroken)
+
+    def test_fit_may_end_before_a_limit_of_the_job(self):
+        with tempfile.TemporaryDirectory(prefix="ratoon-lightning-") as name:
+            folder = pathlib.Path(name)
+            early, began = self.run_job(folder / "early", "unbroken", RATOON_MAX_DURATION="1000st")
+            self.assertEqual((set(early), began), ({"0", "1"}, [0]))
 
 
 if __name__ == "__main__":

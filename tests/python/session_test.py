@@ -1,5 +1,6 @@
 """ratoon.Session without PyTorch: programs of Python that are killed, told to leave, interrupted and wrong end as those of
 C++ do, and go on with the same bits."""
+import json
 import os
 import pathlib
 import random
@@ -129,8 +130,8 @@ with ratoon.Session(run_name="ranks", save_every="5st") as session:
         state["total"] += right + session.mean("loss", float(step), session.rank + 1)
         if step == 20 and session.attempt == 1 and session.rank == 1 and {kills}:
             os.kill(os.getpid(), 9)
-        if step == 30 and session.rank == 1:
-            session.finish("rank 1 says so")
+        if step == 30 and session.rank == session.world_size - 1:
+            session.finish("the last rank says so")
     print("result", session.rank, count, session.steps_done, state["total"])
 """
 
@@ -149,6 +150,21 @@ class Ranks(Programs):
         self.assertEqual(len(unbroken), 2)
         self.assertTrue(all(" 2.0 32 " in f" {line} " for line in unbroken), unbroken)
         self.assertEqual(self.run_ranks("killed", kills=True), unbroken)
+
+    def test_a_job_that_has_lost_ranks_ends_at_the_same_step(self):
+        """Under a coordinator a world of one may have had several ranks: a request takes effect in the same step."""
+        for nodes in (1, 2):
+            with self.subTest(nodes=nodes):
+                trainer = {"name": "trainer", "image": "none",
+                           "command": [sys.executable, "-c", RANKS.format(kills=False)]}
+                job = {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": f"job{nodes}"},
+                       "spec": {"numNodes": nodes, "roles": [{"name": "worker", "template": {"spec": {"containers": [trainer]}}}]}}
+                path = self.folder / f"job{nodes}.yaml"
+                path.write_text(json.dumps(job))
+                done = subprocess.run([BIN / "ratoon", "run", path, "--folder", self.folder / f"run{nodes}"],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+                self.assertEqual(done.returncode, 0, done.stdout)
+                self.assertIn("completed at step 32: the last rank says so\n", done.stdout)
 
 
 class Ends(Programs):

@@ -209,7 +209,7 @@ void Session::Engine::end_step() {
   show(means_.take_own());  // values that were reported after the sums still belong to this step
   std::uint32_t agreed = take_agreed();
   schedule_->take(agreed);
-  if (is_at_end()) agreed |= requests_.end_run();
+  if (is_at_end()) agreed |= requests_.end_run(agreed);
   if (reporting_) {
     reporting_->end_step(schedule_->position());
     position_.outlook = reporting_->outlook(schedule_->position());

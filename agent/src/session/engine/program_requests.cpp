@@ -56,9 +56,9 @@ std::uint32_t ProgramRequests::end_step(TakesEffect when) {
   return known;
 }
 
-std::uint32_t ProgramRequests::end_run() {
+std::uint32_t ProgramRequests::end_run(std::uint32_t agreed) {
   for (Asked* asked : {&told_, &made_}) {
-    asked->requests.finish.clear();
+    if ((agreed & control::kFinish) == 0) asked->requests.finish.clear();
     due_.requests.join(std::exchange(asked->requests, {}));
     const auto ticket = std::exchange(asked->ticket, std::nullopt);
     if (ticket && due_.ticket)

@@ -48,8 +48,9 @@ class ProgramRequests {
 
   // Call this after end_step() when the run is at its end. A run at its end has no next step, so requests of
   // this step belong to it. The last step is saved in any case. The result is the bits of that save. A
-  // request to end the run no longer has an effect.
-  std::uint32_t end_run();
+  // request to end the run no longer has an effect; it is the reason if the ranks agreed with `agreed` to end
+  // the run here.
+  std::uint32_t end_run(std::uint32_t agreed = 0);
 
   // Call this when the last checkpoint is committed. Requests that were made after the last checkpoint was
   // saved belong to it, too.

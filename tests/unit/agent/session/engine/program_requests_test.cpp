@@ -85,6 +85,16 @@ TEST(ProgramRequests, AtTheEndOfTheRunNobodyEndsItAnyMore) {
   EXPECT_EQ(requests.due().keep, "the last one");
 }
 
+// All ranks knew that the step is the last one, as where a framework ends the training.
+TEST(ProgramRequests, ARankThatHadAskedForTheEndKnowsWhyTheRunEndsHere) {
+  ProgramRequests requests;
+  requests.finish("the last epoch");
+  static_cast<void>(requests.end_step(TakesEffect::kOneStepLater));
+  EXPECT_EQ(requests.end_run(control::kFinish), 0u);
+  EXPECT_EQ(requests.due().finish, "the last epoch");
+  EXPECT_TRUE(requests.pending().is_empty());
+}
+
 // This also holds for a request of the step before, which a resume at the end restores.
 TEST(ProgramRequests, WhatComesAfterTheLastSaveIsLate) {
   ProgramRequests requests;
