@@ -126,6 +126,10 @@ class PythonSession {
   void agree() {
     calls([](Session& session) { session.agree(); });
   }
+  [[nodiscard]] std::unique_ptr<BoardStore> board_store() const {
+    const nb::gil_scoped_release released;
+    return std::make_unique<BoardStore>(here());
+  }
   std::vector<double> sum(std::vector<double> numbers) {
     calls([&](Session& session) { session.sum(numbers); });
     return numbers;
@@ -265,11 +269,7 @@ void bind_session(nb::module_& module) {
             return nb::make_tuple(options.global_batch, options.seed);
           },
           "global_batch"_a, "seed"_a)
-      .def("board_store",
-           [](const PythonSession& self) {
-             const nb::gil_scoped_release released;
-             return std::make_unique<BoardStore>(self.here());
-           })
+      .def("board_store", &PythonSession::board_store)
       .def_prop_ro("attempt", [](const PythonSession& self) { return self.here().attempt(); })
       .def_prop_ro("rank", [](const PythonSession& self) { return self.here().rank(); })
       .def_prop_ro("world_size", [](const PythonSession& self) { return self.here().world_size(); })

@@ -386,18 +386,13 @@ print("weights", r.rank, json.dumps(bits(model.state_dict()), sort_keys=True), f
     def test_a_rank_that_is_killed_changes_no_bit(self):
         with tempfile.TemporaryDirectory(prefix="ratoon-lightning-") as name:
             folder = pathlib.Path(name)
-            unbroken, began = self.run_job(folder / "unbroken", "unbroken")
+            # fit() ends before that limit, and so does the run
+            unbroken, began = self.run_job(folder / "unbroken", "unbroken", RATOON_MAX_DURATION="1000st")
             self.assertEqual(began, [0])
             self.assertEqual(set(unbroken), {"0", "1"})
             broken, began = self.run_job(folder / "broken")
             self.assertEqual(began, [0, 16])
             self.assertEqual(broken, unbroken)
-
-    def test_fit_may_end_before_a_limit_of_the_job(self):
-        with tempfile.TemporaryDirectory(prefix="ratoon-lightning-") as name:
-            folder = pathlib.Path(name)
-            early, began = self.run_job(folder / "early", "unbroken", RATOON_MAX_DURATION="1000st")
-            self.assertEqual((set(early), began), ({"0", "1"}, [0]))
 
 
 if __name__ == "__main__":

@@ -190,7 +190,8 @@ TEST_F(UnreachableTest, AMemberIsBlamedOnlyIfItIsHeardAfterTheFirstComplaint) {
 
 // A member that is lost after the first complaint is named as well, and it has beaten since that complaint.
 TEST_F(UnreachableTest, AMemberIsBlamedOnlyIfItIsHeardAfterItIsNamedItself) {
-  make(3, {{0, {1, 2}}, {1, {2}}});
+  make(3, {{0, {2}}, {1, {2}}});
+  seen_.job.spec.disruption_policy.suspect_after_seconds = 60;
   seen_.processes[0].peer_added_at = at_seconds(kBegan + 3);
   seen_.processes[2].last_heard = at_seconds(kBegan + 2);
   EXPECT_EQ(culprit(), -1);
