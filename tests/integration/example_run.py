@@ -5,6 +5,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 
 from decisions import check_same, read_decisions
 from format_reader import read_newest
@@ -54,8 +55,15 @@ class ExampleRun(LocalRun):
     def wait_for_attempt_after(self, attempt):
         wait_until(lambda: self.job_status()["attempt"] > attempt or self.is_over(), f"an attempt after {attempt}")
 
+    def members(self):
+        """Those that have processes; none if the stage is over."""
+        def look():
+            return [member for member in self.status()["members"] if member["pids"]] or self.is_over()
+        found = wait_until(look, "a member with a process")
+        return [] if found is True else found
+
     def pids(self):
-        return [pid for member in self.status()["members"] for pid in member["pids"]]
+        return sorted(pid for member in self.members() for pid in member["pids"])
 
     def kill(self, pids):
         for pid in pids:
@@ -67,7 +75,8 @@ class ExampleRun(LocalRun):
     # ---------------------------------------------------------------- disturbances of an attempt
 
     def kill_one(self, chance, attempt):
-        self.kill(chance.sample(sorted(self.pids()), 1))
+        pids = self.pids()
+        self.kill(chance.sample(pids, min(1, len(pids))))
         self.wait_for_attempt_after(attempt)
 
     def kill_all(self, chance, attempt):
@@ -84,7 +93,12 @@ class ExampleRun(LocalRun):
         self.start("--", *self.words)
 
     def hand_over(self, chance, attempt):
-        self.reclaim(chance.choice(sorted(member["node"] for member in self.status()["members"])), NOTICE)
+        nodes = sorted(member["node"] for member in self.members())
+        try:
+            self.reclaim(chance.choice(nodes or ["none"]), NOTICE)
+        except subprocess.CalledProcessError:
+            if not self.is_over():
+                raise
         self.wait_for_attempt_after(attempt)
 
     def interrupt(self, chance, attempt):

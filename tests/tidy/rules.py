@@ -202,8 +202,9 @@ PARTS = (
          instead="the package shows what users of C++ see, and what `ratoon checkpoint` sees"),
     *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
            instead="examples see what users see: <ratoon/...>") for path in ("examples/digits", "examples/charlm")),
-    Part("examples/evaluate", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "examples/digits"),
-         ("libtorch",), instead="examples see what users see: <ratoon/...>"),
+    *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "examples/digits"), ("libtorch",),
+           instead="examples see what users see: <ratoon/...>")
+      for path in ("examples/dqn", "examples/evaluate", "examples/gan")),
     *(Part(path, PUBLIC, instead="examples see what users see: <ratoon/...>")
       for path in ("examples/counter", "examples/raw_buffers")),
     Part("examples/shards", PUBLIC + (MDS[0],), instead="examples see what users see: <ratoon/...>"),

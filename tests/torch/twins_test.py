@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 # How many lines are written at most, and by how many an example is longer than its twin. One line of each of the first
 # two picks the device of a process.
-LINES = {"digits": (16, 10), "charlm": (18, 10), "raw_buffers": (25, 10)}
+LINES = {"digits": (16, 10), "charlm": (18, 10), "raw_buffers": (25, 10), "gan": (16, 10), "dqn": (18, 13)}
 
 
 def code_of(name):
@@ -59,6 +59,10 @@ class Twins(unittest.TestCase):
         losses = [float(loss) for loss in re.findall(r"loss (\S+)", said)]
         self.assertEqual(len(losses), 40)
         self.assertLess(losses[-1], losses[0])
+
+    def test_the_plain_gan_and_dqn_run(self):
+        for name in ("plain_gan", "plain_dqn"):
+            self.assertRegex(run(BIN / name, "--steps", 5, "--batch", 8), "(?s)step 4 loss .*\nweights [0-9a-f]{16}\n")
 
 
 if __name__ == "__main__":
