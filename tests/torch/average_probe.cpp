@@ -1,7 +1,8 @@
 // A trainer for digits_run_test.py with known gradients, so that their mean is known.
 //
 //   average_probe MODE   whole: whole numbers, whose sums are exact; real: any numbers; small: few of them;
-//                        other-weights: rank 2 makes another model; drifts: rank 2 changes a weight alone;
+//                        other-weights: rank 2 makes another model; other-second: another second model;
+//                        drifts: rank 2 changes a weight alone;
 //                        resumes-apart: the same after a loss, before the first mean
 #include <chrono>
 #include <csignal>
@@ -93,6 +94,8 @@ int main(int argc, char** argv) {
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
     torch::manual_seed(mode == "other-weights" ? session.rank() / 2 : 1);
     Model model(mode == "small" ? 1000 : 3 << 20, session.rank());
+    if (mode == "other-second") torch::manual_seed(session.rank() / 2);
+    Model second(10, session.rank());
     torch::manual_seed(100 + session.rank());
     ratoon::SaveTicket ticket;
     for (const std::uint64_t step : session.steps(kSteps)) {
@@ -106,6 +109,7 @@ int main(int argc, char** argv) {
         average_real(session, model);
       } else {
         average_whole(session, model, step);
+        if (mode == "other-second") session.average_gradients(second);
       }
       const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
       std::printf("rank %u step %d averaged in %.2f ms\n", session.rank(), static_cast<int>(step),

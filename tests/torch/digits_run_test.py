@@ -112,6 +112,10 @@ class Averaging(unittest.TestCase):
             self.assertIn("rank 2 has other weights than rank 0 at step 0: give all ranks the same seed", text)
             self.assertRegex(text, r"of \d+ parameters \d+ differ, first \"\S+\"")
 
+    def test_a_second_model_with_other_weights_is_told_before_it_trains(self):
+        for text in self.run_probe("other-second", code=82).values():
+            self.assertIn("rank 2 has other weights than rank 0 at step 0: give all ranks the same seed", text)
+
     def test_weights_that_drift_apart_are_told_before_they_are_saved(self):
         run = self.begin_probe("drifts", code=82)
         for text in run.logs().values():

@@ -174,7 +174,8 @@ void Averager::prepare(const ::torch::nn::Module& module, const Averaging& how) 
   buckets_ = buckets_for(trained_weights(module), layout);
 }
 
-// A program may train several modules in turn, each in its own steps.
+// A program may train several modules in turn. connect() compares the weights of the first one, and the
+// others are compared when they come.
 std::shared_ptr<GradientBuckets> Averager::buckets_for(const NamedWeights& weights,
                                                        const GradientBuckets::Layout& layout) {
   constexpr std::size_t kModules = 4;
@@ -187,8 +188,9 @@ std::shared_ptr<GradientBuckets> Averager::buckets_for(const NamedWeights& weigh
     all_weights_.erase(all_weights_.begin());
   }
   all_weights_.push_back(weights);
-  return all_buckets_.emplace_back(
-      std::make_shared<GradientBuckets>(std::move(parameters), Session::kNumbers, layout));
+  all_buckets_.push_back(std::make_shared<GradientBuckets>(std::move(parameters), Session::kNumbers, layout));
+  if (all_buckets_.size() > 1) compare_weights();
+  return all_buckets_.back();
 }
 
 void Averager::connect(const ::torch::nn::Module& module, c10::Device device) {
