@@ -40,7 +40,8 @@ MUTANTS = {
         of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp", r"return bits_of\(told_\.requests\);",
         "return bits_of(told_.requests) | bits_of(made_.requests);"),
     "a run that ends at its last step and says that it was ended early": (
-        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp", r"    asked->requests\.finish\.clear\(\);\n",
+        of_session("ProgramRequests.*"), SESSION + "engine/program_requests.cpp",
+        r"    if \(\(agreed [^;]*asked->requests\.finish\.clear\(\);\n",
         ""),
     "a leave whose last words are lost": (
         of_session("Leaving.*"), SESSION + "shutdown/process_exit.cpp", r"  std::fflush\(nullptr\);\n", ""),

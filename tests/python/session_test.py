@@ -157,8 +157,9 @@ class Ranks(Programs):
             with self.subTest(nodes=nodes):
                 trainer = {"name": "trainer", "image": "none",
                            "command": [sys.executable, "-c", RANKS.format(kills=False)]}
+                workers = {"name": "worker", "template": {"spec": {"containers": [trainer]}}}
                 job = {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": f"job{nodes}"},
-                       "spec": {"numNodes": nodes, "roles": [{"name": "worker", "template": {"spec": {"containers": [trainer]}}}]}}
+                       "spec": {"numNodes": nodes, "roles": [workers]}}
                 path = self.folder / f"job{nodes}.yaml"
                 path.write_text(json.dumps(job))
                 done = subprocess.run([BIN / "ratoon", "run", path, "--folder", self.folder / f"run{nodes}"],

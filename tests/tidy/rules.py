@@ -198,7 +198,8 @@ PARTS = (
                         "operator/local", "operator/runtime") + AGENT_PURE + HISTORY + (PACK, INTEROP, TIERS) + OBJECTS,
          ("CLI11", "nlohmann_json", "yaml-cpp")),
     Part("python", BASE + PUBLIC + MDS[:1] + AGENT_PURE + OBJECTS + (
-             "agent/src/checkpoint", "agent/src/data/sets", "cli", TIERS, INTEROP, PACK) + EMBEDDING, ("nanobind",),
+             "agent/src/checkpoint", "agent/src/data/sets", "cli", TIERS, INTEROP, PACK) + EMBEDDING + SEAM[:1] + BOARD,
+         ("nanobind",),
          instead="the package shows what users of C++ see, and what `ratoon checkpoint` sees"),
     *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
            instead="examples see what users see: <ratoon/...>") for path in ("examples/digits", "examples/charlm")),
