@@ -205,7 +205,7 @@ PARTS = (
            instead="examples see what users see: <ratoon/...>") for path in ("examples/digits", "examples/charlm")),
     *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "examples/digits"), ("libtorch",),
            instead="examples see what users see: <ratoon/...>")
-      for path in ("examples/dqn", "examples/evaluate", "examples/gan")),
+      for path in ("examples/dqn", "examples/evaluate", "examples/finetune", "examples/gan")),
     *(Part(path, PUBLIC, instead="examples see what users see: <ratoon/...>")
       for path in ("examples/counter", "examples/raw_buffers")),
     Part("examples/shards", PUBLIC + (MDS[0],), instead="examples see what users see: <ratoon/...>"),

@@ -1,7 +1,9 @@
-"""gan and dqn end, decide and keep what an unbroken run does, whatever is killed, handed over and resized.
+"""finetune, gan and dqn end, decide and keep what an unbroken run does, whatever is killed, handed over and resized.
 RATOON_DISTURBANCES says how often each is disturbed, RATOON_SEED repeats a run."""
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
@@ -15,6 +17,18 @@ class Examples(unittest.TestCase):
     def check(self, trial):
         done, runs = trial.check_through(SEED, DISTURBANCES, at_once=6)
         print(f"{done} disturbances over {runs} runs")
+
+    def test_finetune(self):
+        with tempfile.TemporaryDirectory(prefix="ratoon-finetune-") as folder:
+            words = ["--steps", "60", "--batch", "48", "--save-folder", folder, "--run-name", "digits"]
+            subprocess.run([BIN / "digits", *words], check=True, stdout=subprocess.DEVNULL, timeout=180)
+            [manifest] = pathlib.Path(folder).glob("digits/manifests/*.json")
+            words = ["--epochs", 6, "--batch", 24, "--load-from", manifest]
+            trial = Stages([BIN / "finetune", *words], [(2, 50), (3, None)])
+            decisions = trial.unbroken.decisions
+            self.assertEqual(decisions.finished["reason"], "the loss no longer falls")
+            self.assertEqual(len(decisions.pins), 2)
+            self.check(trial)
 
     def test_gan(self):
         trial = Stages([BIN / "gan", "--steps", 60, "--batch", 48], [(2, 30), (3, None)])

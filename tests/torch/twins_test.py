@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 # How many lines are written at most, and by how many an example is longer than its twin. One line of each of the first
 # two picks the device of a process.
-LINES = {"digits": (16, 10), "charlm": (18, 10), "raw_buffers": (25, 10), "gan": (16, 10), "dqn": (18, 13)}
+LINES = {"digits": (16, 10), "charlm": (18, 10), "raw_buffers": (25, 10), "finetune": (25, 10), "gan": (16, 10), "dqn": (18, 13)}
 
 
 def code_of(name):
