@@ -105,7 +105,9 @@ class Consumers(unittest.TestCase):
         configure(SOURCE / "examples" / "raw_buffers", build, f"-DCMAKE_PREFIX_PATH={self.tree}")
         run("cmake", "--build", build)
         alone = ["--save-folder", self.scratch / "raw_buffers", "--run-name", "alone"]
-        for said in (run(build / "plain_raw_buffers", "--steps", 3), run(build / "raw_buffers", "--steps", 3, *alone)):
+        # In a folder of the test: the plain one writes its table where it runs.
+        for said in (run(build / "plain_raw_buffers", "--steps", 3, cwd=self.scratch),
+                     run(build / "raw_buffers", "--steps", 3, *alone, cwd=self.scratch)):
             self.assertRegex(said.stdout, "(?s)step 2 loss .*\nweights [0-9a-f]{16}\n")
 
     @unittest.skipUnless(WITH_TORCH, "this build has no agent_torch")
