@@ -52,11 +52,6 @@ bool has_started(const json& pod, const std::string& container) {
   return false;
 }
 
-bool is_over(const json& job) {
-  const std::string phase = kube::text_in(kube::child(job, "status"), "phase");
-  return phase == "Succeeded" || phase == "Failed";
-}
-
 class JobLogs {
  public:
   JobLogs(const JobClient& client, const LogsRequest& request) : client_(client), request_(request) {}
@@ -151,7 +146,7 @@ class JobLogs {
       if (!request) return fail(request.error());
       const http::Limits limits{.total = {}, .silence = request_.is_followed ? Duration{} : kTimeout};
       const auto head = client_.api().stream(*request, limits, lines, stop);
-      if (has_failed()) return;
+      if (find_failure()) return;
       if (head && lines.status() == 200) return static_cast<void>(lines.end_stream());
       if (head && lines.status() == kNotFound && request_.is_followed) return;  // the pod is gone
       const Error error =
@@ -175,10 +170,6 @@ class JobLogs {
   void fail(const Error& error) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = error;
-  }
-  [[nodiscard]] bool has_failed() {
-    const std::lock_guard lock(mutex_);
-    return failure_.has_value();
   }
   [[nodiscard]] std::optional<Error> find_failure() {
     const std::lock_guard lock(mutex_);

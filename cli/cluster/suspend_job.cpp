@@ -19,12 +19,11 @@ Result<std::string> change(const ClusterSelection& selection, const std::string&
   if (!found) return found.error();
   const json& job = found->front();
   const std::string shown = "TrainingJob '" + name + "' in " + query_text((*client)->query());
-  const std::string phase = kube::text_in(kube::child(job, "status"), "phase");
-  if (phase == "Succeeded" || phase == "Failed")
-    return Error(ErrorKind::kInvalid, shown + " is over (" + phase + "): it has no pods to " +
-                                          (is_suspended ? "suspend" : "resume"));
-  const json& requested = kube::child(kube::child(job, "spec"), "suspend");
-  if ((requested.is_boolean() && requested.get<bool>()) == is_suspended)
+  if (is_over(job))
+    return Error(ErrorKind::kInvalid, shown + " is over (" +
+                                          kube::text_in(kube::child(job, "status"), "phase") +
+                                          "): it has no pods to " + (is_suspended ? "suspend" : "resume"));
+  if (kube::flag_in(kube::child(job, "spec"), "suspend") == is_suspended)
     return Error(ErrorKind::kInvalid, shown + (is_suspended ? " is suspended already" : " is not suspended"));
   if (auto changed = (*client)->set_suspended(name, is_suspended); !changed) return changed.error();
   return shown + (is_suspended ? " is suspended: its members save, and then their pods end"

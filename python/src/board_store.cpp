@@ -22,7 +22,8 @@ namespace {
 
 using Timeout = std::optional<std::chrono::duration<double>>;
 
-board::Client::Plan plan_of(const Session& session, const Rendezvous& rendezvous) {
+board::Client::Plan plan_of(const Session& session) {
+  const Rendezvous rendezvous = session.rendezvous();
   return {.host = rendezvous.host,
           .port = rendezvous.port,
           .attempt = session.attempt(),
@@ -61,13 +62,13 @@ std::vector<nb::bytes> get(BoardStore& store, BoardStore::Words keys, const Time
 
 }  // namespace
 
-BoardStore::BoardStore(const Session& session) : client_(plan_of(session, session.rendezvous())) {
+BoardStore::BoardStore(const Session& session) : client_(plan_of(session)) {
   if (session.rank() != 0) return;
-  const Rendezvous meeting = session.rendezvous();
-  check(board::serve_board(
-      meeting.port, meeting.listening_fd,
-      {.attempt = session.attempt(), .world_size = session.world_size(), .secret = meeting.secret},
-      [](const std::string& sentence) { session::say(sentence); }));
+  const board::Client::Plan& plan = client_.plan();
+  check(
+      board::serve_board(plan.port, session.rendezvous().listening_fd,
+                         {.attempt = plan.attempt, .world_size = session.world_size(), .secret = plan.secret},
+                         [](const std::string& sentence) { session::say(sentence); }));
 }
 
 BoardStore::Words BoardStore::ask(board::Op op, Words words, Timeout timeout) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/http/tls/certificate.h"
+#include "operator/api/training_job.h"
 #include "operator/kube/lenient_json.h"
 #include "operator/kube/metadata.h"
 #include "operator/runtime/api_server/kubeconfig.h"
@@ -35,6 +36,11 @@ Result<kube::ApiServerAccess> find_api_server_access(const ClusterSelection& sel
 }
 
 }  // namespace
+
+bool is_over(const json& job) {
+  const std::string phase = kube::text_in(kube::child(job, "status"), "phase");
+  return phase == api::name_of(api::JobPhase::kSucceeded) || phase == api::name_of(api::JobPhase::kFailed);
+}
 
 JobClient::JobClient(kube::ApiServerAccess access, const ClusterSelection& selection)
     : query_{.server = access.server,

@@ -18,6 +18,9 @@
 
 namespace ratoon::cli {
 
+// Whether the job has succeeded or failed.
+[[nodiscard]] bool is_over(const nlohmann::json& job);
+
 class JobClient {
  public:
   JobClient(kube::ApiServerAccess access, const ClusterSelection& selection);
