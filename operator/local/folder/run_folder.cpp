@@ -79,7 +79,7 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
   if (code) return system_error(code.value(), "creating the run's folder " + folder.string());
   folder = fs::absolute(folder);
   const std::string lock_path = (folder / kLock).string();
-  UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
   if (!lock.is_open()) return system_error(errno, "opening " + lock_path);
   if (!take_lock(lock.get())) {
     return Error(ErrorKind::kAlreadyExists,

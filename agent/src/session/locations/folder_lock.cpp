@@ -28,6 +28,9 @@ namespace ratoon::session {
 namespace {
 
 // The error of a lock that is not visible on other machines.
+// Another user who could open the file could lock it, and so keep its owner's run from starting.
+constexpr mode_t kLockMode = 0600;
+
 Error is_taken(const std::string& place) {
   return {ErrorKind::kAlreadyExists,
           "another process trains in " + place + ": wait for it, end it, or use another --run-name"};
@@ -50,7 +53,7 @@ Result<UnforkedFd> lock_name(const std::string& place) {
 
 Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use) {
   const std::string path = (folder / checkpoint::kLock).string();
-  UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
+  UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kLockMode));
   const int number = errno;
   if (!lock.is_open() && number == ELOOP)
     return Error(ErrorKind::kInvalid,

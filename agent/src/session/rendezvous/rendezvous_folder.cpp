@@ -27,7 +27,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kSecretMode = 0600;
+// Of answers, which have the secret of the attempt, and of locks: another user could hold a lock and keep a rank
+// from starting.
+constexpr unsigned kPrivateMode = 0600;
 
 std::string rank_name(std::uint32_t rank) {
   std::array<char, 16> name{};
@@ -74,7 +76,7 @@ struct flock lock_of(off_t fact) {
 }
 
 Result<UnforkedFd> take_lock(const fs::path& path, std::uint32_t rank) {
-  UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateMode));
   if (!lock.is_open()) return system_error(errno, "opening " + path.string());
   auto range = lock_of(kIsHeld);
   if (::fcntl(lock.get(), F_OFD_SETLK, &range) == 0) {
@@ -214,7 +216,7 @@ Result<bool> RendezvousFolder::holds(std::uint32_t rank, off_t fact) const {
 
 Result<void> RendezvousFolder::answer(const std::string& call, const Answer& answer) const {
   return save_file_atomically(folder_ / ("a" + call + ".yes"),
-                              answer.first_call + "\n" + encode(answer.assignment), {.mode = kSecretMode});
+                              answer.first_call + "\n" + encode(answer.assignment), {.mode = kPrivateMode});
 }
 
 Result<std::optional<RendezvousFolder::Answer>> RendezvousFolder::find_answer(const std::string& call) const {

@@ -65,6 +65,12 @@ TEST_F(RunFolderTest, ASecondRunnerIsRefusedUntilTheFirstIsGone) {
   EXPECT_TRUE(RunFolder::open(temporary_ / "run"));
 }
 
+// A process that can open the file can lock it.
+TEST_F(RunFolderTest, NoOtherUserCanOpenTheLock) {
+  const auto folder = open();
+  EXPECT_EQ(mode_of(folder.path() / "lock"), 0600U);
+}
+
 TEST_F(RunFolderTest, WhetherARunnerIsAtWorkIsSeenWithoutBeingInItsWay) {
   EXPECT_FALSE(RunFolder::is_in_use(temporary_ / "run"));
   EXPECT_FALSE(std::filesystem::exists(temporary_ / "run")) << "who looks makes nothing";

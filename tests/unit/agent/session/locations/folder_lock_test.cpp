@@ -47,6 +47,16 @@ TEST_F(FolderLock, OfAStoreIsTakenInSilence) {
   EXPECT_EQ(said_, "");
 }
 
+// A process that can open the file can lock it.
+TEST_F(FolderLock, NoOtherUserCanOpenALock) {
+  keep_copies_in("store");
+  ASSERT_TRUE(lock());
+  for (const char* folder : {"home/run", "store/run"}) {
+    const auto mode = std::filesystem::status(folder_ / folder / "lock").permissions();
+    EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write) << folder;
+  }
+}
+
 // This also holds if a file system is read-only, or has no locks.
 TEST_F(FolderLock, OfAStoreThatCannotBeTakenIsSaid) {
   test::write_text(folder_ / "store", "a file, and no folder");
