@@ -18,10 +18,10 @@
 
 namespace ratoon::session {
 
-// The locations that a lock of this machine does not protect. Processes of a world share their lock, so the
-// lock does not distinguish two jobs, either.
+// The locations that no lock protects from other jobs: stores; the home of a world with a coordinator, whose
+// processes share their lock; and a home whose locks may not be visible on other machines.
 [[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> locations_to_claim(
-    const checkpoint::Tiers& tiers, const Options& options);
+    const checkpoint::Tiers& tiers, const Options& options, bool has_home_lock);
 // Whether this process keeps the claims of its job alive while it waits for a world. A few processes do, so
 // that the load on a store does not grow with the job.
 [[nodiscard]] bool keeps_claims_alive(const Options& options);
@@ -36,8 +36,7 @@ namespace ratoon::session {
 
 // Whether old files may be removed from a location. Other jobs can reach only the locations that have to be
 // claimed.
-[[nodiscard]] std::function<bool(const checkpoint::Disk&)> cleaning_rule(const checkpoint::Tiers& tiers,
-                                                                         const Options& options,
-                                                                         const checkpoint::Owner& owner);
+[[nodiscard]] std::function<bool(const checkpoint::Disk&)> cleaning_rule(
+    const std::vector<std::shared_ptr<checkpoint::Disk>>& claimed, const checkpoint::Owner& owner);
 
 }  // namespace ratoon::session

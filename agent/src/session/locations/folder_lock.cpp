@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "agent/src/checkpoint/disk/real/file_system_kind.h"
 #include "agent/src/checkpoint/format/file_names.h"
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/store_uri.h"
@@ -27,10 +28,10 @@
 namespace ratoon::session {
 namespace {
 
-// The error of a lock that is not visible on other machines.
 // Another user who could open the file could lock it, and so keep its owner's run from starting.
 constexpr mode_t kLockMode = 0600;
 
+// The error of a lock that is not visible on other machines.
 Error is_taken(const std::string& place) {
   return {ErrorKind::kAlreadyExists,
           "another process trains in " + place + ": wait for it, end it, or use another --run-name"};
@@ -142,6 +143,13 @@ std::string trains_without(const std::filesystem::path& folder, const Error& why
 }
 
 }  // namespace
+
+bool has_home_lock(const Options& options, checkpoint::CallsWithTimeout& calls) {
+  if (is_home_in_store(options)) return false;
+  const auto is_local = calls("looking at " + home_of(options),
+                              [folder = run_folder(options)] { return checkpoint::is_local(folder); });
+  return is_local && *is_local;
+}
 
 Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
                                  const LockWaiting& waiting) {

@@ -31,4 +31,8 @@ using FolderLocks = std::vector<UnforkedFd>;
                                                checkpoint::CallsWithTimeout& calls,
                                                const LockWaiting& waiting = {});
 
+// Whether a lock in the home of the run excludes all processes that can reach the home: the home is a folder
+// on a file system of this machine. On a disk that does not answer it is assumed not to.
+[[nodiscard]] bool has_home_lock(const Options& options, checkpoint::CallsWithTimeout& calls);
+
 }  // namespace ratoon::session
