@@ -1,9 +1,11 @@
 // The messages with which a process joins a world.
 #include <algorithm>
+#include <span>
 #include <string>
 
 #include "base/contract/message_json.h"
 #include "base/contract/pieces.h"
+#include "base/core/utf8.h"
 
 namespace ratoon::contract {
 
@@ -15,6 +17,13 @@ constexpr std::uint32_t kLossesMax = 0xffffffffU;
 
 std::uint32_t read_threads(Fields& f) {
   return static_cast<std::uint32_t>(f.optional_whole("threads", kThreadsMax));
+}
+
+// A path may have any bytes and any length. A location that a message cannot hold as it is, is left out: a part
+// of it would name another place.
+bool can_be_told(const std::string& location) {
+  return !location.empty() && location.size() <= kLocationBytesMax &&
+         is_utf8(std::as_bytes(std::span(location)));
 }
 
 }  // namespace
@@ -32,6 +41,7 @@ json to_json(const JoinRequest& m) {
   if (m.left_step.value() != 0) out["left_step"] = m.left_step.value();
   if (m.rollback)
     out["rollback"] = {{"resume_from", m.rollback->resume_from.value()}, {"skip", m.rollback->skip}};
+  if (can_be_told(m.save_location)) out["save_location"] = m.save_location;
   if (m.threads != 0) out["threads"] = m.threads;
   return out;
 }
@@ -58,6 +68,7 @@ void read(Fields& f, JoinRequest& m) {
     m.rollback = RollbackRequest{.resume_from = Step(rollback.whole("resume_from", kCountMax)),
                                  .skip = rollback.whole("skip", kSkipMax)};
   }
+  if (f.find("save_location") != nullptr) m.save_location = f.text("save_location", kLocationBytesMax);
   m.threads = read_threads(f);
 }
 

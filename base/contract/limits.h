@@ -9,6 +9,7 @@ namespace ratoon::contract {
 inline constexpr std::size_t kNameBytesMax = 253;
 inline constexpr std::size_t kAddressBytesMax = 256;
 inline constexpr std::size_t kDigestBytesMax = 128;
+inline constexpr std::size_t kLocationBytesMax = 4096;  // of a path, or of a URL
 inline constexpr std::size_t kSecretDigitsMin = 32;
 inline constexpr std::size_t kSecretDigitsMax = 128;
 inline constexpr std::size_t kSentenceBytesMax = 1024;

@@ -23,6 +23,7 @@ struct ProcessFacts {
   bool has_met = false;         // it was in a world; until then it is starting
   std::string weights{};        // the weights file of its completion; empty: none
   std::string finish_reason{};  // of its completion, if its program ended the run early
+  std::string save_location{};  // where it saves, as it said when it joined; empty: it did not say
   // When it began to read the list of checkpoints that `waiting` has; else when it first sent it.
   Timestamp listed{};
   Timestamp

@@ -111,6 +111,7 @@ bool JobSession::record_join(const JoinRequest& request, Timestamp now) {
   if (!facts.waiting) facts.moved = now;
   if (has_looked_again) stale_lists_.erase(old);
   facts.waiting = request;
+  facts.save_location = request.save_location;
   facts.has_met = facts.has_met || request.has_met;
   return starts_.supersede_for(request.process);
 }

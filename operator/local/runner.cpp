@@ -78,10 +78,11 @@ class Runner {
         wakeup_(std::move(wakeup)),
         launch_context_(std::move(launch_context)),
         job_(options.job),
-        save_location_(save_location(
-            job_, {.run = folder_.path(),
-                   .save = options.save_folder.empty() ? folder_.checkpoints_path() : options.save_folder,
-                   .work = current_folder()})),
+        save_folders_{
+            .run = folder_.path(),
+            .save = options.save_folder.empty() ? folder_.checkpoints_path() : options.save_folder,
+            .work = current_folder()},
+        save_location_(save_location(job_, save_folders_)),
         news_(options.print,
               {.pattern = folder_.log_path("*").string(),
                .repeats_last_lines = !options.shows_lines_of_members},
@@ -191,6 +192,7 @@ class Runner {
                                  .lists_from = lists_from_,
                                  .listening_since = coordinator_.listening_since(key)};
     longest_save_ = core::longest_save(seen).value_or(Duration(0));
+    save_location_ = told_save_location(seen.processes, save_folders_).value_or(save_location_);
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
     recovery_ = decision.recovery;
@@ -346,7 +348,8 @@ class Runner {
   RunnerWakeup wakeup_;
   MemberLaunchContext launch_context_;
   api::TrainingJob job_;
-  const std::string save_location_;
+  const SaveFolders save_folders_;
+  std::string save_location_;
   RunConsole news_;
   LocalCluster cluster_;
   RunJournal journal_;

@@ -137,9 +137,9 @@ with ratoon.Session(run_name="ranks", save_every="5st") as session:
 
 
 class Ranks(Programs):
-    def run_ranks(self, name, kills):
+    def run_ranks(self, name, kills, *flags):
         words = [BIN / "ratoon", "launch", "--nproc", "2", "--folder", self.folder / name, "--", sys.executable, "-c",
-                 RANKS.format(kills=kills)]
+                 RANKS.format(kills=kills), *flags]
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         logs = "\n".join(file.read_text() for file in sorted((self.folder / name).rglob("*.log")))
         self.assertEqual(done.returncode, 0, done.stdout + logs)
@@ -150,6 +150,13 @@ class Ranks(Programs):
         self.assertEqual(len(unbroken), 2)
         self.assertTrue(all(" 2.0 32 " in f" {line} " for line in unbroken), unbroken)
         self.assertEqual(self.run_ranks("killed", kills=True), unbroken)
+
+    def test_checkpoints_are_looked_for_where_the_program_saves(self):
+        """A flag behind -- may be the program's own. `ratoon run` and `launch` would take it for Ratoon's."""
+        self.run_ranks("run", False, "--save-folder", str(self.folder / "of-the-program"))
+        self.assertFalse((self.folder / "of-the-program").exists())
+        saves = json.loads((self.folder / "run/status.json").read_text())["saves"]
+        self.assertEqual(max(one.step for one in ratoon.checkpoints.list(self.folder / "run" / saves)), 32)
 
     def test_a_job_that_has_lost_ranks_ends_at_the_same_step(self):
         """Under a coordinator a world of one may have had several ranks: a request takes effect in the same step."""

@@ -1,11 +1,17 @@
-// Where the members of a local run save: in the run's folder, unless their command line says otherwise
-// (--save-folder, --run-name), as given after `--` of `ratoon run` and `ratoon launch`.
+// Where the members of a local run save: in the run's folder, unless their program or its command line says
+// otherwise (--save-folder, --run-name), as given after `--` of `ratoon run` and `ratoon launch`.
+//
+// A path within the run's folder is returned relative to it, so that it stays valid when the folder is copied,
+// moved or restored. Other paths are returned as absolute paths.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "operator/api/training_job.h"
+#include "operator/api/world.h"
 
 namespace ratoon::local {
 
@@ -18,9 +24,12 @@ struct SaveFolders {
 // Pure: returns the name of the run that the trainer finds.
 [[nodiscard]] std::string run_name_of(const api::TrainingJob& job);
 
-// Pure: returns "<save folder>/<run name>", or the URL of a bucket. A path within the run's folder is
-// returned relative to it, so that it stays valid when the folder is copied, moved or restored. Other paths
-// are returned as absolute paths.
+// Pure: returns "<save folder>/<run name>", or the URL of a bucket, as far as the command line and the
+// environment tell. A program may decide otherwise: see told_save_location().
 [[nodiscard]] std::string save_location(const api::TrainingJob& job, const SaveFolders& folders);
+
+// Pure: returns where a process said that it saves; nothing if none has said so.
+[[nodiscard]] std::optional<std::string> told_save_location(const std::vector<api::ProcessFacts>& processes,
+                                                            const SaveFolders& folders);
 
 }  // namespace ratoon::local

@@ -93,6 +93,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   if (*gen::arbitrary<bool>())
     join.rollback = RollbackRequest{.resume_from = Step(any_count()), .skip = any_count()};
   join.threads = any_number(contract::kThreadsMax);
+  if (*gen::arbitrary<bool>()) join.save_location = any_text();
   assert_survives(join);
 
   Beat beat{.process = any_process(), .attempt = any_past_attempt(), .sequence = any_count()};

@@ -107,7 +107,15 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   join.left_attempt = Attempt(contract::kAttemptMax);
   join.left_step = Step(contract::kCountMax);
   join.rollback = RollbackRequest{.resume_from = Step(contract::kCountMax), .skip = contract::kSkipMax};
-  RC_ASSERT(heard(join).inventory.size() == std::min(many, contract::kInventoryMax));
+  join.save_location = std::string(contract::kLocationBytesMax, '\x01');
+  const JoinRequest heard_join = heard(join);
+  RC_ASSERT(heard_join.inventory.size() == std::min(many, contract::kInventoryMax));
+  RC_ASSERT(heard_join.save_location == join.save_location);
+  join.save_location += "/";
+  RC_ASSERT(heard(join).save_location.empty());
+  join.save_location = any_bytes();
+  const std::string heard_location = heard(join).save_location;
+  RC_ASSERT(heard_location.empty() || heard_location == join.save_location);
 
   Beat beat{.process = join.process, .attempt = join.left_attempt, .sequence = contract::kCountMax};
   beat.seconds_in_phase = any_double();

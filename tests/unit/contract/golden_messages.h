@@ -55,6 +55,12 @@ inline JoinRequest golden_join_with_an_old_list() {
   return join;
 }
 
+inline JoinRequest golden_join_with_a_save_location() {
+  JoinRequest join = golden_join();
+  join.save_location = "/data/runs/digits";
+  return join;
+}
+
 inline JoinRequest golden_join_with_rollback() {
   JoinRequest join = golden_join();
   join.rollback = RollbackRequest{.resume_from = Step(1200), .skip = 200'000};

@@ -40,6 +40,7 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("join_request_after_steps", test::golden_join_after_steps());
   expect_golden("join_request_after_a_world", test::golden_join_after_a_world());
   expect_golden("join_request_with_an_old_list", test::golden_join_with_an_old_list());
+  expect_golden("join_request_with_a_save_location", test::golden_join_with_a_save_location());
   expect_golden("join_request_with_rollback", test::golden_join_with_rollback());
   expect_golden("completion_record",
                 CompletionRecord{

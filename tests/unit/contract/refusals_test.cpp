@@ -51,6 +51,8 @@ std::vector<Subject> subjects() {
               {"/has_met", "/inventory", "/inventory/0/complete", "/inventory/1/complete", "/left_step"}),
       subject("join_with_an_old_list", test::golden_join_with_an_old_list(),
               {"/inventory", "/inventory/0/complete", "/inventory/1/complete", "/inventory_age_seconds"}),
+      subject("join_with_a_save_location", test::golden_join_with_a_save_location(),
+              {"/inventory", "/inventory/0/complete", "/inventory/1/complete", "/save_location"}),
       subject("assignment", test::golden_assignment(), {"/resume"}),
       subject("assignment_with_peers", test::golden_assignment_with_peers(), {"/peers", "/resume"}),
       subject("join_reply", JoinReply{.assignment = test::golden_assignment(), .waiting_for = ""},

@@ -7,6 +7,7 @@
 #include "agent/src/session/link/lifeline.h"
 #include "agent/src/session/link/member_token.h"
 #include "agent/src/session/locations/rollback_plan.h"
+#include "agent/src/session/options/location_options.h"
 #include "agent/src/session/shutdown/process_exit.h"
 #include "agent/src/session/telemetry/say.h"
 #include "base/contract/codec.h"
@@ -71,6 +72,7 @@ CoordinatorLink::CoordinatorLink(const Options& options, FolderLocks folder_lock
                                  const LinkTimeouts& patience)
     : options_(options.member),
       rollback_(rollback_wish(options)),
+      save_location_(home_of(options)),
       leave_within_(std::chrono::seconds(options.hang.leave_seconds)),
       folder_locks_(std::move(folder_locks)),
       process_(std::move(process)),
@@ -213,7 +215,8 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
                       .address = join_address(meeting_.at),
                       .inventory = inventory,
                       .rollback = rollback_,
-                      .threads = threads()};
+                      .threads = threads(),
+                      .save_location = save_location_};
   {
     const std::lock_guard lock(mutex_);
     note_left(position_.attempt, position_.step);

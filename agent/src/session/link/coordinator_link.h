@@ -108,6 +108,7 @@ class CoordinatorLink final : public Link {
 
   const MemberOptions options_;
   const std::optional<RollbackRequest> rollback_;
+  const std::string save_location_;
   const Duration leave_within_;
   const FolderLocks folder_locks_;
   const ProcessIdentity process_;
