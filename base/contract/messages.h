@@ -81,7 +81,7 @@ struct JoinRequest {
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
-  // The absolute path of the folder, or the URL, in which the process saves; empty: the process does not tell.
+  // The absolute path of the folder, or the URL, in which the process saves; empty: it does not tell.
   std::string save_location{};
 
   friend bool operator==(const JoinRequest&, const JoinRequest&) = default;

@@ -78,10 +78,9 @@ class Runner {
         wakeup_(std::move(wakeup)),
         launch_context_(std::move(launch_context)),
         job_(options.job),
-        save_folders_{
-            .run = folder_.path(),
-            .save = options.save_folder.empty() ? folder_.checkpoints_path() : options.save_folder,
-            .work = current_folder()},
+        save_folders_{.run = folder_.path(),
+                      .save = options.save_folder.empty() ? folder_.checkpoints_path() : options.save_folder,
+                      .work = current_folder()},
         save_location_(save_location(job_, save_folders_)),
         news_(options.print,
               {.pattern = folder_.log_path("*").string(),

@@ -14,7 +14,9 @@ std::string save_folder_of(const api::TrainingJob& job, const SaveFolders& folde
   return find_trainer_option(job, {.flag = "--save-folder", .variable = ""}).value_or(folders.save.string());
 }
 
-bool is_url(const std::string& location) { return location.find("://") != std::string::npos; }
+bool is_url(const std::string& location) {
+  return location.find("://") != std::string::npos;
+}
 
 std::string relative_to_run(const std::filesystem::path& place, const SaveFolders& folders) {
   const auto within = place.lexically_relative(folders.run.lexically_normal());

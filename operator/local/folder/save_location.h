@@ -1,8 +1,8 @@
 // Where the members of a local run save: in the run's folder, unless their program or its command line says
 // otherwise (--save-folder, --run-name), as given after `--` of `ratoon run` and `ratoon launch`.
 //
-// A path within the run's folder is returned relative to it, so that it stays valid when the folder is copied,
-// moved or restored. Other paths are returned as absolute paths.
+// A path within the run's folder is returned relative to it, so that it stays valid when the folder is
+// copied, moved or restored. Other paths are returned as absolute paths.
 #pragma once
 
 #include <filesystem>

@@ -27,8 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of answers, which have the secret of the attempt, and of locks: another user could hold a lock and keep a rank
-// from starting.
+// Of answers, which have the secret of the attempt, and of locks: another user could hold a lock and keep a
+// rank from starting.
 constexpr unsigned kPrivateMode = 0600;
 
 std::string rank_name(std::uint32_t rank) {
