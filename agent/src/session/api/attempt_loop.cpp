@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -219,6 +220,10 @@ void Session::AttemptLoop::run(const std::function<void(Session&)>& function) {
                                is_done ? ": return from it, which completes the run"
                                        : ": call finish() where the run is to end there, and return");
     });
+    const session::TerminateWatch unwinding([&]() -> std::optional<int> {
+      if (!session.thrown_) return std::nullopt;
+      return end_with(*session.engine_, session.thrown_);
+    });
     try {
       function(session);
       session::leave_if_forked();
@@ -328,6 +333,19 @@ void Session::AttemptLoop::end(Engine& engine) {
     if (meters_.rejoins.handed_over == handed_over_) ++meters_.rejoins.world_changed;
     settle(saver_);
   }
+}
+
+int Session::AttemptLoop::end_with(Engine& engine, const std::exception_ptr& why) {
+  try {
+    try {
+      std::rethrow_exception(why);
+    } catch (...) {
+      end(engine);
+    }
+  } catch (...) {
+    return session::report_exception("the training function");
+  }
+  return static_cast<int>(ExitCode::kStartAgain);
 }
 
 void Session::AttemptLoop::finish_staged_saves() {

@@ -9,6 +9,7 @@
 //   attempts.run(function);
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,6 +45,9 @@ class Session::AttemptLoop {
   // The function is called by the handler of an exception of this attempt. Returns if another attempt
   // follows; otherwise throws the exception that ends the process.
   void end(Engine& engine);
+  // Does the same for an exception that is not handled yet, prints why the process ends, and returns its exit
+  // code: the process can only end.
+  [[nodiscard]] int end_with(Engine& engine, const std::exception_ptr& why);
 
   // Waits some time for staged saves to reach the disk, as the destructor does.
   void finish_staged_saves();

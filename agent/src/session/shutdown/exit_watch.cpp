@@ -2,8 +2,9 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <memory>
+#include <exception>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -54,7 +55,55 @@ void look_at_exit(int status, void*) {
   exit_now(static_cast<int>(ExitCode::kConfiguration));
 }
 
+struct Unwinding {
+  std::mutex mutex;
+  std::function<std::optional<int>()> find_code;  // guarded by mutex, as is `thread`
+  std::thread::id thread;
+};
+
+Unwinding& unwinding() {
+  static const NeverDestroyed<Unwinding> it;
+  return *it;
+}
+
+std::terminate_handler handler_before = nullptr;
+
+void end_if_unwinding() {
+  std::function<std::optional<int>()> find_code;
+  // A destructor is called beside an exception on its way; a noexcept function has caught the exception.
+  if (std::uncaught_exceptions() > 0 || std::current_exception() != nullptr) {
+    const std::lock_guard lock(unwinding().mutex);
+    if (unwinding().thread == std::this_thread::get_id())
+      find_code = std::exchange(unwinding().find_code, nullptr);
+  }
+  const auto code = find_code ? find_code() : std::nullopt;
+  if (code) {
+    say("std::terminate() was called while the training function was left for that reason, so the process "
+        "ends, "
+        "with " +
+        std::to_string(*code) +
+        ": use std::jthread instead of std::thread, and call the session in no function that is noexcept, "
+        "such as "
+        "a destructor");
+    exit_now(*code);
+  }
+  handler_before();
+}
+
 }  // namespace
+
+TerminateWatch::TerminateWatch(std::function<std::optional<int>()> find_code) {
+  static std::once_flag installed;
+  std::call_once(installed, [] { handler_before = std::set_terminate(end_if_unwinding); });
+  const std::lock_guard lock(unwinding().mutex);
+  unwinding().find_code = std::move(find_code);
+  unwinding().thread = std::this_thread::get_id();
+}
+
+TerminateWatch::~TerminateWatch() {
+  const std::lock_guard lock(unwinding().mutex);
+  unwinding().find_code = nullptr;
+}
 
 // Locks of streams may be held by threads that only the parent has, so this function writes without them.
 void leave_if_forked() {

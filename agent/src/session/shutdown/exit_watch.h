@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <utility>
 
 namespace ratoon::session {
@@ -29,6 +30,21 @@ class ExitWatch {
   ~ExitWatch() { allow_exit_as_done(); }
   ExitWatch(const ExitWatch&) = delete;
   ExitWatch& operator=(const ExitWatch&) = delete;
+};
+
+// TerminateWatch: handles std::terminate() on the training thread while an exception of the session leaves
+// the training function. The destructor of a std::thread that was not joined calls it, and so does an
+// exception that leaves a noexcept function. SIGABRT would count as an error of the program, although the
+// world has changed, or this process was told to leave.
+//
+// `find_code` does what has to be done before the process ends, prints the reason, and returns the exit code;
+// nothing: no exception of the session is on its way, and std::terminate() does what it did before.
+class TerminateWatch {
+ public:
+  explicit TerminateWatch(std::function<std::optional<int>()> find_code);
+  ~TerminateWatch();
+  TerminateWatch(const TerminateWatch&) = delete;
+  TerminateWatch& operator=(const TerminateWatch&) = delete;
 };
 
 }  // namespace ratoon::session
