@@ -1,7 +1,8 @@
 // A trainer for average_during_test.py: gradients are averaged while backward() runs, and each mean is
 // computed once more by hand, from all ranks' samples.
 //
-//   average_during_probe [kill]   kill: rank 1 dies in the middle of backward(), once
+//   average_during_probe [kill|modules]   kill: rank 1 dies in the middle of backward(), once
+//                                         modules: the parts of the model are averaged as several modules
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -107,7 +108,16 @@ void wait_for_the_sum(const ratoon::Session& session, const torch::Tensor& place
   }
 }
 
-void train(ratoon::Session& session, bool kills) {
+// The second module has the parameters of the two others, too, which count once.
+void average(ratoon::Session& session, Net& net, bool as_modules, const ratoon::Averaging& how) {
+  const ratoon::torch::Modules parts{{*net->first, *net, *net->last}};
+  if (as_modules)
+    session.average_gradients(parts, how);
+  else
+    session.average_gradients(*net, how);
+}
+
+void train(ratoon::Session& session, bool kills, bool as_modules) {
   torch::manual_seed(1);
   Net net;
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
@@ -133,7 +143,7 @@ void train(ratoon::Session& session, bool kills) {
       loss = Share::loss(net, middle);
       how.backward = [&] { loss.backward(); };
     }
-    session.average_gradients(*net, how);
+    average(session, net, as_modules, how);
     compare(net, expected);
     place = net->last->bias.grad();
     torch::nn::utils::clip_grad_norm_(net->parameters(), kNorm);
@@ -147,8 +157,8 @@ void train(ratoon::Session& session, bool kills) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool kills = argc > 1 && std::string_view(argv[1]) == "kill";
+  const std::string_view how = argc > 1 ? argv[1] : "";
   torch::set_num_threads(1);
   return ratoon::train(ratoon::Options::from_environment(argc, argv),
-                       [&](ratoon::Session& session) { train(session, kills); });
+                       [&](ratoon::Session& session) { train(session, how == "kill", how == "modules"); });
 }

@@ -32,6 +32,18 @@ TEST(WeightsFingerprint, IsTheSameForEqualWeights) {
   EXPECT_EQ(one.names.size(), 4u);
 }
 
+TEST(WeightsFingerprint, OfSeveralModulesNamesTheModuleAndListsASharedParameterOnce) {
+  Model one;
+  Model other;
+  other.register_module("shared", one.named_children()["first"]);
+  const std::vector<std::reference_wrapper<nn::Module>> both = {one, other};
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : trained_weights(both)) names.push_back(name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"0.first.weight", "0.first.bias", "0.second.weight", "0.second.bias",
+                                      "1.first.weight", "1.first.bias", "1.second.weight", "1.second.bias"}));
+}
+
 TEST(WeightsFingerprint, ChangesWithOneNumberOfOneParameter) {
   const auto before = mark_of(Model());
   Model model;

@@ -8,6 +8,8 @@
 //   session.average_gradients(*net);
 #pragma once
 
+#include <ratoon/session/early_stopping.h>
+#include <ratoon/session/epochs.h>
 #include <ratoon/stream.h>
 #include <ratoon/torch/atomic_save.h>
 #include <ratoon/torch/average_gradients.h>

@@ -32,12 +32,22 @@
 // the sums are complete. A rank waits without a time limit for the other ranks, because one rank may validate
 // alone for an hour. If the world changes, the wait and a running backward() end with Interrupted.
 //
+// Several modules are averaged by one call, in one set of buckets, if a step trains them together:
+//
+//   const ratoon::torch::Modules both{{*policy, *critic}};
+//   session.average_gradients(both, {.backward = [&] { loss.backward(); }});
+//
+// Modules that are trained in turn, such as the two of a GAN, have a call each.
+//
 // A program with its own process group passes a new group in each attempt:
 //
 //   auto store = c10::make_intrusive<c10d::PrefixStore>(std::to_string(session.attempt()), my_store);
 //   ratoon::torch::use_group(session, c10::make_intrusive<c10d::ProcessGroupGloo>(
 //                                         store, session.rank(), session.world_size(), my_options));
 #pragma once
+
+#include <functional>
+#include <vector>
 
 #include <c10/util/intrusive_ptr.h>
 
@@ -51,9 +61,18 @@ class Backend;
 }
 
 namespace ratoon {
+namespace torch {
 
-// Session::average_gradients() calls this.
+// Modules that one average_gradients() averages together: the same ones in the same order on all ranks.
+struct Modules {
+  std::vector<std::reference_wrapper<::torch::nn::Module>> all;
+};
+
+}  // namespace torch
+
+// Session::average_gradients() calls these.
 void average_gradients_of(Session& session, ::torch::nn::Module& module, const Averaging& how);
+void average_gradients_of(Session& session, const torch::Modules& modules, const Averaging& how);
 
 namespace torch {
 

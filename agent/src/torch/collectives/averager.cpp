@@ -8,14 +8,12 @@
 
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <torch/nn/module.h>
 
 #include "agent/src/session/shutdown/fail.h"
 #include "agent/src/session/shutdown/process_exit.h"
 #include "agent/src/session/telemetry/say.h"
 #include "agent/src/torch/collectives/abandoned_collectives.h"
 #include "agent/src/torch/collectives/gradients/gradient_watch.h"
-#include "agent/src/torch/collectives/gradients/weights_fingerprint.h"
 #include "agent/src/torch/collectives/nccl/device_collectives.h"
 
 namespace ratoon {
@@ -31,23 +29,18 @@ std::vector<at::Tensor> tensors_of(const NamedWeights& weights) {
   return tensors;
 }
 
-c10::Device device_of(const ::torch::nn::Module& module) {
-  std::optional<c10::Device> device;
-  std::string first;
-  for (const auto& item : module.named_parameters()) {
-    if (!item.value().requires_grad()) continue;
-    if (device && *device != item.value().device()) {
-      refuse("parameter \"" + first + "\" is on " + device->str() + " and \"" + item.key() + "\" on " +
-             item.value().device().str() +
-             ": average_gradients() takes a module whose parameters are on one device; move them there with "
-             "module->to(device)");
-    }
-    if (!device) {
-      device = item.value().device();
-      first = item.key();
-    }
+c10::Device device_of(const NamedWeights& trained) {
+  if (trained.empty()) return c10::kCPU;
+  const auto& [first, tensor] = trained.front();
+  const c10::Device device = tensor.device();
+  for (const auto& [name, other] : trained) {
+    if (other.device() == device) continue;
+    refuse("parameter \"" + first + "\" is on " + device.str() + " and \"" + name + "\" on " +
+           other.device().str() +
+           ": average_gradients() takes parameters that are on one device; move them there with "
+           "module->to(device)");
   }
-  return device.value_or(c10::kCPU);
+  return device;
 }
 
 GradientBuckets::Layout layout_for(c10::Device device, const Averaging& how) {
@@ -142,9 +135,9 @@ bool Averager::has_world() const {
   }
 }
 
-void Averager::average(::torch::nn::Module& module, const Averaging& how) {
+void Averager::average(const NamedWeights& trained, const Averaging& how) {
   try {
-    prepare(module, how);
+    prepare(trained, how);
     buckets_->begin(session_.world_size(), how.samples);
     BucketSchedule schedule(buckets_->places(), buckets_->pieces().size());
     filled_on_.reset();
@@ -161,17 +154,17 @@ void Averager::average(::torch::nn::Module& module, const Averaging& how) {
   }
 }
 
-void Averager::prepare(const ::torch::nn::Module& module, const Averaging& how) {
-  const c10::Device parameters_on = device_of(module);
+void Averager::prepare(const NamedWeights& trained, const Averaging& how) {
+  const c10::Device parameters_on = device_of(trained);
   const c10::Device device = how.over_host || adds_up_on_host_ ? c10::kCPU : parameters_on;
-  if (!ranks_ || given_ || (!device.is_cpu() && device != device_)) connect(module, device);
+  if (!ranks_ || given_ || (!device.is_cpu() && device != device_)) connect(trained, device);
   const auto layout = layout_for(adds_up_on_host_ ? c10::kCPU : device, how);
   if (layout.sum_in_half_precision && how.samples) {
     refuse(
         "average_gradients() was given samples and sum_in_half_precision: a gradient times its samples is "
         "too large a number for half precision; leave out one of the two options");
   }
-  buckets_ = buckets_for(trained_weights(module), layout);
+  buckets_ = buckets_for(trained, layout);
 }
 
 // A program may train several modules in turn. connect() compares the weights of the first one, and the
@@ -193,15 +186,15 @@ std::shared_ptr<GradientBuckets> Averager::buckets_for(const NamedWeights& weigh
   return all_buckets_.back();
 }
 
-void Averager::connect(const ::torch::nn::Module& module, c10::Device device) {
+void Averager::connect(const NamedWeights& trained, c10::Device device) {
   const auto given = std::exchange(given_, nullptr);
   if (given) check_group_ranks(session_, *given);
   if (given && (device.is_cpu() || given->getBackendName() == "gloo")) {
     adds_up_on_host_ = true;
-    ranks_.emplace(session_, fingerprint_weights(trained_weights(module)), given);
+    ranks_.emplace(session_, fingerprint_weights(trained), given);
     return;
   }
-  if (!ranks_) ranks_.emplace(session_, fingerprint_weights(trained_weights(module)));
+  if (!ranks_) ranks_.emplace(session_, fingerprint_weights(trained));
   if (device.is_cpu()) return;
   on_device_ =
       given ? std::make_shared<GroupCollective>(given, end_group) : connect_on(device, session_, *ranks_);

@@ -14,11 +14,8 @@
 
 #include "agent/src/torch/collectives/gradients/bucket_schedule.h"
 #include "agent/src/torch/collectives/gradients/gradient_buckets.h"
+#include "agent/src/torch/collectives/gradients/weights_fingerprint.h"
 #include "agent/src/torch/collectives/rank_group.h"
-
-namespace torch::nn {
-class Module;
-}
 
 namespace ratoon {
 
@@ -33,11 +30,12 @@ class Averager {
   Averager& operator=(const Averager&) = delete;
 
   void use(c10::intrusive_ptr<c10d::Backend> group) { given_ = std::move(group); }
-  void average(::torch::nn::Module& module, const Averaging& how);
+  // `trained` is the same in each call for one model, or for several that are averaged together.
+  void average(const NamedWeights& trained, const Averaging& how);
 
  private:
-  void prepare(const ::torch::nn::Module& module, const Averaging& how);
-  void connect(const ::torch::nn::Module& module, c10::Device device);
+  void prepare(const NamedWeights& trained, const Averaging& how);
+  void connect(const NamedWeights& trained, c10::Device device);
   [[nodiscard]] std::shared_ptr<GradientBuckets> buckets_for(const NamedWeights& weights,
                                                              const GradientBuckets::Layout& layout);
   void compare_weights();

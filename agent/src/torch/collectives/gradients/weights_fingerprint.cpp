@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 
 #include <ATen/ops/arange.h>
@@ -100,6 +101,16 @@ NamedWeights trained_weights(const ::torch::nn::Module& module) {
   for (const auto& item : module.named_parameters())
     if (item.value().requires_grad()) weights.emplace_back(item.key(), item.value());
   return weights;
+}
+
+NamedWeights trained_weights(std::span<const std::reference_wrapper<::torch::nn::Module>> modules) {
+  NamedWeights all;
+  std::set<const at::TensorImpl*> known;
+  for (std::size_t i = 0; i < modules.size(); ++i)
+    for (const auto& [name, tensor] : trained_weights(modules[i].get()))
+      if (known.insert(tensor.unsafeGetTensorImpl()).second)
+        all.emplace_back(std::to_string(i) + "." + name, tensor);
+  return all;
 }
 
 WeightsFingerprint fingerprint_weights(const NamedWeights& weights) {

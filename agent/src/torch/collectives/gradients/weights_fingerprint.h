@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,10 @@ using NamedWeights = std::vector<std::pair<std::string, at::Tensor>>;
 // The parameters that require gradients. Other parameters may differ between ranks: a rank may change a
 // frozen parameter, and each rank's batch norm has buffers from its own samples.
 [[nodiscard]] NamedWeights trained_weights(const ::torch::nn::Module& module);
+// The same of several modules. The names begin with the number of the module: "1.layer.weight". A parameter
+// that two modules share is listed once.
+[[nodiscard]] NamedWeights trained_weights(
+    std::span<const std::reference_wrapper<::torch::nn::Module>> modules);
 
 // Throws Failure with exit code 82 for a parameter without values to compare.
 [[nodiscard]] WeightsFingerprint fingerprint_weights(const NamedWeights& weights);
