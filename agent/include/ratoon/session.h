@@ -33,6 +33,8 @@
 #include <ratoon/save_ticket.h>
 #include <ratoon/session/averaging.h>
 #include <ratoon/session/keep_best.h>
+#include <ratoon/session/rendezvous.h>
+#include <ratoon/session/tracked_as.h>
 #include <ratoon/session/values.h>
 #include <ratoon/state.h>
 #include <ratoon/stateful.h>
@@ -42,29 +44,10 @@ namespace ratoon {
 
 struct StreamOptions;  // <ratoon/stream.h>
 
-// The address at which the ranks of an attempt connect to each other, for programs with their own
-// collectives. The same listening socket serves every attempt of a process, so keys that are stored at rank 0
-// must contain the attempt.
-struct Rendezvous {
-  std::string host{};  // the host of rank 0
-  std::uint16_t port = 0;
-  int listening_fd = -1;   // on rank 0: bound to host:port and listening; the session owns it, use dup()
-  std::string own_host{};  // the address under which other ranks reach this process
-  std::string secret{};    // a secret of this attempt, known only to its ranks; never log it
-};
-
 // kData: waits for samples; DataLoader::next() sets it. kCollective: waits for other ranks;
 // average_gradients() sets it. kValidation: its time never counts as a hang, however long it is. If a step
 // was validated and then lost, the repeated step is validated again.
 enum class Phase { kData, kValidation, kCollective };
-
-struct TrackedAs {
-  bool is_weight = true;  // false: an object of weights, such as a tensor, that is none: a replay buffer
-};
-struct TrackedMemory {
-  TensorShape shape{};     // empty: one dimension
-  bool is_weight = false;  // --load-from fills it
-};
 
 class Session {
  public:
@@ -290,6 +273,22 @@ class Session {
   // The step of the run's own checkpoint from which steps() will go on; 0: there is none.
   [[nodiscard]] std::uint64_t resumes_at() const;
 
+  // The value that was tracked under `name` in the run's own checkpoint from which steps() goes on; nothing
+  // if there is no such checkpoint. An unknown name is a configuration error. Call it before steps().
+  //   auto width = session.peek<std::int64_t>("width").value_or(flags.width);
+  //   session.track("width", width);
+  template <class T>
+  [[nodiscard]] std::optional<T> peek(const std::string& name) {
+    T value{};
+    const bool is_there = peek_state(name, [&value](StateReader& in) {
+      if constexpr (std::is_arithmetic_v<T>)
+        in.number("", value);
+      else
+        TrackAdapter<T>::load(value, in);
+    });
+    return is_there ? std::optional<T>(std::move(value)) : std::nullopt;
+  }
+
   // The run's own folder; empty if the run is kept in a store alone.
   [[nodiscard]] std::string folder() const;
 
@@ -368,6 +367,7 @@ class Session {
                    std::function<void(StateReader&)> load, Tracked kind = Tracked::kState);
   void track_memory(std::string name, ElementType type, std::span<std::byte> memory, std::size_t count,
                     const TrackedMemory& how);
+  [[nodiscard]] bool peek_state(const std::string& name, std::function<void(StateReader&)> load);
   // The seed of a generator in every attempt, so that draws before steps() are the same after a resume. In
   // steps() a rank continues with its own state, and a rank that is new to the world starts with seed_of().
   [[nodiscard]] std::uint64_t first_seed_of(std::string_view name) const;

@@ -61,7 +61,8 @@ ratoon_test(unit/agent/session_test
           session/engine/program_requests_test.cpp
           session/engine/engine_asks_test.cpp session/engine/engine_at_end_test.cpp session/locations/mirrors_test.cpp
           session/api/train_seed_test.cpp session/api/train_strange_folder_test.cpp session/api/train_test.cpp
-          session/api/train_swallowed_test.cpp session/api/train_threads_test.cpp session/api/train_untracked_test.cpp
+          session/api/peek_test.cpp session/api/train_swallowed_test.cpp session/api/train_terminate_test.cpp
+          session/api/train_threads_test.cpp session/api/train_untracked_test.cpp
           session/engine/engine_restore_test.cpp session/engine/engine_returns_test.cpp session/state/load_test.cpp
           session/state/load_from_test.cpp
   LIBS crash_support failing_calls ratoon::agent ratoon::base_contract LABELS threads PARTS 3)

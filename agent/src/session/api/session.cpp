@@ -241,6 +241,12 @@ std::uint64_t Session::resumes_at() const {
   return resume ? resume->step.value() : 0;
 }
 
+bool Session::peek_state(const std::string& name, std::function<void(StateReader&)> load) {
+  bool is_there = false;
+  answer([&] { is_there = engine_->peek(name, std::move(load)); });
+  return is_there;
+}
+
 std::string Session::folder() const {
   return engine_->folder();
 }

@@ -81,6 +81,8 @@ class Session::Engine : private data::WaitListener {
   void note_stream(Stream& stream) { streams_.push_back(&stream); }
   void follow(std::function<session::DataPosition()> data) { data_ = std::move(data); }
   void on_epoch_end(std::function<void(std::uint64_t epoch)> act);
+  // Loads one tracked object before begin(). Returns false if the run resumes from no checkpoint.
+  [[nodiscard]] bool peek(const std::string& name, std::function<void(StateReader&)> load);
   void begin(Until until);
   void report(std::string_view name, double value, std::uint64_t samples);
   [[nodiscard]] session::RankMeans::Numbers numbers() const { return means_.numbers(); }
@@ -169,6 +171,10 @@ class Session::Engine : private data::WaitListener {
   void end_wait() override { enter_within_step(waited_from_); }
   void note_failure(std::exception_ptr failure) override { failed_wait_ = std::move(failure); }
   void restore();
+  // `name` is that of the checkpoint in messages. Returns the name of the tier. Throws a Failure.
+  using ReadCheckpoint =
+      std::function<Result<void>(checkpoint::CheckpointReader& reader, const std::string& name)>;
+  std::string read_checkpoint(const ReadCheckpoint& read);
   [[nodiscard]] Result<std::string> restore_once_seen(const std::string& name,
                                                       const session::CheckpointLocations::Load& load);
   // Ends early if the attempt does.

@@ -50,6 +50,21 @@ bool is_listed_here(const Result<checkpoint::Inventory>& found, const ResumePoin
                              });
 }
 
+// Restores an object of that name, and ignores the rest of the checkpoint.
+Result<void> restore_one(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
+                         const std::string& name, const session::TrackedObjects::Load& load) {
+  session::TrackedObjects objects;
+  objects.add(name, {}, load);
+  const std::size_t dot = name.find('.');
+  const std::string nested = session::kNestedPrefix + name;
+  const bool is_within_another =
+      dot != std::string::npos && std::ranges::any_of(reader.own(), [&](const auto& tensor) {
+        return tensor.name == nested || tensor.name.starts_with(nested + ".");
+      });
+  if (is_within_another) objects.add(name.substr(0, dot), {}, [](StateReader&) {});
+  return objects.restore(reader, checkpoint, {}, session::LoadParts::kState);
+}
+
 }  // namespace
 
 void Session::Engine::begin(Until until) {
@@ -193,6 +208,38 @@ void Session::Engine::pause_in_load(Duration time) {
   }
 }
 
+std::string Session::Engine::read_checkpoint(const ReadCheckpoint& read) {
+  const std::string name = "the checkpoint of step " + std::to_string(assignment_.resume->step.value());
+  auto restored =
+      restore_once_seen(name, [&](checkpoint::CheckpointReader& reader) { return read(reader, name); });
+  if (restored) return *std::move(restored);
+  const std::string sentence =
+      "the checkpoint to resume from cannot be loaded: " + restored.error().message();
+  // A read error of the disk counts as damage, too: with a bad sector the run falls back to an older
+  // checkpoint and goes on.
+  const ErrorKind kind = restored.error().kind();
+  const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
+                      kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
+  if (!is_bad) fail(ExitCode::kStorage, sentence);
+  throw CheckpointUnreadable(assignment_.attempt,
+                             {.attempt = assignment_.resume->attempt, .step = assignment_.resume->step}, kind,
+                             sentence);
+}
+
+bool Session::Engine::peek(const std::string& name, std::function<void(StateReader&)> load) {
+  if (has_begun_) {
+    fail(ExitCode::kConfiguration,
+         "peek('" + name +
+             "') was called after steps(), which has loaded the tracked objects: call it before, or "
+             "read the tracked object");
+  }
+  if (!assignment_.resume) return false;
+  read_checkpoint([&](checkpoint::CheckpointReader& reader, const std::string& checkpoint) {
+    return restore_one(reader, checkpoint, name, load);
+  });
+  return true;
+}
+
 void Session::Engine::restore() {
   if (!assignment_.resume) {
     begin_new_run();
@@ -200,28 +247,15 @@ void Session::Engine::restore() {
     return;
   }
   if (start_snapshot_) start_snapshot_->forget();
-  const std::string name = "the checkpoint of step " + std::to_string(assignment_.resume->step.value());
-  const auto restored = restore_once_seen(name, [&](checkpoint::CheckpointReader& reader) {
-    resumed_ = reader.run();
-    const auto seed = [this](std::string_view generator) { return seed_of(generator); };
-    return tracked_.restore(reader, name, seed, session::LoadParts::kAll, assignment_.world_size);
-  });
-  if (!restored) {
-    const std::string sentence =
-        "the checkpoint to resume from cannot be loaded: " + restored.error().message();
-    // A read error of the disk counts as damage, too: with a bad sector the run falls back to an older
-    // checkpoint and goes on.
-    const ErrorKind kind = restored.error().kind();
-    const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
-                        kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
-    if (!is_bad) fail(ExitCode::kStorage, sentence);
-    throw CheckpointUnreadable(assignment_.attempt,
-                               {.attempt = assignment_.resume->attempt, .step = assignment_.resume->step},
-                               kind, sentence);
-  }
+  const std::string tier =
+      read_checkpoint([&](checkpoint::CheckpointReader& reader, const std::string& name) {
+        resumed_ = reader.run();
+        const auto seed = [this](std::string_view generator) { return seed_of(generator); };
+        return tracked_.restore(reader, name, seed, session::LoadParts::kAll, assignment_.world_size);
+      });
   position_.step = assignment_.resume->step;
   saved_step_ = position_.step;
-  position_.committed = InventoryEntry{.tier = *restored,
+  position_.committed = InventoryEntry{.tier = tier,
                                        .attempt = assignment_.resume->attempt,
                                        .step = assignment_.resume->step,
                                        .digest = assignment_.resume->digest,

@@ -23,7 +23,6 @@ using checkpoint::CheckpointReader;
 using checkpoint::in_quotes;
 
 constexpr std::size_t kNameBytesMax = 255;
-constexpr const char* kNested = "tracked:";
 
 [[noreturn]] void refuse(const std::string& sentence) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
@@ -273,7 +272,7 @@ void TrackedObjects::add(std::string name, Save save, Load load, ObjectKind kind
 
 std::string TrackedObjects::base_of(const std::string& name) const {
   for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
-    if (objects_.contains(name.substr(0, dot))) return kNested + name;
+    if (objects_.contains(name.substr(0, dot))) return kNestedPrefix + name;
   }
   return name;
 }

@@ -69,6 +69,9 @@ void load_stateful(Stateful& object, StateReader& in);
 // kPosition: which samples come next. kSeeded: a generator that track() seeds anew in each attempt.
 enum class ObjectKind { kState, kWeights, kPosition, kSeeded };
 
+// Stands before the name of an object that lies within another's.
+inline constexpr const char* kNestedPrefix = "tracked:";
+
 // Parts of a checkpoint. kState: all but positions.
 enum class LoadParts { kWeights, kState, kAll };
 

@@ -1,0 +1,16 @@
+// How Session::track() treats an object of weights, and memory of the program's own.
+#pragma once
+
+#include <ratoon/tensor_view.h>
+
+namespace ratoon {
+
+struct TrackedAs {
+  bool is_weight = true;  // false: an object of weights, such as a tensor, that is none: a replay buffer
+};
+struct TrackedMemory {
+  TensorShape shape{};     // empty: one dimension
+  bool is_weight = false;  // --load-from fills it
+};
+
+}  // namespace ratoon
