@@ -39,25 +39,25 @@ struct RunPosition {
   std::uint64_t batches = 0;        // more than steps where gradients are accumulated
   std::uint64_t samples = 0;        // slots of the stream before its cursor
   std::uint64_t epoch_samples = 0;  // samples of one epoch of the stream; 0: the stream has no epochs
-  // Time in the training loop, over all attempts whose steps are in the weights.
+  // The time spent in the training loop, summed over all attempts whose steps are in the weights.
   std::chrono::nanoseconds trained{0};
 };
 
-// Reads a number above 0 and its unit, without spaces. Only epochs and time may have a fraction, of up to six
-// decimal places. A number without a unit is refused: it would mean epochs in some options and batches in
-// others.
+// Reads an amount: a number above 0 and its unit, without spaces. Only epochs and times may have a fraction,
+// of up to six decimal places. A number without a unit is refused: it would mean epochs in some options and
+// batches in other options.
 [[nodiscard]] Result<Amount> parse_amount(std::string_view text);
 
 // Returns the shortest text that parse_amount() reads as the same amount. An epoch fraction without a short
 // decimal form is written as "1/3ep".
 [[nodiscard]] std::string text_of(const Amount& amount);
 
-// The exact count behind amounts of this unit. For epochs the count is of samples, because a fraction of an
+// Returns the position counted in `unit`. For epochs this function counts samples, because a fraction of an
 // epoch is not exact.
 [[nodiscard]] std::uint64_t count_of(const RunPosition& position, CountedIn unit);
 
-// Returns the amount in the counts of count_of(). Throws std::invalid_argument for epochs if the stream has
-// none.
+// Returns the amount in the unit in which count_of() counts. Throws std::invalid_argument if the amount is in
+// epochs and the stream has no epochs.
 [[nodiscard]] Period counts_in(const Amount& amount, const RunPosition& position);
 
 }  // namespace ratoon

@@ -11,11 +11,11 @@
 // The link "latest" in the folder names the newest finished directory with a relative path. The link is
 // replaced atomically, so programs that do not use Ratoon can follow it at any time.
 //
-// If the process ends for any reason, latest() is the directory that was finalized last. If finalize() did
-// not return, latest() may be the directory of that call, and that directory then has all its bytes. The
-// folder of an AtomicDirectory can be moved or copied. Unfinished directories are never used. prepare()
-// removes them, but no directory that may be complete. To continue from an older directory, first move the
-// newer ones away, then set the link back.
+// If the process ends for any reason, latest() is the directory that was finalized last. If finalize() was
+// interrupted, latest() may already be the directory that it finished, with all bytes. The folder of an
+// AtomicDirectory can be moved or copied. Unfinished directories are never used: prepare() removes them, but
+// never a directory that may be complete. To continue from an older directory, first move the newer
+// directories away, then set the link to it.
 //
 // Several ranks can write into one directory. Each rank has its own AtomicDirectory with its rank and a
 // barrier for all ranks, and all ranks call prepare() and finalize() at the same places. Rank 0 creates,
@@ -23,8 +23,8 @@
 //
 //   ratoon::AtomicDirectory saver("out", {.rank = rank, .barrier = [&] { group->barrier()->wait(); }});
 //
-// Directories that cycling_utils made can be read and continued under their names. Only the last component of
-// a link's path is used, because the rest may have been valid on another machine only:
+// Directories of the Python package cycling_utils can be read and continued under their names. Ratoon uses
+// only the last component of a link's path: the rest may have been valid only on another machine.
 //
 //   {.prefix = "AtomicDirectory_checkpoint_", .link = "AtomicDirectory.latest_checkpoint"}
 //   {.prefix = "CHK", .link = "latest_pt"}   // its first versions
@@ -66,13 +66,13 @@ class AtomicDirectory {
   // Returns the newest finished directory, or nothing.
   [[nodiscard]] std::optional<std::filesystem::path> latest() const;
 
-  // Creates a new, empty directory and removes unfinished ones.
+  // Creates a new, empty directory and removes unfinished directories.
   [[nodiscard]] std::filesystem::path prepare() const;
 
   // Syncs all files in the directory, renames it to its final name, makes it latest() and removes finished
-  // directories that need not be kept. Returns the final path. A rank that cannot sync its files throws
-  // before the barrier, so no rank finishes the directory. If rank 0 cannot rename the directory, every rank
-  // throws after the last barrier.
+  // directories that need not be kept. Returns the directory's final path. A rank that cannot sync its files
+  // throws before the barrier, so no rank finishes the directory. If rank 0 cannot rename the directory,
+  // every rank throws after the last barrier.
   std::filesystem::path finalize(const std::filesystem::path& directory) const;
 
  private:

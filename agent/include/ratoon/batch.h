@@ -42,7 +42,7 @@ class BatchColumn {
 
   // The bytes of all rows. The address of the column's first byte is a multiple of 64.
   [[nodiscard]] std::span<const std::byte> bytes() const { return {memory_.get(), bytes_}; }
-  // The bytes of all rows as numbers. Throws std::invalid_argument if the column has another type.
+  // The bytes of all rows as numbers. Throws std::invalid_argument if the column's type is not T.
   template <class T>
   [[nodiscard]] std::span<const T> values() const {
     check_type(element_type_of<T>());
@@ -51,8 +51,8 @@ class BatchColumn {
 
   // One sample's field. Throws std::out_of_range.
   [[nodiscard]] Field row(std::size_t row) const;
-  // If the rows are not stacked: the offset of each row's first byte, and the total length as the last
-  // number. The value is empty if the rows are stacked.
+  // If rows differ in shape, returns the offset of each row's first byte, then the total length. The result
+  // is empty if the rows are stacked into one array.
   [[nodiscard]] std::span<const std::uint64_t> offsets() const { return offsets_; }
 
  private:
@@ -82,26 +82,26 @@ class Batch {
   [[nodiscard]] std::uint64_t epoch() const;
   [[nodiscard]] std::uint64_t index_in_epoch() const;
 
-  // The slots of all ranks, and the slots of this rank.
+  // The batch's slots: range() has those of all ranks, and share() has those of this rank.
   [[nodiscard]] SlotRange range() const;
   [[nodiscard]] SlotRange share() const;
-  // Slot, epoch, source and sample of each row.
+  // Returns the slot, epoch, source and sample of each row.
   [[nodiscard]] std::span<const Slot> slots() const;
 
   // The number of rows: samples of this rank. A rank has 0 rows if there are more ranks than slots. The
   // columns of a batch without rows have the type and row shape that the data set declares. If the data set
-  // declares no row shape, or if samples are augmented, the columns have the shape of the first sample of
-  // range().
+  // declares no row shape, or if samples are augmented, the row shape is that of the first sample of the
+  // batch on any rank.
   [[nodiscard]] std::size_t size() const;
-  // The weight of this rank's mean in the mean of all ranks: its fraction of the slots. The weights of all
-  // ranks sum to 1.
+  // The weight of this rank's mean in the mean of all ranks: its fraction of the batch's slots. The weights
+  // of all ranks sum to 1.
   [[nodiscard]] double weight() const;
 
   [[nodiscard]] std::span<const BatchColumn> columns() const;
-  // Throws std::invalid_argument that lists the existing names.
+  // If no column has this name, throws std::invalid_argument that lists the existing names.
   [[nodiscard]] const BatchColumn& column(std::string_view name) const;
 
-  // ---- for the loader
+  // ---- Only the loader uses the functions below.
   explicit Batch(std::shared_ptr<const data::BatchBody> body) : body_(std::move(body)) {}
   [[nodiscard]] const data::BatchBody& body() const { return *body_; }
 

@@ -3,7 +3,7 @@
 //
 //   auto cifar = ratoon::ConcatDataset::of({batch_1, batch_2, batch_3, batch_4, batch_5});
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ class ConcatDataset final : public Dataset {
   [[nodiscard]] std::uint64_t size() const override { return ends_.back(); }
   // If the parts differ in a column's shape, the column has no fixed shape.
   [[nodiscard]] std::span<const Column> columns() const override { return columns_; }
-  // A digest over the digests of the parts, in their order.
+  // Returns a digest over the digests of the joined data sets, in their order.
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
-  // A part without shards counts as one shard.
+  // A joined data set that has no shards counts as one shard.
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
   void expect(std::span<const std::uint64_t> ids) const override;
   void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
  private:
-  // The index of the part that has the sample, and the first id of a part.
+  // Return the index of the part that has sample `id`, and the id of a part's first sample.
   [[nodiscard]] std::size_t part_of(std::uint64_t id) const;
   [[nodiscard]] std::uint64_t first_of(std::size_t part) const { return part == 0 ? 0 : ends_[part - 1]; }
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> ids_of_parts(

@@ -10,9 +10,9 @@
 //     loader.advance(batch);  // only now it counts: a batch that was not trained is returned again
 //   }
 //
-// The stream keeps the position: save it with stream.save_state(). After stream.load_state() the next call of
-// next() continues from there. Any change of the stream or of the share takes effect at the next call of
-// next().
+// The stream holds the loader's position: save it with stream.save_state(). After stream.load_state(), next()
+// continues at the loaded position. Any change of the stream or of the rank's share takes effect at the next
+// call of next().
 //
 // Thread contract: one thread; stop() may be called from any thread. The stream must outlive the loader and
 // is used by the same thread.
@@ -48,12 +48,12 @@ struct LoaderOptions {
   // fetch them.
   std::uint32_t expect_batches = 16;
 
-  // Changes a sample after it was read. Several threads call this function at once. The function draws its
-  // random numbers from its second argument.
+  // Changes (augments) a sample after it was read. Several threads call this function at once. The function
+  // draws its random numbers from its second argument.
   std::function<void(Sample&, SampleRandom&)> augment{};
   std::string purpose = "augment";  // part of the random key: another purpose draws other numbers
 
-  // Allocates the memory of a column: at least this many bytes, at an address that is a multiple of 64. Set
+  // Allocates the memory of a column: at least `bytes` bytes, at an address that is a multiple of 64. Set
   // this function for pinned or shared memory. Empty: ordinary memory.
   std::function<std::shared_ptr<std::byte>(std::size_t bytes)> allocate{};
 };
@@ -64,8 +64,8 @@ struct LoaderOptions {
 
 class DataLoader {
  public:
-  // Takes a data set for each source of the stream, in their order. All have the same columns. Throws
-  // std::invalid_argument if the data sets do not fit the stream.
+  // Takes one data set for each source of the stream, in the sources' order, all with the same columns.
+  // Throws std::invalid_argument if the data sets do not fit the stream.
   DataLoader(std::vector<std::shared_ptr<const Dataset>> sources, Stream& stream, LoaderOptions options = {});
   DataLoader(std::shared_ptr<const Dataset> source, Stream& stream, LoaderOptions options = {});
   ~DataLoader();  // stop()
@@ -73,24 +73,24 @@ class DataLoader {
   DataLoader& operator=(const DataLoader&) = delete;
 
   // Waits for the next batch in the order of the stream and returns it. If a data set or an augmentation
-  // throws, the call for that batch throws a Failure or std::runtime_error that names the sample; the
-  // original exception is nested in it. The next call tries the same batch again, so no batch is skipped.
-  // Within the loop of a Session the wait is recorded as Phase::kData. Throws Interrupted after stop().
+  // throws, next() throws a Failure or std::runtime_error that names the sample, with the original exception
+  // nested. The next call of next() tries the same batch again: no batch is skipped. In the loop of a Session
+  // the wait is recorded as Phase::kData. Throws Interrupted after stop().
   [[nodiscard]] Batch next();
 
-  // Marks the batch as trained and advances the stream by the batch. Batches are trained in the order in
-  // which they were returned, each once. Throws std::invalid_argument for any batch but the next one in that
+  // Marks the batch as trained and advances the stream by the batch. Batches are trained in the
+  // order in which they were returned, each once. Throws std::invalid_argument for a batch out of
   // order.
   void advance(const Batch& batch);
 
-  // The next call of next() returns the first batch that was not trained.
+  // Makes the next call of next() return the first batch that was not trained.
   void rewind();
 
-  // Sets another rank or world size, from the next call of next().
+  // Changes the rank or the world size, beginning with the next call of next().
   void set_share(std::uint32_t rank, std::uint32_t world_size);
 
   // Ends all reading. Threads stop after their current sample, a data set that waits for bytes is asked to
-  // stop (Sample::stop), and a waiting next() and every later one throw Interrupted.
+  // stop (Sample::stop), and a waiting next() and every later next() throw Interrupted.
   void stop() noexcept;
 
  private:

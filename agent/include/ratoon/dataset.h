@@ -35,8 +35,8 @@ namespace ratoon {
 // One field that all samples of a data set have.
 struct Column {
   std::string name{};
-  // kBytes if the type varies between samples, as an array of MDS may; the field of each sample has its own
-  // type.
+  // kBytes if the type varies between samples, as types of arrays in MDS files may: each sample's field then
+  // has its own type.
   ElementType type = ElementType::kBytes;
   // The shape that all samples share; nothing if it varies between samples.
   std::optional<std::vector<std::uint64_t>> shape{};
@@ -54,22 +54,22 @@ class Dataset {
   [[nodiscard]] virtual std::string digest() const = 0;
 
   // Fills `into` with the fields of all columns, in their order. `id` is below size(). Throws Failure if the
-  // data cannot be read or is damaged; it never returns wrong data.
+  // data cannot be read or is damaged; read() never returns wrong data.
   virtual void read(std::uint64_t id, Sample& into) const = 0;
 
   // The number of samples of each shard, in the order of their ids, if reading neighbours is cheaper than
-  // reading in any order. The value is empty if any order costs the same. Order::kBlocks needs it.
+  // reading in any order. Returns nothing if any order costs the same. Order::kBlocks needs these sizes.
   [[nodiscard]] virtual std::vector<std::uint64_t> shard_sizes() const { return {}; }
 
-  // A hint: these samples are read next, in this order, after all samples that were expected before. A remote
-  // data set starts to fetch the samples and keeps them.
+  // A hint that these samples are read next, in this order, after all samples expected before. A remote data
+  // set starts to fetch the samples and keeps them.
   virtual void expect(std::span<const std::uint64_t> ids) const { (void)ids; }
   // Withdraws the hint of one expect() with the same ids: the samples were read, or the position has changed
   // and they will not be read. Ids that are not expected are ignored.
   virtual void expect_no_more(std::span<const std::uint64_t> ids) const { (void)ids; }
 
-  // Returns the number of the column with this name. Throws std::invalid_argument that lists the existing
-  // names.
+  // Returns the number of the column with this name. For an unknown name, throws std::invalid_argument that
+  // lists the existing names.
   [[nodiscard]] std::size_t column(std::string_view name) const;
 };
 

@@ -26,7 +26,7 @@ enum class ElementType : std::uint8_t {
   kFloat16,
   kFloat32,
   kFloat64,
-  // Only tensors in checkpoints have these types; data sets have no columns of them.
+  // Only tensors in checkpoints have the types below; no column of a data set has them.
   kBool,
   kBfloat16,
   kFloat8E4m3Fn,
@@ -106,7 +106,7 @@ enum class ElementType : std::uint8_t {
 }
 
 // The ElementType of a C++ number: element_type_of<float>() is kFloat32. std::byte is kBytes. A type without
-// an ElementType, such as bool, does not compile, even if another type has its size.
+// an ElementType, such as bool, does not compile, even if another type has the same size.
 template <class T>
 [[nodiscard]] constexpr ElementType element_type_of() {
   if constexpr (std::same_as<T, std::byte>)

@@ -1,10 +1,10 @@
-// Every: how often an action is done, counted on positions that are in the checkpoint. A run that resumes in
-// the middle of an epoch validates and saves at the same steps as an uninterrupted run.
+// Every: the interval between two runs of an action, counted on positions that checkpoints contain. A run
+// that resumes in the middle of an epoch validates and saves at the same steps as an uninterrupted run.
 //
 //   const auto validate_every = ratoon::Every::parse("0.25ep").value();
 //   if (validate_every.is_due(before_the_step, after_the_step)) validate();
 //
-// Ranks pass a time at different moments. For a collective action by time, one rank decides for all.
+// Ranks reach a time in different steps: for a collective action that is due by time, one rank must decide.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace ratoon {
 
 class Every {
  public:
-  // Each throws std::invalid_argument for 0 or less.
+  // The functions below throw std::invalid_argument for an interval of 0 or less.
   [[nodiscard]] static Every steps(std::uint64_t count) { return of(CountedIn::kSteps, {.count = count}); }
   [[nodiscard]] static Every batches(std::uint64_t count) {
     return of(CountedIn::kBatches, {.count = count});
@@ -31,13 +31,13 @@ class Every {
     return of(CountedIn::kSamples, {.count = count});
   }
   [[nodiscard]] static Every duration(std::chrono::nanoseconds time);
-  // For saves: chooses the interval from the cost of a save and the rate of interruptions.
+  // For saves: Ratoon chooses the interval from the cost of a save and the rate of interruptions.
   [[nodiscard]] static Every automatic() { return Every(std::nullopt); }
-  // Reads the amounts of parse_amount(), and "auto".
+  // Reads "auto", or an amount as parse_amount() reads it.
   [[nodiscard]] static Result<Every> parse(std::string_view text);
 
   [[nodiscard]] bool is_automatic() const { return !amount_; }
-  // kTime if the interval is automatic.
+  // Returns the unit of the interval; kTime if the interval is automatic.
   [[nodiscard]] CountedIn unit() const { return amount_ ? amount_->unit : CountedIn::kTime; }
   // Whether a multiple of the interval, counted from the run's beginning, lies between the positions. Throws
   // std::invalid_argument if the interval is automatic.

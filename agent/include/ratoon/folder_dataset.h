@@ -31,23 +31,23 @@
 
 namespace ratoon {
 
-// The parts of a folder's content that its digest covers. Each part costs more than the part before it.
+// The parts of a folder's content that its digest covers; each further part makes the digest slower.
 enum class FolderDigest {
   kNames,  // names of classes and files, which opening the folder reads anyway
-  // The digest also has the size of each file: a second per million files on a local disk, minutes over a
-  // network.
+  // The digest also covers the size of each file. Reading the sizes takes a second per million files on a
+  // local disk, and minutes over a network.
   kNamesAndSizes,
   kContents,  // reads every byte
 };
 
 struct FolderOptions {
-  // A file is a sample if its name ends with one of these, in upper or lower case; {""} takes all files. The
-  // default endings are those of torchvision's ImageFolder.
+  // A file is a sample if its name ends with one of these endings, in upper or lower case; {""} takes all
+  // files. The default endings are those of torchvision's ImageFolder.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                          ".pgm", ".tif",  ".tiff", ".webp"};
   bool allows_empty_classes = false;
-  // The fields that `decode` adds, in its order. Without `decode` there is one column, "bytes", with the
-  // file's bytes. The class is always the last column: "label", an std::int64_t.
+  // The fields that `decode` adds, in the order in which it adds them. Without `decode` there is one column,
+  // "bytes", with the file's bytes. The class is always the last column: "label", an std::int64_t.
   std::vector<Column> columns{};
   std::function<void(std::span<const std::byte> file, Sample& into)> decode{};
   FolderDigest digest = FolderDigest::kNamesAndSizes;
@@ -55,8 +55,8 @@ struct FolderOptions {
 
 class FolderDataset final : public Dataset {
  public:
-  // Throws Failure if there is no class, if a class has no file, or if a folder cannot be read: no file is
-  // skipped silently. Symbolic links are followed; a link to a folder that contains it is refused.
+  // Throws Failure if the root has no class folder, if a class has no file, or if a folder cannot be read: no
+  // file is skipped silently. Symbolic links are followed; a link to a folder that contains it is refused.
   FolderDataset(std::filesystem::path root, FolderOptions options);
   [[nodiscard]] static std::shared_ptr<FolderDataset> open(std::filesystem::path root, FolderOptions options);
   ~FolderDataset() override;

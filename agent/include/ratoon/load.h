@@ -10,8 +10,8 @@
 //
 //   const auto tensors = ratoon::load_tensors({.place = "checkpoints/digits"}, {"net.last.bias"});
 //
-// Names are those that the run passed to track(). Other objects of the checkpoint are not read. Every byte of
-// a checkpoint is verified before it is written into an object. Random number generators are not changed.
+// Names are the names that the run passed to track(). The checkpoint's other objects are not read. Every byte
+// of a checkpoint is verified before it reaches an object. Random number generators are not changed.
 #pragma once
 
 #include <concepts>
@@ -35,8 +35,8 @@
 namespace ratoon {
 
 struct LoadFrom {
-  // A run's folder, <save folder>/<run name>; the run's URL in a store; one manifest, which names one
-  // checkpoint; or a file NAME.safetensors, which has no checksums.
+  // The source: a run's folder, <save folder>/<run name>; the run's URL in a store; a manifest, which names
+  // one checkpoint; or a file NAME.safetensors, which has no checksums.
   std::string place{};
   std::optional<std::uint64_t> step{};  // none: the newest intact checkpoint
   std::uint32_t rank = 0;               // objects that are not shared are read as this rank's
@@ -49,19 +49,19 @@ struct LoadedFrom {
   std::vector<std::string> passed_over{};  // why newer checkpoints were not used, one sentence each
 };
 
-// An object, and the function that fills it.
+// An object of the program, and the function that fills it from a checkpoint.
 struct LoadTarget {
   std::string name{};
   std::function<void(StateReader&)> load{};
 };
 
-// The templates below call load_targets(). Throws a Failure that says what is missing or does not fit, and
-// where. The exit code of the Failure is 82 for an error of the program or the place, 83 for damaged
-// checkpoints, and 84 if the disk or the store refuses. No object is changed unless all names, types and
+// The templates below call load_targets(), which throws a Failure that says what is missing or does not fit,
+// and where. The exit code of the Failure is 82 for an error of the program or the path, 83 for damaged
+// checkpoints, and 84 if the disk or the store refuses. Objects are changed only if all names, types and
 // shapes fit.
 LoadedFrom load_targets(const LoadFrom& from, const std::vector<LoadTarget>& targets);
 
-// For an object with a TrackAdapter, such as a module of LibTorch.
+// Loads one object that has a TrackAdapter, such as a module of LibTorch.
 template <class T>
   requires(requires(T& object, StateReader& in) { TrackAdapter<T>::load(object, in); })
 [[nodiscard]] LoadTarget load_target(std::string name, T& object) {
@@ -89,7 +89,7 @@ void add_targets(std::vector<LoadTarget>& targets, std::string name, T& object, 
   add_targets(targets, std::forward<Rest>(rest)...);
 }
 
-// The arguments after the source are names and objects in turn.
+// Loads several objects: the arguments after the source are names and objects in turn.
 template <class T, class... Rest>
 LoadedFrom load(const LoadFrom& from, std::string name, T& object, Rest&&... rest) {
   std::vector<LoadTarget> targets;

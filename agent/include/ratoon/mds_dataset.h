@@ -17,11 +17,11 @@
 //   jpeg_array, list[...]      bytes; elements() splits them
 //   pkl                        refused
 //
-// If possible, fields point into the shard's mapping, at any alignment. Such fields are valid until the next
-// begin() of their sample, which read() calls, while the data set exists. The sample holds a reference to its
-// shard, so the data set may release the shard earlier.
+// If possible, fields point into the shard's mapping, at any alignment. Fields in a mapping are valid until
+// the next begin() of their sample, which read() calls, while the data set exists. The sample holds a
+// reference to its shard, so the data set may release the shard earlier.
 //
-// Thread contract: any thread. No lock is taken once a shard is open.
+// Thread contract: any thread. Reading takes no lock once a shard is open.
 #pragma once
 
 #include <cstddef>
@@ -42,25 +42,25 @@ namespace ratoon {
 struct MdsOptions {
   std::string split{};  // the subfolder with the index.json, in each of the data set's folders: "train"
 
-  // ---- remote data sets: http(s)://host/path, s3://bucket/prefix
-  // The folder for fetched and unpacked shards. Several processes and data sets can share it. If the data set
-  // is a local folder, its shards are copied to this folder first, which helps with slow volumes.
+  // ---- Options for remote data sets: http(s)://host/path, s3://bucket/prefix.
+  // The folder for fetched and unpacked shards. Several processes and data sets can share this folder. If the
+  // data set is a local folder, its shards are copied here first, which helps with slow volumes.
   std::filesystem::path cache_folder{};
   // The limit for all files in the cache. Files that are not needed soon are evicted first. 0: no limit.
   std::uint64_t cache_bytes_max = 0;
   StoreOptions store{};
   std::uint32_t fetch_threads = 4;  // threads that fetch, unpack and check shards before they are read
 
-  // ---- local files
-  // A shard's hashes are checked when a process opens it for the first time. Set false only for folders that
-  // another program has checked. Even then lengths and offsets are checked, and so are the hashes of fetched
-  // shards.
+  // ---- Options for local files.
+  // A shard's hashes are checked when a process opens it for the first time. Set this field to false only for
+  // folders that another program has checked. Lengths, offsets and the hashes of fetched shards are checked
+  // in any case.
   bool verifies_local_files = true;
-  // Whether shards are mapped. If another process truncates a mapped file, or if the disk cannot read it, the
-  // process ends with SIGBUS, and no program can prevent that. Set this to false if files may change or a
-  // network volume may be lost: shards are then read into memory.
+  // Whether shards are mapped into memory. If another process truncates a mapped file, or if the disk cannot
+  // read it, the process ends with SIGBUS, and no program can prevent that. Set this to false if files may
+  // change or a network volume may be lost: shards are then read into memory.
   bool maps_files = true;
-  // The limit for shards in memory, unpacked or read. Above the limit, shards are released: first those that
+  // The limit for shards in memory, unpacked or read. Above the limit, shards are released: first shards that
   // are not expected, the least recently used first. While a compressed shard is fetched into a cache, each
   // thread also needs memory for its compressed and unpacked bytes, which is not counted.
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;
@@ -72,8 +72,8 @@ class MdsDataset final : public Dataset {
   // or cannot be read.
   [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::string& uri,
                                                         const MdsOptions& options = {});
-  // Opens several data sets as one; the samples of each follow those of the previous one. All have the same
-  // columns. Throws std::invalid_argument if `uris` is empty.
+  // Opens several data sets with the same columns as one; each one's samples follow those of the previous
+  // one. Throws std::invalid_argument if `uris` is empty.
   [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::vector<std::string>& uris,
                                                         const MdsOptions& options = {});
   ~MdsDataset() override;
@@ -85,18 +85,18 @@ class MdsDataset final : public Dataset {
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
-  // Starts to fetch, unpack and check the shards of these samples, in their order, after those that were
-  // expected before, within the memory limit. Expected shards are released and evicted last, the latest
-  // expected first.
+  // Starts to fetch, unpack and check the shards of these samples, in their order, after shards expected
+  // before, within the memory limit. Expected shards are released and evicted last, beginning with the shard
+  // that was expected latest.
   void expect(std::span<const std::uint64_t> ids) const override;
-  // Withdraws the hint: such a shard is not fetched if it is no longer expected, and is released or evicted
-  // first.
+  // Withdraws the hint of expect(): a shard that is no longer expected is not fetched, and is released or
+  // evicted first.
   void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
-  // Streaming's name of a column's encoding: "ndarray:float32:28,28".
+  // Returns MosaicML Streaming's name of a column's encoding, such as "ndarray:float32:28,28".
   [[nodiscard]] const std::string& encoding(std::size_t column) const;
 
-  // Fills `into` with the elements of a list column's field, one field each: the bytes of a file or, for
+  // Fills `into` with one field per element of a field of a list column: the bytes of a file or, for
   // list[pil], uint8 as in a column pil. The fields point into the memory of `list`. Throws Failure if `list`
   // is not a list of that column.
   void elements(std::size_t column, const Field& list, Sample& into) const;

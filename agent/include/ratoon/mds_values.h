@@ -1,5 +1,5 @@
-// Values of fields of an MDS data set that are not parsed yet: the sizes of encoded images, and numbers that
-// are written as text.
+// Parses values in fields of an MDS data set: the sizes of encoded images, and numbers that are written as
+// text.
 //
 //   const ratoon::Field& photo = sample.field(data->column("photo"));  // encoding jpeg or png
 //   if (auto shape = ratoon::image_shape(photo.bytes)) decode(photo.bytes, shape->height, shape->width);
@@ -24,8 +24,8 @@ struct ImageShape {
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
-// Reads the header of a JPEG or PNG file and decodes nothing else. Returns nothing if the bytes are of
-// neither format.
+// Reads the header of a JPEG or PNG file and decodes nothing else. Returns nothing for bytes of any other
+// format.
 [[nodiscard]] std::optional<ImageShape> image_shape(std::span<const std::byte> file);
 
 // Reads a str_int. Returns nothing if the text is not a whole number or does not fit 64 bits.
@@ -36,8 +36,8 @@ struct ImageShape {
 // too large for a double.
 [[nodiscard]] std::optional<double> nearest_double(std::string_view text);
 
-// Reads a str_decimal. Returns nothing unless a double represents it exactly: it does for "0.5", not for
-// "0.1".
+// Reads a str_decimal. Returns nothing unless a double represents the number exactly, as for "0.5" but not
+// for "0.1".
 [[nodiscard]] std::optional<double> exact_double(std::string_view text);
 
 }  // namespace ratoon

@@ -11,7 +11,7 @@
 //   writer.finish();
 //
 // A shard appears complete or not at all, and the index is written last. A folder without index.json is
-// unfinished; a new writer starts it again.
+// unfinished; a new MdsWriter writes it from the beginning.
 //
 // Thread contract: one thread at a time.
 #pragma once
@@ -34,17 +34,17 @@
 namespace ratoon {
 
 struct MdsWriterOptions {
-  // "br", "bz2", "gz", "snappy" or "zstd", with a level if the format has levels: "zstd:1" to "zstd:22".
+  // The format: "br", "bz2", "gz", "snappy" or "zstd", with a level if it has levels: "zstd:1" to "zstd:22".
   // Empty: no compression.
   std::string compression{};
-  // Hashes of every file, stored in the index. MdsDataset checks all these hashes. Streaming checks the one
-  // hash that its user selects.
+  // The kinds of hashes of every file that the index stores. MdsDataset checks all hashes; MosaicML Streaming
+  // checks the one hash that its user selects.
   std::vector<std::string> hashes{};
-  // A shard ends before the sample that would exceed this limit. 0: all samples in one shard. Below 2^32.
+  // A shard ends before the sample that would exceed this limit. 0 makes one shard; the maximum is 2^32-1.
   std::uint64_t size_limit_bytes = std::uint64_t{1} << 26;
 };
 
-// The value of a column. The value is read during write() only; no reference to it is kept.
+// A sample's value for a column. Only write() reads the value; the writer keeps no reference to it.
 //
 //   a number                 int, uint8 ... float64, str_int, str_float
 //   a text                   str, json, str_decimal, str_int

@@ -31,7 +31,7 @@ class MemoryColumn {
       : MemoryColumn(std::move(name), std::make_shared<const std::vector<T>>(std::move(values)),
                      std::move(shape)) {}
 
-  // Refers to an array that outlives the data set.
+  // Refers to an array of the caller, which must outlive the data set.
   template <class T>
   static MemoryColumn view(std::string name, const std::vector<T>& values,
                            std::vector<std::uint64_t> shape = {}) {
@@ -68,10 +68,10 @@ class MemoryDataset final : public Dataset {
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] std::span<const Column> columns() const override { return columns_; }
-  // A digest over names, types, shapes and all bytes. The first call computes the digest, at the speed of
-  // memory.
+  // Returns a digest over the names, types and shapes of all columns and over all bytes. The first call
+  // computes the digest and reads all bytes for it.
   [[nodiscard]] std::string digest() const override;
-  // The fields point into the arrays: they are valid while the data set exists.
+  // The fields of `into` point into the arrays: they are valid while the data set exists.
   void read(std::uint64_t id, Sample& into) const override;
 
  private:

@@ -6,10 +6,10 @@
 //   metrics.report("loss", loss.item<double>(), batch_size);
 //   if (is_epoch_over) { log(metrics.find("loss")->mean()); metrics.reset(); }
 //
-// To combine ranks, merge the metrics of the others into a copy, in rank order, so that all ranks get the
-// same bits. Each rank reports its own values. If the world's size changes, a new rank begins with empty
-// sums, and another rank takes over the sums of a rank that left. The merged sums cover the same samples as
-// before.
+// To combine the values of all ranks, merge the metrics of the other ranks into a copy, in rank order, so
+// that all ranks get the same bits. Each rank reports its own values. If the world's size changes, a new rank
+// begins with empty sums, and another rank takes over the sums of a rank that left. The merged sums cover the
+// same samples as before.
 //
 // Thread contract: one thread at a time.
 #pragma once
@@ -51,7 +51,7 @@ class Metrics : public Stateful {
   void merge(const Metrics& other);
   void reset() { metrics_.clear(); }
 
-  // JSON; the same bits always give the same text.
+  // Returns JSON; metrics with the same bits always give the same text.
   [[nodiscard]] std::string save_state() const override;
   // Throws Failure if the state is not a state of Metrics, and then changes nothing.
   void load_state(std::string_view state) override;

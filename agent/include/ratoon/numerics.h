@@ -1,8 +1,8 @@
 // Numerics: the settings, beside the program, its data and its seeds, on which the bits of a result depend.
-// Each checkpoint contains these settings. A run that resumes with other settings reports the difference.
-// --deterministic pins the settings, and --seed seeds the library's random number generators. The computing
-// library is attached to Ratoon: the LibTorch part of Ratoon does so (<ratoon/torch/track.h>). A program that
-// computes with another library attaches that library before train():
+// Each checkpoint contains the settings. A run that resumes with other settings reports the difference.
+// --deterministic pins the settings, and --seed seeds the library's random number generators. Ratoon must
+// know the computing library; Ratoon's part for LibTorch attaches LibTorch (<ratoon/torch/track.h>). A
+// program that computes with another library attaches that library before train():
 //
 //   ratoon::attach_numerics(
 //       {.pin = [] { mine::set_deterministic(true); },
@@ -17,7 +17,7 @@
 
 namespace ratoon {
 
-// Texts have at most 64 bytes; an empty text is an unknown value.
+// Each text has at most 64 bytes; an empty text means that the value is not known.
 struct Numerics {
   std::string library{};         // name and version: "LibTorch 2.11.0"
   std::string device{};          // the kind of device: "cpu", "cuda"
@@ -28,14 +28,14 @@ struct Numerics {
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
 
-// All functions are called on the thread that runs the training function.
+// Ratoon calls all these functions on the thread that runs the training function.
 struct NumericsHook {
-  // The function is called once, before the first call of the training function; throws a Failure if it
-  // cannot pin.
+  // Pins the settings: called once, before the first call of the training function. Throws a Failure if a
+  // setting cannot be pinned.
   std::function<void()> pin{};
   std::function<void(std::uint32_t count)> set_threads{};
-  // The function is called before each call of the training function, with the same seed on all ranks; empty:
-  // the library draws no random numbers.
+  // Seeds the library: called before each call of the training function, with the same seed on all ranks;
+  // empty: the library draws no random numbers.
   std::function<void(std::uint64_t seed)> seed{};
   std::function<Numerics()> now{};
 };

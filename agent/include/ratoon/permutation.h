@@ -16,8 +16,8 @@
 
 namespace ratoon {
 
-// The key of one epoch of one source of samples. The key hashes all three values: with seed + epoch, the
-// second epoch of one seed would be the first epoch of the next. `source` is a name or digest of the data.
+// The key of one epoch of one source of samples. The key hashes all three values: if it were seed + epoch,
+// the second epoch of seed 1 would be the first of seed 2. `source` is a name or digest of the data.
 [[nodiscard]] std::uint64_t permutation_key(std::uint64_t seed, std::string_view source, std::uint64_t epoch);
 
 class Permutation {
@@ -29,12 +29,12 @@ class Permutation {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  // Both operators take a number below size() and throw std::out_of_range for any other.
+  // operator() and inverse() take a number below size() and throw std::out_of_range for any other number.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t place) const;
   [[nodiscard]] std::uint64_t inverse(std::uint64_t value) const;
 
   // fill() writes the values at `place`, place + 1, ... into all of `values`; map() replaces each place with
-  // its value. Both functions give the same numbers as single calls but are several times as fast, because
+  // its value. fill() and map() give the same numbers as single calls but are several times as fast, because
   // they compute several numbers at once.
   void fill(std::uint64_t place, std::span<std::uint64_t> values) const;
   void map(std::span<std::uint64_t> places) const;

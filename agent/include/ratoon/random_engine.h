@@ -4,9 +4,9 @@
 //   session.track("noise", noise);  // seeds it from --seed, the name and this rank, or restores it from a
 //                                   // checkpoint
 //
-// The checkpoint has the engine as one text, in the form that the C++ standard defines. Engines give the same
-// numbers with every standard library, but std::normal_distribution and the other distributions do not. The
-// own state of a distribution is not saved. CounterRandom (<ratoon/counter_random.h>) has neither problem.
+// A checkpoint has an engine as one text, in the C++ standard's form. Engines give the same numbers with
+// every standard library, but distributions (std::normal_distribution, ...) do not, and their state is not
+// saved. CounterRandom (<ratoon/counter_random.h>) has no hidden state and gives equal numbers everywhere.
 #pragma once
 
 #include <array>

@@ -3,15 +3,15 @@
 //
 // A file that was truncated before it is opened is refused, unless it ends between two records: then its
 // digest differs, and no run resumes over it. If a mapped file is truncated, or if its disk cannot read it,
-// the process ends with SIGBUS, and no program can prevent that. Write a new version under another name and
-// rename it: an open data set keeps the old version.
+// the process ends with SIGBUS, and no program can prevent that. To replace the file, write the new version
+// under another name and rename it: an open data set keeps the old version.
 //
 //   using ratoon::ElementType;
 //   auto cifar = ratoon::RecordDataset::open("data/data_batch_1.bin",
 //       {.columns = {{.name = "label", .type = ElementType::kUint8, .shape = {{}}},
 //                    {.name = "image", .type = ElementType::kUint8, .shape = {{3, 32, 32}}}}});
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ struct RecordOptions {
   // of the lengths of its fields.
   std::vector<Column> columns{};
   std::uint64_t header_bytes = 0;  // before the first record
-  // A name of the content ("web 2026-03"). The name replaces the computed digest, so the file is not read for
-  // a digest. The user must change the name when the content changes.
+  // A user's name for the content, such as "web 2026-03". The name replaces the computed digest, so the file
+  // is not read for a digest. The user must change the name when the content changes.
   std::string declared_digest{};
 };
 
@@ -48,7 +48,7 @@ class RecordDataset final : public Dataset {
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] std::span<const Column> columns() const override { return options_.columns; }
-  // A digest over the columns and every record, unless one was declared. The first call reads all records and
+  // A digest over the columns and every record, or the declared digest. The first call reads all records and
   // stores their hash beside the file as FILE.ratoon-digest, if it can write there. Later starts use the
   // stored hash while the file's length and modification time are unchanged (docs/train/data.md).
   [[nodiscard]] std::string digest() const override;

@@ -25,14 +25,14 @@
 
 namespace ratoon {
 
-// An array, row-major and little-endian. A single number has no dimensions. Bytes and text have one
-// dimension, which is their length.
+// An array, row-major and little-endian. A field with a single number has no dimensions. Fields of bytes or
+// text have one dimension, their length.
 struct Field {
   ElementType type = ElementType::kBytes;
   std::span<const std::uint64_t> shape{};
   std::span<const std::byte> bytes{};
 
-  // The field as a single number. Throws std::invalid_argument if the field's size is not that of T.
+  // The field as a single number. Throws std::invalid_argument if the field's size is not sizeof(T).
   template <class T>
   [[nodiscard]] T as() const {
     if (bytes.size() != sizeof(T)) {
@@ -61,23 +61,23 @@ class Sample {
   [[nodiscard]] const Field& field(std::size_t column) const { return fields_.at(column); }
   [[nodiscard]] std::span<const Field> fields() const { return fields_; }
 
-  // ---- for data sets and augmentations
+  // ---- Data sets and augmentations use the functions below.
 
-  // Removes all fields and keeps the memory.
+  // Removes all fields of the sample and keeps its memory for the next sample.
   void begin(std::uint64_t id);
-  // Sets another number for the same fields: a part and the whole number the same sample differently.
+  // Changes only the sample's number: a SubsetDataset and the whole data set number a sample differently.
   void rename(std::uint64_t id) { id_ = id; }
-  // Adds a field whose shape and bytes lie elsewhere and are valid as long as the owner given to
-  // keep_alive().
+  // Adds a field whose shape and bytes are in memory of another object. The other object must outlive the
+  // field; keep_alive() can ensure this.
   void add(Field field) { fields_.push_back(field); }
-  // Adds a field with a shape that is copied, for data sets whose shapes vary.
+  // Adds a field and copies its shape, for data sets in which shapes vary.
   void add(ElementType type, std::span<const std::uint64_t> shape, std::span<const std::byte> bytes);
   // Adds a field whose bytes are in the sample's own memory; the caller fills them.
   std::span<std::byte> add(ElementType type, std::span<const std::uint64_t> shape);
   // Replaces a field with another array, in the sample's own memory; the caller fills it. The old bytes of
   // the field stay readable until begin().
   std::span<std::byte> replace(std::size_t column, ElementType type, std::span<const std::uint64_t> shape);
-  // Memory that is not a field, valid until begin(): for data from which a field is decoded.
+  // Returns memory, valid until begin(), that is no field: for data from which a field is decoded.
   [[nodiscard]] std::span<std::byte> scratch(std::size_t size) { return allocate(size); }
   // Keeps an owner alive until begin(), such as the file that the fields point into.
   void keep_alive(std::shared_ptr<const void> owner);
@@ -87,7 +87,7 @@ class Sample {
   void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
 
  private:
-  // Memory that does not move until begin(), since fields point into it.
+  // A piece of memory that does not move until begin(), since fields point into it.
   struct Block {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0;
@@ -106,7 +106,7 @@ class Sample {
   std::stop_token stop_;
 };
 
-// Bytes that an array of this type and shape takes. Throws std::overflow_error beyond 2^63.
+// Returns the size in bytes of an array of this type and shape; throws std::overflow_error over 2^63.
 [[nodiscard]] std::size_t bytes_of(ElementType type, std::span<const std::uint64_t> shape);
 
 }  // namespace ratoon

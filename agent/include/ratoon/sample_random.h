@@ -16,15 +16,15 @@ namespace ratoon {
 
 using SampleRandom = CounterRandom;
 
-// The part of the key that all samples of a source share. `purpose` separates draws for different uses
-// ("augment", "val"); `source` is the source's name in the stream.
+// Returns the key of random numbers that all samples of a source share. `purpose` separates draws for
+// different uses ("augment", "val"); `source` is the source's name in the stream.
 [[nodiscard]] constexpr std::uint64_t sample_random_key(std::uint64_t seed, std::string_view purpose,
                                                         std::string_view source) {
   return hash64(hash64(hash64(seed, "ratoon sample 1"), purpose), source);
 }
 
-// The numbers never change (docs/reference/stream.md has the rule). The test vectors in
-// sample_random_test.cpp come from a second program, which was written from that page.
+// The numbers of a sample never change between releases. The test vectors in sample_random_test.cpp come from
+// a second program, which was written from docs/reference/stream.md.
 [[nodiscard]] constexpr SampleRandom sample_random(std::uint64_t key, std::uint64_t epoch,
                                                    std::uint64_t sample) {
   return SampleRandom::with_key(mix_into(key, epoch >> 32), sample, static_cast<std::uint32_t>(epoch));

@@ -11,18 +11,18 @@
 
 namespace ratoon {
 
-// count / parts of the counted unit: {500} batches; {epoch_slots, 4} is a quarter of an epoch. The period is
-// a fraction because a rounded value would drift.
+// A period of count / parts units: {500} is 500 units, and {epoch_slots, 4} slots are a quarter of an epoch.
+// The period is a fraction because a rounded value would drift.
 struct Period {
   std::uint64_t count = 1;
   std::uint64_t parts = 1;
 };
 
-// How many multiples of the period, above 0, are at or before `position`: the number of times that it was
-// due. Throws std::invalid_argument if count or parts is 0.
+// How many multiples of the period, above 0, are at or before `position`: the number of times that the period
+// was due. Throws std::invalid_argument if count or parts is 0.
 [[nodiscard]] std::uint64_t times_due(std::uint64_t position, Period period);
 
-// Whether a multiple of the period is after `before` and at or before `after`.
+// Returns whether a multiple of the period is after `before` and at or before `after`.
 [[nodiscard]] bool crossed(std::uint64_t before, std::uint64_t after, Period period);
 
 }  // namespace ratoon

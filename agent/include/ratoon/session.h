@@ -44,9 +44,9 @@ namespace ratoon {
 
 struct StreamOptions;  // <ratoon/stream.h>
 
-// kData: waits for samples; DataLoader::next() sets it. kCollective: waits for other ranks;
-// average_gradients() sets it. kValidation: its time never counts as a hang, however long it is. If a step
-// was validated and then lost, the repeated step is validated again.
+// kData: the rank waits for samples; set by DataLoader::next(). kCollective: the rank waits for other ranks;
+// set by average_gradients(). kValidation: its time never counts as a hang, however long it is. If a step was
+// validated and then lost, the repeated step is validated again.
 enum class Phase { kData, kValidation, kCollective };
 
 class Session {
@@ -58,7 +58,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // A session without train(), for a loop that cannot become a function:
+  // Creates a session without train(), for a loop that cannot become a function:
   //
   //   ratoon::Session session(ratoon::Options::from_environment(argc, argv));
   //   session.track("net", net);
@@ -70,31 +70,31 @@ class Session {
   //     }
   //   return session.complete();
   //
-  // Where train() would call its function again or return, this session ends the process: with a message and
-  // the same exit code, or with 81 if a new start of the process can continue. When the session ends the
-  // process, objects on the stack are not destroyed.
+  // Where train() would return or call its function again, this session ends the process: with a message and
+  // the exit code of train(), or with 81 if a new start of the process can continue. When the session ends
+  // the process, objects on the stack are not destroyed.
   explicit Session(Result<Options> options);
   // Restores the tracked objects. The run ends after finish() or at `until`, which --max-duration replaces;
-  // the program's loop ends with the run. Without any of them, the program ends its loop by itself.
+  // the program's loop ends with the run. If nothing sets an end, the program ends its loop by itself.
   void resume();
   void resume(Until until);
   [[nodiscard]] bool is_over() const;
   // Ends a step: counts, saves and commits, as the loop over steps() does. Returns whether there is another
   // step: a step after the run's end is refused.
   bool step_done();
-  // Completes the run; all ranks call it after the same step. Saves the tracked objects once more if needed,
-  // and returns the exit code of the process. If the end of resume() or --max-duration is not reached and
-  // finish() was not called, the process ends with 82. If the process was told to leave, for example by
-  // SIGTERM, this function saves the tracked objects and ends the process with 80, and the next start goes
-  // on. A program must therefore leave a loop early only after step_done(). A process that ends with exit
-  // code 0 without complete(), by returning from main() or by exit(), ends with 82 instead.
+  // Completes the run; all ranks call complete() after the same step. Saves the tracked objects once more if
+  // needed, and returns the exit code of the process. If the run is not at the end that resume() or
+  // --max-duration set, and finish() was not called, the process ends with 82. If the process was told to
+  // leave, for example by SIGTERM, this function saves the tracked objects and ends the process with 80; the
+  // next start continues. A program must therefore leave a loop early only after step_done(). A process that
+  // ends with exit code 0 without complete(), by returning from main() or by exit(), ends with 82 instead.
   [[nodiscard]] int complete();
 
   // Adds an object to every checkpoint of this run and restores it when steps() begins. The object must
   // outlive the loop. Tracking the same name twice is a configuration error.
   void track(std::string name, Stateful& object);
 
-  // Tracks a number, as above.
+  // Tracks a number as other objects are tracked.
   template <class T>
     requires(std::is_arithmetic_v<T>)
   void track(std::string name, T& value) {
@@ -103,7 +103,7 @@ class Session {
         [&value](StateReader& in) { in.number("", value); });
   }
 
-  // Tracks an object of a type with a TrackAdapter, as above.
+  // Tracks an object whose type has a TrackAdapter.
   template <class T>
     requires(requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
   void track(std::string name, T& object, const TrackedAs& as = {}) {
@@ -119,8 +119,8 @@ class Session {
         [&object](StateReader& in) { TrackAdapter<T>::load(object, in); }, kind);
   }
 
-  // Tracks memory of the program's own on the CPU as one tensor, in row-major order. The memory must keep its
-  // place and its size.
+  // Tracks CPU memory of the program as one tensor, in row-major order. The memory must keep its address and
+  // its size.
   //   session.track("weights", std::span(weights, count), {.shape = {layers, width}, .is_weight = true});
   template <class T, std::size_t kExtent>
     requires(std::is_arithmetic_v<T> && !std::is_const_v<T> && !std::same_as<T, long double>)
@@ -129,7 +129,7 @@ class Session {
                  memory.size(), how);
   }
 
-  // A type of none of these kinds.
+  // Rejects every other type when the program is compiled.
   template <class T>
     requires(
         !std::is_arithmetic_v<T> && !std::derived_from<T, Stateful> && !requires { T::extent; } &&
@@ -155,15 +155,15 @@ class Session {
   // objects, counts, saves and commits checkpoints, and throws Interrupted when the world changes. All ranks
   // leave the loop after the same step, because the last checkpoint needs all of them.
   //
-  // The run is complete when this loop ends by itself. If the function leaves the loop early and returns
-  // after the world changed, Ratoon calls the function again. If the process was told to leave, it then exits
-  // as ordered. Otherwise the process ends with exit code 82.
+  // The run is complete when the loop over steps() ends by itself. If the function leaves the loop early and
+  // returns after the world changed, Ratoon calls the function again. If the process was told to leave, it
+  // then exits as ordered. In any other case the process ends with exit code 82.
   //
-  // The tracked names must be the names in the checkpoint. Otherwise the checkpoint is refused, because an
-  // object without a saved state would start anew beside objects that resume.
+  // A checkpoint is refused if its names are not exactly the tracked names, because an object without a saved
+  // state would start anew beside objects that resume.
   [[nodiscard]] StepRange steps(std::uint64_t total);
   // Iterates until this amount is done, counted from the run's beginning. --max-duration overrides the end in
-  // both functions.
+  // both overloads of steps().
   [[nodiscard]] StepRange steps(Until until);
 
   // Sets the stream whose epochs and samples are counted: a ratoon::Stream, or a type with its cursor() and
@@ -202,54 +202,54 @@ class Session {
   // ends the run.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
-  // Replaces each number by its sum over all ranks, with the same bits on all ranks. All ranks call sum() in
-  // the same order and with as many numbers; a rank with nothing to add passes zeros. The call waits for the
-  // other ranks without a time limit. Use sum() for counts, losses and measures, in a step, at the end of an
-  // epoch or in a validation; for gradients use average_gradients().
+  // Replaces each number by its sum over all ranks, with the same bits on all ranks. All ranks make the same
+  // calls of sum(), in the same order, with equally many numbers; a rank with nothing to add passes zeros.
+  // The call waits for the other ranks without a time limit. Use sum() for counts, losses and measures, in a
+  // step, at the end of an epoch or in a validation; for gradients use average_gradients().
   //   std::array<double, 2> counts{right, all};
   //   session.sum(counts);
   void sum(std::span<double> numbers);
   [[nodiscard]] double sum(double number);
-  // The mean over the samples of all ranks, of which this rank has `samples` with the mean `value`. Reports
-  // the mean as report() does. Without any sample the mean is not a number.
+  // Returns the mean over the samples of all ranks; this rank has `samples` samples with the mean `value`.
+  // Also reports the mean, as report() does. Without any sample the mean is not a number.
   //   const double loss = session.mean("validation loss", total / count, count);
   double mean(std::string_view name, double value, std::uint64_t samples);
 
   // Saves the current step when it ends, in addition to --save-every. With a reason the checkpoint is pinned:
   // retention never removes it, in the folder and in the stores that receive it, until `ratoon checkpoint
-  // unpin`. If all ranks agree once a step, one rank may call save() alone; with several ranks that do not
-  // agree, a call is a configuration error. If the ranks agree, even with one rank, the end of the next step
-  // is saved, in a world of any size and after any loss between the two steps. A save that is requested in
-  // the last step of the run saves that step. Only rank 0 knows the contents of the stores.
+  // unpin`. If the ranks agree on requests once a step, one rank may call save() alone. If several ranks
+  // never agree, save() is a configuration error. If the ranks agree, even in a world of one rank, the next
+  // step is saved at its end, in a world of any size and after any lost process between the two steps. A save
+  // requested in the run's last step saves that step. Only rank 0's SaveTicket can wait for stores.
   //   if (loss < lowest) session.save("a loss of " + std::to_string(lowest = loss));
   SaveTicket save(const std::string& keep = "");
 
-  // Saves the current step when it ends if the value is among the best ones of this name, and pins that
-  // checkpoint. The pin of a checkpoint that is no longer among the best `keep` ones is removed, and
-  // retention removes the checkpoint. Returns whether the step is saved; after the run's end the answer is
-  // false. All ranks call save_best() in the same step, and the value of rank 0 counts: use mean(). A value
-  // that is not finite is not among the best. Call it after the changes of the step, for example after the
-  // step of the optimizer, or in on_epoch_end(): the checkpoint holds the tracked objects as they are when
-  // the step ends. A resumed run decides as an uninterrupted one. `ratoon checkpoint list` shows the pins.
+  // Saves the current step when it ends if the value is among the best of this name, and pins that
+  // checkpoint. A checkpoint that is no longer among the best `keep` ones loses its pin, and retention
+  // removes it. Returns whether the step is saved; after the run's end the answer is false. All ranks call
+  // save_best() in the same step, and the value of rank 0 counts: use mean(). A value that is not finite is
+  // never among the best. Call save_best() after the changes of the step, for example after the step of the
+  // optimizer, or in on_epoch_end(): the checkpoint holds the tracked objects as they are when the step ends.
+  // A resumed run acts as an unbroken one. `ratoon checkpoint list` shows the pins.
   //   const double loss = session.mean("validation loss", mean_here, samples_here);
   //   session.save_best("validation loss", loss, {.keep = 3});
   bool save_best(std::string_view name, double value, const KeepBest& how = {});
 
   // Ends the run early, for example because the loss no longer falls. The current step is the last one, or
-  // the next step if the ranks agree once a step, as for save(). Let the loop end by itself: the last step is
-  // saved and the run is complete. One rank may call finish() alone. If the program is started again, the run
-  // is complete at once, unless it has another end by then.
+  // the next step if the ranks agree on requests once a step, as for save(). Let the loop end by itself: the
+  // last step is saved and the run is complete. One rank may call finish() alone. If the program is started
+  // again, the run is complete at once, unless it has another end by then.
   void finish(const std::string& reason);
 
   // Tells the session that this process will be ended after `left`. The session saves at once, trains on,
   // saves again as late as possible, and leaves with exit code 80. A second call of notify() replaces the
-  // first. May be called from any thread.
+  // first call. May be called from any thread.
   //   watch_my_cloud([&session](auto left) { session.notify(left, "a spot reclaim"); });
   void notify(std::chrono::nanoseconds left, const std::string& why);
   void take_back_notice();
 
-  // Marks the purpose of time inside the loop that is not the step itself. The run's time accounting and the
-  // hang detection use the purpose. The phase ends with the scope, or when an inner scope begins.
+  // Marks the purpose of time in the loop that the step itself does not use. The run's time accounting and
+  // the hang detection use this purpose. The phase ends with the scope, or when an inner scope begins.
   //
   //   if (is_epoch_over) {
   //     const auto validates = session.in(ratoon::Phase::kValidation);
@@ -264,13 +264,13 @@ class Session {
   [[nodiscard]] std::uint64_t attempt() const;
   [[nodiscard]] std::uint32_t rank() const;
   [[nodiscard]] std::uint32_t world_size() const;
-  // The rank among the processes of this machine or pod, and their number. Both numbers select the device of
-  // this process.
+  // The rank among the processes of this machine or pod, and the number of these processes, by which a
+  // program selects its device.
   [[nodiscard]] std::uint32_t local_rank() const;
   [[nodiscard]] std::uint32_t local_size() const;
   // The number of steps whose results are in the tracked state.
   [[nodiscard]] std::uint64_t steps_done() const;
-  // The step of the run's own checkpoint from which steps() will go on; 0: there is none.
+  // The step of the run's own checkpoint from which steps() will go on; 0: there is no checkpoint.
   [[nodiscard]] std::uint64_t resumes_at() const;
 
   // The value that was tracked under `name` in the run's own checkpoint from which steps() goes on; nothing
@@ -300,23 +300,23 @@ class Session {
   // all ranks have created the same weights:
   //   torch::manual_seed(session.seed_of("dropout"));
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
-  // Returns the program's stream options with --seed and --global-batch in place of its values, if they are
-  // given: the job's values override the program's. If the run began with other values, Stream::load_state()
-  // refuses the state, unless the program accepts the differences.
+  // Returns the program's stream options in which --seed and --global-batch, if given, replace the program's
+  // values. If the run began with other values, Stream::load_state() refuses the state, unless the program
+  // accepts the differences.
   //   ratoon::Stream stream(session.stream_options({.samples = 4096, .global_batch = 96, .seed = 17}));
   [[nodiscard]] StreamOptions stream_options(StreamOptions of_program) const;
 
-  // ---- for collectives; a training function that uses the collectives of Ratoon never calls the functions
-  // below.
+  // ---- The functions below are for programs with their own collectives; a training function that uses
+  // Ratoon's collectives never calls them.
   //
   //   const auto waits = session.in(ratoon::Phase::kCollective);    // waiting here is not a hang
   //   while (!work.is_done_within(10ms)) session.check();           // instead of waiting without an end
   //   session.agree(reduced_with_or(session.requests()));           // once a step, on every rank
 
   // Call this function if an exception that is not Ratoon's ends the loop, for example from a collective of
-  // the program. If a loss may be the cause, the function waits for the report of the loss, which may come
-  // later than the exception. If the world changed or this process was told to leave, the attempt ends as in
-  // check(). Otherwise the function returns, and the program is at fault. The message begins with `ended_by`:
+  // the program. If a lost process may be the cause, explain() waits for the report of that loss, which may
+  // come later. If the world changed or this process was told to leave, the attempt ends as in check(). In
+  // all other cases explain() returns: the program is at fault. The message begins with `ended_by`:
   //   session.explain(std::string("the program threw ") + error.what(), is_error_of_network(error));
   void explain(const std::string& ended_by, bool may_be_loss);
   // A world of one process has no rendezvous: port 0 and no descriptor.
@@ -324,31 +324,31 @@ class Session {
   // Throws Interrupted if the world changed, and Failure if this process must leave. May be called from any
   // thread.
   void check() const;
-  // Bits of the actions that this rank requests on all ranks after the same step.
+  // Returns, as bits, the actions that this rank wants all ranks to do after the same step.
   [[nodiscard]] std::uint32_t requests() const;
-  // Takes the bits that any rank requested, the same on every rank. The requests take effect at the end of
-  // the current step. With one process, the requests of that process take effect without this call. With
-  // several processes, requests take effect only in steps in which this function is called.
+  // Takes the bits that any rank requested; every rank passes the same bits. The requested actions take
+  // effect at the end of the current step. With one process, the requests of that process take effect without
+  // this call. With several processes, requests take effect only in steps in which agree() is called.
   void agree(std::uint32_t requests_of_all);
-  // Does the same for a program without a collective of its own: exchanges the requests of this step, and the
+  // agree() for a program that has no collective of its own: exchanges the requests of this step, and the
   // reported values, over the connection that sum() uses. All ranks call agree() once a step, before the step
   // ends.
   void agree();
-  // Numbers to reduce together with the requests, always kNumbers of them. The means of the reported values
-  // follow from the sums of these numbers over all ranks. These numbers are optional: without them, each rank
-  // shows its own values.
+  // Numbers to sum over all ranks together with the requests; always kNumbers of them. The means of the
+  // reported values follow from the sums of these numbers over all ranks. The numbers are optional: without
+  // them, each rank shows its own values.
   static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);
   // Adds a function that is called on the training thread before the tracked objects are read for a save.
-  // `check` waits for operations that may still change the objects, or fails. It may throw. All functions are
-  // called in the order in which they were added, until the attempt ends.
+  // `check` waits for operations that may still change the objects, or fails. `check` may throw. All
+  // functions are called in the order in which they were added, until the attempt ends.
   void before_saves(std::function<void()> check);
   // Adds a function that is called only for saves that all ranks make in this step, so `check` may wait for
   // the other ranks. The function is not called for the save of complete(), which a rank may make alone.
   void before_saves_of_all(std::function<void()> check);
-  // Returns the only T of this attempt, and creates it at the first call. The object is destroyed after the
-  // training function has returned or thrown, before the session is destroyed.
+  // Returns this attempt's single object of type T, and creates it at the first call. The object is destroyed
+  // after the training function has returned or thrown, before the session is destroyed.
   template <class T, class... Arguments>
   T& part(Arguments&&... arguments) {
     auto& part = parts_[typeid(T)];
@@ -368,18 +368,18 @@ class Session {
   void track_memory(std::string name, ElementType type, std::span<std::byte> memory, std::size_t count,
                     const TrackedMemory& how);
   [[nodiscard]] bool peek_state(const std::string& name, std::function<void(StateReader&)> load);
-  // The seed of a generator in every attempt, so that draws before steps() are the same after a resume. In
-  // steps() a rank continues with its own state, and a rank that is new to the world starts with seed_of().
+  // Returns one seed for all attempts, so that draws before steps() do not differ after a resume. In steps()
+  // a rank continues with its own state, and a rank that is new to the world starts with seed_of().
   [[nodiscard]] std::uint64_t first_seed_of(std::string_view name) const;
   void follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots,
                    std::function<std::uint64_t()> batches);
-  // Calls `act`. If the function throws in a session without train(), the process ends.
+  // Calls `act`. If `act` throws in a session without train(), the process ends.
   void answer(const std::function<void()>& act) const;
   [[noreturn]] void leave_in_place() const;
   void begin_tail_of_epoch();
-  // The program called Ratoon in a wrong way.
+  // Reports that the program called Ratoon in a wrong way.
   void refuse_call(const std::string& why) const;
-  // The function is called when the training function returned, and throws if the run is not at its end.
+  // Throws if the run is not at its end when the training function has returned.
   void refuse_early_return() const;
 
   std::unique_ptr<AttemptLoop> attempts_;  // only in a session without train()
@@ -388,8 +388,8 @@ class Session {
   mutable bool has_left_ = false;          // the process is about to end
   const int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Engine> engine_;
-  // Thrown by Ratoon on the training thread. The training function must let the exception pass. Otherwise the
-  // end of the step and the end of the function throw it again.
+  // The exception that Ratoon threw on the training thread. The training function must let the exception
+  // pass. If the training function catches it, the end of the step and of the function throw it again.
   mutable std::exception_ptr thrown_;
   const std::thread::id training_thread_ = std::this_thread::get_id();
   std::map<std::type_index, std::shared_ptr<void>> parts_;

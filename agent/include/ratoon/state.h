@@ -17,17 +17,17 @@
 //     }
 //   };
 //
-// Tracked as "table", its tensors in the checkpoint file are "table.rows" and "table.version", which any
-// reader of safetensors shows.
+// If a Table is tracked as "table", its tensors in the checkpoint file are "table.rows" and "table.version",
+// which any reader of safetensors shows.
 //
 // A tensor belongs to the rank that saved it. In a world of another size, rank r restores the tensor of rank
-// r modulo the old size. Random number generators are an exception: new ranks seed theirs
+// r modulo the old size. Random number generators are an exception: a new rank seeds its generators
 // (StateReader::new_seed()). A tensor whose name begins with kGeneratorPrefix is a generator, and is not a
 // weight even in an object of weights.
 //
 // A tensor with a box is shared: every rank says which part of the whole it has, and any world restores any
-// parts. The parts must cover the whole. If several ranks save the same part, its bytes must be the same. A
-// checkpoint with a missing part is not committed.
+// parts. The parts must cover the whole. If several ranks save the same part, they must save the same bytes.
+// A checkpoint with a missing part is not committed.
 #pragma once
 
 #include <cstddef>
@@ -102,8 +102,8 @@ class StateWriter {
 
   // For objects that change memory of other objects, as an optimizer changes a model's parameters. changes()
   // names such memory, on any device. Memory that is changed but that no object writes would start anew at
-  // each start: steps() refuses it and names it with `what`. Memory passed to tensor() counts as written.
-  // Call lies_at() for memory that was written from a copy, such as a GPU's.
+  // each start: steps() refuses it and names it with `what`. Memory that an object passes to tensor() counts
+  // as written. Call lies_at() for memory, such as a GPU's, of which a copy was written.
   struct Memory {
     const void* begin = nullptr;
     std::uint64_t bytes = 0;
@@ -129,7 +129,7 @@ class StateWriter {
   }
 };
 
-// A tensor to restore, or with a box a part of it.
+// A tensor to restore; with a box, the part of it to restore.
 struct WantedTensor {
   std::string name{};
   ElementType type = ElementType::kUint8;
@@ -139,9 +139,9 @@ struct WantedTensor {
 
 // Restores objects. Each object first requests its tensors and their destinations. Bytes are read only after
 // every tracked object has requested its tensors and all tensors were found with the requested type and
-// shape. A missing tensor, or one of another type or shape, is a Failure with exit code 82 that names the
-// tensor; no object has changed then. If bytes turn out to be damaged, destinations may be partly filled;
-// train() then restores an older checkpoint.
+// shape. A missing tensor, or one of another type or shape, gives a Failure with exit code 82 that names it;
+// then no object has changed. If bytes turn out to be damaged, destinations may be partly filled; train()
+// then restores an older checkpoint.
 class StateReader {
  public:
   virtual ~StateReader() = default;
@@ -154,12 +154,12 @@ class StateReader {
   [[nodiscard]] virtual std::optional<Form> find(const std::string& name) = 0;
   // The names of this object's tensors that this rank has, in no order.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  // Whether a model is loaded outside its run, for evaluation or to start another run. State that belongs to
-  // the run, such as a random number generator, is in that case not requested and may be missing.
+  // Whether a model is loaded outside its run, for evaluation or to start another run, so that state of the
+  // run, such as a random number generator, is not requested and may be missing.
   [[nodiscard]] virtual bool is_for_weights_alone() const { return false; }
 
   // The seed for a random number generator, if this rank is new to the world and the checkpoint has only
-  // another rank's state under this name. Nothing: the rank restores its own state.
+  // another rank's state under this name. Nothing if the rank restores its own state.
   [[nodiscard]] virtual std::optional<std::uint64_t> new_seed(const std::string& /*name*/) const {
     return std::nullopt;
   }
@@ -179,13 +179,13 @@ class StateReader {
   virtual void bytes(const std::string& name, std::function<void(std::string)> take) = 0;
 
   // Reads state that is summed over ranks. If the world's size changes, `take` is called with the states that
-  // this rank takes over, in the order of their ranks: its own and those of ranks that left. There are none
-  // if the rank is new.
+  // this rank takes over, in the order of their ranks: its own state and those of ranks that left. A new rank
+  // gets no states.
   virtual void bytes_of_ranks(const std::string& name, std::function<void(std::vector<std::string>)> take) {
     bytes(name, [take = std::move(take)](std::string own) { take({std::move(own)}); });
   }
 
-  // `act` is called after all tensors are read, in the order of these calls.
+  // All `act` are called after all tensors are read, in the order of the calls of at_end().
   virtual void at_end(std::function<void()> act) = 0;
 
   // `act` is called after the at_end() functions of all objects: for a random number generator, from which an

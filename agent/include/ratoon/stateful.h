@@ -21,7 +21,7 @@ class Stateful {
   // Returns the full state as bytes, so that the object can continue exactly from here.
   [[nodiscard]] virtual std::string save_state() const = 0;
 
-  // Restores a state from save_state() of the same version. Throws if the bytes are something else.
+  // Restores a state that save_state() of the same version returned; throws for any other bytes.
   virtual void load_state(std::string_view state) = 0;
 
   // Whether the state is summed over ranks, as Metrics is: load_states() is then called instead of
@@ -38,7 +38,7 @@ class Stateful {
   // object contains.
   [[nodiscard]] virtual std::vector<StateWriter::Memory> saved_memory() const { return {}; }
 
-  // Whether the state says which samples come next: --load-parts state does not load it.
+  // Whether the state is a position in the data, which --load-parts state does not load.
   [[nodiscard]] virtual bool is_position() const { return false; }
 };
 

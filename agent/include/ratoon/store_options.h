@@ -16,22 +16,22 @@
 namespace ratoon {
 
 struct StoreOptions {
-  // ---- s3:// only
-  // "https://host:port" of another S3-compatible server. If empty, the first of: AWS_ENDPOINT_URL_S3,
-  // AWS_ENDPOINT_URL, the profile's endpoint_url, S3_ENDPOINT_URL, AWS in the region.
+  // ---- Options for s3:// only.
+  // The server's address, "https://host:port"; if empty, the first that is set of AWS_ENDPOINT_URL_S3,
+  // AWS_ENDPOINT_URL, the profile's endpoint_url and S3_ENDPOINT_URL, else AWS in the region.
   std::string endpoint{};
-  // If empty, the first of: AWS_REGION, AWS_DEFAULT_REGION, the profile's region, us-east-1. For a bucket in
-  // another region of AWS, the server's answer names the region.
+  // The region; if empty, the first that is set (AWS_REGION, AWS_DEFAULT_REGION, the profile's region), else
+  // us-east-1. For a bucket in another region of AWS, the server's answer names the region.
   std::string region{};
-  // Whether the bucket is the first part of the path (true) or of the host's name (false). If not set: in the
-  // path for a custom endpoint and for buckets with a dot in their name.
+  // Whether a URL has the bucket as the first part of its path (true) or of its host's name (false). If not
+  // set, the bucket is in the path for a custom endpoint and for a bucket with a dot in its name.
   std::optional<bool> uses_path_style{};
   // The profile in the shared AWS files. Empty: AWS_PROFILE, else "default". If a profile is set, keys in the
   // environment are ignored, as in boto3.
   std::string profile{};
   bool is_anonymous = false;  // requests are not signed: public buckets
 
-  // ---- http(s):// and s3://
+  // ---- Options for http(s):// and s3://.
   std::string ca_file{};           // PEM of the CAs to trust; empty: AWS_CA_BUNDLE, else the system's
   double connect_seconds = 5;      // one connection
   double silence_seconds = 30;     // without a byte from the server

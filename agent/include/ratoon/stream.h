@@ -9,7 +9,7 @@
 //       learn_from(images[slot.sample]);
 //
 // The global batch, the weights of a mixture and the cursor can change during a run, for example to skip
-// harmful samples. The state keeps these changes, so the samples of any past step can still be computed.
+// harmful samples. A stream's state keeps all changes, so the samples of any past step can still be computed.
 //
 // Thread contract: one thread; other threads use reader().
 #pragma once
@@ -54,7 +54,7 @@ struct AcceptedDifference {
 
 class Stream : public Stateful {
  public:
-  // Throws std::invalid_argument that says why, if the options describe no stream.
+  // Throws std::invalid_argument that says why, if the options are not valid.
   explicit Stream(StreamOptions options);
 
   // Returns this rank's share of the next batch, and calls advance(). Shares differ by one slot at most, so a
@@ -62,16 +62,16 @@ class Stream : public Stateful {
   // the weight of each share.
   [[nodiscard]] std::vector<Slot> take(std::uint32_t rank, std::uint32_t world_size);
 
-  // Does the same in two calls: next_batch() returns the next batch, and advance() records that `batches`
-  // batches were trained. Batches that were fetched and not trained never count: only advance(), advance_to()
-  // and take() move the cursor.
+  // take() in two calls: next_batch() returns the next batch, and advance() records that `batches` batches
+  // were trained. Batches that were fetched and not trained never count: only advance(), advance_to() and
+  // take() move the cursor.
   [[nodiscard]] SlotRange next_batch() const;
   void advance(std::uint64_t batches = 1);
   // Throws std::invalid_argument if no batch begins at `slot`, or if `slot` is before the cursor.
   void advance_to(std::uint64_t slot);
 
-  // The first slot that is not trained. After the last batch of an epoch the cursor is the first slot of the
-  // next epoch.
+  // The first slot of the stream whose sample is not trained. After the last batch of an epoch the cursor is
+  // the first slot of the next epoch.
   [[nodiscard]] std::uint64_t cursor() const { return cursor_; }
   [[nodiscard]] std::uint64_t batches() const { return batches_; }  // so far
   // A digest over the samples of all slots that batches took, in order. Equal digests mean the same samples.
@@ -88,21 +88,21 @@ class Stream : public Stateful {
   [[nodiscard]] std::uint64_t first_known_slot()
       const;  // above 0 only after another source, seed or order was accepted
 
-  // The functions below change the plan from the cursor on. A state keeps up to 1,024 changes; a further
-  // change throws Failure.
+  // The functions below change the slots that batches take from the cursor on. A stream's state keeps up to
+  // 1,024 changes; a further change throws Failure.
   void change_global_batch(std::uint64_t global_batch);
   void change_weights(std::span<const double> weights);
   void skip_to(std::uint64_t slot);  // the slots before it are never taken
   // Sets the position of a run that another program began: the next slot and the number of batches before it.
-  // The function is only for a stream from which no batch was taken. Earlier samples count as drawn, but are
-  // not in the digest.
+  // The function is only for a stream from which no batch was taken. The samples before `slot` count as
+  // drawn, but are not in the digest.
   void begin_at(std::uint64_t slot, std::uint64_t batches);
 
   [[nodiscard]] std::uint64_t global_batch() const;           // current value
   [[nodiscard]] std::vector<std::uint32_t> weights() const;   // current values, in 65,536ths, exactly
   [[nodiscard]] std::vector<SourceAccount> accounts() const;  // one for each source
 
-  // The epoch of the stream, which has as many slots as all sources have samples together.
+  // The number of slots of an epoch of the stream: as many as all sources have samples together.
   [[nodiscard]] std::uint64_t epoch_slots() const;
   [[nodiscard]] std::uint64_t epoch() const { return cursor_ / epoch_slots(); }
   [[nodiscard]] std::uint64_t index_in_epoch() const { return cursor_ % epoch_slots(); }
@@ -112,16 +112,16 @@ class Stream : public Stateful {
   // How many batches there are from the run's beginning until `epoch` epochs are over.
   [[nodiscard]] std::uint64_t batches_until_epoch(std::uint64_t epoch) const;
 
-  // JSON; the same state always gives the same text.
+  // Returns JSON; the same state always gives the same text.
   [[nodiscard]] std::string save_state() const override;
-  // Restores the position; earlier calls of take() do not matter. Throws Failure if the state has other
+  // Restores the saved position; earlier calls of take() do not matter. Throws Failure if the state has other
   // sources, another seed, order, batch or weights than the options; the message has both values, and the
   // stream does not change. If a loaded stream is never used while the program trains with another stream
   // over the same sources, the destructor of the loaded stream prints a warning on stderr.
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
-  // Later loads may differ from the options in these fields. Each difference that was accepted is kept in the
-  // state.
+  // States that are loaded after this call may differ from the options in these fields. The state keeps each
+  // accepted difference.
   void accept(const StreamOverride& differences) { accepted_ = differences; }
   [[nodiscard]] const std::vector<AcceptedDifference>& accepted() const { return differences_; }
 

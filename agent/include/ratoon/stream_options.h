@@ -34,9 +34,9 @@ enum class SampleOrder {
   kTorch,    // the order of PyTorch's DistributedSampler (ratoon/torch_stream.h makes such options)
 };
 
-// The settings of a run in Python. The settings do not depend on the world size of the run that uses this
-// stream. The batches of the Python run are the slots of our steps; the share of its rank r comes before the
-// share of its rank r + 1.
+// The settings of a run that began in Python. These settings do not depend on the world size of the run in
+// Ratoon. Step by step, the stream's slots are the batches of the Python run; the share of Python's rank r
+// comes before that of rank r + 1.
 struct TorchOrder {
   std::uint32_t world_size = 1;
   std::uint64_t batch_size = 1;  // of each rank
@@ -67,12 +67,12 @@ struct StreamOptions {
   TorchOrder torch{};             // for kTorch
 };
 
-// The differences between a loaded state and the options that the program accepts (Stream::accept). Each
-// difference is kept in the state.
+// The differences between a loaded state and the options that the program accepts (Stream::accept). The
+// stream's state keeps each difference.
 struct StreamOverride {
   bool global_batch = false;  // take the global batch of the options from the cursor on
   bool weights = false;       // take the weights of the options from the cursor on
-  // With any of the following three, the slots from the cursor on are those of the options, as if they had
+  // If any of the next three fields is true, the slots from the cursor on follow the options as if these had
   // always been set. Slots before the cursor can no longer be computed.
   bool sources = false;
   bool seed = false;

@@ -7,8 +7,8 @@
 //   reader.fill(mine.first, slots);
 //
 // Thread contract: one thread per copy. Copies share immutable data, and each caches the orders that it
-// computed last. A reader keeps the plan of the moment when it was created: create a new reader after a
-// change of the plan or a load.
+// computed last. A reader keeps the stream's plan from the moment when it was created: create a new reader
+// after a change of the plan or a load.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct SlotRange {
   friend bool operator==(const SlotRange&, const SlotRange&) = default;
 };
 
-// The part of a batch that one rank takes. Parts differ by one slot at most; the world's size need not divide
-// the batch. Throws std::invalid_argument if the rank does not exist.
+// The part of a batch that one rank takes. The parts of ranks differ by one slot at most; the world's size
+// need not divide the batch. Throws std::invalid_argument if the rank does not exist.
 [[nodiscard]] SlotRange share_of(SlotRange batch, std::uint32_t rank, std::uint32_t world_size);
 
 // The weight of a rank's mean in the mean of the batch: its fraction of the slots. The weights of all ranks
@@ -56,11 +56,11 @@ class StreamReader {
   // The content of a slot. Throws std::out_of_range for a slot that can no longer be computed
   // (Stream::first_known_slot).
   [[nodiscard]] Slot at(std::uint64_t number) const;
-  // Writes the slots first, first + 1, ... into all of `slots`. Gives the same as single calls, several times
-  // as fast.
+  // Writes the slots first, first + 1, ... into all of `slots`. Gives the same slots as calls of at(),
+  // several times as fast.
   void fill(std::uint64_t first, std::span<Slot> slots) const;
-  // The slot that holds a sample in an epoch of its source; the first such slot if PyTorch's order has
-  // several. There is no value if the source's weight became 0 before, or if that order leaves the sample
+  // Returns the slot that holds a sample in an epoch of its source: the first one if PyTorch's order has
+  // several. Returns nothing if the source's weight became 0 before, or if PyTorch's order leaves the sample
   // out.
   [[nodiscard]] std::optional<std::uint64_t> slot_of(std::uint32_t source, std::uint64_t epoch,
                                                      std::uint64_t sample) const;
@@ -72,13 +72,13 @@ class StreamReader {
   // How many batches there are, from the run's beginning, until the cursor is at or after `slot`.
   [[nodiscard]] std::uint64_t batches_until(std::uint64_t slot) const;
 
-  // The sources, the seed and the epoch of the plan.
+  // The sources, the seed and the slots per epoch of the stream's plan.
   [[nodiscard]] std::uint32_t sources() const;
   [[nodiscard]] const std::string& source_name(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t source_samples(std::uint32_t source) const;
   [[nodiscard]] std::uint64_t seed() const;
   [[nodiscard]] std::uint64_t epoch_slots() const;
-  // Whether both readers were created without a change of the plan or a load between them.
+  // Whether both readers have the same plan: no change of it and no load came between their creations.
   [[nodiscard]] bool is_same_plan(const StreamReader& other) const { return plan_ == other.plan_; }
 
  private:

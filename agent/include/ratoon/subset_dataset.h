@@ -4,7 +4,7 @@
 //   auto validation = ratoon::SubsetDataset::of(all, {{50000, all->size()}});
 //   auto odd = ratoon::SubsetDataset::of_ids(all, {1, 3, 5, 7});
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ratoon {
 
-// The samples [begin, end) of a data set.
+// A range of samples of a data set, from `begin` to before `end`.
 struct IdRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -27,13 +27,13 @@ struct IdRange {
 
 class SubsetDataset final : public Dataset {
  public:
-  // The samples of all ranges, one range after the other; a sample may be in several. The list of ranges
-  // needs 16 bytes per range. Throws std::invalid_argument if a range ends before it begins, or after the end
-  // of the data set.
+  // The samples of all ranges, one range after the other; a sample may be in several ranges. The list of
+  // ranges needs 16 bytes per range. Throws std::invalid_argument if a range ends before it begins, or after
+  // the end of the data set.
   SubsetDataset(std::shared_ptr<const Dataset> all, std::span<const IdRange> ranges);
   [[nodiscard]] static std::shared_ptr<SubsetDataset> of(std::shared_ptr<const Dataset> all,
                                                          const std::vector<IdRange>& ranges);
-  // Selects the samples in this order. Consecutive ids are merged into ranges.
+  // Selects the samples with these ids, in this order. Consecutive ids are merged into ranges.
   [[nodiscard]] static std::shared_ptr<SubsetDataset> of_ids(std::shared_ptr<const Dataset> all,
                                                              const std::vector<std::uint64_t>& ids);
 

@@ -31,7 +31,7 @@ namespace ratoon {
 // The position of a run in the list of an epoch. All ranks of the run share the position.
 struct ListPosition {
   std::uint64_t epoch = 0;
-  // Entries of the list that all ranks together have trained; the list's size: the epoch is done.
+  // The entries of the list that all ranks together have trained; at the list's size the epoch is done.
   std::uint64_t consumed = 0;
 
   friend bool operator==(const ListPosition&, const ListPosition&) = default;
@@ -59,27 +59,27 @@ class DistributedSampler : public Stateful {
 
   [[nodiscard]] const DistributedSamplerOptions& options() const { return options_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  // Goes to the first entry of `epoch`. If that epoch is the current epoch, the position does not change.
+  // Goes to the first entry of `epoch`. If `epoch` is the current epoch, the position does not change.
   void set_epoch(std::uint64_t epoch);
 
-  // size() is Python's len(sampler), and at() returns the sample at a place. Both functions count the samples
-  // of this rank in this epoch and this world. If the epoch began in another world, the entries left over
-  // after whole rounds of this world do not count.
+  // size() is Python's len(sampler), and at() returns the sample at a place. size() and at() count only the
+  // samples of this rank in this epoch and this world. If the epoch began in another world, the last entries
+  // that do not make a whole round over this world's ranks do not count.
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const;
 
-  // How many of these samples are trained, and how many are not.
+  // How many of this rank's samples of this epoch are trained, and how many are not.
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
   [[nodiscard]] std::uint64_t remaining() const { return size() - progress_; }
 
   // Returns the next samples, at most `count`; fewer at the end of the epoch.
   [[nodiscard]] std::vector<std::uint64_t> fetch(std::uint64_t count);
-  // Marks `samples` more as trained. Throws std::invalid_argument if the epoch has fewer left.
+  // Marks the next `samples` samples as trained; throws std::invalid_argument if fewer are left.
   void advance(std::uint64_t samples);
-  // Fetches the samples that are not trained again.
+  // Makes fetch() return the samples again that were fetched and not trained.
   void rewind() { fetched_ = progress_; }
 
-  // position() returns the position of all ranks, and seek() moves the sampler to one: for an import
+  // position() returns the position of all ranks, and seek() moves the sampler to a position: for an import
   // (ratoon/torch_positions.h) or another world.
   [[nodiscard]] ListPosition position() const;
   void seek(ListPosition position);
@@ -99,16 +99,16 @@ class DistributedSampler : public Stateful {
   std::uint64_t start_ = 0;     // entries of the list that no round of this world contains: less than a round
   std::uint64_t progress_ = 0;  // rounds that are trained
   std::uint64_t fetched_ = 0;
-  // The list, with the seed for which it was made.
+  // The epoch's list of samples, and the seed for which it was made.
   mutable std::optional<std::pair<std::uint64_t, IndexList>> list_;
 };
 
-// The package that a RandomSampler comes from. The packages differ in the moments at which they draw random
-// numbers.
+// The package that a RandomSampler comes from. torch and torchdata draw random numbers at different
+// moments.
 enum class SamplerFlavour { kTorch, kTorchdata };
 
-// The loader that iterates the sampler. Loaders draw a number for their workers from the same generator when
-// an epoch begins.
+// The loader that iterates the sampler. A loader draws a number for its workers from the sampler's generator
+// when an epoch begins.
 enum class Loader {
   kNone,               // the program itself
   kInProcess,          // DataLoader or StatefulDataLoader with num_workers = 0
@@ -121,8 +121,8 @@ struct RandomSamplerOptions {
   bool replacement = false;
   std::uint64_t num_samples = 0;  // per epoch; 0: as many as the data set has
   SamplerFlavour flavour = SamplerFlavour::kTorch;
-  // RandomSampler(data) without generator=: each epoch draws a seed from the generator, which stands for the
-  // default generator, that of torch.manual_seed().
+  // For RandomSampler(data) without generator=: each epoch draws a seed from `generator`, which stands for
+  // the default generator of torch.manual_seed().
   bool seeds_each_epoch = false;
   Loader loader = Loader::kNone;
   TorchRelease release = TorchRelease::kSince2_6;
@@ -149,8 +149,8 @@ class RandomSampler : public Stateful {
   void advance(std::uint64_t samples);
   void rewind();
 
-  // The generator at the beginning of the current epoch, and a move to a place in an epoch with such a
-  // generator. (torchdata's loader with workers has made an unused draw before.)
+  // generator() is the generator at the start of the current epoch; seek() moves to a place in an epoch that
+  // starts with a given generator. (torchdata's loader with workers draws one unused number before.)
   [[nodiscard]] const TorchGenerator& generator() const { return generator_; }
   void seek(const TorchGenerator& generator, std::uint64_t progress);
 

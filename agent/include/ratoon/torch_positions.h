@@ -1,13 +1,13 @@
-// Converts positions that other packages saved into ours: a run that began in Python continues here with the
-// same next sample.
+// Converts positions that other packages saved into Ratoon's positions: a run that began in Python continues
+// in Ratoon with the same next sample.
 //
 //   # in Python, from the checkpoint: print(json.dumps(checkpoint["sampler"])) -> {"progress": 9, "epoch": 3}
 //   ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed = 0});
 //   sampler.seek(ratoon::position_of_cycling_utils(text, sampler.options()));
 //
-// `saved_with` describes the sampler that saved: its world_size matters, its rank does not. The run may
-// continue in a world of another size, because the position is that of the whole world. A position that does
-// not fit throws Failure with both values.
+// `saved_with` describes the sampler that saved the position: its world_size matters, its rank does not. The
+// run may continue in a world of another size, because the position is that of the whole world. If a position
+// does not fit, the functions throw a Failure with both values.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@
 
 namespace ratoon {
 
-// Takes state_dict() of InterruptableDistributedSampler, of any rank. Set repeat_epoch_0 for a release that
-// makes its list once, in the constructor. (InterruptableSampler does not distribute samples: set the
-// world_size to 1.)
+// Takes state_dict() of InterruptableDistributedSampler, of any rank. Set repeat_epoch_0 for a release of
+// cycling_utils that makes its list only once, in the constructor. (InterruptableSampler does not distribute
+// samples: set the world_size to 1.)
 [[nodiscard]] ListPosition position_of_cycling_utils(std::string_view state,
                                                      const DistributedSamplerOptions& saved_with);
 
-// Takes state_dict() of torchdata's StatefulDistributedSampler, or of a StatefulDataLoader that has one or
-// has torch's own, in process or with workers. Neither of these states contains the epoch. `batch_size` is
-// needed only if snapshots are not taken at every step.
+// Takes state_dict() of torchdata's StatefulDistributedSampler, or of a StatefulDataLoader over that sampler
+// or torch's own, with or without workers. Neither sampler's state contains the epoch. `batch_size` is needed
+// only if snapshots are not taken at every step.
 [[nodiscard]] ListPosition position_of_torchdata(std::string_view state,
                                                  const DistributedSamplerOptions& saved_with,
                                                  std::uint64_t epoch, std::uint64_t batch_size = 0);
@@ -35,8 +35,8 @@ namespace ratoon {
 // tensor: tensor.tolist()), or as hexadecimal digits.
 void seek_to_torchdata(RandomSampler& sampler, std::string_view state, std::uint64_t batch_size = 0);
 
-// Takes state_dict() of DLRover's ElasticDistributedSampler. After a resume, DLRover pads from the front of
-// the rest and not of the whole list. Only the last samples of a resumed epoch therefore differ.
+// Takes state_dict() of DLRover's ElasticDistributedSampler. DLRover pads a resumed epoch from the front of
+// its rest, not of the whole list, so only the last samples of a resumed epoch differ from Ratoon's.
 [[nodiscard]] ListPosition position_of_dlrover(std::string_view state,
                                                const DistributedSamplerOptions& saved_with);
 
@@ -55,10 +55,10 @@ struct MegatronPosition {
   ListPosition position{};
 };
 
-// The batches have micro_batch_size samples, and a short last batch is dropped. `cyclic`: the samples of
-// every rank are Megatron's. `single`: the samples of all ranks together are Megatron's; Megatron gives each
-// rank consecutive samples, and here ranks take them in turn. Sharded cyclic data is not supported, because
-// each rank permutes its own part.
+// The batches have micro_batch_size samples, and a short last batch is dropped. `cyclic`: every rank gets the
+// samples that it gets in Megatron. `single`: all ranks together get the samples of Megatron; Megatron gives
+// each rank consecutive samples, but Ratoon's ranks take them in turn. Sharded cyclic data is not supported,
+// because there each rank permutes its own part.
 [[nodiscard]] MegatronPosition position_of_megatron(std::uint64_t consumed_samples,
                                                     const MegatronSampler& sampler);
 

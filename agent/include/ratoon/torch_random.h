@@ -17,13 +17,13 @@
 
 namespace ratoon {
 
-// PyTorch 2.6 changed randperm for sizes from 214,748,364; smaller sizes give the same in all releases.
+// PyTorch 2.6 changed randperm for sizes of at least 214,748,364; below, all releases give equal results.
 enum class TorchRelease { kBefore2_6, kSince2_6 };
 
-// "torch-legacy" and "torch-2.6+", the names in states.
+// Returns "torch-legacy" or "torch-2.6+", the name of the release in saved states.
 [[nodiscard]] std::string_view name_of(TorchRelease release);
 
-// torch.Generator on the CPU: MT19937, which uses only the low 32 bits of its 64-bit seed.
+// torch.Generator on the CPU: the MT19937 engine, which uses only the low 32 bits of its 64-bit seed.
 class TorchGenerator {
  public:
   static constexpr std::uint64_t kSeedOfNewGenerators = 67280421310721;
@@ -37,18 +37,18 @@ class TorchGenerator {
   // random() returns the next number. random64() combines the next two, the high half first.
   std::uint32_t random();
   std::uint64_t random64();
-  // The number that torch.empty((), dtype=torch.int64).random_() draws when Python needs a seed: 63 bits.
+  // The 63-bit number that PyTorch draws by torch.empty((), dtype=torch.int64).random_() for a seed.
   std::uint64_t draw_seed();
   void fill(std::span<std::uint32_t> numbers);
   void discard(std::uint64_t numbers);
 
-  // The bytes of get_state(). Cached normal numbers in a state from PyTorch are not kept, because no sampler
-  // draws them.
+  // Returns the bytes of PyTorch's get_state(). Cached normal numbers in a state from PyTorch are not kept,
+  // because no sampler draws them.
   [[nodiscard]] std::string state() const;
-  // Throws Failure if the bytes are not such a state.
+  // Throws Failure if the bytes are no state of a torch.Generator.
   [[nodiscard]] static TorchGenerator from_state(std::string_view bytes);
 
-  // Whether both will give the same numbers.
+  // Whether both generators will give the same numbers.
   friend bool operator==(const TorchGenerator& one, const TorchGenerator& other);
 
  private:
@@ -72,7 +72,7 @@ class IndexList {
     virtual ~Owner() = default;
     // Throws Failure if the number at this place is not the number that was written.
     virtual void check(std::uint64_t place) const = 0;
-    // The place of a number in a permutation; any thread. Throws as check() does.
+    // The place of a number in a permutation. May be called from any thread. Throws like check().
     [[nodiscard]] virtual std::uint64_t place_of(std::uint64_t number) const = 0;
   };
 
@@ -82,7 +82,7 @@ class IndexList {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::uint64_t bytes() const { return size_ * (wide_ != nullptr ? 8 : 4); }
-  // Equal for lists that share their numbers.
+  // The result is equal for lists that share their numbers.
   [[nodiscard]] const void* identity() const { return owner_.get(); }
 
   // `place` is below size().
@@ -107,15 +107,15 @@ class IndexList {
 [[nodiscard]] IndexList torch_randperm(std::uint64_t size, TorchGenerator& generator,
                                        TorchRelease release = TorchRelease::kSince2_6);
 
-// Provides lists that are too large to be made twice. Thread contract: any thread.
+// Provides lists (permutations) that are too large to be made twice. Thread contract: any thread.
 class IndexLists {
  public:
   virtual ~IndexLists() = default;
-  // torch.randperm(size) with a generator of that seed.
+  // Returns torch.randperm(size) of a generator with this seed.
   [[nodiscard]] virtual IndexList randperm(std::uint64_t size, std::uint64_t seed, TorchRelease release) = 0;
 };
 
-// Provides lists and keeps one copy of each in this process while the list is in use. If `folder` is given,
+// Provides lists and keeps one copy of each list in this process while it is in use. If `folder` is given,
 // which must exist, each list is also stored in a file. The processes of a machine share the file, and a
 // restarted process maps it at once.
 [[nodiscard]] std::shared_ptr<IndexLists> kept_lists(const std::string& folder = {});

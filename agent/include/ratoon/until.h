@@ -1,5 +1,5 @@
-// Until: the end of a run, counted from its beginning. A run of 90 epochs that resumes after 25 trains 65
-// more.
+// Until: the end of a run, counted from its beginning. A run of 90 epochs that resumes after 25 epochs trains
+// 65 more.
 //
 //   for (auto& batch : session.steps(digits, ratoon::Until::epochs(90))) ...
 //
@@ -24,12 +24,12 @@ class Until {
   [[nodiscard]] static Until batches(std::uint64_t count) { return of(CountedIn::kBatches, count); }
   [[nodiscard]] static Until epochs(std::uint64_t count) { return of(CountedIn::kEpochs, count); }
   [[nodiscard]] static Until samples(std::uint64_t count) { return of(CountedIn::kSamples, count); }
-  // Time in the training loop, over all attempts; with 0 or less the run is over before it begins.
+  // Time in the training loop, summed over all attempts; with 0 or less the run is over before it begins.
   [[nodiscard]] static Until duration(std::chrono::nanoseconds time);
   [[nodiscard]] static Result<Until> parse(std::string_view text);
 
   [[nodiscard]] bool is_reached(const RunPosition& position) const;
-  // The total at the end, in the counts of count_of(position, unit()); the progress bar shows it.
+  // The total at the run's end, in the unit of count_of(position, unit()); the progress bar shows it.
   [[nodiscard]] std::uint64_t total(const RunPosition& position) const;
   [[nodiscard]] CountedIn unit() const { return amount_.unit; }
   [[nodiscard]] std::string text() const { return text_of(amount_); }

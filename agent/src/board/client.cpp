@@ -22,22 +22,22 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The limits of one attempt to connect. The kernel repeats an unanswered request only after 1, 3 and 7 s.
-// A new attempt connects sooner than a repetition, once the network path exists or a full accept queue has
-// room.
+// The limits of one attempt to connect. The kernel repeats an unanswered SYN only after 1, 3 and 7 s. Once
+// the network path exists or a full accept queue has room, a new attempt connects sooner than a repeated
+// SYN.
 constexpr milliseconds kTryMin(500);
 constexpr milliseconds kTryMax = std::chrono::seconds(5);
 constexpr milliseconds kLook(20);  // the interval of checks whether the attempt was abandoned
 constexpr int kLooksMax = 16;      // between two attempts to connect
 constexpr auto kReportInterval = std::chrono::minutes(1);
 
-// Another attempt to connect would end the same way.
+// Whether another attempt to connect would end with the same error.
 bool is_final(ErrorKind kind) {
   return kind == ErrorKind::kCancelled || kind == ErrorKind::kConflict || kind == ErrorKind::kInvalid ||
          kind == ErrorKind::kCorrupted;
 }
 
-// If no socket listens at the port, the kernel may choose the same port as our own.
+// If no socket listens at the port, the kernel may choose it as this socket's own port.
 bool is_connected_to_itself(int fd) {
   SocketAddress here;
   SocketAddress there;

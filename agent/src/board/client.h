@@ -1,6 +1,6 @@
-// Client: a rank's connection to the board of its attempt. The client and the server both prove that they
-// have the attempt's secret before the first request. Every call ends when its deadline has passed, or soon
-// after the attempt was abandoned. Only one thread at a time may use a Client.
+// Client: a rank's connection to the board (rank 0's store) of its attempt. Both sides prove to each other,
+// before the first request, that they have the attempt's secret. Every call ends when its deadline has
+// passed, or soon after the attempt was abandoned. Only one thread at a time may use a Client.
 #pragma once
 
 #include <atomic>
@@ -31,15 +31,15 @@ class Client {
     std::string secret;  // of the attempt
     std::shared_ptr<const std::atomic<bool>> is_given_up;
     // Receives a message when an ask() has waited for `tell_after`, and then every minute. The message says
-    // for which ranks this rank waits. Empty: the message is logged.
+    // for which ranks this rank waits. If `tell` is empty, the message is logged.
     std::function<void(const std::string& sentence)> tell{};
     std::chrono::milliseconds tell_after = std::chrono::seconds(10);
-    // Called every 20 ms by a thread that waits in ask(). The function may throw; the client is not used
-    // after that.
+    // Called every 20 ms by a thread that waits in ask(). If the function throws, the client is not used any
+    // more.
     std::function<void()> look{};
   };
 
-  // Connects with the first call of ask().
+  // The client connects in the first call of ask().
   explicit Client(Plan plan) : plan_(std::move(plan)) {}
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
@@ -47,19 +47,19 @@ class Client {
   // Returns the words of the answer. Errors: kCancelled: the attempt was abandoned; kTimeout: the deadline
   // passed; kConflict: a newer attempt has begun; kInvalid: the board refused; kUnavailable: rank 0 closed
   // the connection; kCorrupted: the peer is no board, or does not have the secret. After a timeout it is
-  // unknown whether the op took effect.
+  // unknown whether the board carried out the op.
   [[nodiscard]] Result<std::vector<std::string>> ask(Op op, std::vector<std::string> words,
                                                      Deadline deadline);
 
  private:
   [[nodiscard]] Result<void> connect(Deadline deadline);
-  // Call this function on a new connection.
+  // Makes the handshake on a new connection.
   [[nodiscard]] Result<void> prove(Deadline deadline);
   [[nodiscard]] Result<UniqueFd> try_to_connect(const SocketAddress& address, Deadline deadline);
   // Returns the board's answer, or its error.
   [[nodiscard]] Result<Frame> ask_frame(const Frame& request, Deadline deadline);
   [[nodiscard]] Result<Frame> exchange(const Frame& request, Deadline deadline);
-  // Waits until `fd` is ready for one of `events`. With fd -1 the function pauses once.
+  // Waits until `fd` is ready for one of `events`. If `fd` is -1, pauses once.
   [[nodiscard]] Result<void> wait_for(int fd, short events, Deadline deadline);
   void tell_of_wait();
   [[nodiscard]] std::string place() const;

@@ -22,7 +22,7 @@ constexpr std::size_t kHeldMax = std::size_t{256} << 20;
 // The pause after accept() found no free descriptor or memory: an immediate retry would fail again.
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 
-// Answers are small, and ranks wait for them. A peer whose machine died sends nothing: keepalive probes
+// Answers are small and must be sent at once. A peer whose machine died sends nothing: keepalive probes
 // detect it, so its descriptor is freed.
 void prepare(int fd) {
   const auto set = [fd](int level, int name, int value) {
@@ -35,7 +35,7 @@ void prepare(int fd) {
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
-// The nonce is empty if the system has no random numbers: then no connection can be proven.
+// The nonce is empty if the system gives no random numbers: then every handshake fails.
 std::string draw_nonce() {
   return draw_secret(kNonceBytes).value_or(std::string());
 }
@@ -80,7 +80,7 @@ void Connections::accept_all() {
   stop_accepting();
 }
 
-// Ranks that cannot connect wait silently, and so does rank 0.
+// Reports the first refusal: without a report, rank 0 and the ranks that cannot connect would wait silently.
 void Connections::report_refused(const std::string& why) {
   if (!tell_ || std::exchange(is_refusal_reported_, true)) return;
   tell_(
@@ -135,8 +135,8 @@ void Connections::read_from(std::uint64_t id, Connection& connection) {
   const auto size = ::recv(connection.fd.get(), chunk_.data(), limit, 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0 || !unauthenticated_.note_read(id)) return disconnect_client(id);
-  // Only one request is read at a time: a client that does not wait for answers would make the server store
-  // many.
+  // A client that does not wait for its answer is disconnected: it would make the server store many
+  // requests.
   if (entries_.is_waiting(id) || !connection.out.empty()) return disconnect_client(id);
   connection.in.append(chunk_.data(), static_cast<std::size_t>(size));
   if (!count(connection)) return disconnect_client(id);
@@ -152,7 +152,7 @@ void Connections::read_from(std::uint64_t id, Connection& connection) {
 void Connections::hear(std::uint64_t id, Connection& connection, Frame frame) {
   if (unauthenticated_.contains(id))
     return carry_out(id, connection.handshake.hear(frame, opening_, draw_nonce()));
-  // The proof is valid for this attempt and no other.
+  // A proof of the secret is valid for its own attempt only.
   const Hello& hello = connection.handshake.hello();
   if (frame.attempt != hello.attempt) return disconnect_client(id);
   send(entries_.take(id, hello.rank, std::move(frame)));
@@ -224,7 +224,7 @@ void Connections::disconnect_client(std::uint64_t id) {
   }
   unauthenticated_.remove(id);
   held_ -= found->second.held;
-  // Closing does not end the connection if a forked process has the socket too.
+  // Shut the socket down: close() does not end the connection if a forked process has the socket, too.
   const int fd = found->second.fd.get();
   static_cast<void>(::epoll_ctl(events_, EPOLL_CTL_DEL, fd, nullptr));
   static_cast<void>(::shutdown(fd, SHUT_RDWR));

@@ -1,5 +1,5 @@
-// The connections of a board's server, used by its thread only. Until a connection has proved that it belongs
-// to the attempt, the server reads few bytes from it and uses little memory for it.
+// The connections of a board's server, used only by the server's thread. Until a connection has proved that
+// it belongs to the attempt, the server reads few bytes from it and uses little memory for it.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace ratoon::board {
 
 // The maximum number of connections for a world; each rank has a few.
 [[nodiscard]] std::size_t connections_for(std::uint32_t world_size);
-// The number of open files that the board's process needs for these connections, with `own_files`.
+// The number of open files that rank 0 needs for the connections of a world and its `own_files`.
 [[nodiscard]] std::size_t open_files_for(std::uint32_t world_size, std::size_t own_files);
 
 class Connections {
@@ -33,8 +33,8 @@ class Connections {
   static constexpr std::uint64_t kWakeup = 1;
   static constexpr std::size_t kConnectionsOfRankMax = 64;
 
-  // The caller keeps both descriptors and the clock. `tell` receives one message when connections are refused
-  // for the first time.
+  // The caller keeps both descriptors and the clock alive. `tell` receives one message when connections are
+  // refused for the first time.
   Connections(int events_fd, int listening_fd, const Clock& clock,
               const UnauthenticatedClientLimits& limits = {}, Tell tell = {})
       : events_(events_fd),
@@ -45,9 +45,9 @@ class Connections {
 
   void begin(const Opening& opening);
   void accept_all();
-  // Reads and writes without blocking.
+  // Reads from and writes to connection `id` without blocking.
   void go_on(std::uint64_t id);
-  // Does the work that is due, and returns the time of the next call.
+  // Does the work that is due by time, and returns when keep_time() must be called next.
   std::optional<Timestamp> keep_time();
 
   [[nodiscard]] std::size_t size() const { return connections_.size(); }

@@ -57,7 +57,7 @@ std::string encode(const Frame& frame) {
 }
 
 Result<std::optional<Decoded>> decode(std::string_view bytes, std::size_t frame_max) {
-  // Checked before the rest arrives: an unknown client may never send a complete head.
+  // The magic is checked before the rest arrives: an unknown client may never send a complete head.
   if (!kMagic.starts_with(bytes.substr(0, kMagic.size()))) {
     return broken("must begin with '" + std::string(kMagic) + "', found other bytes: its sender is no rank");
   }

@@ -21,8 +21,8 @@ inline constexpr std::size_t kFrameMax = std::size_t{16} << 20;  // with its hea
 // An empty word takes more memory than its bytes in the frame, so the number of words has a limit.
 inline constexpr std::size_t kWordsMax = std::size_t{1} << 16;
 
-// The requests of a rank and their words. No number is used for both an op and a status, so a socket that is
-// connected to itself is detected.
+// The requests of a rank and their words (arguments). No number is used for both an op and a status, so a
+// socket that is connected to itself is detected.
 enum class Op : std::uint8_t {
   kSet = 1,     // key, value
   kGet = 2,     // keys; answered with their values once all are there
@@ -33,7 +33,7 @@ enum class Op : std::uint8_t {
   kErase = 7,   // key; answered with "1" if it was there, else "0"
   kCount = 8,   // answered with the number of keys
   kMark = 9,    // value; the key is mark_key() of the rank that asks
-  // These two ops come before all others (handshake.h).
+  // A client sends the next two ops before all other ops (handshake.h).
   kHello = 16,  // rank, nonce; answered with kChallenge
   kProve = 17,  // proof; answered with nothing
 };
@@ -45,7 +45,7 @@ enum class Status : std::uint8_t {
   kChallenge = 131,  // nonce, proof
 };
 
-// The prefix of the keys of marks: only kMark changes them.
+// The prefix of the keys of ranks' marks, which only the op kMark sets.
 inline constexpr std::string_view kMarkPrefix = "mark ";
 [[nodiscard]] std::string mark_key(std::uint32_t rank);
 

@@ -43,7 +43,7 @@ enum class Side : std::uint8_t { kRank, kBoard };
 [[nodiscard]] std::string proof_of(Side side, const std::string& secret, const Hello& hello,
                                    const std::string& board_nonce);
 
-// The board's side of one connection.
+// The board's side of the handshake on one connection.
 class Handshake {
  public:
   enum class Stage : std::uint8_t {
@@ -59,7 +59,7 @@ class Handshake {
 
   // `nonce` must be new in each call.
   [[nodiscard]] Step hear(const Frame& frame, const Opening& now, const std::string& nonce);
-  // Call this function when another attempt has begun.
+  // Call begin() when another attempt has begun.
   [[nodiscard]] Step begin(const Opening& now, const std::string& nonce);
 
   [[nodiscard]] Stage stage() const { return stage_; }

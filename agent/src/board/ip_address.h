@@ -1,5 +1,5 @@
-// Converts a numeric address to a socket's address. Names are not resolved in either direction: a resolver
-// that does not answer, such as the cluster's when a node is lost, takes seconds.
+// Converts a numeric address to a socket's address. Names are never resolved, neither to addresses nor from
+// them: if a node is lost, the cluster's resolver may not answer for seconds.
 #pragma once
 
 #include <cstdint>

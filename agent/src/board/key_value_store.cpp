@@ -116,7 +116,7 @@ std::optional<std::string> KeyValueStore::find_obstacle(const Asked& asked, cons
   const auto found = entries_.find(key);
   if (found == entries_.end() || found->second.rank == asked.rank) return std::nullopt;
   if (found->second.is_counted && static_cast<Op>(asked.request.kind) == Op::kAdd) return std::nullopt;
-  return "'" + key + "' was left by rank " + std::to_string(found->second.rank) + ", and rank " +
+  return "'" + key + "' was set by rank " + std::to_string(found->second.rank) + ", and rank " +
          std::to_string(asked.rank) + " may not change it";
 }
 

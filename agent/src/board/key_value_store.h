@@ -74,7 +74,7 @@ class KeyValueStore {
   [[nodiscard]] Answers add(const Asked& asked);
   [[nodiscard]] Answers erase(const Asked& asked);
   [[nodiscard]] std::string value_of(const std::string& key) const;
-  // Updates the memory that the rank uses. Returns false, and changes nothing, if it would exceed a limit.
+  // Updates the memory that the rank uses. Returns false, and changes nothing, if a limit would be exceeded.
   [[nodiscard]] bool charge(std::uint32_t rank, const Used& freed, const Used& needed);
 
   KeyValueLimits limits_;

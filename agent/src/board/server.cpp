@@ -65,7 +65,7 @@ Server::Server(UniqueFd listening, UniqueFd wakeup, UniqueFd events, Tell tell)
       wakeup_(std::move(wakeup)),
       events_(std::move(events)),
       tell_(std::move(tell)) {
-  // Signals are for the program's own threads.
+  // Blocks signals in the server's thread: the program's own threads handle them.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);

@@ -2,9 +2,9 @@
 //
 // Server: the board on which the ranks of an attempt store values for each other. Rank 0 runs the server on
 // its own thread. A connection must first prove that it has the attempt's secret. Before this proof a
-// connection can do nothing else, and the memory, descriptors and time of all such connections are limited.
-// The memory for values is limited too, per rank and in total. A connection that breaks the protocol is
-// closed.
+// connection can do nothing else, and the memory, descriptors and time of all unproven connections are
+// limited. The memory for values is limited too, per rank and in total. A connection that breaks the protocol
+// is closed.
 #pragma once
 
 #include <atomic>
@@ -32,8 +32,8 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Starts an attempt. Values of older attempts are removed soon, and their requests are refused. Raises this
-  // process's limit of open files as the world needs, up to the hard limit. May be called from any thread.
+  // Starts an attempt. Values of older attempts are removed soon; requests of older attempts are refused.
+  // Raises the limit of open files as the world needs, up to the hard limit. May be called from any thread.
   void begin(const Opening& opening);
 
  private:

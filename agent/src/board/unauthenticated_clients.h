@@ -20,7 +20,7 @@ namespace ratoon::board {
 struct UnauthenticatedClientLimits {
   std::size_t at_once = 256;
   Duration handshake = std::chrono::seconds(10);  // then the connection is closed
-  // For this time no connection is closed to make room for a later one.
+  // For this time a new connection is never closed to make room for a later connection.
   Duration undisturbed = std::chrono::milliseconds(100);
   std::size_t a_second = 4000;
   std::size_t in_a_row = 512;  // connections in a burst, after a time with fewer
@@ -39,8 +39,8 @@ class UnauthenticatedClients {
   // Whether another connection may be accepted now; if not, may_accept_at() says when to check again.
   [[nodiscard]] bool may_accept(Timestamp now);
   [[nodiscard]] Timestamp may_accept_at(Timestamp now) const;
-  // Call this function after may_accept(). `from` is an address, any text. Returns the connection that must
-  // be closed to make room.
+  // Call this function after may_accept(). `from` is the client's address, as any text. Returns the
+  // connection that must be closed to make room.
   [[nodiscard]] std::optional<Id> add(Id id, Timestamp now, const std::string& from = "");
   [[nodiscard]] bool contains(Id id) const { return came_.contains(id); }
   // Call this function before reading from the connection. Returns false if the client sends in too many
@@ -48,7 +48,7 @@ class UnauthenticatedClients {
   [[nodiscard]] bool note_read(Id id);
   void prove(Id id);
   void remove(Id id);
-  // The connections whose time is over.
+  // Returns the connections that did not prove themselves in time.
   [[nodiscard]] std::vector<Id> find_overdue(Timestamp now) const;
   [[nodiscard]] std::optional<Timestamp> next_overdue() const;
 
@@ -58,8 +58,8 @@ class UnauthenticatedClients {
     std::string from{};
     int reads = 0;
   };
-  // The oldest connection of the address that has the most connections; if several addresses have the most,
-  // the oldest of all of theirs.
+  // The oldest connection of the address that has the most connections; if several addresses have equally
+  // many, the oldest connection of these addresses.
   [[nodiscard]] Id next_to_evict() const;
 
   const UnauthenticatedClientLimits limits_;

@@ -1,5 +1,5 @@
-// AppendFile: a text file of the program below the run's folder, such as a table of measures, without
-// repeated rows: files/measures.csv.
+// AppendFile: a text file of the program in the run's folder, such as a table of measures
+// (files/measures.csv), in which a resume repeats no row.
 //
 //   ratoon::AppendFile table(session, "measures.csv");
 //   session.track("table", table);
@@ -7,9 +7,9 @@
 //   for (const std::uint64_t step : session.steps(1000)) table.write(std::to_string(step) + ",0.25\n");
 //
 // Rank 0 writes; on other ranks write() does nothing. Each save syncs the file and notes its length. A resume
-// cuts the file back to the length at its checkpoint, because the steps after that are made again. A run that
-// begins anew begins with an empty file: an older one is moved to NAME.old, unless a start before the first
-// save made it. The file is in the run's folder alone: stores get no copy.
+// cuts the file back to the length in its checkpoint, because later steps are made again. A run that begins
+// anew begins with an empty file: an older file is moved to NAME.old, unless an earlier start of this run
+// made the file and saved nothing. The file is only in the run's folder: stores get no copy.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class AppendFile final : public Stateful {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
-  // Ends the attempt as Session::check() does: a process that another one has replaced writes no row. Throws
-  // a Failure if the disk refuses, or does not answer for --disk-timeout.
+  // Ends the attempt as Session::check() does: a process that another process has replaced writes no row.
+  // Throws a Failure if the disk refuses the write, or does not answer within --disk-timeout.
   void write(std::string_view text);
 
   [[nodiscard]] std::string save_state() const override;

@@ -14,9 +14,9 @@
 //   };
 //
 // A child has a type that Session::track() takes, but is not a Stateful. Only the outer object is checked and
-// seeded: TrackAdapter::check() and seed() of a child are not called, so seed a child's generator with
-// Session::seed_of(). Either all of the object counts as weights, if the outer adapter says kIsWeights, or
-// nothing of it: track weights that --load-from and the export shall take by themselves.
+// seeded. A child's TrackAdapter::check() and seed() are not called: seed a child's generator with
+// Session::seed_of(). If the outer adapter has kIsWeights, the whole object counts as weights, else no part
+// of it does: track weights for --load-from and the export separately.
 #pragma once
 
 #include <cstdlib>
@@ -35,8 +35,8 @@
 
 namespace ratoon {
 
-// The name of a child's tensor in the outer object, and back. A generator stays one: "generator:cpu" of the
-// child "net" is "generator:net.cpu".
+// Converts a child's tensor name to its name in the outer object, and back. A generator keeps its prefix:
+// "generator:cpu" of the child "net" is "generator:net.cpu".
 class ChildNames {
  public:
   explicit ChildNames(std::string child) : child_(std::move(child)) {}
@@ -46,7 +46,7 @@ class ChildNames {
     if (!tensor.starts_with(kGeneratorPrefix)) return child_ + "." + tensor;
     return std::string(kGeneratorPrefix) + child_ + "." + tensor.substr(kGeneratorPrefix.size());
   }
-  // nullopt: the tensor is another child's.
+  // Returns nullopt if the tensor belongs to another child.
   [[nodiscard]] std::optional<std::string> inner(const std::string& tensor) const {
     const std::string_view kind = tensor.starts_with(kGeneratorPrefix) ? kGeneratorPrefix : "";
     const std::string_view name = std::string_view(tensor).substr(kind.size());

@@ -6,8 +6,8 @@
 //   const double loss = session.mean("validation loss", mean_here, samples_here);  // the same on all ranks
 //   if (patience.is_over(loss)) session.finish("the loss did not fall for 5 validations");
 //
-// A resumed run decides in the same way as an uninterrupted run. All ranks give the same values, as
-// Session::mean() returns them.
+// A resumed run decides in the same way as an uninterrupted run. All ranks must pass the same values, such as
+// the results of Session::mean().
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class EarlyStopping : public Stateful {
   // Throws std::invalid_argument if min_delta is negative or not a number.
   explicit EarlyStopping(EarlyStoppingOptions options);
 
-  // Notes the next value. Returns whether the last `patience` values were no improvement over the best one
-  // before them. A value that is not a number is no improvement.
+  // Notes the next value of the measure. Returns whether the last `patience` values were no improvement over
+  // the best value before them. A value that is not a number is no improvement.
   bool is_over(double value);
 
   [[nodiscard]] bool has_best() const { return has_best_; }

@@ -8,9 +8,9 @@
 //     session.save_best("validation loss", loss, {.keep = 3});
 //   }
 //
-// Each batch is a step. The step of the last batch ends after the body of the outer loop. The body is
-// therefore run once for each epoch of the run's committed history, and its changes are in the checkpoint of
-// that step. A batch that reaches into the next epoch belongs to the epoch in which it begins.
+// Each batch is a step. The step of the last batch ends after the body of the outer loop. In the run's
+// committed history the outer body therefore runs once per epoch, and the checkpoint of the epoch's last step
+// has its changes. A batch that reaches into the next epoch belongs to the epoch in which it begins.
 //
 // The run ends after `count` epochs, at --max-duration, or after finish(). If the run ends within an epoch,
 // the body of the outer loop runs to its end after the last step.
@@ -37,7 +37,7 @@ class Epoch {
   [[nodiscard]] std::uint64_t number() const { return number_; }  // from 0
 
   // The batches of this epoch that are not trained yet. `Loader` is a DataLoader over the stream, or a type
-  // with its next() and advance().
+  // with the same next() and advance().
   template <class Loader>
   class Batches {
    public:
@@ -88,7 +88,7 @@ class Epoch {
   }
 
  private:
-  // Whether its last batch is trained.
+  // Returns whether the last batch of the epoch is trained.
   [[nodiscard]] bool is_over() const { return stream_->epoch() != number_; }
 
   Session* session_;

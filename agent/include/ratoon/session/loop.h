@@ -19,7 +19,7 @@ class Session::PhaseScope {
   ~PhaseScope();
   PhaseScope(const PhaseScope&) = delete;
   PhaseScope& operator=(const PhaseScope&) = delete;
-  // The phase outlives this object. Call this function for an exception that C++ does not see.
+  // Lets the phase outlive this object, after an exception that C++ does not see, such as Python's.
   void leave_unfinished() { is_unfinished_ = true; }
 
  private:
@@ -31,7 +31,7 @@ class Session::PhaseScope {
   bool is_unfinished_ = false;
 };
 
-// The iterator over step numbers of a loop over steps(): `*it` is the number of steps done before this one.
+// The iterator over step numbers of a loop over steps(); `*it` is the number of steps done before this step.
 // Incrementing the iterator ends the step.
 class StepIterator {
  public:

@@ -8,7 +8,7 @@ namespace ratoon {
 
 // The address at which the ranks of an attempt connect to each other, for programs with their own
 // collectives. The same listening socket serves every attempt of a process, so keys that are stored at rank 0
-// must contain the attempt.
+// must contain the attempt's number.
 struct Rendezvous {
   std::string host{};  // the host of rank 0
   std::uint16_t port = 0;

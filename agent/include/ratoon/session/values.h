@@ -1,6 +1,6 @@
 // session.track() for values of the standard library: texts, enums, and std::optional, pair, tuple, array,
-// vector, deque, list, set and map, of numbers, of texts and of each other. A value may have another size at
-// each save.
+// vector, deque, list, set and map, of numbers, of texts and of each other. A value may have a different size
+// at each save.
 //
 //   std::vector<std::pair<std::string, double>> best;
 //   std::map<std::uint64_t, std::deque<float>> recent;
@@ -9,7 +9,7 @@
 //
 // Numbers become tensors that any reader of safetensors shows: a vector of numbers is one tensor, "recent". A
 // nested value is stored by columns: "recent.sizes", "recent.items.first", ... Unordered containers are not
-// tracked, because a restored one would give its elements in another order: use std::map and std::set.
+// tracked, because a restored container would give its elements in another order: use std::map and std::set.
 //
 // A resume makes elements anew, so iterators and pointers into a container become invalid. A vector of
 // numbers keeps its memory if its size is the same.
@@ -43,7 +43,7 @@ namespace ratoon {
 namespace values {
 
 // Saves and loads many values of one type together, as tensors whose names begin with `name`. load() requests
-// the tensors, and the function that it returns gives the values once all tensors are read.
+// the tensors and returns a function that gives the values once all tensors are read.
 template <class T>
 struct Column;
 
@@ -64,7 +64,7 @@ inline std::string below(const std::string& name, const std::string& part) {
   return name.empty() ? part : name + "." + part;
 }
 
-// A list of numbers as a tensor of one dimension.
+// Returns a list of numbers as a tensor of one dimension.
 inline TensorView list_view(std::string name, ElementType type, std::span<const std::byte> bytes,
                             std::size_t count) {
   TensorView view;
@@ -121,7 +121,7 @@ struct Column<T> {
   }
 };
 
-// The sizes of values, one after the other.
+// Saves and loads the sizes of several values as one tensor.
 struct Sizes {
   static void save(const std::vector<std::uint64_t>& sizes, const std::string& name, StateWriter& out) {
     Pointers<std::uint64_t> items;
@@ -215,7 +215,7 @@ struct Column<Range> {
   }
 };
 
-// Its elements have no addresses.
+// The elements of std::vector<bool> have no addresses.
 template <>
 struct Column<std::vector<bool>> {
   using Loaded = std::vector<bool>;
@@ -313,7 +313,7 @@ struct TupleColumn {
   template <std::size_t... I>
   static std::function<std::vector<Tuple>()> load_each(const std::string& name, StateReader& in,
                                                        std::index_sequence<I...>) {
-    // Braces: the columns are requested in their order.
+    // Arguments in braces are evaluated in order, so the columns are requested in order.
     auto columns = std::tuple{Column<T>::load(below(name, std::to_string(I)), in)...};
     return [columns = std::move(columns), &in] {
       auto items = std::tuple{std::get<I>(columns)()...};
@@ -342,7 +342,7 @@ concept Numbers = std::ranges::contiguous_range<T> && std::is_arithmetic_v<std::
 
 }  // namespace values
 
-// Numbers have their TrackAdapter in Session.
+// Session::track() has the TrackAdapter for numbers.
 template <class T>
   requires(values::Value<T> && !std::is_arithmetic_v<T>)
 struct TrackAdapter<T> {
@@ -360,7 +360,7 @@ struct TrackAdapter<T> {
     }
   }
 
-  // The value changes only after all tensors were found and read.
+  // The program's value changes only after all its tensors were found and read.
   static void load(T& value, StateReader& in) {
     if constexpr (std::same_as<T, std::string>) {
       in.bytes("", [&value](std::string text) { value = std::move(text); });
@@ -374,7 +374,7 @@ struct TrackAdapter<T> {
       in.tensor(values::wanted_list("", stored_type_of<Item>(), std::ranges::size(*read)),
                 std::as_writable_bytes(std::span(*read)));
       in.at_end([&value, read] {
-        // Views of the program stay valid if the size is the same.
+        // If the size is the same, the program's views of the memory stay valid.
         if (std::ranges::size(value) == std::ranges::size(*read))
           std::ranges::copy(*read, std::ranges::begin(value));
         else

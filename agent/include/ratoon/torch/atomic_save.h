@@ -4,10 +4,10 @@
 //   ratoon::torch::atomic_save(optimizer, "out/optimizer.pt");
 //   torch::load(net, "out/net.pt");
 //
-// The bytes of the file are those of torch::save. The bytes are written to a temporary file beside the path
+// The file has the same bytes as with torch::save. The bytes are written to a temporary file beside the path
 // and synced; then the file is renamed. After any crash or power cut the path has either the old content or
-// all of the new. If the call fails, the old file is unchanged and no temporary file remains. A call removes
-// temporary files of killed writers of the same path.
+// all of the new content. If atomic_save() fails, the old file is unchanged and no temporary file remains. A
+// call also removes temporary files that killed writers of the same path left.
 //
 // Names and tensors become the dictionary that torch.save writes in Python; torch.load(path,
 // weights_only=True) and torch::pickle_load read it.
@@ -16,7 +16,7 @@
 //
 // The folder of the path must exist. An error of the disk is a ratoon::Failure with exit code 84. A named
 // tensor without plain bytes (sparse, quantised, complex128, ...) is a ratoon::Failure with exit code 82. If
-// LibTorch cannot write an object, its own exception is thrown.
+// LibTorch cannot write an object, LibTorch's own exception is thrown.
 #pragma once
 
 #include <concepts>

@@ -9,10 +9,10 @@
 // The order of the sum depends only on the model and the number of ranks, so a resumed run gets the same bits
 // as an uninterrupted run.
 //
-// If average_gradients() receives the backward(), it averages a bucket of gradients while the next gradients
-// are computed. The order of the buckets is fixed: the parameters from the last to the first. A gradient that
-// a rank does not have delays its bucket and all later buckets until backward() is done. In an accumulation
-// window, pass the last backward():
+// If average_gradients() is given the call of backward(), it averages a bucket of gradients while the next
+// gradients are computed. The order of the buckets is fixed: the parameters from the last to the first. A
+// gradient that a rank does not have delays its bucket and all later buckets until backward() is done. In an
+// accumulation window, pass the last backward():
 //
 //   for (const auto& part : parts_but_the_last) loss_of(part).backward();
 //   const auto loss = loss_of(last_part);
@@ -20,16 +20,16 @@
 //   torch::nn::utils::clip_grad_norm_(net->parameters(), 1.0);
 //   optimizer.step();
 //
-// If ranks have unequal numbers of samples, each passes its own number, and the result is the mean over all
-// samples. Gradients in half precision are summed in single precision and rounded once.
+// If ranks have unequal numbers of samples, each rank passes its own number, and the result is the mean over
+// all samples. Gradients in half precision are summed in single precision and rounded once.
 //
 // Averaged gradients lie in memory of the session, on the device of the parameters, until zero_grad() or the
-// next call.
+// next average_gradients().
 //
 // The first call of an attempt connects the ranks and compares their weights, because ranks with different
 // weights would never become equal. Gradients on the CPU are summed over Gloo. Gradients on an accelerator
-// are summed there, which needs ratoon::agent_torch_cuda and NCCL (docs/train/gpu.md). The call returns when
-// the sums are complete. A rank waits without a time limit for the other ranks, because one rank may validate
+// are summed there (needs ratoon::agent_torch_cuda and NCCL, docs/train/gpu.md). average_gradients() returns
+// when the sums are complete. A rank waits for other ranks without a limit, because one rank may validate
 // alone for an hour. If the world changes, the wait and a running backward() end with Interrupted.
 //
 // Several modules are averaged by one call, in one set of buckets, if a step trains them together:
@@ -70,7 +70,7 @@ struct Modules {
 
 }  // namespace torch
 
-// Session::average_gradients() calls these.
+// Session::average_gradients() calls these functions.
 void average_gradients_of(Session& session, ::torch::nn::Module& module, const Averaging& how);
 void average_gradients_of(Session& session, const torch::Modules& modules, const Averaging& how);
 
@@ -78,8 +78,8 @@ namespace torch {
 
 // The group takes effect with the next average_gradients() of this attempt. The group must contain all ranks
 // of the world, with the same numbers, and must support tensors on the device of the parameters. The program
-// sets the timeout of the group. A rank that arrives later ends the attempt with exit code 81. A collective
-// that was abandoned stays alive until the process ends.
+// sets the timeout of the group. A rank that arrives after the group's timeout ends the attempt with exit
+// code 81. A collective that was abandoned stays alive until the process ends.
 void use_group(Session& session, const c10::intrusive_ptr<c10d::Backend>& group);
 
 }  // namespace torch

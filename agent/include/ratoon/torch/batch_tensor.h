@@ -29,16 +29,16 @@ namespace ratoon::torch {
 [[nodiscard]] at::ScalarType scalar_type_of(ElementType type);
 
 // Returns a column whose rows have the same shape as one tensor: [rows, shape of a row...]. Nothing is
-// copied: the tensor keeps the batch alive and shares its memory. Throws std::logic_error if the rows differ
-// in shape.
+// copied: the tensor keeps the batch alive and shares the batch's memory. Throws std::logic_error if the rows
+// differ in shape.
 [[nodiscard]] at::Tensor tensor(const Batch& batch, std::string_view column);
 
 // Returns one tensor per row, also without a copy, for rows that differ in shape.
 [[nodiscard]] std::vector<at::Tensor> tensors(const Batch& batch, std::string_view column);
 
-// The samples of slots, for index_select() on tensors that the program holds on the CPU. For a stream of
-// several sources use the overload below: this overload throws Failure with exit code 82 if a slot is not of
-// source 0.
+// Returns the sample numbers of slots, for index_select() on tensors that the program holds on the CPU. For a
+// stream of several sources use the overload below: this overload throws Failure with exit code 82 if a slot
+// is not of source 0.
 //
 //   const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
 //   train_on(images.index_select(0, index));
@@ -49,13 +49,13 @@ namespace ratoon::torch {
 //   const auto index = ratoon::torch::index(slots, stream.reader());
 [[nodiscard]] at::Tensor index(std::span<const Slot> slots, const StreamReader& reader);
 
-// Provides pinned memory for LoaderOptions::allocate: a GPU copies from it without the CPU. Returns an empty
-// function without CUDA, which selects ordinary memory.
+// Provides pinned memory for LoaderOptions::allocate: a GPU copies from it without the CPU. Without CUDA,
+// pinned_memory() returns an empty function, which selects ordinary memory.
 [[nodiscard]] std::function<std::shared_ptr<std::byte>(std::size_t bytes)> pinned_memory();
 
 // Columns as tensors on a device. A copy from pinned memory does not block the caller: later work on the
-// device's current stream waits for the copy. The batch is kept until its copies are done, so that the loader
-// does not reuse its memory earlier.
+// device's current stream waits for the copy. ToDevice keeps a batch until its copies are done: the loader
+// reuses its memory only after that.
 //
 // Thread contract: one thread at a time.
 class ToDevice {
@@ -65,7 +65,7 @@ class ToDevice {
   ToDevice(const ToDevice&) = delete;
   ToDevice& operator=(const ToDevice&) = delete;
 
-  // Works as tensor(); on the CPU nothing is copied.
+  // Returns a column as tensor() does, on the device; on the CPU nothing is copied.
   [[nodiscard]] at::Tensor operator()(const Batch& batch, std::string_view column) const;
 
  private:
@@ -83,8 +83,8 @@ class ToDevice {
 //     ratoon::torch::replace(sample, 0, image + 0.1 * torch::randn(image.sizes(), generator));
 //   }
 
-// A view of a field, valid while the sample has the field. The memory may be a read-only file: change only a
-// copy.
+// A view of a field, valid while the sample has the field. The view's memory may be a read-only file: change
+// only a copy.
 [[nodiscard]] at::Tensor tensor(const Field& field);
 
 // Replaces a field with a copy of a CPU tensor. Throws std::invalid_argument if the tensor's type has no
@@ -92,8 +92,8 @@ class ToDevice {
 void replace(Sample& sample, std::size_t column, const at::Tensor& tensor);
 
 // A generator for LibTorch's random functions on the CPU, derived from the sample's random numbers. The
-// generator's whole state is drawn from these numbers: a LibTorch seed has 32 bits, too few to distinguish
-// the samples of a run.
+// generator's whole state is drawn from `random`, because a LibTorch seed has 32 bits, too few to distinguish
+// a run's samples.
 [[nodiscard]] at::Generator generator(SampleRandom& random);
 
 }  // namespace ratoon::torch

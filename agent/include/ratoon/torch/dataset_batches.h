@@ -63,7 +63,7 @@ class AheadSampler : public ::torch::data::samplers::Sampler<> {
       : reader_(std::move(reader)), batch_(batch), rank_(rank), world_size_(world_size) {}
 
   void reset(std::optional<std::size_t> = std::nullopt) override {}
-  // Returns nothing if the share is empty, because that loader cannot ask for an empty batch.
+  // Returns nothing if the rank's share is empty, because LibTorch's loader cannot ask for an empty batch.
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
   void save(::torch::serialize::OutputArchive&) const override {}
   void load(::torch::serialize::InputArchive&) override {}
@@ -81,8 +81,8 @@ class BatchCursor {
  public:
   BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size);
 
-  // Whether the position of the stream was changed in another way than by trained batches. If the position
-  // was changed, continues at the new position.
+  // Whether the stream's position was changed in another way than by trained batches. If the position was
+  // changed, the cursor continues there.
   [[nodiscard]] bool was_moved();
   void go_to_first_untrained() { next_ = stream_->batches(); }
   void step() { ++next_; }
@@ -127,10 +127,10 @@ class DatasetBatches {
       throw std::invalid_argument("the dataset has " + std::to_string(*size) + " samples, and the stream " +
                                   std::to_string(cursor_.samples()));
     if (options.workers > 0 && options.ahead == 0)
-      throw std::invalid_argument("workers that prefetch no batch have nothing to do: .ahead is 0");
+      throw std::invalid_argument(".ahead is 0, so the workers would prefetch no batch: set it to 1 or more");
   }
 
-  // Returns the batch after the last one, in any epoch.
+  // Returns the batch after the batch that was returned last, also in the next epoch.
   [[nodiscard]] Batch next() {
     if (cursor_.was_moved()) stop();
     if (cursor_.share().size() == 0)
@@ -148,8 +148,8 @@ class DatasetBatches {
     return batch;
   }
 
-  // Marks the batch as trained and advances the stream by the batch. Batches are trained in the order in
-  // which they were returned, each once. Throws std::invalid_argument for any batch but the next one in that
+  // Marks the batch as trained and advances the stream by the batch. Batches are trained in the
+  // order in which they were returned, each once. Throws std::invalid_argument for a batch out of
   // order.
   void advance(const Batch& batch) { cursor_.train(batch.index); }
 
@@ -180,7 +180,7 @@ class DatasetBatches {
   }
   [[nodiscard]] std::default_sentinel_t end() const { return {}; }
 
-  // The next call of next() returns the first batch that is not trained.
+  // Makes the next call of next() return the first batch that is not trained.
   void rewind() {
     const std::uint64_t before = cursor_.next();
     const bool was_moved = cursor_.was_moved();

@@ -34,7 +34,7 @@ struct DeviceDatasetOptions {
   std::vector<std::string> columns{};  // empty: all
   std::uint64_t spare_bytes = 0;       // bytes that must stay free for the training itself
   std::uint32_t threads = 4;           // threads that read
-  // Receives the needed and available bytes before loading.
+  // Receives a message with the needed and the available bytes before loading begins.
   std::function<void(const std::string& sentence)> say{};
 };
 
@@ -52,17 +52,17 @@ class DeviceDataset {
   // a column that does not exist or whose rows differ in shape.
   DeviceDataset(const Dataset& dataset, const DeviceDatasetOptions& options);
 
-  // The memory that the constructor will need; reads no sample.
+  // Returns how much memory the constructor will need, without reading a sample.
   [[nodiscard]] static DeviceNeed need_of(const Dataset& dataset, const DeviceDatasetOptions& options);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  // [size, shape of a row...]. Throws std::invalid_argument that lists the existing names.
+  // A column of shape [size, shape of a row...]. An unknown name throws std::invalid_argument with all names.
   [[nodiscard]] const at::Tensor& column(std::string_view name) const;
 
-  // The samples of slots, or any list of numbers below size(), as an index on the device. One index serves
+  // The samples of slots, or any list of numbers below size(), as an index on the device. One index works for
   // all columns. Slots of a stream of several sources need the stream's reader, and a data set that stores
-  // one source after the other (ConcatDataset). Without the reader, such slots throw Failure with exit code
-  // 82.
+  // one source after the other (ConcatDataset). Without the reader, index() throws Failure with exit code 82
+  // for slots of several sources.
   [[nodiscard]] at::Tensor index(std::span<const Slot> slots) const;
   [[nodiscard]] at::Tensor index(std::span<const Slot> slots, const StreamReader& reader) const;
   [[nodiscard]] at::Tensor index(std::span<const std::uint64_t> samples) const;

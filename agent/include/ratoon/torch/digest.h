@@ -30,8 +30,8 @@ struct NamedTensor {
 // 32 hexadecimal digits. Returns an error if two tensors have the same name.
 [[nodiscard]] Result<std::string> digest(std::span<const NamedTensor> tensors);
 
-// Over all parameters and buffers of the module and its submodules. Other members of the module are not
-// covered.
+// The digest of all parameters and buffers of the module and its submodules. The digest covers no other
+// members of the module.
 [[nodiscard]] Result<std::string> digest(const ::torch::nn::Module& module);
 
 }  // namespace ratoon

@@ -54,12 +54,12 @@ class LossScaler {
   explicit LossScaler(LossScalerOptions options = {});
 
   [[nodiscard]] at::Tensor scale(const at::Tensor& loss) const;
-  // Divides the optimizer's gradients by the scale; once a step, after they were averaged.
+  // Divides the optimizer's gradients by the scale. Call unscale() once a step, after averaging.
   void unscale(::torch::optim::Optimizer& optimizer);
   // Unscales if unscale() was not called, and takes the optimizer's step. Returns false if the step was
   // skipped.
   bool step(::torch::optim::Optimizer& optimizer);
-  // Ends a step and sets the scale of the next one.
+  // update() ends a step and sets the scale of the next step.
   void update();
 
   [[nodiscard]] double current() const { return scale_; }

@@ -31,11 +31,11 @@ struct NcclVersions {
 // "2.28.9"
 [[nodiscard]] std::string to_string(NcclVersion version);
 
-// Asks the loaded library.
+// Returns the compiled version and the version that the loaded NCCL library reports.
 [[nodiscard]] Result<NcclVersions> nccl_versions();
 
 // NCCL only adds functions within a major version: a library that is older than the compiled version may lack
-// functions that we call.
+// functions that Ratoon calls.
 [[nodiscard]] Result<void> check_nccl(const NcclVersions& versions);
 
 }  // namespace ratoon

@@ -1,13 +1,13 @@
-// LibTorch's numerics. <ratoon/torch/track.h> includes this header, which attaches them before main(), so
-// that checkpoints contain them and --deterministic pins them:
+// LibTorch's numerics: settings on which bits depend. This header (included by <ratoon/torch/track.h>)
+// attaches LibTorch's settings before main(): checkpoints contain them, and --deterministic pins them:
 //
 //   ./trainer --deterministic --save-folder checkpoints --run-name first
 //
 // --deterministic pins deterministic algorithms (an operation that has none throws), the number of threads
-// with which the run began, and AVX2 if the processor has it. For this purpose the pins set
+// with which the run began, and AVX2 if the processor has it. To pin these settings, Ratoon sets
 // ATEN_CPU_CAPABILITY, MKL_CBWR, ONEDNN_MAX_CPU_ISA and CUBLAS_WORKSPACE_CONFIG, unless they are set already.
-// LibTorch reads the first variable at its first computation: if the program creates tensors before train(),
-// set the variable in the environment of the process.
+// LibTorch reads ATEN_CPU_CAPABILITY at its first computation: if the program creates tensors before train(),
+// set this variable in the process's environment.
 #pragma once
 
 namespace ratoon {

@@ -1,5 +1,5 @@
 // OrderSampler: one of PyTorch's own orders (ratoon/torch_order.h), bit for bit, for LibTorch's data loader.
-// The samplers of LibTorch itself have other orders than Python's.
+// LibTorch's own samplers have other orders than PyTorch's samplers in Python.
 //
 //   ratoon::DistributedSampler order({.samples = 60000, .world_size = 8, .rank = rank, .seed = 17});
 //   auto loader = torch::data::make_data_loader(dataset, ratoon::torch::OrderSampler(order), 32);
@@ -11,7 +11,7 @@
 //     }
 //   }
 //
-// Thread contract: the thread that iterates. The order must outlive the loader; save and load the order.
+// Thread contract: only the thread that iterates. The order must outlive the loader; save and load the order.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class OrderSampler : public ::torch::data::samplers::Sampler<> {
  public:
   explicit OrderSampler(Order& order) : order_(&order) {}
 
-  // Continues with the first sample that is not trained.
+  // The loader calls reset() to continue with the first sample that is not trained.
   void reset(std::optional<std::size_t> = std::nullopt) override { order_->rewind(); }
 
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override {

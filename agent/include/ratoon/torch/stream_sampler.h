@@ -9,12 +9,12 @@
 //     sampler.advance();  // counts this batch; prefetched batches do not count
 //   }
 //
-// Every begin() of the loader continues with the first batch that is not trained and ends with that batch's
-// epoch. The first epoch after a resume is therefore the rest of the interrupted epoch. Each batch is the
-// rank's share of a batch of the stream. docs/train/torch_loader.md describes LibTorch's loader itself.
+// Every begin() of the loader starts a loop from the first batch that is not trained to the end of that
+// batch's epoch. The first epoch after a resume is therefore the rest of the interrupted epoch. Each batch is
+// the rank's share of a batch of the stream. docs/train/torch_loader.md describes LibTorch's loader itself.
 //
-// Thread contract: the thread that iterates. Copies share one position, because make_data_loader() takes a
-// copy.
+// Thread contract: only the thread that iterates. Copies share one position, because make_data_loader() takes
+// a copy.
 #pragma once
 
 #include <cstddef>
@@ -35,16 +35,16 @@ namespace ratoon::torch {
 
 class StreamSampler : public ::torch::data::samplers::Sampler<>, public Stateful {
  public:
-  // Has its own position, a number of batches. Throws std::invalid_argument if the rank or the stream is not
-  // valid.
+  // Creates a sampler with its own position, a number of batches. Throws std::invalid_argument if the rank or
+  // the stream is not valid.
   explicit StreamSampler(const StreamOptions& options, std::uint32_t rank = 0, std::uint32_t world_size = 1);
-  // Uses the position of the stream, which must outlive it; pass the stream to session.track().
+  // Uses the position of the stream, which must outlive the sampler; pass the stream to session.track().
   explicit StreamSampler(Stream& stream, std::uint32_t rank = 0, std::uint32_t world_size = 1);
 
   // Sets the number of trained batches of the run: batches of the loader, also if an optimizer step uses
   // several of them. A sampler of a Stream moves the stream, and cannot move it back.
   void set_iteration(std::uint64_t batches);
-  // Adds trained batches. Throws std::invalid_argument if the loader has not fetched as many.
+  // Adds trained batches. Throws std::invalid_argument if the loader has not fetched so many batches.
   void advance(std::uint64_t batches = 1);
 
   // The number of trained batches, and the position of the next batch: the index of enumerate() in an
@@ -61,7 +61,7 @@ class StreamSampler : public ::torch::data::samplers::Sampler<>, public Stateful
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
 
-  // ---- called by the loader
+  // ---- LibTorch's loader calls the functions below.
 
   void reset(std::optional<std::size_t> new_size = std::nullopt) override;
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;

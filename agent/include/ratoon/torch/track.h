@@ -19,7 +19,7 @@
 // A module also saves the states of LibTorch's default generators, from which dropout and similar layers
 // draw: that of the CPU, "net.generator:cpu", and if the module is on a GPU also that GPU's,
 // "net.generator:cuda:0". Each rank continues with the same random numbers as without an interruption. A rank
-// that is new to the world is seeded with Session::seed_of() of these names.
+// that is new to the world is seeded with Session::seed_of() of these generators' names.
 //
 // A schedule acts through its optimizer, so track the optimizer too. For a schedule class of the program's
 // own, only the count of steps is saved, as for LibTorch's classes; track the other members of the class
@@ -27,8 +27,8 @@
 // variable, the new tensor is saved.
 //
 // Weights that are dense and on the CPU are restored in place, and keep the bits that were saved. A tensor
-// with another name, shape or type is a Failure with exit code 82 that names the tensor; no object has
-// changed then.
+// with another name, shape or type gives a Failure with exit code 82 that names the tensor; then no object
+// has changed.
 #pragma once
 
 #include <concepts>
@@ -59,7 +59,7 @@ struct TensorPart {
   TensorBox box{};
 };
 
-// Generators are handles: numbers must be drawn from the tracked generator itself.
+// A generator is a handle to its state: the program must draw numbers from the tracked one.
 void check_generator(const at::Generator& generator, const std::string& name);
 void seed_generator(at::Generator generator, std::uint64_t seed);
 void save_generator(const at::Generator& generator, StateWriter& out, const std::string& name);
@@ -69,7 +69,7 @@ void save_module(const ::torch::nn::Module& module, StateWriter& out);
 void load_module(::torch::nn::Module& module, StateReader& in);
 
 // The adapter for LibTorch's SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. `check_optimizer` refuses all
-// others.
+// other optimizers.
 void check_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name);
 void save_optimizer(::torch::optim::Optimizer& optimizer, StateWriter& out);
 void load_optimizer(::torch::optim::Optimizer& optimizer, StateReader& in);

@@ -1,8 +1,8 @@
 // The names tell which directories are finished: "<prefix>7" is finished, and "<prefix>7.unfinished" is not.
-// A directory whose number is greater than that of the linked directory is an exception. If a temporary link
-// names the directory, a save was interrupted after it renamed the directory and before it replaced the link.
-// Otherwise a user set the link back, or cycling_utils was writing the directory, which it names before it
-// fills it. prepare() removes the directory in the first case only.
+// Directories with greater numbers than the linked directory are an exception. If a temporary link names such
+// a directory, a save was interrupted after it renamed the directory and before it replaced the link:
+// prepare() removes the directory. If no temporary link names it, a user set the link back, or cycling_utils
+// has named it and not filled it yet: prepare() keeps it.
 //
 // finalize(): sync all files, then their folders; make the new link under a temporary name; sync; rename the
 // directory; sync; replace the link; sync. If no directory is finished yet, replace the link before renaming
@@ -131,7 +131,7 @@ void AtomicDirectory::give_name(const fs::path& directory, const std::string& na
   check(sync_folder(folder_));
 }
 
-// Ignores errors: the new directory is finished in any case, and the next call tries again.
+// Ignores errors: the new directory is finished in any case, and the next finalize() tries again.
 void AtomicDirectory::remove_old(std::uint64_t newest) const {
   if (options_.keep == 0) return;
   std::vector<Entry> old = finished();

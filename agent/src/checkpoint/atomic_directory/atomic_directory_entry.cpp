@@ -60,7 +60,7 @@ std::string AtomicDirectory::how_to_link(const Entry& found) const {
   return "ln -sfn " + found.name + " " + (folder_ / options_.link).string();
 }
 
-// The directory that the link names. If nothing was ever finished, its number is 0, and is_there is false.
+// The directory that the link names. Without a finished directory, number is 0 and is_there is false.
 AtomicDirectory::Entry AtomicDirectory::find() const {
   const fs::path link = folder_ / options_.link;
   const auto name = linked_name();
@@ -77,8 +77,8 @@ AtomicDirectory::Entry AtomicDirectory::find() const {
   if (found.is_there) return found;
   if (const auto others = finished(); !others.empty())
     fail(ExitCode::kCheckpointsBad,
-         link.string() + (name ? " names '" + *name + "', which does not exist" : " is not there") +
-             ", but " + (folder_ / others.front().name).string() + " is: link the newest that is whole (" +
+         link.string() + (name ? " names '" + *name + "', which does not exist" : " does not exist") +
+             ", but " + (folder_ / others.front().name).string() + " does: link the newest complete one (" +
              how_to_link(others.front()) + "), or move all of these directories away to start over");
   return found;
 }
@@ -105,7 +105,7 @@ std::optional<AtomicDirectory::Entry> AtomicDirectory::find_unlinked(const Entry
   std::erase_if(newer, [&](const Entry& one) { return one.number <= linked.number || one.is_pinned; });
   if (newer.empty()) return std::nullopt;
   const Entry& newest = newer.front();
-  // A crash of finalize() leaves at most one such directory.
+  // A crash of finalize() leaves at most one renamed directory without a link.
   if (newest.number == linked.number + 1 && cut_short().contains(newest.name)) return newest;
   fail(ExitCode::kCheckpointsBad, (folder_ / newest.name).string() + " is newer than " + linked.name +
                                       ", which " + (folder_ / options_.link).string() +

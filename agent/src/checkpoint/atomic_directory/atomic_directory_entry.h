@@ -1,4 +1,4 @@
-// AtomicDirectory::Entry: the name of one entry of its folder, parsed.
+// AtomicDirectory::Entry: the parsed name of one entry of the AtomicDirectory's folder.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ void check(const std::error_code& code, const std::string& doing);
 
 [[nodiscard]] std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
-// The value is false for a link to a directory.
+// Whether the path itself is a directory; false for a link to a directory.
 [[nodiscard]] bool is_directory_itself(const std::filesystem::path& path);
 
 [[nodiscard]] bool is_link(const std::filesystem::path& path);
@@ -32,7 +32,7 @@ void sync_all(const std::filesystem::path& folder);
 
 void remove_tree(const std::filesystem::path& path);
 
-// The last name in the path of the link. The folders before the last name may exist on another machine only.
+// The last name in the link's path. The path's folders may exist on another machine only.
 [[nodiscard]] std::string target_of(const std::filesystem::path& link);
 
 }  // namespace ratoon::folder_tree

@@ -19,7 +19,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// The value is empty if the receipt does not exist yet.
+// Returns nothing if the rank's receipt does not exist yet.
 Result<std::optional<PackRecord>> read_receipt_once(const Disk& disk, const CheckpointId& id, Rank rank) {
   const std::string path = receipt_path(id, rank);
   const auto text = read_whole(disk, path, kManifestBytesMax);
@@ -58,7 +58,7 @@ Result<void> check_shared(std::span<const KnownPack> packs) {
     for (const auto& tensor : pack.layout->tensors) {
       if (is_part(pack, tensor) || index->find(tensor.name) == nullptr) continue;
       return not_whole("tensor " + in_quotes(tensor.name) + " is the rank's own in " +
-                       std::string(pack.name) + ", and a part with a box in another pack");
+                       std::string(pack.name) + ", but a part of a shared tensor in another pack");
     }
   }
   return {};
@@ -85,7 +85,7 @@ Result<void> check_owners(const Disk& disk, const CheckpointId& id, std::span<co
   return {};
 }
 
-// The owner in the header of a pack that has no receipt. The value is empty if there is no pack, or if the
+// Returns the owner in the header of a pack that has no receipt, or an empty text if there is no pack or the
 // pack cannot be read.
 std::string owner_in_pack(const Disk& disk, const std::string& path) {
   const auto file = disk.open(path);
@@ -101,7 +101,7 @@ std::string owner_in_pack(const Disk& disk, const std::string& path) {
   return header ? header->layout.owner : "";
 }
 
-// Rank 0's record, with the requests of all ranks.
+// Returns rank 0's run record with the requests of all ranks.
 std::optional<RunRecord> run_of_all(std::span<const PackRecord> receipts) {
   auto run = receipts.front().run;
   for (const PackRecord& receipt : receipts)
@@ -110,7 +110,7 @@ std::optional<RunRecord> run_of_all(std::span<const PackRecord> receipts) {
 }
 
 // Handles the files of an earlier try. If the earlier process wrote a receipt, returns the receipt: the pack
-// is complete. Otherwise removes the pack: no receipt refers to it, and its name may not be durable.
+// is complete. Without a receipt, removes the pack: no receipt refers to it, and its name may not be durable.
 Result<std::optional<PackRecord>> take_receipt_or_clear(Disk& disk, const CheckpointId& id, Rank rank,
                                                         std::string_view own) {
   auto receipt = read_receipt(disk, id, rank);
@@ -212,8 +212,8 @@ Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const Checkpoin
   if (sealed) {
     const std::string of = owner_of(sealed->manifest.packs);
     if (is_of_another_job(of, owner)) return of_another_job(disk.shown(manifest_path(id)), of, owner);
-    // The process that wrote the manifest may not have synced its name yet, and this result is reported as
-    // durable.
+    // Sync the manifest's name: the process that wrote it may not have done so yet, and this result is
+    // reported as durable.
     if (auto synced = disk.sync_folder(kManifests); !synced) return synced.error();
     return std::optional(entry_of(id, std::move(sealed->digest), true));
   }

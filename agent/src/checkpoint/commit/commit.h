@@ -30,10 +30,10 @@ namespace ratoon::checkpoint {
                                       std::span<const TensorView> tensors, std::string_view mark,
                                       std::string_view owner = {});
 
-// Commits a pack as well, but the pack's image is in memory, or is still being copied into memory. `image`
-// has layout.file_bytes() bytes. With Tried::kBefore, this process or an earlier process has tried to write
-// this pack before: files that it left are used or replaced. `run` is written into the receipt. The owner is
-// the owner in the layout.
+// Makes steps 1 and 2 for a pack whose image is in memory, or is still being copied into memory. `image` has
+// layout.file_bytes() bytes. With Tried::kBefore, this process or an earlier process has tried to write this
+// pack before: the files of that try are used or replaced. `run` is written into the receipt. The owner is
+// that of the layout.
 enum class Tried { kNever, kBefore };
 [[nodiscard]] Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     const PackLayout& layout,
@@ -41,7 +41,7 @@ enum class Tried { kNever, kBefore };
                                                     Tried tried, const CopyProgress& filling,
                                                     const std::optional<RunRecord>& run = {});
 
-// Steps 1 and 2 as separate calls. If the tensors may be freed between the two, check them before the vote.
+// A commit's steps 1 and 2 in two calls. If tensors may be freed between the calls, check that before vote().
 [[nodiscard]] Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     std::span<const TensorView> tensors,
                                                     std::string_view mark, std::string_view owner = {});
@@ -54,21 +54,21 @@ enum class Tried { kNever, kBefore };
                                          std::vector<PackRecord>& receipts);
 
 // Step 3. Returns nothing if receipts are missing, else the committed checkpoint, also if another process
-// committed it. kInvalid if the packs do not make up one whole checkpoint; the message names the tensor.
+// committed it. Returns kInvalid if the packs do not make up one checkpoint; the message names the tensor.
 // `receipts` holds the receipts that earlier calls of this process have read, by rank, so that no call reads
-// them again. `receipts` is empty after an error.
+// them again. After an error `receipts` is empty.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark, std::string_view owner,
                                                                std::vector<PackRecord>& receipts);
-// The same commit without receipts of earlier calls.
+// Does the same commit, but without receipts that earlier calls have read.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark,
                                                                std::string_view owner = {});
 
-// Returns the checkpoint that is committed under this id, durably. Returns nothing if no checkpoint is
-// committed under this name.
+// Returns the checkpoint that is committed under this id, after making its name durable. Returns nothing if
+// no checkpoint is committed under this id.
 [[nodiscard]] Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id,
                                                                    std::string_view owner = {});
 

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The newest attempt that a manifest in any of these folders names. The value is empty if there is no
-// manifest.
+// Returns the newest attempt that a manifest names, also one that was set aside. Returns nothing if there is
+// no manifest.
 Result<std::optional<Attempt>> newest_named(const Disk& disk) {
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
@@ -48,8 +48,8 @@ Result<std::vector<Attempt>> attempts_that_committed(const Disk& disk) {
   return attempts;
 }
 
-// Signs of a commit that do not name its attempt: the notes of older versions, and the records of rollbacks,
-// because a rollback goes back to a committed checkpoint.
+// Whether there are signs of a commit that do not name its attempt: the notes of older versions, and the
+// records of rollbacks, because a rollback goes back to a committed checkpoint.
 bool has_sign_of_any_commit(const Disk& disk) {
   for (const char* path : kOldCommitNotes)
     if (disk.open(path)) return true;

@@ -63,7 +63,7 @@ Result<void> record_rollback(Disk& disk, const Rollback& rollback, std::string_v
     return Error(ErrorKind::kConflict,
                  disk.shown(path) +
                      " records another rollback: two runs save under one name; give each its own --run-name");
-  // The process that wrote the record may have died before it synced its name.
+  // The process that wrote the record may have died before it synced the record's name.
   return disk.sync_folder(kRollbacks);
 }
 

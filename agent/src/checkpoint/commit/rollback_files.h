@@ -11,11 +11,11 @@
 
 namespace ratoon::checkpoint {
 
-// Returns all records in this place, oldest first.
+// Returns all records of rollbacks in this place, oldest first.
 [[nodiscard]] Result<std::vector<Rollback>> rollbacks_in(const Disk& disk);
 
-// Writes the record, durably. If the same record exists already, the call succeeds. kConflict: a different
-// record exists.
+// Writes the record, durably. If the same record exists already, the call succeeds. Returns kConflict if a
+// different record exists.
 [[nodiscard]] Result<void> record_rollback(Disk& disk, const Rollback& rollback, std::string_view mark);
 
 }  // namespace ratoon::checkpoint

@@ -9,7 +9,7 @@ namespace ratoon::checkpoint {
 [[nodiscard]] bool is_run_folder(const std::filesystem::path& folder);
 
 // Whether the file lies in a run's folder, at any depth: then the run created the file, or may create a file
-// of this name. Follows links in the path. The value is false if the path cannot be resolved.
+// of this name. Follows links in the path. Returns false if the path cannot be resolved.
 [[nodiscard]] bool belongs_to_run(const std::filesystem::path& file);
 
 }  // namespace ratoon::checkpoint

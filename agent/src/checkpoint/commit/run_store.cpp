@@ -36,8 +36,8 @@ Result<Manifest> RunStore::manifest_of(const ResumePoint& point) const {
                                            " is not the manifest that was chosen (" + point.digest +
                                            " expected, " + sealed->digest + " found)");
   }
-  // The checkpoint is reported as durable after this call, and the process that committed it may have died
-  // before it synced the name.
+  // The checkpoint is reported as durable after this call, so its name is synced here: the process that
+  // committed it may have died before that sync.
   if (auto synced = disk_->sync_folder(kManifests); !synced) return synced.error();
   return std::move(sealed->manifest);
 }

@@ -20,8 +20,8 @@
 
 namespace ratoon::checkpoint {
 
-// How much of the newest checkpoint is read before older ones are removed. The headers are enough in a store:
-// an object there is whole or does not exist, and the store verified its checksum when it was written.
+// How much of the newest checkpoint is read before older checkpoints are removed. The headers are enough in a
+// store: an object there is whole or does not exist, and the store verified its checksum when it was written.
 enum class ReadBack { kAllBytes, kHeaders };
 
 // Copies of this folder's checkpoints in a store.
@@ -34,7 +34,7 @@ class RunStore {
  public:
   // Creates the folder if it does not exist.
   [[nodiscard]] static Result<RunStore> open(const std::filesystem::path& folder);
-  // `mark` names this process in temporary files; no other process has the same. `owner`: see commit.h.
+  // `mark` names this process in temporary files; no other process has the same mark. `owner`: see commit.h.
   [[nodiscard]] static Result<RunStore> open(std::shared_ptr<Disk> disk, std::string mark,
                                              std::string owner = {});
 
@@ -58,14 +58,14 @@ class RunStore {
     return find_committed(*disk_, id, owner_);
   }
 
-  // Works for any number of ranks. kNotFound if the manifest is not the one that `point` names.
+  // Opens a checkpoint in a world of any size. Returns kNotFound if the manifest is not that of `point`.
   [[nodiscard]] Result<CheckpointReader> read(const ResumePoint& point, Rank rank,
                                               const ReadOptions& options = {}) const;
 
   // Returns all tensors of the rank's own pack, whose number is the rank modulo the number of packs.
   [[nodiscard]] Result<LoadedTensors> load(const ResumePoint& point, Rank rank) const;
 
-  // kCorrupted if a byte differs from the committed byte, kNotFound if there is no such checkpoint.
+  // Returns kCorrupted if a byte differs from the committed byte, kNotFound if the checkpoint is missing.
   [[nodiscard]] Result<void> verify(const CheckpointId& id, ReadBack read_back = ReadBack::kAllBytes) const;
 
   [[nodiscard]] Result<void> set_aside(const CheckpointId& id, std::string_view reason) const {
@@ -73,8 +73,8 @@ class RunStore {
   }
 
   // Removes the checkpoints that the rules do not keep, and the uncommitted files of checkpoints before the
-  // newest one. First checks that the newest checkpoint can be read back: a damaged one is set aside, and
-  // nothing is removed. After an error, more is kept than necessary, and no harm is done.
+  // newest one. First checks that the newest checkpoint can be read back: a damaged newest checkpoint is set
+  // aside, and nothing is removed. An error does no harm: more files are kept than necessary.
   [[nodiscard]] Result<void> retire_old(const KeepRules& rules, Attempt own, const Copies& copies = {},
                                         ReadBack read_back = ReadBack::kAllBytes) const;
 

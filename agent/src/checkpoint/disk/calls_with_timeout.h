@@ -1,9 +1,9 @@
-// CallsWithTimeout: calls that may hang for ever, and callers that do not. A call into the kernel cannot be
-// given a deadline. Therefore another thread makes the call, and the caller waits for its result until the
-// timeout.
+// CallsWithTimeout: makes calls that may hang forever, for callers that must not hang. A call into the kernel
+// cannot be given a deadline. Therefore another thread makes the call, and the caller waits for its result
+// until the timeout.
 //
-// A thread that hangs is left behind. A call owns everything that it uses, because its caller may have ended
-// when the call returns.
+// CallsWithTimeout leaves a thread that hangs behind. A call owns everything that it uses, because its caller
+// may have ended when the call returns.
 //
 // Thread contract: any thread. Destroy the object when no thread waits for a call.
 #pragma once
@@ -31,8 +31,8 @@ class CallsWithTimeout {
   CallsWithTimeout& operator=(const CallsWithTimeout&) = delete;
 
   // Returns the result of `call`, or kTimeout with `doing` in its message, such as "reading /run/x".
-  // Exceptions of `call` pass. Everything that `call` holds, such as a lock, is released before its result is
-  // available.
+  // Exceptions of `call` are passed on. Everything that `call` holds, such as a lock, is released before its
+  // result is available.
   template <class Call>
   auto operator()(const std::string& doing, Call call) -> std::invoke_result_t<Call> {
     auto task = std::make_shared<std::packaged_task<std::invoke_result_t<Call>()>>(
@@ -49,8 +49,8 @@ class CallsWithTimeout {
     return result.get();
   }
 
-  // Whether a thread was left behind. The process must then end without destroying objects that the thread
-  // may use.
+  // Whether a hanging thread was left behind. The process must then end without destroying objects that the
+  // thread may use.
   [[nodiscard]] std::shared_ptr<const std::atomic<bool>> was_abandoned() const { return was_abandoned_; }
 
  private:

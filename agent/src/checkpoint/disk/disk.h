@@ -10,7 +10,7 @@
 // not followed: nothing in the folder can lead outside it.
 //
 // A power cut preserves the bytes and length of a file after sync(), and the names in a folder after
-// sync_folder(). A power cut may lose everything else.
+// sync_folder(). A power cut may lose all that was not synced.
 //
 // Thread contract: any thread may use a Disk. Only one thread at a time may use an open file.
 #pragma once
@@ -34,13 +34,13 @@ class WriteFile {
  public:
   virtual ~WriteFile() = default;
 
-  // Asks for space before the first write: a full disk returns kNoSpace at this call and not at the end. This
-  // call does not change the length of the file. File systems that cannot reserve space report success.
+  // Asks for space before the first write: a full disk returns kNoSpace at this call and not at the end.
+  // reserve() does not change the length of the file. File systems that cannot reserve space report success.
   [[nodiscard]] virtual Result<void> reserve(std::uint64_t bytes) = 0;
   [[nodiscard]] virtual Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) = 0;
-  // An error is final: the system forgets which bytes it lost, and a second call would report success.
+  // An error is final: the system forgets which bytes it lost, and a second sync() would report success.
   [[nodiscard]] virtual Result<void> sync() = 0;
-  // Some file systems report lost bytes only at this call.
+  // Some file systems report lost bytes only when the file is closed.
   [[nodiscard]] virtual Result<void> close() = 0;
 
   // Does the same as write(), for bytes that do not change until the file is renamed or removed: a file that
@@ -48,7 +48,7 @@ class WriteFile {
   [[nodiscard]] virtual Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) {
     return write(at, bytes);
   }
-  // Whether lend() copies nothing, so that small pieces need not be gathered for it.
+  // Whether lend() copies nothing: callers then need not gather small pieces into large ones.
   [[nodiscard]] virtual bool lends_without_copy() const { return false; }
 };
 
@@ -59,15 +59,15 @@ class ReadFile {
   [[nodiscard]] virtual Result<std::uint64_t> size() const = 0;
   // Reads all of `bytes`, or returns an error.
   [[nodiscard]] virtual Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const = 0;
-  // Reads `bytes` if the system holds all of them in memory; never waits for a disk. After false, `bytes` may
-  // be filled in part.
+  // Reads `bytes` if the system holds all of them in memory; never waits for a disk. If the call returns
+  // false, `bytes` may be partly filled.
   [[nodiscard]] virtual bool read_from_page_cache(std::uint64_t /*at*/,
                                                   std::span<std::byte> /*bytes*/) const {
     return false;
   }
-  // Reads `count` bytes from `at` on, a multiple of kDirectAlignment, to the beginning of `room`, and
-  // straight from the disk if possible: for large reads that do not recur soon. May also change the bytes
-  // that follow them in `room`.
+  // Reads `count` bytes at offset `at`, a multiple of kDirectAlignment, into the beginning of `room`,
+  // straight from the disk if possible: for large reads that do not recur soon. The read may also change
+  // later bytes of `room`.
   [[nodiscard]] virtual Result<void> read_directly(std::uint64_t at, const ReadBuffer& room,
                                                    std::uint64_t count) const {
     return read(at, room.bytes().first(count));
@@ -89,12 +89,12 @@ class Disk {
  public:
   virtual ~Disk() = default;
 
-  // The path as messages show it, with the path of the folder before it.
+  // Returns the path as messages show it: after the path of the folder.
   [[nodiscard]] virtual std::string shown(std::string_view path) const = 0;
 
   [[nodiscard]] virtual Result<std::unique_ptr<WriteFile>> create(const std::string& path) = 0;  // a new file
   [[nodiscard]] virtual Result<std::unique_ptr<ReadFile>> open(const std::string& path) const = 0;
-  // kAlreadyExists if the new name exists. Atomic: of several renames to one name, exactly one succeeds.
+  // Gives kAlreadyExists if `to` exists. Atomic: of several renames to one name, exactly one succeeds.
   [[nodiscard]] virtual Result<void> rename_new(const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual Result<void> remove(const std::string& path) = 0;         // a file or link
   [[nodiscard]] virtual Result<void> remove_folder(const std::string& path) = 0;  // an empty folder
@@ -106,7 +106,7 @@ class Disk {
 // Checks that `path` consists of names separated by '/'.
 [[nodiscard]] Result<void> check_path(std::string_view path);
 
-// "packs/a0003" of "packs/a0003/x"; "" of "x".
+// Returns "packs/a0003" for "packs/a0003/x", and "" for "x".
 [[nodiscard]] std::string folder_of(std::string_view path);
 
 }  // namespace ratoon::checkpoint

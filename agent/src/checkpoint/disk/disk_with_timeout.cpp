@@ -93,7 +93,7 @@ class ReadFileWithTimeout : public ReadFile {
   }
 
  private:
-  // Only one thread at a time may use a file, and a thread that hangs still uses it.
+  // Makes no call while a thread hangs in an earlier one: only one thread at a time may use a file.
   template <class R, class Call>
   R call(Call make_call) const {
     if (has_hung_) return *has_hung_;

@@ -1,6 +1,6 @@
 // DiskWithTimeout: a disk with a timeout for each call, for callers that must not hang with the disk. Written
-// bytes are copied, because a call that hangs keeps using them: use it for small files. A saver writes packs
-// on a separate thread instead (watched_disk.h).
+// bytes are copied, because a call that hangs keeps using them: use this disk for small files. A saver writes
+// packs on a separate thread instead (watched_disk.h).
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace ratoon::checkpoint {
 [[nodiscard]] std::shared_ptr<Disk> add_timeout(std::shared_ptr<Disk> disk,
                                                 std::shared_ptr<CallsWithTimeout> calls);
 
-// Adds a timeout to the calls of one file. `shown` is its name in messages.
+// Adds a timeout to the calls of one file. `shown` is the file's name in messages.
 [[nodiscard]] std::unique_ptr<WriteFile> add_timeout(std::unique_ptr<WriteFile> file,
                                                      std::shared_ptr<CallsWithTimeout> calls,
                                                      std::string shown);

@@ -42,7 +42,7 @@ Result<std::unique_ptr<WriteFile>> create_temporary(Disk& disk, const std::strin
   if (is_gone) file = disk.create(temporary);
   if (file) return file;
   const Error& why = is_gone ? file.error() : removed.error();
-  // kAlreadyExists is reserved for the final names of files.
+  // Callers take kAlreadyExists to mean that the final name exists, so a temporary name gives kIo.
   const ErrorKind kind = why.kind() == ErrorKind::kAlreadyExists ? ErrorKind::kIo : why.kind();
   return Error(kind, disk.shown(temporary) +
                          " is left over from an earlier try and cannot be replaced: " + why.message());
@@ -77,7 +77,7 @@ Result<void> move_durably(Disk& disk, const std::string& from, const std::string
   if (!bytes) return bytes.error();
   const auto copied = save_durably(disk, to, *bytes, mark);
   if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
-  // The process that copied the file before may have died before it synced the copy's name.
+  // A process that copied this file earlier may have died before it synced the copy's name.
   if (!copied) {
     if (auto synced = disk.sync_folder(folder_of(to)); !synced) return synced;
   }

@@ -14,7 +14,7 @@ namespace ratoon::checkpoint {
 
 enum class Durability { kForNow, kPowerCuts };
 
-// Whether a call failed with this kind: kNotFound and kAlreadyExists are often no failure for the caller.
+// Whether a call failed with this error kind: kNotFound and kAlreadyExists are often no failure to callers.
 [[nodiscard]] bool says(const Result<void>& result, ErrorKind kind);
 
 // Creates a folder and its missing parents. With kPowerCuts the folders are durable when the call returns,
@@ -40,25 +40,25 @@ enum class Durability { kForNow, kPowerCuts };
 // Renames a written and closed file to its final name and syncs the folder.
 [[nodiscard]] Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path);
 
-// Moves a file into another folder. `to` may exist already. Copies the file and then removes it: after a
-// power cut both files may exist, but at least one does.
+// Moves a file into another folder. `to` may exist already. Copies the file and then removes the original:
+// after a power cut both files may exist, but at least one does.
 [[nodiscard]] Result<void> move_durably(Disk& disk, const std::string& from, const std::string& to,
                                         std::uint64_t bytes_max, std::string_view mark);
 
-// The value is empty if the folder does not exist.
+// Returns the entries of a folder, or an empty list if the folder does not exist.
 [[nodiscard]] Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& folder);
 
 [[nodiscard]] Result<std::string> read_whole(const Disk& disk, const std::string& path,
                                              std::uint64_t bytes_max);
 
-// Asks that the next read of this file comes from the disk. If the file cannot be opened, no part of it is
-// cached.
+// Asks that the next read of this file comes from the disk. Does nothing if the file cannot be
+// opened.
 void forget(const Disk& disk, const std::string& path);
 
 // Returns the result of `read`. If that result is kCorrupted or kIo, calls `read` again and returns the
 // second result: an intact disk may deliver damaged bytes once, and a checkpoint is given up only if the
-// damage stays. `before_again` is called between the two. `before_again` makes sure that the second read
-// comes from the disk, because the system may have cached the damaged bytes.
+// damage stays. `before_again` is called between the two reads and makes sure that the second read comes from
+// the disk, because the system may have cached the damaged bytes.
 template <class Read, class BeforeAgain>
 [[nodiscard]] auto read_twice(const Read& read, const BeforeAgain& before_again) {
   auto result = read();
@@ -67,7 +67,7 @@ template <class Read, class BeforeAgain>
   before_again();
   return read();
 }
-// Does the same for one file, and drops its cached bytes between the two reads.
+// Reads one file in this way, at most twice, and drops its cached bytes between the two reads.
 template <class Read>
 [[nodiscard]] auto read_file_twice(const Disk& disk, const std::string& path, const Read& read) {
   return read_twice(read, [&] { forget(disk, path); });

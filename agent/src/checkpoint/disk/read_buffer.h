@@ -14,7 +14,7 @@ namespace ratoon::checkpoint {
 
 class ReadBuffer {
  public:
-  // At least `bytes` bytes in whole pages, not zeroed.
+  // Returns at least `bytes` bytes in whole pages, not zeroed.
   [[nodiscard]] static ReadBuffer of(std::uint64_t bytes) {
     const std::uint64_t size = (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
     auto owner = std::make_shared_for_overwrite<std::byte[]>(size + kDirectAlignment);

@@ -1,5 +1,5 @@
-// A file that replaces another one: close() gives it the name, durably and atomically. The file is written
-// from its beginning to its end. If close() is not called, or fails, nothing of the file remains.
+// A new file that replaces another file: close() gives it that file's name, durably and atomically. The new
+// file is written from beginning to end. If close() is not called, or fails, nothing of the new file remains.
 #pragma once
 
 #include <filesystem>

@@ -29,7 +29,7 @@ class CallWatch {
     Duration::rep began = began_.load(std::memory_order_relaxed);
     if (began != kIdle) began_.compare_exchange_strong(began, clock_->now().since_boot.count());
   }
-  // How long the running call has been running. The value is empty if no call is running.
+  // Returns how long the current call has been running, or nothing if no call is running.
   [[nodiscard]] std::optional<Duration> under_way() const {
     const Duration::rep began = began_.load(std::memory_order_relaxed);
     if (began == kIdle) return std::nullopt;

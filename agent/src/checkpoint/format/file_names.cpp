@@ -37,7 +37,7 @@ std::string manifest_name(const CheckpointId& id) {
   return step_name(id.step) + "." + attempt_name(id.attempt) + ".json";
 }
 
-// Returns the number after the letter of a name such as "x123"; 0 if there is none.
+// Returns the number after the letter of a name such as "x123"; 0 if there is no number.
 std::uint64_t number_in(std::string_view name) {
   std::uint64_t number = 0;
   if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);
@@ -156,7 +156,7 @@ namespace {
 constexpr std::string_view kTemporaryEnding = ".tmp";
 constexpr std::string_view kReasonEnding = ".reason.txt";
 
-// "name" of ".name.mark.tmp".
+// Returns "name" for ".name.mark.tmp".
 std::optional<std::string_view> parse_temporary_name(std::string_view name) {
   if (!name.starts_with('.') || !name.ends_with(kTemporaryEnding)) return std::nullopt;
   name.remove_prefix(1);

@@ -31,8 +31,8 @@ struct CheckpointId {
   friend auto operator<=>(const CheckpointId&, const CheckpointId&) = default;
 };
 
-// The greatest step: JSON does not hold every larger integer exactly. A file name with a greater step was not
-// made by Ratoon.
+// The greatest step: JSON does not hold every integer above this exactly. A file name with a greater step was
+// not made by Ratoon.
 inline constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
 // The greatest attempt, enough for one attempt per second for thirty years, and the greatest attempt that a
 // process may report. A file name with a greater attempt was not made by Ratoon, and no attempt follows this
@@ -59,7 +59,7 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 // `folder` is kQuarantine or kAside for a manifest that was set aside. kPins contains files of the same
 // names.
 [[nodiscard]] std::string manifest_path(const CheckpointId& id, std::string_view folder = kManifests);
-// The text beside a manifest in quarantine, which tells people the reason.
+// The path of the text, beside a manifest in quarantine, that says why the manifest is there.
 [[nodiscard]] std::string reason_path(const CheckpointId& id);
 [[nodiscard]] std::string packs_folder(const CheckpointId& id);
 [[nodiscard]] std::string receipts_folder(const CheckpointId& id);
@@ -73,40 +73,40 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 // links: no other file may have this name.
 [[nodiscard]] bool is_taken_in_run_folder(std::string_view name);
 
-// Accepts "a0003", and nothing else.
+// Reads the name of an attempt, such as "a0003"; returns nothing for any other name.
 [[nodiscard]] std::optional<Attempt> parse_attempt_name(std::string_view name);
 
-// Accepts "committed.a0003", and nothing else.
+// Reads the name of a note, such as "committed.a0003"; returns nothing for any other name.
 [[nodiscard]] std::optional<Attempt> parse_committed_name(std::string_view name);
-// Accepts "a0003.jsonl", and nothing else.
+// Reads the name of a history, such as "a0003.jsonl"; returns nothing for any other name.
 [[nodiscard]] std::optional<Attempt> parse_history_name(std::string_view name);
 
-// Accepts "a0003.json", and nothing else.
+// Reads the name of a rollback's record, such as "a0003.json"; returns nothing for any other name.
 [[nodiscard]] std::optional<Attempt> parse_rollback_name(std::string_view name);
 
-// Accepts "s0000001200", and nothing else.
+// Reads the name of a step, such as "s0000001200"; returns nothing for any other name.
 [[nodiscard]] std::optional<Step> parse_step_name(std::string_view name);
 
 // Returns the name of a file while it is written: "packs/a0003/.r0002.json.0123.tmp" for
 // "packs/a0003/r0002.json" and the mark "0123".
 [[nodiscard]] std::string temporary_path(const std::string& path, std::string_view mark);
 
-// Whether the name is that of a pack, of a receipt or of a temporary file of one: "r0002.safetensors",
+// Whether the name is that of a pack, of a receipt, or of a temporary file of either: "r0002.safetensors",
 // ".r0002.json.0123.tmp".
 [[nodiscard]] bool is_name_of_rank_file(std::string_view name);
 
-// The checkpoint of a temporary manifest, ".s0000001200.a0003.json.0123.tmp", or of a temporary reason in
-// quarantine.
+// The checkpoint in the name of a temporary manifest, ".s0000001200.a0003.json.0123.tmp", or of a temporary
+// reason in quarantine.
 [[nodiscard]] std::optional<CheckpointId> parse_temporary_manifest_name(std::string_view name);
 
-// The attempt of a temporary record of a rollback, ".a0003.json.0123.tmp".
+// The attempt in the name of a temporary record of a rollback, ".a0003.json.0123.tmp".
 [[nodiscard]] std::optional<Attempt> parse_temporary_rollback_name(std::string_view name);
 
-// Accepts "s0000001200.a0003.json", and nothing else.
+// Reads the name of a manifest, such as "s0000001200.a0003.json"; returns nothing for any other name.
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);
 
-// Whether the name has the form of these names but a number above the limits: "a9007199254740991",
-// "s0000001200.a9007199254740991.json". Such a file was not made by Ratoon, and a warning reports it.
+// Whether the name has the form of a run's file names but a number above the limits: "a9007199254740991",
+// "s0000001200.a9007199254740991.json". Ratoon never makes such names, and a warning reports a file with one.
 [[nodiscard]] bool has_number_above_limit(std::string_view name);
 
 }  // namespace ratoon::checkpoint

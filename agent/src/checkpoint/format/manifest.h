@@ -23,8 +23,8 @@ struct PackRecord {
   std::uint64_t header_bytes = 0;  // of its header, at the beginning of the file
   std::string header_digest{};     // XXH3-128 of the header, which holds the checksums of all other bytes
   std::string owner{};             // identity of the job that wrote it; empty: not recorded
-  // Set in the receipt of rank 0, from which the manifest takes it. In the receipt of another rank the record
-  // is set only if that rank has requests: the manifest contains the requests of all ranks.
+  // The run record is set in the receipt of rank 0, from which the manifest takes it. Another rank's receipt
+  // has a record only if that rank has requests: the manifest contains the requests of all ranks.
   std::optional<RunRecord> run{};
 
   friend bool operator==(const PackRecord&, const PackRecord&) = default;
@@ -43,17 +43,17 @@ inline constexpr std::uint64_t kManifestBytesMax = 64ULL << 20;  // of a manifes
 
 inline constexpr std::size_t kOwnerBytesMax = 200;
 
-// A message that names two packs of different jobs; empty if there are none. Packs without an owner fit all
-// others.
+// A message that names two packs of different jobs; empty if all packs are of one job. A pack without an
+// owner fits any job.
 [[nodiscard]] std::optional<std::string> find_two_owners(std::span<const PackRecord> packs);
 // The owner of the first pack that has an owner; empty if no pack has one.
 [[nodiscard]] std::string owner_of(std::span<const PackRecord> packs);
 
-// Both texts end with a line that holds the CRC32C of everything before it.
+// The texts of receipts and manifests end with a line that holds the CRC32C of everything before it.
 [[nodiscard]] std::string encode_receipt(const PackRecord& receipt);
 [[nodiscard]] Result<PackRecord> decode_receipt(std::string_view text);
 [[nodiscard]] std::string encode_manifest(const Manifest& manifest);
-// kCorrupted if its packs are of two jobs.
+// Returns kCorrupted if the manifest's packs are of two jobs.
 [[nodiscard]] Result<Manifest> decode_manifest(std::string_view text);
 
 }  // namespace ratoon::checkpoint

@@ -1,5 +1,5 @@
-// Rollbacks: a user sends a run back to an older checkpoint (--resume-from). The run gives up all checkpoints
-// that came after it, and from there on skips samples (--skip). A separate file, which is written once, is
+// Rollbacks: a user sends a run back to an older checkpoint (--resume-from). The run gives up all later
+// checkpoints, and skips samples from that checkpoint on (--skip). A separate file, which is written once, is
 // the record of a rollback and also its commit: before the file exists, nothing has happened. Once the record
 // exists, every start resumes from `to`, or from a checkpoint that descends from it, regardless of the flags
 // of the start and of other files in the folder.
@@ -36,15 +36,15 @@ inline constexpr std::size_t kRollbackBytesMax = 4096;
 [[nodiscard]] Result<Rollback> decode_rollback(std::string_view text);
 
 // The rollbacks from which the newest state of the run descends, oldest first. A rollback to a checkpoint
-// from before an older rollback revokes the older one.
+// from before an older rollback revokes that older rollback.
 [[nodiscard]] std::vector<Rollback> in_force(std::vector<Rollback> all);
 
 // Whether the rollbacks in force gave up this checkpoint. The result is also true for checkpoints that an
 // older attempt commits late.
 [[nodiscard]] bool is_given_up(const CheckpointId& id, std::span<const Rollback> in_force);
 
-// The slot at which a stream continues that is at `cursor` after the checkpoint `resumed` is loaded:
-// `cursor`, or a later slot if rollbacks that are newer than `resumed` pass over samples.
+// The slot at which a stream continues that is at `cursor` after the checkpoint `resumed` is loaded: either
+// `cursor`, or a later slot if rollbacks that are newer than `resumed` skip samples.
 [[nodiscard]] std::uint64_t slot_after(const CheckpointId& resumed, std::uint64_t cursor,
                                        std::span<const Rollback> in_force);
 

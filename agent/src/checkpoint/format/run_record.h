@@ -22,7 +22,7 @@ inline constexpr std::size_t kReasonBytesMax = 256;
 inline constexpr std::size_t kUntilBytesMax = 64;
 
 // 146 years, longer than any run has trained: a record with a greater value is not from a run. The sum of two
-// such times does not overflow.
+// times up to this limit does not overflow.
 inline constexpr std::uint64_t kTrainedNanosecondsMax = 1ULL << 62;
 
 // A record that the program ended the run early. The next start does not continue the run while the end of
@@ -54,7 +54,7 @@ inline constexpr std::size_t kBestNameBytesMax = 64;
 inline constexpr std::size_t kBestKeptMax = 100;
 inline constexpr std::size_t kBestSpare = 10;  // how much longer than `keep` a list is
 
-// A checkpoint whose value is among the best ones of its name, at the time of the record.
+// A checkpoint whose value is among the best values of its name, at the time of the record.
 struct BestCheckpoint {
   CheckpointId id{};
   double value = 0;
@@ -63,7 +63,7 @@ struct BestCheckpoint {
 };
 
 // The list is longer than `keep`, because a checkpoint in it may turn out to be missing: its save failed, or
-// a place has no copy of it. In each place the first `keep` ones that exist there are kept.
+// a place has no copy of it. Each place keeps the first `keep` checkpoints that exist there.
 struct BestOf {
   std::string name{};
   std::uint64_t keep = 1;
@@ -72,12 +72,12 @@ struct BestOf {
   friend bool operator==(const BestOf&, const BestOf&) = default;
 };
 
-// The reason of a pin that save_best() makes. Such a pin is removed when its checkpoint is no longer among
-// the best ones.
+// The reason of a pin that save_best() makes. A pin with this reason is removed when its checkpoint is no
+// longer among the best.
 [[nodiscard]] std::string mark_as_best(std::string reason);
 [[nodiscard]] bool is_marked_as_best(std::string_view reason);
 
-// The reason that rank 0 records for a request of another rank: only that rank knows the real one.
+// The reason that rank 0 records for a request of another rank: only that rank knows the real reason.
 inline constexpr std::string_view kAnotherRank = "another rank says so";
 
 // `keep` is the reason for which the program wants this checkpoint kept. The process that commits or copies

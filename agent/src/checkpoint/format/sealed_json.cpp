@@ -17,7 +17,7 @@ std::string checksum_line(std::string_view body) {
   return text.data();
 }
 
-// No file of Ratoon begins with '<', and no single flipped bit changes '{' into it.
+// No file of Ratoon begins with '<', and no single flipped bit changes '{' into '<'.
 bool is_page(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   return first != std::string_view::npos && text[first] == '<';

@@ -13,7 +13,7 @@ namespace ratoon::checkpoint {
 
 [[nodiscard]] std::string seal(const nlohmann::json& body);
 
-// Returns the JSON if the checksum line is right, else kCorrupted. kIo if the text is a web page, which tells
+// Returns the JSON if the checksum line is right, else kCorrupted. Returns kIo for a web page, which tells
 // nothing about the file.
 [[nodiscard]] Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max);
 

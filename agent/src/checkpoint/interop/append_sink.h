@@ -1,4 +1,4 @@
-// AppendSink: a ByteSink that passes bytes on to a function, such as those of save_file_atomically().
+// AppendSink: a ByteSink that passes bytes on to a function, such as the `append` of save_file_atomically().
 #pragma once
 
 #include <functional>

@@ -21,7 +21,7 @@ Error refused(std::string what) {
   return Error(ErrorKind::kInvalid, std::move(what));
 }
 
-// Files of torch.save begin with a record's header.
+// Checks the beginning: files of torch.save begin with a record's header, as zip files do.
 Result<void> check_kind(Bytes file) {
   const std::string_view text = text_of(file);
   constexpr std::string_view kOldMagic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14);
@@ -99,7 +99,7 @@ Result<PtArchive> open_archive(Bytes file, bool checksums_may_be_missing) {
     if (archive.records.empty()) archive.folder = folder;
     if (slash == std::string::npos || folder != archive.folder)
       return refused("its record " + quoted(record.name) + " is not in the folder " + quoted(archive.folder) +
-                     ", where torch.save has them all");
+                     ", where torch.save has all records");
     archive.records.emplace(record.name.substr(slash + 1), record.bytes);
   }
   if (auto checked = check_marks(archive); !checked) return checked.error();

@@ -15,7 +15,7 @@ struct PtArchive {
   std::string folder;  // all records are in it; names in `records` omit it
   std::map<std::string, std::span<const std::byte>, std::less<>> records;
 
-  // "model/data.pkl" as messages show it.
+  // Returns a record's path, such as "model/data.pkl", as messages show it.
   [[nodiscard]] std::string shown(std::string_view record) const;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Values may be shared, so that a small file can expand to large data. These limits bound the data.
+// Values may be shared, so that a small file can expand to large data; these limits bound the data.
 constexpr std::size_t kDepthMax = 64;
 constexpr std::size_t kVisitsMax = std::size_t{1} << 22;
 constexpr std::size_t kLeavesMax = std::size_t{1} << 20;
@@ -24,12 +24,12 @@ Error refused_archive(const std::string& what) {
   return Error(ErrorKind::kInvalid, what);
 }
 
-// A name as it is written in messages.
+// Returns a name as messages show it.
 std::string shown(const std::string& name) {
   return name.empty() ? "the outermost value" : quoted(name);
 }
 
-// The bytes of a storage. kCorrupted if the pickle says another number of elements.
+// Returns the bytes of a storage, or kCorrupted if the pickle says another number of elements.
 Result<Bytes> bytes_of(const StorageValue& storage, const PtArchive& archive) {
   const std::string name = "data/" + storage.key;
   const auto record = archive.records.find(name);
@@ -134,7 +134,7 @@ class Unfolder {
     if (stored->size_bytes() > bytes_left_)
       return refused_archive(
           "its tensors, up to " + quoted(name) +
-          ", take over 16 times the file's bytes; save tensor.clone() of those that are views of one");
+          ", take over 16 times the file's bytes; save tensor.clone() of tensors that are views of another");
     bytes_left_ -= stored->size_bytes();
     file_.tensors.push_back({name, std::move(*stored)});
     return {};

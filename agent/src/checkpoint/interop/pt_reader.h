@@ -25,15 +25,15 @@ struct PtTensor {
   StoredTensor stored;  // refers to the file's bytes
 };
 
-// A value that is not a tensor: None, a bool, a whole number, a floating-point number or a text.
+// A value that is not a tensor: a bool, a whole number, a floating-point number, a text or None.
 struct PtScalar {
   std::string name;
   std::variant<std::monostate, bool, std::int64_t, double, std::string> value;
 };
 
 // The tensors are in the file's order. A name is the path of keys and positions, joined by dots:
-// "model.layers.0.weight"; a file that is one tensor alone has the name "tensor". Containers that are empty
-// leave no trace.
+// "model.layers.0.weight"; a file that is one tensor alone has the name "tensor". Empty containers are left
+// out.
 struct PtFile {
   std::vector<PtTensor> tensors;
   std::vector<PtScalar> scalars;
@@ -44,8 +44,8 @@ struct PtReadOptions {
   bool checksums_may_be_missing = false;
 };
 
-// The file's bytes must stay valid while the result is used. kInvalid: the file is intact but has more than
-// tensors and plain values, or has an old format; kCorrupted: its bytes are not those that were written.
+// The file's bytes must stay valid while the result is used. Returns kInvalid if the file is intact but has
+// more than tensors and plain values or an old format, kCorrupted if its bytes have changed.
 [[nodiscard]] Result<PtFile> read_pt(std::span<const std::byte> file, const PtReadOptions& options = {});
 
 }  // namespace ratoon::checkpoint

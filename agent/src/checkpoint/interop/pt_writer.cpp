@@ -20,7 +20,7 @@ Result<void> write_tensor(const TensorSource& tensor, std::size_t storage, ZipWr
   return zip.end();
 }
 
-// 40 digits that depend on names and contents. PyTorch's own digits depend on its compiler's hash tables.
+// Gives 40 digits that depend on names and contents. PyTorch's digits depend on its compiler's hash tables.
 std::string serialization_id(std::string_view pickle, const ZipWriter& zip) {
   std::array<char, 41> digits{};
   std::snprintf(digits.data(), digits.size(), "%020" PRIu64 "%020" PRIu64,

@@ -1,8 +1,8 @@
-// Writes tensors as torch.save writes a dictionary {name: tensor}: a file that
+// Writes tensors as torch.save writes a dictionary {name: tensor}. Python reads the file with
 //
 //   torch.load(path, weights_only=True)
 //
-// reads as equal tensors (tried with PyTorch 2.11). docs/train/interop.md says what is in it.
+// Python gets equal tensors (tried with PyTorch 2.11). docs/train/interop.md describes the file.
 //
 //   auto source = source_of(view);
 //   auto written = write_pt(std::span(&*source, 1), sink);
@@ -22,7 +22,7 @@ struct PtWriteOptions {
   std::string archive = "archive";  // the folder in the file; torch.save takes the file's name without ending
 };
 
-// Equal tensors under equal names make the same bytes. After an error the bytes in the sink are of no use.
+// Equal tensors under equal names give the same file. After an error the bytes in `sink` are not valid.
 [[nodiscard]] Result<void> write_pt(std::span<const TensorSource> tensors, ByteSink& sink,
                                     const PtWriteOptions& options = {});
 

@@ -1,4 +1,4 @@
-// A name that a foreign file chose, in the form in which messages show it: bounded and on one line.
+// Quotes a name from another program's file for a message, on one line and cut to a maximum length.
 #pragma once
 
 #include <string>

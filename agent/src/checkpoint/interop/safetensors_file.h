@@ -17,16 +17,16 @@
 
 namespace ratoon::checkpoint {
 
-// Texts in the header of the file: Hugging Face's readers ask for {"format": "pt"}.
+// The texts in a file's header ("__metadata__"); readers of Hugging Face need {"format": "pt"}.
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
-// Equal tensors under equal names make the same bytes, in any order of `tensors`. Bytes and text become U8.
-// After an error the bytes in the sink are of no use.
+// Equal tensors under equal names give the same file, in any order of `tensors`. Elements of type bytes and
+// text become U8. After an error the bytes in `sink` are not valid.
 [[nodiscard]] Result<void> write_safetensors(std::span<const TensorSource> tensors, ByteSink& sink,
                                              const SafetensorsMetadata& metadata = {});
 
-// Views of the file's bytes, in their order. The views cover every byte after the header. The format has no
-// checksum, so that flipped bits of data are not detected. Metadata is ignored.
+// Returns the tensors as views of the file's bytes, in the file's order. The views cover every byte after the
+// header. The format has no checksum, so that flipped bits of data are not detected. Metadata is ignored.
 [[nodiscard]] Result<std::vector<TensorView>> read_safetensors(std::span<const std::byte> file);
 
 }  // namespace ratoon::checkpoint

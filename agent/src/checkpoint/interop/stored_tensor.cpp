@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kDimensionsMax = 64;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
-// The index of the last element in the storage. Returns an error if the index is not below `elements`.
+// The storage index of the tensor's last element, or an error if it is not below `elements`.
 Result<std::uint64_t> check_reach(const TensorShape& shape, const TensorShape& strides, std::uint64_t offset,
                                   std::uint64_t elements) {
   std::uint64_t last = offset;
@@ -27,7 +27,7 @@ Result<std::uint64_t> check_reach(const TensorShape& shape, const TensorShape& s
                                           " elements of its storage; get the file again");
 }
 
-// Gathers small pieces into large ones.
+// Gathers small pieces of bytes into large pieces.
 class Gatherer {
  public:
   explicit Gatherer(ByteSink& sink) : sink_(sink) { gathered_.reserve(kPieceBytes); }
@@ -94,7 +94,7 @@ Result<void> StoredTensor::write(ByteSink& sink) const {
   std::uint64_t element = 0;
   for (std::size_t moved = 0; moved < outer + 1;) {
     if (auto added = gatherer.add(first_.subspan(element * size_of(type_), run_bytes_)); !added) return added;
-    // Go on to the next run as in counting: the last dimension changes fastest.
+    // Go on to the next run of elements as in counting: the last dimension changes fastest.
     for (moved = 1; moved <= outer; ++moved) {
       const std::size_t i = outer - moved;
       element += strides_[i];

@@ -21,14 +21,14 @@ class StoredTensor {
 
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] const TensorShape& shape() const { return shape_; }
-  // The size of the elements without holes. The size is larger than the storage if a stride is 0 (an expanded
-  // tensor).
+  // The number of bytes of all elements, without holes. This number exceeds the storage's size if a stride is
+  // 0 (an expanded tensor).
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
 
-  // Whether the elements are in the storage row-major and without holes. If they are, bytes() are the whole
+  // Whether the elements are in the storage row-major and without holes, so that bytes() is the whole
   // tensor.
   [[nodiscard]] bool is_contiguous() const { return contiguous_dimensions_ == shape_.size(); }
-  // Call this only if is_contiguous().
+  // Call bytes() only if is_contiguous().
   [[nodiscard]] std::span<const std::byte> bytes() const;
   // Appends the elements row-major and without holes, in pieces of bounded size, contiguous or not.
   [[nodiscard]] Result<void> write(ByteSink& sink) const;

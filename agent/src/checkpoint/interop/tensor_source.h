@@ -20,14 +20,14 @@ struct TensorSource {
   std::string name;
   ElementType type = ElementType::kUint8;
   TensorShape shape{};
-  // Appends the tensor's bytes, row-major and little-endian, in pieces of any size; called once.
+  // Appends the tensor's bytes to a sink, row-major and little-endian, in pieces of any size; called once.
   std::function<Result<void>(ByteSink&)> write{};
 };
 
 // The view's bytes must stay valid until the source is written. The view must be a whole tensor.
 [[nodiscard]] Result<TensorSource> source_of(const TensorView& view);
 
-// The number of bytes of a tensor. An error if the number is over 2^62.
+// Returns the number of bytes of a tensor, or an error if that number is over 2^62.
 [[nodiscard]] Result<std::uint64_t> size_bytes_of(ElementType type, const TensorShape& shape);
 
 // Checks that names are UTF-8 and unique.

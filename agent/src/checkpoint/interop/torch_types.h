@@ -14,7 +14,7 @@ struct TorchType {
   std::string_view storage;  // torch.<storage>; empty: a newer type, whose storages are untyped
 };
 
-// The value is empty for bytes and text, which no tensor of PyTorch holds.
+// Returns nothing for the types bytes and text, which no tensor of PyTorch has.
 [[nodiscard]] std::optional<TorchType> torch_type_of(ElementType type);
 [[nodiscard]] std::optional<TorchType> torch_type_of_dtype(std::string_view dtype);
 [[nodiscard]] std::optional<TorchType> torch_type_of_storage(std::string_view storage);

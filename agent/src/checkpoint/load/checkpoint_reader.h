@@ -1,4 +1,4 @@
-// checkpoint/load/: Reading checkpoints: one pack, or all of them for any number of ranks.
+// checkpoint/load/: Reading checkpoints: one pack, or all packs for any number of ranks.
 //
 // CheckpointReader: reads the tensors of a checkpoint, or parts of them, for one rank of a world of any size.
 //
@@ -46,31 +46,31 @@ class CheckpointReader {
                                                      std::vector<NamedPack> packs, Rank rank,
                                                      const ReadOptions& options = {});
 
-  // The run record of the manifest. The value is empty if the manifest has no record, or if there was no
+  // The run record of the manifest. Nothing if the manifest has no record, or if the packs have no
   // manifest.
   [[nodiscard]] const std::optional<RunRecord>& run() const { return run_; }
   void set_run(const std::optional<RunRecord>& run) { run_ = run; }
 
-  // Whether this rank saved one of the packs. If not, its own tensors come from another rank's pack.
+  // Whether this rank saved one of the packs. A new rank's tensors come from another rank's pack.
   [[nodiscard]] bool has_saved() const { return rank_.value() < packs_.size(); }
-  // The ranks of the saved world, beyond the new world's size, whose packs this rank takes over.
-  // Use as_read_by() to read their packs.
+  // The ranks of the saved world, beyond the new world's size, whose packs this rank takes over. Use
+  // as_read_by() to read the packs of these ranks.
   [[nodiscard]] std::vector<Rank> ranks_taken_over(std::uint32_t world_size) const;
   [[nodiscard]] Result<CheckpointReader> as_read_by(Rank rank) const {
     return open(disk_, packs_, rank, options_);
   }
 
-  // The tensors in the rank's own pack, parts of shared tensors included, in the order of its data.
+  // The tensors in the rank's own pack, also parts of shared tensors, in the order of the pack's data.
   [[nodiscard]] std::span<const PackedTensor> own() const;
 
-  // The names of all tensors that this rank can read: its own and the shared ones.
+  // The names of all tensors that this rank can read: its own and the shared tensors.
   [[nodiscard]] Result<std::vector<std::string>> names();
 
   struct Form {
     ElementType type = ElementType::kUint8;  // kUint8 for bytes and text
     TensorShape shape{};                     // of the whole tensor
   };
-  // There is no value if this rank has no such tensor in the checkpoint.
+  // Returns nothing if this rank has no such tensor in the checkpoint.
   [[nodiscard]] Result<std::optional<Form>> find(std::string_view name);
 
   struct Amount {
@@ -79,7 +79,7 @@ class CheckpointReader {
   };
   // Fills `into`, which has one destination of the right size for each wanted tensor. Before the first byte
   // is read, checks that every wanted tensor exists with this type and shape and has no holes. After a read
-  // error, some destinations may be filled already. kCorrupted: the bytes are not those that were saved.
+  // error some destinations may be filled. Returns kCorrupted if saved bytes have changed.
   [[nodiscard]] Result<Amount> load(std::span<const TensorSpec> wanted,
                                     std::span<const std::span<std::byte>> into);
 
@@ -89,7 +89,7 @@ class CheckpointReader {
   [[nodiscard]] Result<void> open_one(std::size_t pack);
   [[nodiscard]] Result<void> index_own();
   [[nodiscard]] Result<void> index_all();  // once
-  // After this call the index contains all parts of the tensor.
+  // Finds a tensor in the index, which then contains all parts of the tensor.
   [[nodiscard]] Result<const IndexedTensor*> look_up(std::string_view name);
 
   std::shared_ptr<const Disk> disk_;

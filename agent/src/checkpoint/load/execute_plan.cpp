@@ -13,19 +13,19 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::size_t kThreadsMax = 8;
-// This number of threads keeps the disk busy while one thread per processor verifies and copies.
+// This number of additional threads keeps the disk busy while one thread per processor verifies and copies.
 constexpr std::size_t kThreadsThatWait = 2;
 // How far ahead of the current read the disk gets a hint about the next reads, if the system supports it.
 constexpr std::uint64_t kExpectedBytes = 2 * kExtentBytesMax;
-// Direct reads cover whole pages. For smaller reads the extra bytes would be too many.
+// Direct reads cover whole pages. For smaller reads the extra bytes would cost too much.
 constexpr std::uint64_t kDirectBytesMin = 128 * 1024;
-// Tolerance: ranks do not read exactly equal shares.
+// A tolerance, because ranks do not read exactly equal shares.
 constexpr double kSharesMax = 1.1;
 
-// Limit for all threads together: a checkpoint may have more packs than a process may open files.
+// The limit of open packs, for all threads together: there may be more packs than a process may open files.
 constexpr std::size_t kOpenFilesMax = 60;
 
-// The packs that one thread has open, which are the most recently used packs.
+// The packs that one thread has open: those that it used most recently.
 class OpenFiles {
  public:
   explicit OpenFiles(std::size_t files_max) : files_max_(files_max) {}
@@ -102,8 +102,8 @@ class Execution {
     return hand.files.find(disk_, pack, packs_[pack].path);
   }
 
-  // Lets the disk prefetch the next pieces while this one is verified and copied. Errors are
-  // ignored: the read itself reports them.
+  // Lets the disk prefetch the next pieces while this piece is verified and copied. Errors are ignored: the
+  // read itself reports them.
   void expect_after(std::size_t i, ReaderThread& hand) const {
     const std::size_t first = i == 0 ? 1 : i + ahead_;
     for (std::size_t next = first; next <= i + ahead_ && next < tasks_.size(); ++next) {

@@ -19,7 +19,7 @@ Result<PackHeader> read_header(const ReadFile& file, const std::string& shown, c
     return Error(ErrorKind::kCorrupted, shown + " has " + std::to_string(*size) + " bytes, and " +
                                             std::to_string(record.size_bytes) + " were committed");
   }
-  // The header is not verified yet: limit the memory that it may claim, even if the manifest has this number.
+  // The header is not verified yet, so limit the memory for it, even if the manifest states its size.
   if (record.header_bytes > std::min(*size, kHeaderBytesMax)) {
     return Error(ErrorKind::kCorrupted, shown + " was committed with a header of " +
                                             std::to_string(record.header_bytes) +

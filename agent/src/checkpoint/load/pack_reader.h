@@ -1,4 +1,4 @@
-// Reads a pack. Everything in the pack is verified against the record in the manifest.
+// Reads a pack, a rank's file, and verifies everything in it against the pack's record in the manifest.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct KnownPack {
   PackHeader header;
 };
 
-// Reads the header and checks it against the record. A missing pack is kCorrupted, too.
+// Reads the header and checks it against the record. Returns kCorrupted also for a missing pack.
 [[nodiscard]] Result<KnownPack> read_pack_header(const Disk& disk, const std::string& path,
                                                  const PackRecord& record);
 
@@ -50,12 +50,12 @@ class PackReader {
 
   [[nodiscard]] Result<LoadedTensors> read_all() const;
 
-  // Reads all data once, in pieces, and compares each block with its checksum. `on_verified` gets the number
-  // of bytes that were verified since its last call.
+  // Reads all data once, in pieces, and compares each block with its checksum. `on_verified` is called with
+  // the number of bytes verified since its last call.
   [[nodiscard]] Result<void> verify(const std::function<void(std::uint64_t)>& on_verified = {}) const;
 
-  // header() and file() are for callers that read parts of the pack by a plan (pack/read_plan.h). These
-  // callers must verify the file's bytes against the header.
+  // header() and file() are for callers that read parts of the pack by a plan (pack/read_plan.h). Callers of
+  // file() must verify the file's bytes against the header.
   [[nodiscard]] const PackHeader& header() const { return header_; }
   [[nodiscard]] const ReadFile& file() const { return *file_; }
   // Closes the file.

@@ -9,7 +9,7 @@ std::uint64_t block_floor(std::uint64_t byte) {
   return byte / kPackBlockBytes * kPackBlockBytes;
 }
 
-// The first position from `end` on that cuts neither a block nor a hashed tensor.
+// Returns the first position, not before `end`, that cuts neither a block nor a hashed tensor.
 std::uint64_t uncut_place(const PackLayout& layout, const Extent& extent, std::uint64_t end) {
   const std::uint64_t blocks_begin = extent.first_block * kPackBlockBytes;
   const std::uint64_t blocks_end = blocks_begin + extent.block_count * kPackBlockBytes;

@@ -32,7 +32,7 @@ class TaskList {
   }
 
  private:
-  // An exception must not leave a thread, and tasks may throw, such as std::bad_alloc.
+  // Turns exceptions of a task, such as std::bad_alloc, into errors: no exception may leave a thread.
   Result<void> attempt(std::size_t i, std::size_t thread) {
     try {
       return task_(i, thread);

@@ -1,4 +1,4 @@
-// Arithmetic of shapes and boxes. No product or sum wraps around.
+// Arithmetic of shapes and boxes (positions of parts of tensors). No product or sum wraps around.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace ratoon::checkpoint {
 inline constexpr std::size_t kDimensionsMax = 64;  // the limit of PyTorch and NumPy
 
 // Returns nothing if the product of all lengths other than 0 exceeds 2^63 - 1 bytes. A length of 0 does not
-// change the limit: other programs keep lengths and strides in 63 bits, and a stride is the product of the
+// lift the limit: other programs keep lengths and strides in 63 bits, and a stride is the product of the
 // lengths after it.
 [[nodiscard]] std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& shape);
 
@@ -25,7 +25,7 @@ inline constexpr std::size_t kDimensionsMax = 64;  // the limit of PyTorch and N
 // Parses only texts that to_text() returns.
 [[nodiscard]] std::optional<TensorBox> parse_box(std::string_view text);
 
-// The name in single quotes, for messages. Long names are cut.
+// Returns the name in single quotes, for messages. Long names are shortened.
 [[nodiscard]] std::string in_quotes(std::string_view name);
 
 }  // namespace ratoon::checkpoint

@@ -32,7 +32,7 @@ Error not_covered(const PartIndex& index, const IndexedTensor& tensor, const Til
 }
 
 // Stores the intersection of `part` with the box from `begin` to `end` in `from` and `to`. Returns false if
-// the box is empty.
+// the intersection is empty.
 bool clip(const PackedTensor& part, Numbers begin, Numbers end, TensorShape& from, TensorShape& to) {
   for (std::size_t d = 0; d < begin.size(); ++d) {
     from[d] = std::max(begin_of(part, d), begin[d]);

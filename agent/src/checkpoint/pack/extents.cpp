@@ -6,8 +6,8 @@ namespace ratoon::checkpoint {
 namespace {
 
 // A tensor up to this size lies in one extent, so that one thread can hash it. A longer tensor is verified by
-// blocks; the blocks at its ends add at most 1.6 %. Two such tensors and a block fit into an extent: if the
-// cut moves one tensor to the next extent, the first tensor of this extent is still whole.
+// blocks; the blocks at its ends add at most 1.6 %. An extent has room for two tensors of this size and a
+// block: if a cut moves one tensor to the next extent, this extent's first tensor is still whole.
 constexpr std::uint64_t kHashedBytesMax = 4 * 1024 * 1024;
 static_assert(2 * kHashedBytesMax + 3 * kPackBlockBytes < kExtentBytesMax);
 
@@ -128,15 +128,15 @@ void merge(std::vector<Range>& ranges) {
   ranges.resize(kept);
 }
 
-// The blocks that lie completely in the range, as bytes. If there are no such blocks, begin == end.
+// Returns the bytes of the blocks that lie completely in the range; if there are none, begin == end.
 Range whole_blocks(const Range& range, std::uint64_t data_bytes) {
   const std::uint64_t begin = block_ceil(range.begin, data_bytes);
   const std::uint64_t end = range.end == data_bytes ? data_bytes : block_floor(range.end);
   return begin < end ? Range{begin, end} : Range{begin, begin};
 }
 
-// The hashable tensors of the range that need a hash, ascending by position. A tensor inside the whole blocks
-// of the range needs no hash.
+// Returns the hashable tensors of the range that need a hash, by ascending position. A tensor inside the
+// whole blocks of the range needs no hash.
 std::vector<std::uint32_t> hashed_in(const Range& range, std::span<const std::uint32_t> hashable,
                                      const PackLayout& layout) {
   const Range blocks = whole_blocks(range, layout.data_bytes);
@@ -148,7 +148,7 @@ std::vector<std::uint32_t> hashed_in(const Range& range, std::span<const std::ui
   return hashed;
 }
 
-// The end of an extent that begins at `begin`: at a block boundary and not inside a hashed tensor.
+// Returns the end of an extent that begins at `begin`: a block boundary that is not inside a hashed tensor.
 std::uint64_t cut(std::uint64_t begin, const Range& range, std::span<const std::uint32_t> hashed,
                   const PackLayout& layout) {
   if (range.end - begin <= kExtentBytesMax) return range.end;

@@ -9,7 +9,7 @@
 
 namespace ratoon::checkpoint {
 
-// All copies are from this pack. Sorts the ranges by the position of their first byte.
+// All `copies` are from this pack. Sorts the ranges of `copies` by the position of their first byte.
 [[nodiscard]] std::vector<Extent> make_extents(const PackLayout& layout, std::vector<WantedCopy>& copies,
                                                std::span<const CopyLoop> loops);
 

@@ -38,8 +38,8 @@ const IndexedTensor* PartIndex::find(std::string_view name, const IndexedTensor*
   return entry == numbers_.end() ? nullptr : &tensors_[entry->second];
 }
 
-// The tensor's number for each part, pack after pack. Most packs list the same tensors in the same order, so
-// the successor of the last tensor is tried before the hash table.
+// Returns the number of the tensor of each part, pack after pack. Most packs list the same tensors in the
+// same order, so the successor of the last tensor is tried before the hash table.
 Result<std::vector<std::uint32_t>> PartIndex::name_parts() {
   std::vector<std::uint32_t> numbers;
   for (const auto& pack : packs_) {

@@ -28,7 +28,7 @@ struct TensorPart {
   std::uint32_t pack = 0;
   std::uint32_t tensor = 0;
   std::uint32_t copies = 1;  // this many parts from here on have the same box and bytes
-  // The range along IndexedTensor::axis. `reach` is the largest end of all parts up to this one.
+  // The part's range along IndexedTensor::axis. `reach` is the largest end of this and all earlier parts.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint64_t reach = 0;
@@ -44,7 +44,7 @@ struct IndexedTensor {
 
 class PartIndex {
  public:
-  // The layouts and hashes must outlive the index. Refuses parts of one name that do not belong together:
+  // The layouts and hashes must outlive the index. Refuses parts of the same name that do not fit each other:
   // different types, different whole shapes, or one box with different bytes.
   [[nodiscard]] static Result<PartIndex> build(std::vector<IndexedPack> packs);
 
@@ -55,7 +55,7 @@ class PartIndex {
   [[nodiscard]] std::span<const IndexedTensor> tensors() const { return tensors_; }
   [[nodiscard]] std::span<const IndexedPack> packs() const { return packs_; }
 
-  // There is no value if no pack has a part of the tensor. For lookups in the order of a pack, pass the last
+  // Returns null if no pack has a part of the tensor. For lookups in the order of a pack, pass the last
   // result as `last`: the lookup is then faster.
   [[nodiscard]] const IndexedTensor* find(std::string_view name, const IndexedTensor* last = nullptr) const;
 
@@ -63,12 +63,12 @@ class PartIndex {
     return packs_[part.pack].layout->tensors[part.tensor];
   }
 
-  // The parts that may hold elements from `begin` to before `end` along the axis. O(log n). The result may
-  // contain more parts than needed: the other dimensions are not checked.
+  // Returns the parts that may hold elements from `begin` to before `end` along the axis. O(log n). The
+  // result may contain more parts than needed: the other dimensions are not checked.
   [[nodiscard]] static std::span<const TensorPart> parts_between(const IndexedTensor& tensor,
                                                                  std::uint64_t begin, std::uint64_t end);
 
-  // "'w' of shape 8,16, parts of which are in r0.safetensors, r1.safetensors". For messages.
+  // For messages: "'w' of shape 8,16, parts of which are in r0.safetensors, r1.safetensors".
   [[nodiscard]] std::string describe(const IndexedTensor& tensor) const;
 
  private:

@@ -6,7 +6,7 @@
 //   verify_extent, then copy_extent.
 //
 // Each extent is verified by itself. Tensors that are read whole are compared with their XXH3-128. Slices,
-// and whole tensors where it adds few bytes, are verified by the blocks that they touch.
+// and whole tensors if few bytes are added, are verified by the blocks that they touch.
 #pragma once
 
 #include <cstddef>
@@ -52,9 +52,9 @@ struct ReadPlan {
   std::uint64_t bytes_wanted = 0;
 };
 
-// `reader` is the rank that reads. If several packs have the same bytes, the plan takes them from the pack
-// with the reader's own number. If the pack with this number does not have them, the choice differs from rank
-// to rank. Refuses tensors whose name, type or whole shape is not in the checkpoint, and elements that no
+// `reader` is the rank that reads. If several packs have the same bytes, the plan takes the bytes from the
+// pack with the reader's own number. If that pack lacks the bytes, different readers choose different
+// packs. Refuses tensors whose name, type or whole shape is not in the checkpoint, and elements that no
 // pack has.
 [[nodiscard]] Result<ReadPlan> plan_reads(const PartIndex& index, std::span<const TensorSpec> wanted,
                                           std::uint32_t reader);

@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// The current row of nested loops.
+// The current row in the nested loops over the rows of a copy.
 class RowCursor {
  public:
   RowCursor(const StridedCopy& copy, std::span<const CopyLoop> loops)
@@ -20,7 +20,7 @@ class RowCursor {
   std::uint64_t to() const { return to_; }
 
   // Moves to the first row that ends after `begin`; there must be such a row. Goes from the outermost loop
-  // inwards and takes the smallest turn whose last row ends after `begin`.
+  // inwards and takes the first iteration whose last row ends after `begin`.
   void seek(std::uint64_t begin, std::uint64_t row_bytes) {
     std::uint64_t inside = row_bytes;
     for (const auto& loop : loops_) inside += (loop.count - 1) * loop.from_stride;
@@ -33,7 +33,7 @@ class RowCursor {
     }
   }
 
-  // False: there is no further row.
+  // Goes to the next row; returns false if there is none.
   bool advance() {
     for (std::size_t i = loops_.size(); i-- > 0;) {
       from_ += loops_[i].from_stride;

@@ -38,14 +38,14 @@ struct BoxLayout {
   std::uint64_t first_byte = 0;          // position of the outer box
 };
 
-// The copy of `shape` elements between two positions, with the fewest and longest possible rows. No length is
-// 0. Appends its loops to `loops`.
+// Returns the copy of a box of `shape` between two positions, in as few rows as possible, and appends the
+// copy's loops to `loops`. No length in `shape` is 0.
 [[nodiscard]] StridedCopy make_copy(std::span<const std::uint64_t> shape, const BoxLayout& from,
                                     const BoxLayout& to, std::uint64_t element_bytes,
                                     std::vector<CopyLoop>& loops);
 
-// Copies the rows, or parts of rows, that `bytes` contain. `bytes` begin at position `begin`, on
-// the scale of StridedCopy::from.
+// Copies the rows, or parts of rows, that `bytes` contain. `bytes` begin at position `begin`, counted like
+// StridedCopy::from.
 void copy_rows(const StridedCopy& copy, std::span<const CopyLoop> loops, std::uint64_t begin,
                std::span<const std::byte> bytes, std::span<std::byte> destination);
 

@@ -20,8 +20,8 @@ bool is_empty(const BoxList& boxes, std::size_t box) {
 // over all dimensions is zero except at the corners of boxes, where it is +1 or -1. Two such functions are
 // equal exactly if their differences are equal, so the corners of the boxes must cancel the corners of the
 // region. At the first point in row-major order where the corners do not cancel, no earlier point contributes
-// to the value of the function. The value that is left at that point is the number of boxes by which its
-// element is covered too often or too rarely.
+// to the value of the function. The value that is left at that point is the number of boxes by which the
+// element at that point is covered too often or too rarely.
 class Corners {
  public:
   explicit Corners(std::vector<std::size_t> dimensions) : dimensions_(std::move(dimensions)) {}
@@ -36,7 +36,7 @@ class Corners {
     }
   }
 
-  // The first point whose weights do not cancel, and their sum.
+  // The first point at which the corners' weights do not cancel, and the sum of these weights.
   struct Rest {
     Numbers point;
     std::int64_t weight;
@@ -82,7 +82,7 @@ std::vector<std::size_t> cut_dimensions(const BoxList& boxes, std::span<const st
   return dimensions;
 }
 
-// The fast path for most checkpoints: cut along one dimension, in order.
+// The fast path for most checkpoints, in which a tensor is cut along one dimension, in order.
 bool is_row(const BoxList& boxes, std::span<const std::size_t> filled, std::size_t d, std::uint64_t begin,
             std::uint64_t end) {
   for (const std::size_t box : filled) {

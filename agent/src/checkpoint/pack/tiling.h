@@ -10,12 +10,12 @@
 
 namespace ratoon::checkpoint {
 
-// Boxes of the same number of dimensions, in one allocation: there may be millions.
+// A list of boxes with the same number of dimensions, in one allocation: there may be millions of boxes.
 class BoxList {
  public:
   explicit BoxList(std::size_t dimensions) : dimensions_(dimensions) {}
 
-  // Adds the box from `begin` to before `end`. Both positions have one number per dimension.
+  // Adds the box from `begin` to before `end`. Both `begin` and `end` have one number per dimension.
   void add(std::span<const std::uint64_t> begin, std::span<const std::uint64_t> end);
 
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -38,9 +38,9 @@ struct TilingFault {
   std::uint64_t times = 0;  // in how many boxes it is
 };
 
-// Returns nothing if the boxes tile the region. Every box must lie in the region; empty boxes are ignored.
-// The
-// result is exact and takes O(n log n). Each dimension that any box is cut along doubles the work.
+// Returns nothing if the boxes tile the region. Every box must lie in the region; empty boxes are
+// ignored. The result is exact and takes O(n log n). Each dimension along which boxes are cut doubles the
+// work.
 [[nodiscard]] std::optional<TilingFault> find_fault(const BoxList& boxes,
                                                     std::span<const std::uint64_t> region_begin,
                                                     std::span<const std::uint64_t> region_end);

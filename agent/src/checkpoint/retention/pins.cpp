@@ -10,7 +10,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Reads the beginning of a file of any length.
+// Reads at most `bytes_max` bytes from the beginning of a file.
 Result<std::string> read_beginning(const Disk& disk, const std::string& path, std::uint64_t bytes_max) {
   const auto file = disk.open(path);
   if (!file) return file.error();
@@ -72,7 +72,7 @@ void unpin_beaten(Disk& disk, const Manifest& manifest) {
       --left;
     }
   }
-  // The reason is read last: another process may have replaced the pin.
+  // Read each reason after listing the pins: another process may have replaced a pin in between.
   for (const CheckpointId& id : *pinned)
     if (id <= manifest.id && !kept.contains(id) && is_marked_as_best(why_pinned(disk, id)))
       static_cast<void>(unpin(disk, id));
@@ -104,7 +104,7 @@ Result<std::vector<Pin>> read_pins(const Disk& disk) {
 }
 
 std::string why_pinned(const Disk& disk, const CheckpointId& id) {
-  // Read one byte more than is shown: it is the newline, or it shows whether a character ends at the limit.
+  // Read one byte more than is shown: the newline, or a byte that shows if a character ends at the limit.
   auto text = read_beginning(disk, pin_path(id), kPinReasonBytesMax + 1);
   while (text && text->ends_with('\n')) text->pop_back();
   if (!text || text->empty()) return "no reason is noted";

@@ -1,6 +1,6 @@
 // Pinned checkpoints, which retention never removes. A person or a program pins checkpoints. A pin is a small
 // file, pins/s0000001200.a0003.json, whose text is the reason. A pin may be created before the checkpoint is
-// committed. A pin counts in one place only: the pin does not protect a copy in another place.
+// committed. A pin counts only in its own folder or store: it protects no copy in another place.
 #pragma once
 
 #include <set>
@@ -24,18 +24,18 @@ struct Pin {
   std::string why{};  // one line, safe to print on a terminal
 };
 
-// Returns whether the pin is new. If the checkpoint is already pinned, the first reason stays; but a pin of
-// save_best(), which is removed with time, gives way to every other one.
-// If the manifest still exists after pin() returns, the checkpoint is kept:
-// retire_checkpoint() checks for pins last.
+// Returns whether the pin is new. If the checkpoint is already pinned, the first reason stays; but a
+// pin of save_best(), which is removed with time, is replaced by any other pin. If the manifest
+// still exists after pin() returns, the checkpoint is kept: retire_checkpoint() checks for pins
+// last.
 [[nodiscard]] Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why,
                                std::string_view mark);
 // Pins the checkpoint if its program asked to keep it.
 [[nodiscard]] Result<void> pin_as_requested(Disk& disk, const Manifest& manifest, std::string_view mark);
 [[nodiscard]] Result<void> unpin(Disk& disk, const CheckpointId& id);
-// Removes the pins of save_best() from checkpoints that are not among the best ones which exist in this
-// place, by the lists of this manifest, which is committed. Pins of newer checkpoints stay. A pin that cannot
-// be removed now is removed with the next manifest, if there is one.
+// Removes the pins of save_best() from checkpoints that, by the lists in this committed manifest, are not
+// among the best checkpoints that exist in this place. Pins of newer checkpoints stay. A pin that cannot be
+// removed now is removed with the next manifest, if there is one.
 void unpin_beaten(Disk& disk, const Manifest& manifest);
 
 [[nodiscard]] std::string pin_path(const CheckpointId& id);

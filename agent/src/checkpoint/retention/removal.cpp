@@ -9,7 +9,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Returns whether the checkpoint was removed. Calls `is_kept` after its manifest was removed.
+// Returns whether the checkpoint was removed. Calls `is_kept` after the manifest was removed.
 Result<bool> remove_unless(Disk& disk, const CheckpointId& id, const std::function<Result<bool>()>& is_kept) {
   // List the folders first, which may fail, for example at a link: if the packs
   // stay, the manifest must stay, too.
@@ -45,8 +45,8 @@ Result<void> remove_rank_files(Disk& disk, const std::string& folder, const std:
     const auto removed = disk.remove(path);
     if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   }
-  // A late writer of an older attempt may have just created another file in it.
-  // The next cleanup finds that file.
+  // A late writer of an older attempt may have just created another file in the folder. The next cleanup
+  // finds that file.
   static_cast<void>(disk.remove_folder(folder));
   return {};
 }
@@ -56,9 +56,9 @@ Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
   return removed ? Result<void>() : removed.error();
 }
 
-// Between the two steps the checkpoint does not exist. A pin that was made before the manifest was removed is
-// found by this check. A process that pins the checkpoint during that moment sees that its manifest is
-// missing. One of the two processes therefore always notices.
+// Between the removal of the manifest and that of the packs the checkpoint does not exist. A pin that was
+// made before the manifest was removed is found by this check. A process that pins the checkpoint during that
+// moment sees that its manifest is missing. One of the two processes therefore always notices the other.
 Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_view mark) {
   const auto is_kept = is_pinned(disk, id);
   if (!is_kept) return is_kept.error();
@@ -68,7 +68,7 @@ Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_v
   return remove_unless(disk, id, [&]() -> Result<bool> {
     auto is_kept_now = is_pinned(disk, id);
     if (!manifest || (is_kept_now && !*is_kept_now)) return is_kept_now;
-    // Restore the manifest also if the pins cannot be read.
+    // Restore the manifest if the checkpoint is pinned or the pins cannot be read.
     const auto restored = save_durably(disk, manifest_path(id), *manifest, mark);
     if (!restored && !says(restored, ErrorKind::kAlreadyExists)) return restored.error();
     return is_kept_now;

@@ -12,19 +12,19 @@
 
 namespace ratoon::checkpoint {
 
-// The rank files in a folder of packs or of receipts of one step. Other files were not made by Ratoon: they
-// stay, and so does the folder. Returns an error if the folder cannot be listed, for example because it is a
-// link. Call this for all folders of a checkpoint before you remove a file from any of them.
+// Lists the ranks' files in a folder of packs or of receipts of one step. Other files were not made by
+// Ratoon: they stay, and so does the folder. Returns an error if the folder cannot be listed, for example
+// because it is a link. Call this for all folders of a checkpoint before removing a file from any of them.
 [[nodiscard]] Result<std::vector<std::string>> find_rank_files(const Disk& disk, const std::string& folder);
 // Removes the found files, if they still exist, and then the folder, if it is empty.
 [[nodiscard]] Result<void> remove_rank_files(Disk& disk, const std::string& folder,
                                              const std::vector<std::string>& found);
 
 // Removes a checkpoint. The manifest is removed first: without it the checkpoint does not exist, even if
-// other files remain. If its folders cannot be listed, nothing is removed.
+// other files remain. If the checkpoint's folders cannot be listed, nothing is removed.
 [[nodiscard]] Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id);
-// Removes a checkpoint that the rules retire, unless it is pinned, even if it is pinned during this call.
-// Returns whether the checkpoint was removed.
+// Removes a checkpoint that the rules retire, unless it is pinned before or during this call. Returns whether
+// the checkpoint was removed.
 [[nodiscard]] Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_view mark);
 
 }  // namespace ratoon::checkpoint

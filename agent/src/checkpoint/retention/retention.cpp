@@ -34,7 +34,7 @@ Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry&
     if (!ours) return ours.error();
     if (auto removed = remove_rank_files(disk, of_step, *ours); !removed) return removed;
   }
-  // Fails while the folder contains kept files. The folder of the current attempt stays,
+  // remove_folder() fails while the folder contains kept files. The folder of the current attempt stays,
   // because its writers still use it.
   if (of < before.attempt) static_cast<void>(disk.remove_folder(folder));
   return {};
@@ -118,7 +118,7 @@ Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reas
 }
 
 Result<void> remove_unvoted(Disk& disk, const CheckpointId& id) {
-  // Remove votes first: a pack without its vote is never committed.
+  // Remove votes (receipts) first: a pack without its vote is never committed.
   for (const std::string& folder : {receipts_folder(id), packs_folder(id)}) {
     const auto ours = find_rank_files(disk, folder);
     if (!ours) return ours.error();
@@ -140,7 +140,7 @@ Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
   for (const char* folder : {kManifests, kQuarantine, kAside, kRollbacks}) {
     if (auto swept = sweep_temporary_files(disk, folder, own); !swept) return swept;
   }
-  // Remove votes first: a pack without its vote is never committed.
+  // Remove votes (receipts) first: a pack without its vote is never committed.
   for (const char* kind : {kReceipts, kPacks}) {
     const auto attempts = list_if_there(disk, kind);
     if (!attempts) return attempts.error();

@@ -21,8 +21,8 @@ namespace ratoon::checkpoint {
 inline constexpr std::uint64_t kKeepAll = ~std::uint64_t{0};
 
 struct KeepRules {
-  // How many of the newest checkpoints are kept; kKeepAll: all. 0: none that a store holds as well; if no
-  // store holds the newest, it is kept.
+  // How many of the newest checkpoints are kept; kKeepAll: all. 0: only the newest checkpoint is kept, and
+  // only until a store holds it.
   std::uint64_t last = 2;
   std::uint64_t every_steps = 0;  // also keep each step that is a multiple; 0: none
   // Limit for all kept checkpoints together. The oldest checkpoints are removed first, also those that
@@ -38,12 +38,12 @@ struct KeptCheckpoint {
 };
 
 // The checkpoints of `newest_first` that the rules retire. Never includes a checkpoint of an attempt newer
-// than `own`: a process of an old attempt must not clean up for a newer one. Never the newest, unless a store
-// holds it.
+// than `own`: a process of an old attempt must not clean up for a newer one. Never includes the newest
+// checkpoint, unless a store holds it.
 [[nodiscard]] std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_first,
                                                        const KeepRules& rules, Attempt own);
 
-// The checkpoints that have a manifest in any of these folders. The manifests are not read.
+// Returns the checkpoints that have a manifest in any of these folders, without reading the manifests.
 [[nodiscard]] Result<std::set<CheckpointId>> checkpoints_named_in(const Disk& disk,
                                                                   std::initializer_list<const char*> folders);
 // The checkpoints that were set aside because they are damaged, or because the run gave them up.
@@ -57,7 +57,7 @@ struct KeptCheckpoint {
 // Removes the files of checkpoints older than `before` that were never committed, except pinned ones, and
 // temporary files of older attempts. Call this function after `before` was committed, or when the disk is
 // full. After the call a late writer of an older attempt cannot change any checkpoint that a start would
-// choose, and within one attempt no older checkpoint is committed any more.
+// choose, and within one attempt no checkpoint older than `before` is committed.
 [[nodiscard]] Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before);
 
 // Removes the files of all ranks for a checkpoint that can never be committed, because the caller's vote will

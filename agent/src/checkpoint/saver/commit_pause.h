@@ -1,6 +1,6 @@
 // CommitPause: the pause of a writer between two checks whether a checkpoint is committed. Each check of each
-// rank costs file system calls, so the pause grows with the time that was waited. A commit is therefore seen
-// at most an eighth later than possible.
+// rank costs file system calls, so the pause grows with the time that was waited. A commit is therefore
+// noticed late by at most an eighth of the waited time.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace ratoon::checkpoint {
 
 class CommitPause {
  public:
-  // Call this after progress: the next checks then follow quickly.
+  // Call reset() after progress: the next checks then follow quickly.
   void reset() { waited_ = Duration(0); }
   [[nodiscard]] Duration next() {
     const Duration pause = std::clamp<Duration>(waited_ / kPart, kMin, kMax);

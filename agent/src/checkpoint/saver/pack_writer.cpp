@@ -18,12 +18,12 @@ using Bytes = std::span<const std::byte>;
 
 // Smaller writes are gathered, so that a thousand small tensors do not cost a thousand calls.
 constexpr std::size_t kGatherBytes = 4 << 20;
-// The number of bytes of an image in one call. The disk is idle between two calls, and each call must end
-// within SaverOptions::patience.
+// The number of bytes of an image that one call writes. The disk is idle between two calls, and each call
+// must end within SaverOptions::patience.
 constexpr std::size_t kImagePieceBytes = 32 << 20;
 
-// Appends pieces to a file. Gathers small pieces into few writes. Lends pieces without a
-// copy if the file lends_without_copy them.
+// Appends pieces to a file. Gathers small pieces into few writes. Lends pieces, without copying them, if the
+// file's lends_without_copy() is true.
 class Appender {
  public:
   Appender(WriteFile& file, std::uint64_t at) : file_(file), at_(at) {}

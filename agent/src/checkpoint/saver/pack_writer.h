@@ -37,8 +37,8 @@ struct WrittenPack {
   PackRecord record;
   std::vector<Hash128> hashes;  // one per tensor, in the order of the layout
 };
-// As write_pack_file(). `image` has layout.file_bytes() bytes. Waits for bytes that are not copied yet, as
-// `filling` says. kCancelled: the copy was cancelled.
+// Writes `image`, of layout.file_bytes() bytes, as write_pack_file() writes tensors. Waits for bytes that
+// `filling` lacks. Returns kCancelled if the copy was cancelled.
 [[nodiscard]] Result<WrittenPack> write_pack_image(Disk& disk, const std::string& path, Rank rank,
                                                    const PackLayout& layout, std::span<const std::byte> image,
                                                    std::string_view mark, const CopyProgress& filling);

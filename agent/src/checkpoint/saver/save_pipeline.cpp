@@ -50,7 +50,7 @@ void SavePipeline::begin_attempt(const SavingWorld& world) {
   progress_.votes.reset();
   progress_.is_newest_lost = false;
   stale_save_check_.forget();
-  const Error is_over(ErrorKind::kCancelled, "another attempt has begun before it was committed");
+  const Error is_over(ErrorKind::kCancelled, "another attempt has begun before this save was committed");
   for (std::size_t i = 0; i < table_.size(); ++i) {
     if (table_[i].state != SlotState::kStaged || table_[i].pack.id.attempt >= world.attempt) continue;
     slots_[i].ticket.fail(is_over);

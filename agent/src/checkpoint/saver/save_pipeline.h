@@ -1,7 +1,7 @@
 // SavePipeline: the state of all saves of a process, shared by the training thread and the writer thread. The
-// trainer copies into slots. The writer does one unit of work at a time: it writes a pack, checks a commit,
-// or allocates memory for the next slot. SavePipeline itself starts no thread: Saver calls work_once() in a
-// thread; without that thread the trainer's calls do, so that a test can step through every order.
+// trainer fills slots with copies. The writer does one unit of work at a time: it writes a pack, checks a
+// commit, or allocates memory for the next slot. SavePipeline itself starts no thread: Saver calls
+// work_once() in a thread; without a thread the trainer's calls call it, so that a test can try any order.
 //
 // Thread contract: one thread makes the trainer's calls, one thread calls work_once(), and any thread calls
 // progress(). The state of a slot says which side owns its memory; a mutex guards each handover.
@@ -39,7 +39,7 @@ struct SaverOptions {
   std::uint64_t budget_bytes = ~0ULL;    // of all slots together
   std::filesystem::path slots_folder{};  // in a memory file system; empty: own memory
   std::string slots_name{};              // prefix of its file names there; unique to the process
-  // folder_mark() of the run's folder, to which the slots are written. 0: unknown, or the home is a store,
+  // The folder_mark() of the run's folder, to which slots are written. 0: unknown, or the run is in a store,
   // whose address is in slots_name.
   std::uint64_t home_mark = 0;
   std::string owner{};                          // identity of the job, for packs and receipts
@@ -47,7 +47,7 @@ struct SaverOptions {
   Duration pause = std::chrono::seconds(1);     // before a write is tried again
   std::uint64_t early_bytes_min = 64ULL << 20;  // larger packs are written while they are copied
   bool has_thread = true;                       // false: poll() and save() do the work
-  // Opens the home and makes all calls to the folder of slots, with a timeout. Null: without a timeout.
+  // Opens the run's place and makes all calls to the folder of slots with a timeout. Null: no timeout.
   std::shared_ptr<CallsWithTimeout> calls{};
   // Receives a function that must be called while a long disk call, such as an upload, makes progress: such a
   // call does not count as hung.
@@ -60,37 +60,37 @@ struct SavingWorld {
   Rank rank{0};
   std::uint32_t world_size = 1;
   KeepRules rules{};
-  // The writer's side calls all of these functions. The function is called before each attempt to commit, for
-  // files other than packs that the manifest refers to.
+  // The writer's side calls all functions below. The writer calls before_commit before each attempt to
+  // commit, for files other than packs to which the manifest refers.
   std::function<void()> before_commit{};
-  // The function is called after each commit, on every rank. An error means that the place now belongs to
-  // another job. The commit is then not reported, because that job may have chosen its resume point before
+  // The function is called after each commit, on every rank. An error means that the run's place now belongs
+  // to another job. The commit is then not reported, because that job may have chosen its resume point before
   // this commit.
   std::function<Result<void>()> confirm_place{};
   // The function is called for each commit, before older checkpoints are removed.
   std::function<void(const InventoryEntry&)> on_commit{};
-  // The function is called before older checkpoints are removed, and tells whether this job still owns the
-  // place. False: nothing is removed. The value is null if no other job can reach the place.
+  // The function is called before older checkpoints are removed, and returns whether this job still owns the
+  // place; if not, nothing is removed. The function is null if no other job can reach the place.
   std::function<bool()> may_clean_up{};
   // The function is called after older checkpoints were removed, or could not be removed.
   std::function<void()> on_retired{};
-  // The function is called with the newest intact checkpoint before it, if the checkpoint that on_commit
-  // reported last does not read back.
+  // If the checkpoint that on_commit reported last cannot be read back, this function is called with the
+  // newest intact checkpoint before it.
   std::function<void(const std::optional<InventoryEntry>&)> on_damage{};
   std::function<Copies()> copies{};
   // The function is called with the ticket of each commit, to report when stores have a copy. Null: no store
   // gets a
   // copy. The function is called with a lock held.
   std::function<void(const CheckpointId&, const SavePromise&)> await_stores{};
-  // Finds a copy of a checkpoint that may have been removed from the home before this rank saw it there.
-  // The value is null if no checkpoint is removed so early.
+  // Finds a copy of a checkpoint that may have been removed from the run's place before this rank saw it
+  // there. Null if no checkpoint is removed before all ranks saw it.
   std::function<Result<std::optional<InventoryEntry>>(const CheckpointId&)> find_copy{};
   ReadBack read_back = ReadBack::kAllBytes;  // of the newest, before older ones are removed
 };
 
 struct SaveProgress {
-  // The newest commit of this attempt. If the newest commit did not read back, the commit before it, of any
-  // attempt.
+  // The newest commit of this attempt, or, if that commit cannot be read back, the commit of any attempt
+  // before it.
   std::optional<InventoryEntry> committed{};
   std::vector<InventoryEntry> damaged{};  // of this attempt, did not read back; at most kDamagedMax
   Duration since_commit{0};               // time since `committed` was known
@@ -101,7 +101,7 @@ struct SaveProgress {
   bool is_newest_lost = false;
   bool is_written = true;    // no pack waits to be written, and each commit was tried
   bool is_committed = true;  // and no commit is pending
-  // All packs of this process are written, and the commit waits for other ranks.
+  // True if all packs of this process are written and the commit waits for other ranks.
   bool waits_for_ranks = false;
   std::optional<Votes> votes{};       // of the newest pending commit, as of the last ask_for_votes()
   bool is_stuck = false;              // the disk has not answered within SaverOptions::patience
@@ -141,7 +141,7 @@ class SavePipeline {
   // The writer's side. Does one unit of work of the writer. Returns false if there is no work that can be
   // done now.
   bool work_once();
-  // Waits until work_once() may have work; false after stop().
+  // Waits until work_once() may have work. Returns false after stop().
   [[nodiscard]] bool wait_for_work(Duration at_most);
 
  private:
@@ -186,7 +186,7 @@ class SavePipeline {
 
   SavePipeline(Resources places, const SaverOptions& options);
   [[nodiscard]] bool has_written_all() const;
-  // kTimeout: the disk or the folder of slots hangs. Every other error becomes an event.
+  // Returns kTimeout if the disk or the folder of slots hangs. Any other error is reported as an event.
   [[nodiscard]] Result<void> adopt_slots();
   [[nodiscard]] Result<Slab> open_left(std::size_t number) const;
   void adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
@@ -208,7 +208,7 @@ class SavePipeline {
   [[nodiscard]] Result<void> stage(Lock& lock, std::size_t number, const StagedPack& pack,
                                    const PackImage& plan, std::span<const TensorView> tensors,
                                    const SavePromise& ticket);
-  // A slot in the state kFilling that is large enough. The value is empty if there is no memory for a slot.
+  // Returns a large enough slot in the state kFilling, or nothing if there is no memory for a slot.
   [[nodiscard]] Result<std::optional<std::size_t>> take_slot(Lock& lock, std::uint64_t image_bytes);
   [[nodiscard]] SlotFacts slot_facts(std::uint64_t image_bytes) const;
   // Reports, only once, that saves wait for the disk although slots were requested.
@@ -219,13 +219,13 @@ class SavePipeline {
   [[nodiscard]] Result<void> fill(Slot& slot, const PackImage& plan, std::span<const TensorView> tensors);
   // Waits until the writer no longer reads the slot. Allocates nothing.
   [[nodiscard]] Result<void> stop_reading(Slot& slot);
-  // The same, and the slot can be filled again.
+  // Does the same as stop_reading(); then the slot can be filled again.
   [[nodiscard]] Result<void> take_back(Slot& slot);
   [[nodiscard]] Error disk_timeout_error() const;
   [[nodiscard]] Result<void> save_directly(Lock& lock, const StagedPack& pack,
                                            std::span<const TensorView> tensors);
 
-  // Releases the lock for its lifetime, also if an exception is thrown.
+  // Releases the lock while this object exists, also if an exception is thrown.
   struct Unlocked {
     Unlocked(SavePipeline& of, Lock& held) : self(of), lock(held) {
       self.is_writing_ = true;
@@ -261,7 +261,7 @@ class SavePipeline {
   bool look_for_votes(Lock& lock);
   void release(std::size_t slot);
   void note_written(const StagedPack& pack, const SavePromise& ticket, bool is_leftover);
-  // Returns whether the write is tried again.
+  // Returns whether the failed write is tried again.
   bool note_failed_write(std::size_t slot, const Error& why);
   void note_failed_commit(const CheckpointId& id, const Error& why);
   // The watched checkpoints that are older than this checkpoint and are committed as well.
@@ -270,8 +270,8 @@ class SavePipeline {
   void note_committed(const CheckpointId& id, const InventoryEntry& entry,
                       const std::set<CheckpointId>& before);
   void tell_commit(Lock& lock, const InventoryEntry& entry);
-  // The newest committed checkpoint before this checkpoint. The value is empty also if the disk cannot be
-  // read.
+  // Returns the newest committed checkpoint before this checkpoint. Returns nothing also if the disk cannot
+  // be read.
   [[nodiscard]] std::optional<InventoryEntry> committed_before_it(const CheckpointId& id) const;
   void retire(Lock& lock);
   void note_missed(const StagedPack& pack, const SavePromise& ticket, const Error& why);

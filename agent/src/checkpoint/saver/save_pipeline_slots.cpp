@@ -13,7 +13,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// Gives the lock back for its lifetime, also if an exception is thrown.
+// Releases the lock while this object exists, also if an exception is thrown.
 struct Relocked {
   explicit Relocked(std::unique_lock<std::mutex>& held) : lock(held) { lock.unlock(); }
   ~Relocked() { lock.lock(); }
@@ -70,7 +70,7 @@ auto SavePipeline::call_slot_folder(const char* doing, std::size_t number, Call 
   return (*options_.calls)(doing + (" staged memory at " + slot_path(number).string()), std::move(call));
 }
 
-// kNotFound: there is no such slot.
+// Returns kNotFound if there is no slot of this number.
 Result<Slab> SavePipeline::open_left(std::size_t number) const {
   return call_slot_folder("opening", number,
                           [path = slot_path(number), home = options_.home_mark]() -> Result<Slab> {
@@ -81,8 +81,8 @@ Result<Slab> SavePipeline::open_left(std::size_t number) const {
                           });
 }
 
-// A pack is not taken over if its checkpoint was found damaged, or was given up with its lineage or by a
-// rollback.
+// A pack is not taken over if its checkpoint was found damaged, or if the run gave it up in a rollback or
+// when it began anew.
 void SavePipeline::adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
                          const std::function<bool(const CheckpointId&)>& is_wanted) {
   SlotInfo info = slab.read_info().value_or(SlotInfo());
@@ -156,7 +156,7 @@ void SavePipeline::report_budget_once(std::uint64_t image_bytes) {
       "each save; raise the limit");
 }
 
-// The file of a number may be held by another process, or by a slot of this one.
+// The slot file of a number may be locked by another process, or by a slot of this process.
 Result<Slab> SavePipeline::open_new_slab(const std::set<std::size_t>& held, std::size_t& number) const {
   Result<Slab> slab = Slab();
   for (number = 0; number < options_.slots_max && !options_.slots_folder.empty(); ++number) {
@@ -196,7 +196,7 @@ Result<std::size_t> SavePipeline::add_slot(Lock& lock) {
   return slots_.size() - 1;
 }
 
-// After a timeout the call that hangs keeps the slab.
+// After a timeout the call that hangs keeps the slab (the slot's memory).
 Result<void> SavePipeline::grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes) {
   Slot& own = slots_[slot];
   if (image_bytes <= own.slab.image().size()) return {};

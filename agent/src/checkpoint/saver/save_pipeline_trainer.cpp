@@ -13,7 +13,7 @@ namespace {
 constexpr auto kLookForWriter = std::chrono::milliseconds(10);  // while we wait for the writer
 constexpr int kCopiesMax = 3;
 
-// Ends every wait for the copy, also if an exception is thrown.
+// When this object is destroyed, ends every wait for the copy, also if an exception was thrown.
 struct CancelAtEnd {
   const std::shared_ptr<CopyProgress>& filling;
   ~CancelAtEnd() { filling->cancel(); }

@@ -113,15 +113,15 @@ bool SavePipeline::write_directly(Lock& lock) {
   auto outcome = !written ? Result<void>(written.error()) : without_lock(lock, [&] {
     return vote(*resources_.disk, pack.id, *written, resources_.mark);
   });
-  // A direct save is not tried again: free as much space as possible for the next one.
+  // A direct save is not tried again: free as much space as possible for the next save.
   if (!outcome && outcome.error().kind() == ErrorKind::kNoSpace) make_room(lock, pack, kTriesMax, true);
   direct->outcome = std::move(outcome);
   return true;
 }
 
 // A commit ends the wait for all older checkpoints. A rank that commits goes in order and skips checkpoints
-// that can never be complete. A rank that only watches checks the newest checkpoint first, because older ones
-// may have been retired between two checks.
+// that can never be complete. A rank that only watches checks the newest checkpoint first, because older
+// checkpoints may have been retired since its last check.
 bool SavePipeline::advance_commits(Lock& lock) {
   if (watched_.empty() || (!is_stopping_ && resources_.clock->now() < commit_not_before_)) return false;
   const bool is_in_order = watched_.front().commits;
@@ -131,9 +131,9 @@ bool SavePipeline::advance_commits(Lock& lock) {
     const StagedPack pack = watched_[i].pack;
     const bool commits = watched_[i].commits;
     const auto receipts = watched_[i].receipts;
-    // Ranks write in order. Once all ranks have written this checkpoint, no further receipt of an older one
-    // is written. A receipt may have come since the older one was tried, so that checkpoint is tried again,
-    // and committed first.
+    // Ranks write their packs in order. Once all ranks have written this checkpoint, no further receipt of an
+    // older checkpoint is written. A receipt may have come since a commit of the older checkpoint was tried,
+    // so that commit is tried again first.
     if (commits && i > 0 && !are_older_settled && has_all_votes(lock, pack, *receipts)) {
       are_older_settled = true;
       k = 0;
@@ -176,14 +176,14 @@ bool SavePipeline::advance_commits(Lock& lock) {
   return false;
 }
 
-// An error shows again when the checkpoint is committed.
+// Ignores errors: an error shows again when the checkpoint is committed.
 bool SavePipeline::has_all_votes(Lock& lock, const StagedPack& pack, std::vector<PackRecord>& receipts) {
   const auto found =
       without_lock(lock, [&] { return read_receipts(*resources_.disk, pack.id, pack.world_size, receipts); });
   return found && *found;
 }
 
-// Runs after the newer commit was seen, because a rank that only watches checks the newest first.
+// Runs after the newer commit was seen, because a rank that only watches checks the newest checkpoint first.
 std::set<CheckpointId> SavePipeline::committed_before(Lock& lock, const CheckpointId& id) {
   std::vector<CheckpointId> older;
   for (const Watched& one : watched_)
@@ -233,7 +233,7 @@ bool SavePipeline::note_failed_write(std::size_t number, const Error& why) {
     return true;
   }
   note_missed(pack, slot.ticket, why);
-  // While stopping, the slot keeps the pack for the next process.
+  // While the writer stops, the slot keeps the pack for the next process.
   if (!is_stopping_) release(number);
   return false;
 }
@@ -248,13 +248,13 @@ void SavePipeline::give_up_waiting(const StagedPack& for_pack) {
   for (const Watched& one : given_up)
     note_missed(one.pack, one.ticket,
                 {ErrorKind::kNoSpace,
-                 "other ranks have not written their packs of it; it is abandoned to free space for the "
+                 "other ranks have not written their packs; this save is abandoned to free space for the "
                  "checkpoint of " +
                      text_of(for_pack.id)});
 }
 
 void SavePipeline::make_room(Lock& lock, const StagedPack& pack, std::uint32_t refusals, bool is_missed) {
-  // While stopping, all files stay for the next process.
+  // While the writer stops, all files stay for the next process.
   if (is_stopping_ || !world_ || world_->attempt != pack.id.attempt) return;
   const auto may_clean_up = world_->may_clean_up;
   const bool gives_up = pack.rank.value() == 0 && refusals > 1;
@@ -357,7 +357,7 @@ void SavePipeline::retire(Lock& lock) {
   if (retired) return;
   progress_.events.push_back("old checkpoints are kept for now: " + retired.error().message());
   if (!is_bad || !progress_.committed) return;  // an attempt may have begun meanwhile
-  // The newest checkpoint does not read back and was set aside: it must no longer be reported as durable.
+  // The newest checkpoint cannot be read back and was set aside: it must no longer be reported as durable.
   ++progress_.missed;
   ++progress_.missed_in_a_row;
   progress_.is_newest_lost = newest_saved_ == id_of(*progress_.committed);

@@ -21,8 +21,8 @@ constexpr auto kLookForCommit = std::chrono::milliseconds(5);
 
 constexpr int kNiceness = 10;
 
-// Lowers the priority of this thread and of the threads that it starts. If training uses every processor,
-// checksums wait, and the disk idles only briefly. If the system refuses, the thread keeps its priority.
+// Lowers the priority of this thread and of the threads that it starts. If training uses every processor, the
+// checksums wait, but the disk idles only briefly. If the system refuses, the thread keeps its priority.
 void lower_thread_priority() {
   const sched_param any{};
   static_cast<void>(::sched_setscheduler(0, SCHED_BATCH, &any));  // and preempts no thread when it wakes
@@ -40,7 +40,7 @@ void work(const std::shared_ptr<SavePipeline>& work) {
   }
 }
 
-// Threads that wait for the writer must learn that it has failed.
+// If the writer throws, tells the threads that wait for it that it has failed.
 void work_or_give_up(const std::shared_ptr<SavePipeline>& shared) {
   try {
     lower_thread_priority();

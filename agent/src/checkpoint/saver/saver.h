@@ -1,8 +1,8 @@
 // checkpoint/saver/: Saves in the background: the saver, its queue of work, and the writer of packs.
 //
 // Saver: saves in the background. A save is copied into a slot. A separate thread writes the copy to the
-// disk, commits it and removes old checkpoints. See save_pipeline.h for its decisions and slab.h for the
-// memory that outlives the process.
+// disk, commits it and removes old checkpoints. See save_pipeline.h for the saver's decisions and slab.h for
+// the memory that outlives the process.
 //
 //   auto saver = Saver::open(disk, draw_name(), std::make_shared<SystemClock>(), {});
 //   saver->begin_attempt({.attempt = Attempt(3), .rank = Rank(0), .world_size = 1, .rules = {.last = 3}});
@@ -41,15 +41,15 @@ class Saver {
     return work_->save(step, tensors, run, ticket);
   }
   void prepare(std::uint64_t image_bytes) { work_->prepare(image_bytes); }
-  // The progress. If there is no thread, this call does all pending work first.
+  // Returns the progress of the saves. Without a thread, this call does all pending work first.
   [[nodiscard]] SaveProgress poll();
   // See SaveProgress::votes.
   void ask_for_votes() { work_->ask_for_votes(); }
-  // Waits until all staged packs are written or given up. False: the time is over, or the disk hangs.
+  // Waits until all staged packs are written or given up. Returns false if time is over or the disk hangs.
   bool settle(Duration at_most);
 
-  // Becomes true in the destructor if the thread still runs: the process must
-  // not destroy what the thread uses.
+  // Becomes true in the destructor if the thread still runs: the process must not destroy objects that the
+  // thread uses.
   [[nodiscard]] std::shared_ptr<const std::atomic<bool>> was_abandoned() const { return was_abandoned_; }
 
  private:

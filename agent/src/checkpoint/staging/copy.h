@@ -1,9 +1,9 @@
 // Staging: copies tensors into a slot once, in the layout of the file, so that
 // training can change them again.
 //
-// Training waits only for this copy of the tensors. Checksums cost about as much again; the thread that
-// writes the file computes them. The header is stored at once, with zeros as checksums, so that a later
-// process finds in the slot everything that it needs to finish the file.
+// Training waits only for this copy of the tensors. Computing checksums would take about as long again, so
+// the thread that writes the file computes them. The header is stored at once, with zeros as checksums, so
+// that a later process finds in the slot everything that it needs to finish the file.
 #pragma once
 
 #include <optional>
@@ -19,17 +19,17 @@
 
 namespace ratoon::checkpoint {
 
-// `to` has room for plan.layout.file_bytes(). Reports its progress to `filling`.
+// Copies the tensors into `to`, which has plan.layout.file_bytes() bytes. Reports the progress to `filling`.
 void copy_to_image(const PackImage& plan, std::span<const TensorView> tensors, std::span<std::byte> to,
                    CopyProgress& filling);
 
-// The name of a tensor that differs from its copy because another thread changes it during the save. Compares
-// samples: the ends of each tensor and some positions between them.
+// Returns the name of a tensor that differs from its copy because another thread changes it during the save.
+// Compares samples: the ends of each tensor and some positions between them.
 [[nodiscard]] std::optional<std::string> find_changed(const PackImage& plan,
                                                       std::span<const TensorView> tensors,
                                                       std::span<const std::byte> image);
 
-// The layout that copy_to_image() wrote into the image of a file of `file_bytes`.
+// Returns the layout that copy_to_image() wrote into the image of a file of `file_bytes`.
 [[nodiscard]] Result<PackLayout> read_layout(std::span<const std::byte> image, std::uint64_t file_bytes);
 
 }  // namespace ratoon::checkpoint

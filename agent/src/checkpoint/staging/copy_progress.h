@@ -28,7 +28,7 @@ class CopyProgress {
     if (there_.load(std::memory_order_relaxed) != kWhole) set(kCancelled);
   }
 
-  // Both functions block until that number of bytes is copied. False: the copy was cancelled.
+  // Both functions below block until `bytes` bytes are copied, and return false if the copy is cancelled.
   [[nodiscard]] bool wait_for(std::uint64_t bytes) const {
     std::uint64_t there = there_.load(std::memory_order_acquire);
     while (there < bytes) {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kHeadBytes = 4096;            // of SlotInfo; the image begins on a page
 constexpr std::uint64_t kHugePageBytes = 2ULL << 20;  // the preferred size of pages
 
-// Rounds small sizes up to pages, others to huge pages.
+// Rounds small sizes up to whole pages, and large sizes to huge pages.
 std::uint64_t rounded_up(std::uint64_t bytes) {
   const std::uint64_t to = bytes < kHugePageBytes ? kHeadBytes : kHugePageBytes;
   return (bytes + to - 1) / to * to;
@@ -94,7 +94,7 @@ Result<void> Slab::map(std::uint64_t bytes) {
   bytes_ = bytes;
   static_cast<void>(::madvise(at, bytes, MADV_DONTFORK));  // a forked child that maps it would keep the lock
   static_cast<void>(::madvise(at, bytes, MADV_HUGEPAGE));
-  // A kernel without MADV_POPULATE_WRITE touches the pages when they are copied to.
+  // A kernel without MADV_POPULATE_WRITE touches the pages when data is copied to them.
   if (::madvise(at, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
     const int error = errno;
     unmap();
@@ -120,7 +120,7 @@ std::optional<SlotInfo> Slab::read_info() const {
 
 void Slab::write_info(const SlotInfo& info) {
   if (at_ == nullptr || !fd_.is_open()) return;
-  // Keep the order of the stores: if the process is killed, the file has all earlier ones.
+  // Keep the order of the stores: if the process is killed, the file has all earlier stores.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const SlotInfoBytes bytes = encode_slot_info(info, home_);
   std::memcpy(at_, bytes.data(), bytes.size());

@@ -3,8 +3,8 @@
 // Slab: the memory of one slot: a page for its SlotInfo, then the image of a pack. The memory is a file in a
 // memory file system, which outlives the process, or the process's own memory.
 //
-// grow() allocates and touches all of it. A full file system is therefore reported as an error and not later
-// as a signal, and copies cause no page faults.
+// grow() allocates and touches all of the memory. A full file system is therefore reported as an error, not
+// later as a signal, and copies cause no page faults.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ namespace ratoon::checkpoint {
 
 class Slab {
  public:
-  // Uses the process's own memory; empty at first.
+  // Creates a slab in the process's own memory, empty at first.
   Slab() = default;
-  // Opens or creates a file of this user at `path`, and locks it while the slab lives. kConflict:
-  // another process holds the lock. `home` is the mark of the folder that its images are written to: an
-  // image for another folder is ignored.
+  // Opens or creates a file of this user at `path`, and locks it while the slab lives. Returns kConflict if
+  // another process holds the lock. `home` is the mark of the folder to which images are written: an image
+  // for another folder is ignored.
   [[nodiscard]] static Result<Slab> open(const std::filesystem::path& path, std::uint64_t home = 0);
   Slab(Slab&& other) noexcept;
   Slab& operator=(Slab&& other) noexcept;
@@ -36,9 +36,9 @@ class Slab {
   [[nodiscard]] Result<void> grow(std::uint64_t image_bytes);
 
   [[nodiscard]] std::span<std::byte> image() const;  // the whole room
-  // The SlotInfo that an earlier process left. The value is empty if there is no valid SlotInfo.
+  // Returns the SlotInfo that an earlier process left, or nothing if there is no valid SlotInfo.
   [[nodiscard]] std::optional<SlotInfo> read_info() const;
-  // No effect for own memory, which no later process can read.
+  // Writes nothing into the process's own memory, which no later process can read.
   void write_info(const SlotInfo& info);
   // Frees the memory and removes the file.
   void discard();

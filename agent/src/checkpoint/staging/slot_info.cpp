@@ -31,8 +31,8 @@ class Putter {
   std::size_t at_ = 0;
 };
 
-// Reads what Putter wrote. A matching checksum is no proof of valid contents, because other programs can
-// write to the folder. The limits of the texts keep every read inside the bytes.
+// Reads the bytes that Putter wrote. A matching checksum is no proof of valid contents, because other
+// programs can write to the folder. The limits of the texts keep every read inside the bytes.
 class Getter {
  public:
   explicit Getter(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -13,7 +13,7 @@
 
 namespace ratoon::checkpoint {
 
-// kFree -> kFilling -> kStaged -> kWriting -> kFree; back to kStaged if the write is to be tried again.
+// kFree -> kFilling -> kStaged -> kWriting -> kFree; a slot goes back to kStaged if its write is retried.
 enum class SlotState : std::uint8_t { kFree, kFilling, kStaged, kWriting };
 
 struct StagedPack {
@@ -31,7 +31,7 @@ struct SlotInfo {
   std::uint64_t generation = 0;  // of its copy; later copies into any slot have greater ones
   StagedPack pack{};
 
-  // Whether its image is whole.
+  // Whether the slot's image is complete.
   [[nodiscard]] bool is_complete() const {
     return state == SlotState::kStaged || state == SlotState::kWriting;
   }
@@ -44,8 +44,8 @@ using SlotInfoBytes = std::array<std::byte, kSlotInfoBytes>;
 
 // `home` is the mark of the folder that the pack is written to.
 [[nodiscard]] SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
-// The value is empty if the bytes are damaged, not from Ratoon, of another version or for another folder, or
-// if they have impossible values.
+// Returns nothing if the bytes are damaged, not from Ratoon, of another version or for another folder, or if
+// they have impossible values.
 [[nodiscard]] std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes,
                                                        std::uint64_t home = 0);
 

@@ -32,7 +32,7 @@ enum class Leftover {
   kCommit,   // it was written, but its process may have died before the commit
   kDiscard,  // it is incomplete, or no longer needed
 };
-// `newest` is the newest committed checkpoint. No run resumes from a pack that is not newer.
+// `newest` is the newest committed checkpoint. No run resumes from a pack that is not newer than `newest`.
 [[nodiscard]] Leftover judge_leftover(const SlotInfo& info, std::uint64_t slab_bytes,
                                       const std::optional<CheckpointId>& newest);
 

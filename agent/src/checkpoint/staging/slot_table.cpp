@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// The number of the best slot in this state, by `is_better`.
+// Returns the number of the best slot in this state; `is_better` compares slots.
 template <class IsBetter>
 std::optional<std::size_t> find_slot(const std::vector<SlotInfo>& slots, SlotState state,
                                      const IsBetter& is_better) {

@@ -1,4 +1,4 @@
-// SlotTable: the state of each slot, and the choice of the next one. All decisions about slots are here and
+// SlotTable: the state of each slot, and the choice of the next slot. All decisions about slots are here and
 // in slot_rules.h, without memory, threads or time.
 //
 // A call that the state of a slot does not allow throws std::logic_error: two owners of one
@@ -28,7 +28,7 @@ class SlotTable {
   void begin_filling(std::size_t slot);
   void stage(std::size_t slot, const StagedPack& pack);
 
-  // The staged slot that was filled first, for the writer.
+  // Gives the writer the staged slot that was filled first.
   [[nodiscard]] std::optional<std::size_t> begin_writing();
   void put_back(std::size_t slot);  // to be written once more
   void release(std::size_t slot);   // filling or writing -> free

@@ -17,8 +17,8 @@ namespace ratoon::checkpoint {
 // Compares the saves of one attempt.
 class StaleSaveCheck {
  public:
-  // Whether steps were made since the save before, but no tensor has changed, although some
-  // have changed in earlier saves.
+  // Whether steps were made since the previous save but no tensor has changed, although some tensors changed
+  // in earlier saves.
   [[nodiscard]] bool is_stale(Step step, const PackLayout& layout, std::span<const Hash128> hashes);
 
   // Call this when another attempt begins: the count of steps starts anew.

@@ -1,7 +1,7 @@
 // A copy that bypasses the processor's cache, for bytes that are read next by a disk and not by the program.
 //
-// memcpy() does that only for blocks that are larger than most of the cache, such as 1 GiB. For tensors of
-// some MiB, memcpy() first reads every cache line that it then overwrites.
+// memcpy() bypasses the cache only for blocks that are larger than most of the cache, such as 1 GiB. For
+// tensors of some MiB, memcpy() first reads every cache line that it then overwrites.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace ratoon::checkpoint {
 
-// `to` has room and does not overlap `from`. Other threads see the bytes after the usual synchronization.
+// `to` has room for `from` and does not overlap it. Other threads see the bytes after normal synchronization.
 void copy_streaming(std::span<const std::byte> from, std::byte* to);
 
 }  // namespace ratoon::checkpoint

@@ -45,8 +45,8 @@ Result<std::vector<std::uint64_t>> list_numbers(const Disk& disk) {
   return numbers;
 }
 
-// Returns false if another process created this number first, or created a later number and then removed our
-// temporary file.
+// Returns false if another process created the claim of this number first, or created a later claim and then
+// removed this process's temporary file.
 Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, bool is_released,
                           std::string_view writer) {
   const auto saved = save_durably(disk, claim_path(number), encode_claim(owner, is_released), writer);
@@ -56,15 +56,15 @@ Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, 
   return saved.error();
 }
 
-// A slow process may create a number that another process used and removed long before. Check
-// that the number is the newest.
+// A slow process may create a claim whose number another process used and removed long before. Checks that
+// the number is the newest.
 Result<bool> is_newest(const Disk& disk, std::uint64_t number) {
   const auto numbers = list_numbers(disk);
   if (!numbers) return numbers.error();
   return !numbers->empty() && numbers->back() == number;
 }
 
-// ".c0000000012.txt.0123.tmp": the number that its writer wanted to create.
+// The number in a temporary name such as ".c0000000012.txt.0123.tmp", which its writer wanted to create.
 std::optional<std::uint64_t> parse_temporary_claim_name(std::string_view name) {
   constexpr std::string_view kEnding = ".tmp";
   const std::size_t bytes = claim_name(0).size();
@@ -111,7 +111,7 @@ Error change_all_the_time(const Disk& disk) {
           "the claims in " + disk.shown(kClaims) + " change all the time: start this run again"};
 }
 
-// Returns false if another process was faster.
+// Creates the claim `number`. Returns false if another process created it first.
 Result<bool> take_number(Disk& disk, std::uint64_t number, const Owner& owner, std::string_view writer) {
   if (auto made = make_folders(disk, kClaims, Durability::kPowerCuts); !made) return made.error();
   const auto created = create_claim(disk, number, owner, false, writer);
@@ -201,9 +201,9 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
   ClaimWatch watch;
   std::uint64_t raced_after = kNumberMax;
   for (int races = 0; races < kRacesMax;) {
-    // A bad sector stays unreadable, and the place could otherwise never be claimed again. Count such a claim
-    // as unreadable, or the
-    // place could never be taken again.
+    // Count a claim that the disk cannot read as unreadable, and do not return an error: a
+    // bad sector stays unreadable, and with an error the place could never be claimed
+    // again.
     auto now = read_newest_claim(*disk, [](std::uint64_t) { return true; });
     if (!now) return now.error();
     const bool is_of_the_job = *now && is_held_by_job(**now, owner);
@@ -237,8 +237,8 @@ Result<void> Claim::write_next(bool is_released) {
     const bool is_ours =
         *now && ((*now)->owner == owner_ || ((*now)->is_unreadable && (*now)->number == number_));
     if (!is_ours) return lost_to(*disk_, *now);
-    // The newest claim is ours, but may have a higher number than number_: the reply to its creation was
-    // lost, or a process that waits kept it alive.
+    // The newest claim is this process's own, but may have a higher number than number_: the reply to its
+    // creation was lost, or a process that waits kept it alive.
     const std::uint64_t next = std::max((*now)->number, number_) + 1;
     const auto created = create_claim(*disk_, next, owner_, is_released, owner_.start);
     if (!created) return created.error();

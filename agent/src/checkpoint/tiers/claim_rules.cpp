@@ -11,8 +11,8 @@ struct JobName {
   std::string_view uid;  // empty: it has none
 };
 
-// Outside of pods the name has a path, which may contain " of ". If a space follows after the
-// last " of ", the rest is no UID.
+// Outside of pods a job's name has a path, which may contain " of ". If a space follows after the last " of
+// ", the rest is no UID.
 JobName parse_job(std::string_view job) {
   const std::size_t at = job.rfind(kOf);
   if (at == std::string_view::npos) return {.name = job, .uid = {}};
@@ -21,13 +21,13 @@ JobName parse_job(std::string_view job) {
   return {.name = job.substr(0, at), .uid = uid};
 }
 
-// The value is true for "/data/runs/digits on here" and "s3://bucket/runs/digits on here", false for
+// Returns true for "/data/runs/digits on here" and "s3://bucket/runs/digits on here", false for
 // "team-a/digits".
 bool is_place(std::string_view name) {
   return name.starts_with('/') || name.find("://") != std::string_view::npos;
 }
 
-// "/data/runs/digits" of "/data/runs/digits on here".
+// Returns "/data/runs/digits" for "/data/runs/digits on here".
 std::string_view folder_named_in(std::string_view place) {
   return place.substr(0, place.rfind(" on "));
 }

@@ -1,11 +1,11 @@
-// The rules for claims: which job owns one, and whether a newcomer may take the place. Reads no
-// clock and no file; claim.h does.
+// The rules for claims: which job owns a claim, and whether a newcomer may take the place. Only claim.h reads
+// a clock and files.
 //
 // A job has a name and a random UID: "team-a/digits of 6f1c...". Only the UID distinguishes two jobs. The
 // name is for people, and for claims of older agents, which wrote no UID. In a cluster, a namesake is a job
 // with the same name and another UID. The namesake was created again after the owner was deleted, or it
-// belongs to another cluster. These two cases cannot be distinguished, but in the first case the old
-// processes end soon. Outside of clusters a name is a place and a host, which two jobs may share: there
+// belongs to another cluster. A newcomer cannot distinguish these two namesakes, but the processes of a
+// deleted job end soon. Outside of clusters a name is a place and a host, which two jobs may share: there
 // another UID means another job. Outside of clusters the UID lies in a file and is copied with it: one UID in
 // two places means two jobs, and on two hosts it may mean one job that moves.
 #pragma once
@@ -28,14 +28,14 @@ struct Owner {
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 
-// "team-a/digits of 6f1c..."; without a UID only the name. The UID has no spaces. Name and UID are one text,
-// not two lines of the claim: older agents, which do not know UIDs, then see another owner and stop.
+// Returns "team-a/digits of 6f1c..."; without a UID, only the name. A UID has no spaces. Name and UID are one
+// text, not two lines of the claim: older agents, which do not know UIDs, then see another owner and stop.
 [[nodiscard]] std::string job_text(const std::string& name, const std::string& uid);
 
-// Pure. One job has one name and one UID. A missing UID matches any UID, since older agents write none.
+// Pure. One job has one name and one UID. A missing UID matches any UID, since older agents write no UID.
 enum class JobRelation { kSame, kNamesake, kOther };
 [[nodiscard]] JobRelation relation_of(std::string_view job, std::string_view other);
-// Whether both have the same UID, which only processes of one job should have.
+// Whether both jobs have the same UID, which only processes of one job should have.
 [[nodiscard]] bool have_one_uid(std::string_view job, std::string_view other);
 
 struct ClaimNote {
@@ -55,11 +55,11 @@ struct ClaimNote {
 struct ClaimTimes {
   Duration lease{std::chrono::seconds(30)};  // renewed at least three times per lease
   Duration look{std::chrono::seconds(1)};    // between two reads while watching
-  // How long a namesake may still renew its claim: its processes end within their grace period.
+  // How long a deleted namesake may still renew its claim: its processes end within their grace period.
   Duration namesake_wait{std::chrono::minutes(5)};
 };
 
-// The observations of a newcomer.
+// A newcomer's observations of the newest claim.
 struct ClaimWatch {
   std::optional<ClaimNote> first{};
   std::optional<ClaimNote> now{};
@@ -69,7 +69,7 @@ struct ClaimWatch {
 
 enum class ClaimVerdict { kTake, kWatch, kRefuse };
 // Pure. Another job that is alive keeps the place. A namesake that is still alive after its namesake_wait
-// keeps its place, too. An earlier start of the same job never blocks the next one.
+// keeps its place, too. An earlier start of the same job never blocks the next start.
 [[nodiscard]] ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen,
                                        const ClaimTimes& times);
 

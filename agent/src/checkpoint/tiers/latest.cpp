@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr int kPointerDepthMax = 2;
 constexpr std::string_view kUp = "../";
 
-// The checkpoint of a pack path such as "../packs/a0003/s0000001200/r0002.safetensors".
+// Returns the checkpoint in a pack's path, such as "../packs/a0003/s0000001200/r0002.safetensors".
 std::optional<CheckpointId> id_in_target(const fs::path& target) {
   if (!target.has_parent_path()) return std::nullopt;
   const fs::path step_folder = target.parent_path();
@@ -45,8 +45,8 @@ std::optional<Pointer> read_pointer(std::string_view text) {
   return pointer;
 }
 
-// The value is empty if the object is not a pointer, or cannot be read. An unreadable object is then
-// replaced, because the pointer is only a hint.
+// Returns nothing if the object is not a pointer, or cannot be read. An unreadable object is then replaced,
+// because the pointer is only a hint.
 std::optional<CheckpointId> id_in_pointer(const ObjectStoreDisk& store, const std::string& name) {
   const auto text = read_whole(store, name, kPointerBytesMax);
   const auto pointer = text ? read_pointer(*text) : std::nullopt;

@@ -4,7 +4,7 @@
 // In a folder `latest` is a relative link to the rank's pack, which any reader of safetensors opens. In a
 // store `latest` is a small object, replaced as a whole:
 //   {"attempt": 3, "step": 1200, "manifest": "manifests/...", "digest": "...", "pack": "packs/..."}
-// Replacing the link or object is atomic. A late writer of an older checkpoint does not replace a newer one.
+// Replacing the link or object is atomic. A late writer of an older checkpoint does not replace a newer link.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct Latest {
 [[nodiscard]] Result<void> point_latest(const std::filesystem::path& run_folder, const std::string& name,
                                         const Latest& latest, std::string_view mark);
 
-// The pack that a link called `name`, or a pointer, leads to. The value is empty if point_latest() cannot
-// have made this name.
+// Returns the pack to which a link or a pointer called `name` leads, or nothing if point_latest() cannot have
+// made it.
 [[nodiscard]] std::optional<std::string> pack_in_link(const std::string& name,
                                                       const std::filesystem::path& target);
 [[nodiscard]] std::optional<std::string> pack_in_pointer(std::string_view text);

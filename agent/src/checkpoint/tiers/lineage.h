@@ -17,8 +17,8 @@ namespace ratoon::checkpoint {
 // Moves every manifest of the run to aside/, so that none of its checkpoints exists any longer. Packs stay
 // where they are and are not swept: if a manifest is moved back by hand, its checkpoint exists again. The
 // oldest manifest is moved first, so that a start that is interrupted and not repeated still resumes from the
-// newest checkpoint. Rollback records are moved last, so that checkpoints that they gave up never return.
-// If `before` is given, moves only files of older attempts. Returns the number of moved manifests.
+// newest checkpoint. Rollback records are moved last, so that checkpoints that they gave up never return. If
+// `before` is given, moves only files of attempts before it. Returns the number of moved manifests.
 [[nodiscard]] Result<std::uint64_t> set_lineage_aside(Disk& disk, std::string_view mark,
                                                       std::optional<Attempt> before = {});
 

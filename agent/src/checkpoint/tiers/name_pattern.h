@@ -1,5 +1,5 @@
 // Patterns for the names of links, pointers and exported files: "latest-rank{rank}", "ep{epoch}-ba{batch}".
-// Pure; the time is an argument.
+// The functions are pure: the time is an argument.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ struct NameFacts {
   WallTime timestamp{};  // as 2026-11-21T11-38-21.250Z: safe in file names and URLs
 };
 
-// Replaces {run_name}, {epoch}, {batch}, {rank} and {timestamp} by their values. kInvalid: any other
-// placeholder, a single brace, or a name that leads out of its folder.
+// Replaces {run_name}, {epoch}, {batch}, {rank} and {timestamp} by their values. Returns kInvalid for any
+// other placeholder, a single brace, or a name that leads out of its folder.
 [[nodiscard]] Result<std::string> expand_name(std::string_view pattern, const NameFacts& facts);
 
 // Checks, at the start of a run, that the pattern can be expanded and gives each of
 // `ranks_that_write` processes its own name.
 [[nodiscard]] Result<void> check_pattern(std::string_view pattern, std::uint32_t ranks_that_write);
 
-// Whether two checkpoints may get different names, so that old names remain beside new ones.
+// Whether two checkpoints may get different names, so that old names remain beside new names.
 [[nodiscard]] bool changes_with_checkpoints(std::string_view pattern);
 
 // The common beginning of all names in a run.

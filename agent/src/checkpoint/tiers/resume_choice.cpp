@@ -43,7 +43,7 @@ std::string start_options_text(const TieredInventory& inventory, bool can_overwr
 
 namespace {
 
-// A rollback that is recorded in only some tiers is valid for all of them.
+// A rollback that is recorded in only some of the run's tiers (places) is valid for all tiers.
 Result<std::vector<Rollback>> rollbacks_of(std::span<const TierInventory> tiers) {
   std::map<Attempt, Rollback> all;
   for (const TierInventory& tier : tiers) {

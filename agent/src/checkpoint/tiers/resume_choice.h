@@ -1,4 +1,4 @@
-// Chooses the checkpoint from which a run resumes, among those of all its tiers. Pure:
+// Chooses the checkpoint from which a run resumes, among those of all its tiers (folder and stores). Pure:
 // the inventories are arguments.
 //
 // The newest committed checkpoint wins, in any tier: a node that returns with an old local copy does not set
@@ -47,8 +47,8 @@ struct TieredInventory {
   }
 };
 
-// kConflict: two tiers hold different checkpoints, or rollbacks, under one name, so one of them belongs to
-// another run.
+// Returns kConflict if two tiers hold different checkpoints, or rollbacks, under one name: one of them
+// belongs to another run.
 [[nodiscard]] Result<TieredInventory> merge(std::span<const TierInventory> tiers);
 
 struct StartRequest {
@@ -72,9 +72,9 @@ struct StartChoice {
   friend bool operator==(const StartChoice&, const StartChoice&) = default;
 };
 
-// `is_usable`: whether the new world can read all of it and has not failed to load it before.
-// kAlreadyExists: the run is to begin anew, but has checkpoints and no permission to set them aside;
-// the message names the options.
+// `is_usable`: whether the new world can read all of a checkpoint and has not failed to load it before.
+// Returns kAlreadyExists if the run is to begin anew, but has checkpoints and may not set them aside; the
+// message names the options.
 [[nodiscard]] Result<StartChoice> choose_start(const TieredInventory& inventory, const StartRequest& requests,
                                                const std::function<bool(const TieredCheckpoint&)>& is_usable);
 

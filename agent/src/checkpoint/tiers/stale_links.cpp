@@ -32,8 +32,8 @@ bool is_old_link(const Names& names, const std::string& name) {
   return pack && fs::symlink_status(names.run_folder / *pack, code).type() == fs::file_type::not_found;
 }
 
-// "latest" for ".latest.0123.tmp", a temporary link that a killed process left. The value is empty for other
-// names.
+// Returns "latest" for ".latest.0123.tmp", a temporary link that a killed process left; returns nothing for
+// other names.
 std::optional<std::string> name_of_temporary(const std::string& name) {
   constexpr std::string_view kEnding = ".tmp";
   if (!name.starts_with('.') || !name.ends_with(kEnding)) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<Attempt> newest_attempt_with_packs(const fs::path& run_folder) {
   return newest;
 }
 
-// A temporary link that its writer still renames has a pack of the newest attempt.
+// If a temporary link leads to a pack of an attempt before the newest, its writer is gone.
 bool is_left_over(const Names& names, const std::string& path, const std::string& name) {
   std::error_code code;
   const auto pack = pack_in_link(name, fs::read_symlink(names.run_folder / path, code));
@@ -62,7 +62,7 @@ bool is_left_over(const Names& names, const std::string& path, const std::string
   return attempt && names.newest && *attempt < *names.newest;
 }
 
-// Removes stale names in `folder`, which is "" or ends with '/'. The part of the pattern for names in it
+// Removes stale names in `folder`, which is "" or ends with '/'. The pattern's part for names in this folder
 // starts at `begin`. Names that cannot be examined stay. Returns the number of removed names.
 Result<std::uint64_t> remove_in(const Names& names, const std::string& folder, std::size_t begin) {
   const std::size_t slash = names.pattern.find('/', begin);

@@ -1,9 +1,9 @@
 // checkpoint/tiers/: All locations of one run's checkpoints: claims, the choice of a checkpoint, and the
 // names that point to the newest.
 //
-// Tiers: all the places that hold checkpoints of one run, as one. The first place is the home of the run,
-// where checkpoints are saved: a folder, or a store if there is no folder. The other places are stores that
-// get copies.
+// Tiers: all the places that hold checkpoints of one run, as one object. The first place is the home of the
+// run, where checkpoints are saved: a folder, or a store if there is no folder. The other places are stores
+// that get copies.
 //
 //   TierLocations places{.folder = "/data/runs/digits", .stores = {"s3://bucket/runs/digits"}};
 //   Result<Tiers> tiers = Tiers::open(places);
@@ -11,7 +11,7 @@
 //   Result<StartChoice> start = choose_start(*found, {}, [](const auto&) { return true; });
 //   Result<FromTier> state = tiers->load(*start->checkpoint, Rank(0));
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <filesystem>
@@ -61,11 +61,11 @@ class Tiers {
   [[nodiscard]] const Tier& home() const { return tiers_.front(); }
 
   // The inventories of all tiers. Fails if a tier cannot be read: that tier may hold the newest checkpoint,
-  // and a run that resumes from an older one would lose the newer one forever.
+  // and a run that resumes from an older checkpoint would lose the newest forever.
   [[nodiscard]] Result<std::vector<TierInventory>> ask_all() const;
   [[nodiscard]] Result<TieredInventory> inventory() const;
 
-  // Pins the checkpoint in every tier. The returned error is that of the home; `tell` gets the errors of
+  // Pins the checkpoint in every tier. Returns the error of the run's first tier; `tell` gets the errors of
   // other tiers.
   [[nodiscard]] Result<void> pin(const CheckpointId& id, const std::string& why,
                                  const std::function<void(const std::string&)>& tell) const;

@@ -41,7 +41,7 @@ class TrialBytes {
   void* at_;
 };
 
-// Seconds until the bytes are on the disk. The value is empty, with errno set, if a call fails.
+// Returns the seconds until the bytes are on the disk, or nothing, with errno set, if a call fails.
 std::optional<double> time_write(int folder, int flags, std::span<const std::byte> bytes) {
   const UniqueFd fd(::openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC | flags, 0600));
   if (!fd.is_open()) return std::nullopt;
@@ -56,8 +56,8 @@ std::optional<double> time_write(int folder, int flags, std::span<const std::byt
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-// Alternates direct and cached writes. The value is empty if the trial cannot be made now. A disk without
-// direct writes returns EINVAL.
+// Times direct and cached writes in turn; returns whether direct writes pay off, or nothing if the trial
+// cannot be made now. A disk without direct writes gives EINVAL.
 std::optional<bool> try_out(int folder) {
   if (is_in_memory(folder)) return false;
   const TrialBytes memory;

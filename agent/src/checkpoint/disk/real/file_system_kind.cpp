@@ -13,7 +13,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// linux/magic.h does not have these kinds.
+// The header linux/magic.h does not define the kinds of file systems below.
 constexpr std::int64_t kZfs = 0x2fc12fc1;
 constexpr std::int64_t kJfs = 0x3153464a;
 constexpr std::int64_t kBcachefs = 0xca451a4e;
@@ -30,7 +30,7 @@ constexpr std::array<std::int64_t, 11> kLocalKinds = {BTRFS_SUPER_MAGIC,
                                                       kJfs,
                                                       kBcachefs};
 
-// 0, which no file system has: unknown.
+// 0 means that the kind is unknown: no file system has this number.
 std::int64_t kind_of(int folder) {
   struct statfs status{};
   return ::fstatfs(folder, &status) == 0 ? static_cast<std::int64_t>(status.f_type) : 0;

@@ -9,12 +9,12 @@
 
 namespace ratoon::checkpoint {
 
-// Pure; `kind` is the f_type of statfs(). A kind that is not known here counts as a network file system: some
-// of those keep locks to one machine.
+// Pure; `kind` is the f_type of statfs(). An unknown kind counts as a network file system, on which a lock
+// may exclude only processes of one machine.
 [[nodiscard]] bool is_local_kind(std::int64_t kind);
 
 [[nodiscard]] bool is_in_memory(int folder);
-// These functions tell it for a folder that may not exist yet. They may themselves wait for a disk.
+// The functions below take a folder that may not exist yet. The calls may themselves wait for a disk.
 [[nodiscard]] Result<bool> is_in_memory(const std::filesystem::path& folder);
 [[nodiscard]] Result<bool> is_local(const std::filesystem::path& folder);
 

@@ -9,7 +9,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// The number of the system call is the same on every processor. Older kernel headers lack this constant.
+// The system call number of cachestat() is the same on every processor; older kernel headers lack it.
 constexpr long kCachestat = 451;
 constexpr std::uint64_t kPageBytes = 4096;
 

@@ -1,4 +1,4 @@
-// The part of a file in the system's page cache.
+// Functions for the part of a file that is in the system's page cache.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace ratoon::checkpoint {
 
-// Whether all of these bytes of a file are in the page cache. Does not access the disk. The value is empty if
-// the system gives no answer: on kernels before 6.5, and for files that this process neither owns nor may
+// Whether all of these bytes of a file are in the page cache. Does not access the disk. Returns nothing if
+// the system cannot tell: on kernels before 6.5, and for files that this process neither owns nor may
 // write.
 [[nodiscard]] std::optional<bool> is_remembered(int fd, std::uint64_t at, std::uint64_t bytes);
 

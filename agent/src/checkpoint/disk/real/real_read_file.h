@@ -1,4 +1,4 @@
-// The files that RealDisk reads. `shown` is their name in messages.
+// The files that RealDisk reads. `shown` is a file's name in messages.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace ratoon::checkpoint {
 
-// Refuses everything but regular files.
+// Returns an error for anything but a regular file.
 [[nodiscard]] Result<std::unique_ptr<ReadFile>> make_read_file(UniqueFd fd, std::string shown);
 
 }  // namespace ratoon::checkpoint

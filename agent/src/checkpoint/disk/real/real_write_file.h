@@ -1,6 +1,6 @@
 // The files that RealDisk writes. In large files, bytes that are aligned both in memory and in the file are
-// written past the page cache, if that is faster. Unaligned ends of the data go through the cache, and after
-// a first refusal all data does.
+// written past the page cache, if that is faster. Unaligned ends of the data go through the cache, and so
+// does all data once the system has refused a direct write.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace ratoon::checkpoint {
 
-// The function that writes. Tests replace this function to refuse writes. Tests replace the function to
-// refuse writes.
+// The system call that writes. Tests replace the system call by a function that refuses writes, as a system
+// without direct writes does.
 struct WriteCalls {
   decltype(&::pwrite) write = &::pwrite;
 };

@@ -6,7 +6,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// A pickle may ask for the same value many times, with a few bytes each. These limits keep each copy small.
+// A pickle may ask for the same value many times, with a few bytes each; these limits keep each value small.
 constexpr std::size_t kLengthsMax = 64;
 constexpr std::size_t kKeyBytesMax = 64;
 constexpr std::uint64_t kDimensionsMax = std::uint64_t{1} << 24;
@@ -34,7 +34,7 @@ std::optional<std::uint64_t> count_of(const Pickle& pickle, ValueId id) {
   return static_cast<std::uint64_t>(*number);
 }
 
-// A tuple of a few numbers that are not negative.
+// Returns the numbers of a tuple of a few numbers that are not negative.
 std::optional<TensorShape> counts_of(const Pickle& pickle, ValueId id) {
   const auto* tuple = tuple_of(pickle, id);
   if (tuple == nullptr || tuple->items.size() > kLengthsMax) return std::nullopt;
@@ -52,7 +52,7 @@ bool is_empty_dict(const Pickle& pickle, ValueId id) {
   return dict != nullptr && dict->items.empty();
 }
 
-// (storage, offset, shape, strides, needs gradient, hooks[, dtype][, metadata])
+// Makes a tensor of (storage, offset, shape, strides, needs gradient, hooks[, dtype][, metadata]).
 Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has_dtype) {
   const std::size_t required = has_dtype ? 7 : 6;
   if (arguments.size() != required && arguments.size() != required + 1)
@@ -74,7 +74,7 @@ Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has
   if (has_dtype) {
     const auto* dtype = value_of<NameValue>(pickle, arguments[6]);
     if (dtype == nullptr || dtype->name != KnownName::kDtype || stored.is_typed)
-      return refused_pickle("a tensor's dtype or its storage's is of the wrong kind");
+      return refused_pickle("the dtype of a tensor or of its storage is of the wrong kind");
     type = dtype->type;
   } else if (!stored.is_typed) {
     return refused_pickle("a tensor's storage has no type");
@@ -92,7 +92,7 @@ Result<PickleValue> rebuild_tensor(Pickle& pickle, Arguments arguments, bool has
   return PickleValue(index);
 }
 
-// (tensor, needs gradient, hooks)
+// Makes a parameter of (tensor, needs gradient, hooks).
 Result<PickleValue> rebuild_parameter(const Pickle& pickle, Arguments arguments) {
   if (arguments.size() != 3 || value_of<TensorIndex>(pickle, arguments[0]) == nullptr ||
       value_of<bool>(pickle, arguments[1]) == nullptr || !is_empty_dict(pickle, arguments[2]))
@@ -143,7 +143,7 @@ std::optional<ValueId> find_tagged(const Pickle& pickle, ValueId callable, Value
 Result<PickleValue> find_storage(Pickle& pickle, ValueId id) {
   const auto* tuple = tuple_of(pickle, id);
   if (tuple == nullptr || tuple->items.size() != 5)
-    return refused_pickle("a persistent id is not that of a storage");
+    return refused_pickle("a persistent id does not name a storage");
   const auto* tag = value_of<std::string>(pickle, tuple->items[0]);
   const auto* type = value_of<NameValue>(pickle, tuple->items[1]);
   const auto* key = value_of<std::string>(pickle, tuple->items[2]);
@@ -153,7 +153,7 @@ Result<PickleValue> find_storage(Pickle& pickle, ValueId id) {
   if (tag == nullptr || *tag != "storage" || key == nullptr || key->size() > kKeyBytesMax ||
       location == nullptr || !elements ||
       !(is_typed || (type != nullptr && type->name == KnownName::kUntypedStorage)))
-    return refused_pickle("a persistent id is not that of a storage");
+    return refused_pickle("a persistent id does not name a storage");
   const StorageIndex index{static_cast<std::uint32_t>(pickle.storages.size())};
   pickle.storages.push_back({.key = *key, .type = type->type, .is_typed = is_typed, .elements = *elements});
   return PickleValue(index);

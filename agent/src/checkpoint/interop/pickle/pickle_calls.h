@@ -19,8 +19,8 @@ namespace ratoon::checkpoint {
 // Returns the storage that a persistent id names: ("storage", type, key, location, elements).
 [[nodiscard]] Result<PickleValue> find_storage(Pickle& pickle, ValueId id);
 
-// An ordered dictionary may carry attributes, such as the _metadata of a module's state. Such attributes are
-// checked and left out. Attributes of any other object are an error.
+// An ordered dictionary may carry attributes, such as the _metadata of a module's state. Attributes of an
+// ordered dictionary are checked and left out. Attributes of any other object are an error.
 [[nodiscard]] Result<void> set_attributes(const Pickle& pickle, ValueId object, ValueId attributes);
 
 }  // namespace ratoon::checkpoint

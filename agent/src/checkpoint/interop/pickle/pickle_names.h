@@ -9,7 +9,7 @@
 
 namespace ratoon::checkpoint {
 
-// kInvalid for any other name; the message quotes it.
+// Returns kInvalid for any other name; the message quotes the name.
 [[nodiscard]] Result<NameValue> find_name(std::string_view module, std::string_view name);
 
 }  // namespace ratoon::checkpoint

@@ -8,7 +8,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// The opcodes that tensors and plain containers of protocol 2 do not need, and those of later protocols.
+// The opcodes that tensors and plain containers of protocol 2 do not need, and opcodes of later protocols.
 constexpr std::pair<std::uint8_t, std::string_view> kOthers[] = {
     {'0', "POP"},
     {'1', "POP_MARK"},

@@ -1,4 +1,4 @@
-// Opcodes of pickles: those that a file of tensors and plain containers needs.
+// The opcodes of pickles that a file of tensors and plain containers needs.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ class Machine {
   }
 
   Result<Pickle> finish() {
-    if (at_ != bytes_.size()) return broken_pickle("bytes follow its end");
+    if (at_ != bytes_.size()) return broken_pickle("bytes follow the end of the pickle");
     return stack_.finish();
   }
 

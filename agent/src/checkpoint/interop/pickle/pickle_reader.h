@@ -15,8 +15,8 @@
 
 namespace ratoon::checkpoint {
 
-// kInvalid: a pickle of more than tensors and plain containers; kCorrupted: not a whole pickle. Memory is
-// limited by the size of the pickle and by 16 million values.
+// Returns kInvalid if there is more than tensors and plain containers, kCorrupted if the pickle is cut off or
+// damaged. Memory is limited by the size of the pickle and by 16 million values.
 [[nodiscard]] Result<Pickle> read_pickle(std::span<const std::byte> bytes);
 
 }  // namespace ratoon::checkpoint

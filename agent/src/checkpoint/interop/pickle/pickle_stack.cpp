@@ -68,7 +68,7 @@ Done PickleStack::append_marked() {
   return count ? append(*count) : Done(too_few());
 }
 
-// Keys and values alternate.
+// The `count` last values are keys and values in turn.
 Done PickleStack::set_items(std::size_t count) {
   if (height() < count + 1 || count % 2 != 0) return too_few();
   const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);

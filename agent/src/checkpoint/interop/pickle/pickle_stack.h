@@ -24,7 +24,7 @@ class PickleStack {
 
   Result<void> push(PickleValue value);
   Result<void> mark();
-  // These functions remove the last `count` values, or the values since the last mark, and return them.
+  // The functions below remove the last `count` values, or the values since the last mark, and return them.
   Result<void> make_tuple(std::size_t count);
   Result<void> make_marked_tuple();
   Result<void> append(std::size_t count);
@@ -35,12 +35,12 @@ class PickleStack {
   Result<void> remember(std::uint32_t index);
   Result<void> recall(std::uint32_t index);
 
-  // These functions apply the functions of pickle_calls.h to the last values.
+  // The functions below apply the functions of pickle_calls.h to the last values.
   Result<void> reduce();
   Result<void> build();
   Result<void> replace_by_storage();
 
-  // The graph, whose root is the one value that is left.
+  // Returns the graph; its root is the one value that is left on the stack.
   Result<Pickle> finish();
 
  private:

@@ -46,7 +46,7 @@ struct NameValue {
   ElementType type = ElementType::kUint8;
 };
 
-// The bytes are in the record "data/<key>".
+// The storage's bytes are in the archive's record "data/<key>".
 struct StorageValue {
   std::string key;
   ElementType type = ElementType::kUint8;

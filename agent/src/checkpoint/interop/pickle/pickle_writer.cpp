@@ -37,7 +37,7 @@ class Pickler {
     remember();
   }
 
-  // Constants of PyTorch's own code: a repeated constant is written as a reference to the memo.
+  // Writes a constant of PyTorch's own code: a repeated constant is written as a reference to the memo.
   void constant_text(std::string_view value) {
     if (recall(std::string(value))) return;
     text(value);
@@ -98,8 +98,8 @@ class Pickler {
       put(out_, index);
   }
 
-  // Writes a reference to the constant if the memo has it. Otherwise returns false: the caller writes the
-  // constant, and the memo has the constant from then on.
+  // Writes a reference to the constant if the memo has it. If the memo lacks it, returns false: the caller
+  // writes the constant, and the memo has the constant from then on.
   bool recall(std::string constant) {
     const auto [known, is_new] = constants_.try_emplace(std::move(constant), memo_);
     if (is_new) return false;

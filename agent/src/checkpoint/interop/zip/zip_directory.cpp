@@ -62,7 +62,7 @@ Result<Extent> read_end(Bytes file) {
   return read_end_64(file, at - kEnd64LocatorBytes, extent);
 }
 
-// Reads the numbers that the entry leaves to the zip64 field, which holds exactly these numbers.
+// Reads the numbers that do not fit the entry: the zip64 field must hold these numbers and no others.
 Result<void> read_64(Bytes extra, Entry& entry, std::uint64_t& stored_bytes) {
   const auto found = find_extra_64(extra, entry.name);
   if (!found) return found.error();
@@ -97,7 +97,7 @@ Result<Entry> take_entry(Bytes& directory) {
   std::uint64_t stored_bytes = get<std::uint32_t>(directory, 20);
   if ((entry.flags & ~(kHasDescriptor | kNamesAreUtf8)) != 0)
     return Error(ErrorKind::kInvalid,
-                 "record " + quoted(entry.name) + " is encrypted or packed in another way");
+                 "record " + quoted(entry.name) + " is encrypted or stored in an unsupported way");
   if (get<std::uint16_t>(directory, 10) != 0)
     return Error(ErrorKind::kInvalid,
                  "record " + quoted(entry.name) +

@@ -23,7 +23,7 @@ bool has_descriptor(const Entry& entry) {
   return (entry.flags & zip::kHasDescriptor) != 0;
 }
 
-// Compares the header before the data with the directory, as far as the header has the values.
+// Compares the header before a record's data with the directory, as far as the header has the values.
 Result<void> compare_header(Bytes header, Bytes extra, const Entry& entry) {
   const auto contradicted = [&](const std::string& what) {
     return damaged("the header of record " + quoted(entry.name) + " has another " + what +
@@ -44,7 +44,7 @@ Result<void> compare_header(Bytes header, Bytes extra, const Entry& entry) {
   return {};
 }
 
-// Checks the bytes between the data and the next record: the data descriptor, or none.
+// Checks the bytes between a record's data and the next record: a data descriptor, or no bytes.
 Result<void> compare_descriptor(Bytes rest, const Entry& entry) {
   const auto agrees = [&]<class Size>(Size) {
     return rest.size() == 8 + 2 * sizeof(Size) && get<std::uint32_t>(rest) == zip::kDataDescriptor &&
@@ -58,7 +58,7 @@ Result<void> compare_descriptor(Bytes rest, const Entry& entry) {
                  " are neither its data descriptor nor the next record");
 }
 
-// The data of the record that fills the file from its header up to `end`.
+// Returns the data of a record, which must fill the file from the record's header up to `end`.
 Result<Bytes> find_data(Bytes file, const Entry& entry, std::uint64_t end) {
   const Bytes whole = file.subspan(entry.offset, end - entry.offset);
   if (whole.size() < zip::kLocalHeaderBytes || get<std::uint32_t>(whole) != zip::kLocalHeader)
@@ -67,7 +67,7 @@ Result<Bytes> find_data(Bytes file, const Entry& entry, std::uint64_t end) {
   const std::uint64_t extra_bytes = get<std::uint16_t>(whole, 28);
   const Bytes behind = whole.subspan(zip::kLocalHeaderBytes);
   if (behind.size() < name_bytes + extra_bytes || behind.size() - name_bytes - extra_bytes < entry.size_bytes)
-    return damaged("record " + quoted(entry.name) + " reaches into what follows it");
+    return damaged("record " + quoted(entry.name) + " reaches into the bytes that follow it");
   if (std::string_view(reinterpret_cast<const char*>(behind.data()), name_bytes) != entry.name)
     return damaged("record " + quoted(entry.name) + " has another name in its own header");
   if (auto same = compare_header(whole, behind.subspan(name_bytes, extra_bytes), entry); !same)

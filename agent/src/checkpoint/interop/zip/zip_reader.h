@@ -21,8 +21,8 @@ struct ZipRecord {
   std::uint32_t crc = 0;
 };
 
-// The records are in the order of their bytes in the file. kCorrupted: no correct writer makes such a file;
-// kInvalid: the file is intact, but compressed, encrypted or in several parts. Does not verify checksums.
+// Returns the records in the order of their bytes; verifies no checksums. Returns kCorrupted if no correct
+// writer makes such a file, kInvalid if the file is intact but compressed, encrypted or in several parts.
 [[nodiscard]] Result<std::vector<ZipRecord>> read_zip(std::span<const std::byte> file);
 
 // Reads the record once and compares its checksum with its bytes.

@@ -23,8 +23,8 @@ std::uint32_t saturated(std::uint64_t number) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, zip::kIn64));
 }
 
-// Returns the zip64 field with the numbers that do not fit into 32 bits, in the order of the format. The
-// value is empty if all fit.
+// Returns the zip64 field with the numbers that do not fit into 32 bits, in the order of the format, or an
+// empty text if all numbers fit.
 std::string extra_64(std::uint64_t size_bytes, std::uint64_t stored_bytes, std::uint64_t offset) {
   std::string numbers;
   if (needs_64(size_bytes)) {
@@ -39,7 +39,7 @@ std::string extra_64(std::uint64_t size_bytes, std::uint64_t stored_bytes, std::
   return extra + numbers;
 }
 
-// An extra field that readers skip, so that data behind it begins at a multiple of the alignment.
+// Returns an extra field, which readers skip, so that the data after it begins at an aligned position.
 std::string padding(std::uint64_t position) {
   const std::uint64_t begin = position + 4;  // after the field's own header
   const auto size = static_cast<std::uint16_t>((kAlignment - begin % kAlignment) % kAlignment);

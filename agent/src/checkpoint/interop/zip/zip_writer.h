@@ -8,8 +8,8 @@
 //   ...
 //   zip.finish();
 //
-// Bytes go to the sink as they come and are not kept. After an error the writer and the bytes in its sink are
-// of no use.
+// Bytes go to the sink at once and are not kept. After an error, neither the writer nor the bytes in the sink
+// can be used.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ class ZipWriter final : public ByteSink {
   // Every record is named "<folder>/<name>".
   ZipWriter(ByteSink& sink, std::string folder) : sink_(sink), folder_(std::move(folder)) {}
 
-  // Begins a record of `size_bytes` bytes, after the end of the one before. The name of the record must be
-  // new.
+  // Begins a record of `size_bytes` bytes; the record before it must have ended. The name of the record must
+  // be new.
   [[nodiscard]] Result<void> begin(std::string_view name, std::uint64_t size_bytes);
   // Appends to the record that was begun.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes) override;
@@ -40,7 +40,7 @@ class ZipWriter final : public ByteSink {
   [[nodiscard]] Result<void> end();
   // Writes a whole record.
   [[nodiscard]] Result<void> add(std::string_view name, std::string_view bytes);
-  // Writes the directory, after the last record.
+  // Writes the zip file's directory after the last record.
   [[nodiscard]] Result<void> finish();
 
   // The checksums of the records so far, in their order.

@@ -36,8 +36,8 @@ Result<PackedTensor> read_tensor(TensorEntry& entry) {
   return PackedTensor{std::move(entry.name), *type, std::move(entry.shape), std::nullopt, begin, end};
 }
 
-// Tensors without bytes begin where other tensors begin. If several tensors begin at one place, rank and name
-// decide the order, as in plan_pack().
+// Tensors without bytes begin where other tensors begin. If several tensors begin at one position, their
+// type's rank and their name decide the order, as in plan_pack().
 bool lies_before(const PackedTensor& a, const PackedTensor& b) {
   const int rank_a = layout_rank(a.type);
   const int rank_b = layout_rank(b.type);

@@ -24,12 +24,12 @@ inline constexpr std::string_view kPackFormat = "2";
 inline constexpr std::size_t kCrcDigits = 8;
 inline constexpr std::size_t kHashDigits = 32;
 
-// Without padding. The length depends only on the layout's tensors and sizes, not on the digests.
+// Adds no padding. The JSON's length depends only on the layout's tensors and sizes, not on the digests.
 [[nodiscard]] std::string header_json(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
                                       std::span<const Hash128> hashes);
 
 // Encodes the header of a safetensors file that is not a pack. The caller gives the metadata; without
-// metadata the key is left out.
+// metadata its key is left out.
 [[nodiscard]] std::string plain_header_json(const PackLayout& layout,
                                             const std::map<std::string, std::string>& metadata);
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kUsualNumbers = 2;  // a matrix's shape and the offsets have two numbers
 
-// A parser for the one form that a header may have. Each function parses what its name says. On an error a
-// function stores a complaint and returns false.
+// A parser for the one form that a header may have. Each function parses the value that its name tells. On an
+// error the function stores a message and returns false.
 class Reader {
  public:
   explicit Reader(std::string_view json) : scanner_(json) {}
@@ -26,7 +26,7 @@ class Reader {
   }
 
  private:
-  // `take_value` gets each key and parses its value.
+  // Parses an object: `take_value` is called with each key and parses the key's value.
   template <class TakeValue>
   bool take_object(TakeValue take_value) {
     if (!scanner_.take('{')) return complain_of_kind();

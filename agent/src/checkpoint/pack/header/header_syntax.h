@@ -25,10 +25,10 @@ struct HeaderSyntax {
   std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the text, keys may repeat
 };
 
-// Refuses JSON of any other form: values of other types, unknown keys, entries with a missing key.
+// Refuses JSON that no header has: values of other types, unknown keys, entries without a required key.
 [[nodiscard]] Result<HeaderSyntax> read_syntax(std::string_view json);
 
-// "not a sound pack: ..."
+// Returns an error whose message is "not a sound pack: " and `what`.
 [[nodiscard]] Error unsound(const std::string& what);
 
 }  // namespace ratoon::checkpoint

@@ -15,15 +15,15 @@ class JsonScanner {
 
   [[nodiscard]] std::size_t position() const { return at_; }
 
-  // The next character that is not white space. The character is not consumed. The result is '\0' at the end
-  // of the text; the text itself may contain '\0', too.
+  // Returns the next character that is not white space and does not consume it. Returns '\0' at the end of
+  // the text; the text itself may contain '\0', too.
   [[nodiscard]] char peek();
   [[nodiscard]] bool is_at_end() { return peek() == '\0' && at_ == text_.size(); }
 
   // Consumes the next character if it is `c`.
   [[nodiscard]] bool take(char c);
 
-  // There is no value if the next value has another type. A text is UTF-8 with its escapes resolved.
+  // Returns nothing if the next value has another type. A text is UTF-8 with its escapes resolved.
   [[nodiscard]] std::optional<std::string> take_text();
   [[nodiscard]] std::optional<std::uint64_t> take_whole();  // none also for fractions and above 2^64 - 1
 

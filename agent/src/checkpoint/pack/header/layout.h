@@ -17,9 +17,9 @@
 
 namespace ratoon::checkpoint {
 
-// Data is verified block by block, so reading a slice means reading whole blocks. A rank of another world
-// size reads two partial blocks in each tensor: blocks of 64 KiB add 1 to 5 % to its bytes, blocks of 4 MiB
-// would double them. The checksums of consecutive blocks can be combined (crc32c_combine).
+// Data is verified block by block, so reading a slice means reading whole blocks. In a world of another size
+// a rank reads two partial blocks of each tensor: blocks of 64 KiB add 1 to 5 % to its bytes, and blocks of 4
+// MiB would double its bytes. The checksums of consecutive blocks can be combined (crc32c_combine).
 inline constexpr std::uint64_t kPackBlockBytes = 32 * 1024;
 inline constexpr std::uint64_t kDataAlignment = 4096;
 inline constexpr std::uint64_t kLengthBytes = 8;
@@ -58,7 +58,7 @@ struct PackLayout {
   friend bool operator==(const PackLayout&, const PackLayout&) = default;
 };
 
-// Numbers of the specs in the order of their data: plan_pack(specs).tensors[i] is
+// Returns the indices of `specs` in the order of their data in the pack: plan_pack(specs).tensors[i] is
 // specs[data_order(specs)[i]].
 [[nodiscard]] std::vector<std::size_t> data_order(std::span<const TensorSpec> specs);
 

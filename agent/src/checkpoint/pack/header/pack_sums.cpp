@@ -9,7 +9,7 @@ namespace ratoon::checkpoint {
 
 void PackSums::add(std::span<const std::byte> bytes) {
   if (bytes.size() > layout_.data_bytes - at_)
-    throw std::invalid_argument("a pack has fewer bytes than are added to its sums");
+    throw std::invalid_argument("more bytes are added to a pack's sums than the pack has");
   add_to_blocks(bytes);
   while (!bytes.empty()) {
     const std::uint64_t left_of_tensor = layout_.tensors[hashes_.size()].end - at_;
@@ -30,7 +30,7 @@ void PackSums::add_to_blocks(std::span<const std::byte> bytes) {
   }
 }
 
-// Finishes the hashes of all tensors that are complete now, empty ones among them.
+// Finishes the hashes of all tensors that are complete now, also of empty tensors.
 void PackSums::end_tensors() {
   while (hashes_.size() < layout_.tensors.size() && layout_.tensors[hashes_.size()].end == at_) {
     hashes_.push_back(tensor_.digest128());

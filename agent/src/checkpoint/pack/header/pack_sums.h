@@ -16,10 +16,10 @@ class PackSums {
   explicit PackSums(const PackLayout& layout) : layout_(layout) { end_tensors(); }
 
   // Adds the next bytes of the data. A piece may end in the middle of a block or a tensor. Throws
-  // std::invalid_argument beyond the end of the layout's data.
+  // std::invalid_argument for bytes beyond the layout's data.
   void add(std::span<const std::byte> bytes);
 
-  // Complete when all bytes were added.
+  // The checksums are complete when all bytes were added.
   [[nodiscard]] const std::vector<std::uint32_t>& block_crcs() const { return crcs_; }
   [[nodiscard]] const std::vector<Hash128>& hashes() const { return hashes_; }
 

@@ -1,4 +1,4 @@
-// The names that safetensors gives to element types, and the order in which it lays them out.
+// The names that safetensors gives to element types, and the order in which it stores tensors of these types.
 #pragma once
 
 #include <optional>

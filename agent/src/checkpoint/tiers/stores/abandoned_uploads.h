@@ -1,7 +1,7 @@
-// Multipart uploads that a process of an older attempt began and did not finish. The parts of such uploads
-// are invisible, but their storage costs money. The owner of the place in a newer attempt aborts unfinished
-// uploads. The owner keeps uploads of its own attempt, which may be another rank's, and uploads that are no
-// pack of this run.
+// Multipart uploads that a process of an older attempt began and did not finish. The parts of an unfinished
+// upload are invisible, but their storage costs money. The owner of the place in a newer attempt aborts
+// unfinished uploads. The owner keeps uploads of its own attempt, which may be another rank's, and uploads
+// that are no pack of this run.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace ratoon::checkpoint {
 
-// Aborts the uploads of the eight attempts before `own`: each of these attempts has aborted earlier ones.
-// Returns their number.
+// Aborts the uploads of the eight attempts before `own`: each of these attempts has aborted earlier uploads.
+// Returns the number of aborted uploads.
 [[nodiscard]] Result<std::uint64_t> abort_abandoned_uploads(objects::ObjectStore& store, Attempt own,
                                                             const std::stop_token& stop);
 

@@ -19,7 +19,7 @@ namespace ratoon::checkpoint {
 
 class BufferedObject final : public objects::ObjectSource {
  public:
-  // kInvalid: some of these bytes were added before. kNoSpace: there is no memory for a copy.
+  // Returns kInvalid if some of these bytes were added before, kNoSpace if there is no memory for a copy.
   [[nodiscard]] Result<void> copy(std::uint64_t at, std::span<const std::byte> bytes);
   [[nodiscard]] Result<void> borrow(std::uint64_t at, std::span<const std::byte> bytes);
 

@@ -33,7 +33,7 @@ class FileOfDisk final : public objects::ObjectSource {
   const std::uint64_t size_bytes_;
 };
 
-// The header of a pack, if it matches the digest in the manifest.
+// Returns the header of a pack, or an error if it does not match the digest in the manifest.
 Result<std::string> read_header_text(const ReadFile& file, const std::string& shown,
                                      const PackRecord& record) {
   const auto size = file.size();
@@ -55,7 +55,7 @@ Result<std::string> read_header_text(const ReadFile& file, const std::string& sh
                                           record.header_digest + " expected, " + digest + " found)");
 }
 
-// The CRC32C of the whole file, computed from the checksums in its header. The function does not read the
+// Returns the CRC32C of the whole file, computed from the checksums in its header without reading the
 // data.
 Result<std::uint32_t> whole_crc32c(const std::string& text, const std::string& shown,
                                    const PackRecord& record) {
@@ -88,7 +88,7 @@ Result<void> expect_same_pack(const ObjectStoreDisk& to, const std::string& path
   return text.error().kind() == ErrorKind::kCorrupted ? another_run(to.shown(path)) : text.error();
 }
 
-// Whether the store has exactly this manifest.
+// Whether the store has a manifest with exactly this text.
 Result<bool> is_committed_there(const ObjectStoreDisk& to, const CheckpointId& id, const std::string& text) {
   const auto there = read_whole(to, manifest_path(id), kManifestBytesMax);
   if (!there && there.error().kind() == ErrorKind::kNotFound) return false;
@@ -160,8 +160,8 @@ Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, Obj
     return mirrored;
   }
   if (put.error().kind() != ErrorKind::kAlreadyExists) return put.error();
-  // Another process mirrors the same checkpoint, or an earlier request of ours
-  // succeeded and its answer was lost.
+  // Another process mirrors the same checkpoint, or an earlier request of this process succeeded and its
+  // answer was lost.
   if (auto same = is_committed_there(to, id, sealed->text); !same) return same.error();
   mirrored.was_committed = true;
   return mirrored;

@@ -38,9 +38,9 @@ struct Mirrored {
   friend bool operator==(const Mirrored&, const Mirrored&) = default;
 };
 
-// When the copy returns without an error, the checkpoint is committed in the store. kConflict: the store
-// holds another checkpoint, or another run's pack, under that name, and keeps it. kCorrupted: the source is
-// damaged. Other errors may be temporary: any process may make the call again.
+// When the copy returns without an error, the checkpoint is committed in the store. Returns kConflict if the
+// store holds another checkpoint, or another run's pack, under that name, and keeps it; kCorrupted if the
+// source is damaged. Other errors may be temporary: any process may make the call again.
 [[nodiscard]] Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id,
                                                  ObjectStoreDisk& to, const MirrorOptions& options);
 

@@ -80,7 +80,7 @@ void MirrorWorker::note_result(const CheckpointId& id, const Result<Mirrored>& r
   changed_.notify_all();
 }
 
-// This thread catches every exception, because no caller in this thread does.
+// This thread catches every exception, because no caller in this thread catches it.
 Result<Mirrored> MirrorWorker::copy(const CheckpointId& id, ObjectStoreDisk& to,
                                     const MirrorOptions& mirror) const {
   try {
@@ -103,7 +103,7 @@ void MirrorWorker::tell_failure(const CheckpointId& id, const std::string& why) 
   try {
     options_.told(id, Error(ErrorKind::kUnavailable, "the steps after a copy to a store failed: " + why));
   } catch (const std::exception&) {
-    // Ignored: the result of the next copy is reported again.
+    // The exception is ignored: the result of the next copy is reported again.
   }
 }
 

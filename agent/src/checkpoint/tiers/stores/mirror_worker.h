@@ -1,6 +1,6 @@
 // MirrorWorker: a thread that copies committed checkpoints to a store, so that training does not wait for the
 // network. If the network is slower than the saves, the worker sends the newest checkpoint and skips older
-// ones.
+// checkpoints.
 //
 //   MirrorWorker worker(local_disk, store, {.told = [](const auto& id, const auto& result) { ... }});
 //   worker.note_committed(id);                      // at once
@@ -8,7 +8,7 @@
 //
 // Temporary failures are retried, with pauses, until there is a newer checkpoint.
 //
-// Thread contract: any thread.
+// Thread contract: any thread may call any function.
 #pragma once
 
 #include <condition_variable>
@@ -54,8 +54,8 @@ class MirrorWorker {
   [[nodiscard]] std::optional<CheckpointId> durable() const;
   // The checkpoints that are being copied or are next. Checkpoints in this list must stay at the source.
   [[nodiscard]] std::set<CheckpointId> under_way() const;
-  // Waits until this checkpoint or a newer one is in the store. Returns false if the time is over before
-  // that.
+  // Waits until this checkpoint or a newer one is in the store. Returns false if the store has neither within
+  // `at_most`.
   [[nodiscard]] bool wait_for(const CheckpointId& id, Duration at_most) const;
 
  private:

@@ -11,7 +11,7 @@
 // until it gets its name. The file stays in memory, except for bytes that were lent, until rename_new()
 // uploads it on the condition that the name is free.
 //
-// Thread contract: the contract of Disk.
+// Thread contract: as for every Disk (disk.h).
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ class ObjectStoreDisk final : public Disk {
   explicit ObjectStoreDisk(std::shared_ptr<objects::ObjectStore> store, std::stop_token stop = {});
 
   [[nodiscard]] objects::ObjectStore& store() const { return *store_; }
-  // All objects whose names begin with `beginning`, in all folders.
+  // Returns all objects whose names begin with `beginning`, in all folders.
   [[nodiscard]] Result<std::vector<objects::ObjectInfo>> list_objects(std::string_view beginning) const;
   // `told` is called during each long upload that begins after this call.
   void tell_progress_to(std::function<void()> told);
@@ -63,7 +63,7 @@ class ObjectStoreDisk final : public Disk {
 // wrapper. Requests to servers have their own timeouts.
 using FolderWrapper = std::function<std::shared_ptr<Disk>(std::shared_ptr<Disk>)>;
 
-// Wraps a store that is a folder (file://). Returns any other store unchanged.
+// Wraps a store that is a folder (file://). Any other store is returned unchanged.
 [[nodiscard]] std::shared_ptr<Disk> wrap_store(std::shared_ptr<ObjectStoreDisk> store,
                                                const FolderWrapper& folders);
 

@@ -225,7 +225,7 @@ TEST(PickleReader, EveryTruncationIsSeen) {
     ASSERT_FALSE(read.has_value()) << size;
     EXPECT_EQ(read.error().kind(), ErrorKind::kCorrupted) << size << read.error().message();
   }
-  EXPECT_THAT(refusal_of("N.N"), HasSubstr("bytes follow its end"));
+  EXPECT_THAT(refusal_of("N.N"), HasSubstr("bytes follow the end of the pickle"));
   EXPECT_FALSE(read_pickle(bytes_in("N.")).has_value());
   EXPECT_THAT(refusal_of("\x80\x02N"), HasSubstr("protocol 2"));
 }

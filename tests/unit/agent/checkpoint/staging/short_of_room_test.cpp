@@ -131,7 +131,7 @@ TEST_F(ShortOfRoom, WhatWaitsForAnotherRankIsGivenUpOnlyAtTheSecondRefusal) {
   ASSERT_FALSE(given_up);
   EXPECT_EQ(given_up.error().kind(), ErrorKind::kNoSpace);
   EXPECT_THAT(given_up.error().message(),
-              HasSubstr("it is abandoned to free space for the checkpoint of step 20"));
+              HasSubstr("this save is abandoned to free space for the checkpoint of step 20"));
 }
 
 TEST_F(ShortOfRoom, ACommitTakesAwayWhatItPassedOver) {
