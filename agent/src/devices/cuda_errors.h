@@ -1,4 +1,4 @@
-// The errors of the CUDA runtime by number, and what each means for the process, the program and the device.
+// Lists the CUDA runtime's errors, and what each means for the process, the program and the device.
 #pragma once
 
 #include <span>
@@ -26,13 +26,13 @@ struct CudaErrorRow {
   CudaErrorClass of;
 };
 
-// All errors of CUDA 13.0, by number.
+// Returns all errors of CUDA 13.0, sorted by number.
 [[nodiscard]] std::span<const CudaErrorRow> cuda_errors();
 
 // Returns kUnclear for an unknown code, for example of a newer CUDA.
 [[nodiscard]] CudaErrorClass class_of_cuda_error(int code);
 
-// Whether every later CUDA call of the same process fails too.
+// Returns whether, after an error of this class, every later CUDA call of the process fails too.
 [[nodiscard]] bool is_sticky(CudaErrorClass of);
 
 // Returns "cudaErrorIllegalAddress", or "unknown to this version of Ratoon" for an unknown code.

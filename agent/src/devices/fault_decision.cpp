@@ -15,12 +15,12 @@ using enum FaultAction;
 
 constexpr int kProgramExitCode = 1;
 
-// The names of ncclResult_t of NCCL 2.28, by number.
+// The names of the ncclResult_t values of NCCL 2.28, in the order of their numbers.
 constexpr std::array<const char*, 8> kNcclNames = {
     "ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
     "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
 
-// Returns a reason to leave the machine, independent of the error; empty: there is none.
+// Returns a reason to leave the machine that does not depend on the error; empty if there is none.
 std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   if (facts.fatal_xid) {
     const std::string_view words = describe_xid(*facts.fatal_xid);
@@ -35,7 +35,7 @@ std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   return {};
 }
 
-// Replaces a restart in the process by a new process if the device or a communicator does not respond.
+// If the device or a communicator hangs, replaces the decision to restart in this process by a new process.
 FaultOpinion apply_probe_results(FaultOpinion opinion, AbortResult abort, ProbeResult probe) {
   if (opinion.action != kRestartInProcess) return opinion;
   const char* why = nullptr;

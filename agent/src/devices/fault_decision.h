@@ -1,5 +1,5 @@
-// The decision after an error of a device or of a collective. The decision is a pure rule, so that a test can
-// list each case as a row.
+// Decides what a process does after an error of a device or of a collective. The decision is a pure function,
+// so that a test can list each case as a row.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ratoon::devices {
 
-// The kind of error.
+// What failed: a CUDA call, a collective of NCCL, a peer or an allocation.
 enum class FaultKind {
   kNone,      // no error: the world ended for another reason, or only the device's facts count
   kCuda,      // a call of the CUDA runtime, with its cudaError_t
@@ -33,23 +33,23 @@ enum class FaultOrigin {
   kSave,        // while Ratoon copies the state to a checkpoint
 };
 
-// The result of aborting the communicators.
+// The result of aborting NCCL's communicators.
 enum class AbortResult { kNotNeeded, kDone, kOverdue };
 
-// The result of a small kernel, run after the abort and after all work on the device has ended.
+// The result of a small test kernel, which runs after the abort, when all work on the device has ended.
 enum class ProbeResult {
   kClean,
   kSticky,   // it failed again
   kOverdue,  // it, or the work before it, did not end in time
 };
 
-// The facts about the device since the attempt began.
+// Facts about the device that were observed since the attempt began.
 struct DeviceFacts {
   std::optional<std::uint64_t> fatal_xid{};
   bool has_uncorrectable_error = false;  // ECC; the volatile count grew
   bool has_remap_failed = false;         // a bad row of memory could not be replaced
-  // A bad row of memory waits for a reset. Programs that do not use the row still work, so a pending reset
-  // alone is no reason to leave the machine.
+  // A bad row of the device's memory waits for a reset. Programs that do not use the row still work, so a
+  // pending reset alone is no reason to leave the machine.
   bool is_remap_pending = false;
   // The machine has fewer devices than the attempt began with, or than the platform gave to it.
   bool is_device_missing = false;

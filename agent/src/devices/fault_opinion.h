@@ -1,4 +1,4 @@
-// The action for an error by itself, before other facts are known.
+// Decides the action for an error by itself, before other facts are known.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace ratoon::devices {
 
-// The action for the error by itself, if the device responds and no fact contradicts the action, and the
-// reason.
+// The action for an error by itself, and the reason. The action is taken if the device responds and no other
+// fact contradicts the action.
 struct FaultOpinion {
   FaultAction action;
   std::string why;

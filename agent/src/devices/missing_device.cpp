@@ -28,7 +28,7 @@ std::uint32_t count_in(const std::optional<std::string>& visible) {
   return static_cast<std::uint32_t>(split(*visible, ',').size());
 }
 
-// CUDA ignores an entry that names no device, and all entries after it.
+// CUDA ignores an entry of CUDA_VISIBLE_DEVICES that names no device, and all entries after it.
 std::uint32_t limit_of(const std::string& cuda_visible_devices, std::uint32_t given) {
   std::uint32_t count = 0;
   for (const std::string& entry : split(cuda_visible_devices, ',')) {

@@ -16,7 +16,7 @@ namespace ratoon::devices {
 struct GivenDevices {
   std::uint32_t files = 0;      // /dev/nvidia0, /dev/nvidia1, ...
   std::uint32_t of_driver = 0;  // entries of /proc/driver/nvidia/gpus
-  // The number of devices; nothing if the variable is not set.
+  // The values of the environment variables; nothing if a variable is not set.
   std::optional<std::string> nvidia_visible_devices{};
   std::optional<std::string> cuda_visible_devices{};
 };
@@ -36,16 +36,16 @@ struct NoDevice {
   std::string sentence{};
 };
 
-// How many devices this process sees on a working machine; 0 if it was given none. A process sees only one
-// part of a divided device (MIG). NVIDIA_VISIBLE_DEVICES=all is no evidence, since images set it even on
-// machines without a device.
+// Returns how many devices this process sees on a working machine; 0 if it was given no device. A process
+// sees only one part of a divided device (MIG). NVIDIA_VISIBLE_DEVICES=all is no evidence, since images set
+// it even on machines without a device.
 [[nodiscard]] std::uint32_t devices_to_see(const GivenDevices& given);
 
 // Returns nothing if the device is present.
 [[nodiscard]] std::optional<NoDevice> find_missing_device(const DeviceRequest& request,
                                                           const GivenDevices& given);
 
-// Whether the name of a file in /dev is that of a device: "nvidia0", but not "nvidiactl".
+// Returns whether a file name in /dev is that of a device: true for "nvidia0", false for "nvidiactl".
 [[nodiscard]] bool is_device_file(std::string_view name);
 
 }  // namespace ratoon::devices

@@ -26,7 +26,7 @@ Result<HistoryFile> HistoryFile::begin(Disk& disk, Attempt attempt,
 
 void HistoryFile::append(const Row& row) {
   std::string line = encode(row);
-  // A reader refuses a longer line, and ignores everything after a line that it refuses.
+  // A reader refuses a line above kLineBytesMax, and ignores everything after a refused line.
   const bool is_too_much = line.size() > kLineBytesMax || pending_.size() + line.size() > kPendingBytesMax;
   if (is_too_much || given_up_) {
     ++rows_lost_;
@@ -50,7 +50,7 @@ Result<HistoryPosition> HistoryFile::sync() {
   const HistoryPosition place{.attempt = attempt_, .bytes = written_};
   if (durable_ == place) return place;
   auto synced = file_->sync();
-  // The entry in the folder must be synced once.
+  // The file's entry in its folder must be synced once, at the first sync.
   if (synced && !durable_) synced = disk_->sync_folder(checkpoint::kHistory);
   if (!synced) {
     given_up_ = synced.error().with_context("the history of attempt " + std::to_string(attempt_.value()) +

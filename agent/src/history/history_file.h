@@ -1,6 +1,6 @@
-// The file to which rank 0 of one attempt writes its history. Rows are gathered, and written only on request:
-// no step waits for a disk. Rows that cannot be written are kept for the next flush, up to a limit. A history
-// never ends a run.
+// Rank 0 of an attempt writes the attempt's history to a HistoryFile. Rows are kept in memory and written
+// only by flush(), so no step waits for a disk. Rows that cannot be written are kept for the next flush, up
+// to a limit. No error of a history ends a run.
 //
 //   auto file = HistoryFile::begin(disk, attempt, place_in_the_manifest);
 //   file->append({.kind = "step", .step = 12, .at = clock.wall_now(), .values = {{"loss", 0.25}}});
@@ -34,13 +34,13 @@ class HistoryFile {
 
   void append(const Row& row);
   [[nodiscard]] Result<void> flush();
-  // The bytes that flush() wrote. sync() makes them durable.
+  // Returns the position up to which flush() wrote. sync() makes the bytes before it durable.
   [[nodiscard]] HistoryPosition written() const { return {.attempt = attempt_, .bytes = written_}; }
-  // Flushes, and returns the position up to which all rows survive a power cut. After a failed sync the file
-  // is given up: it is unknown which bytes it lost, and every later call returns that error.
+  // Flushes, and returns the position up to which all rows survive a power cut. After a failed sync() every
+  // later call returns the same error, because it is unknown which bytes were lost.
   [[nodiscard]] Result<HistoryPosition> sync();
 
-  // The result of the last successful sync(); nullopt before the first successful one.
+  // Returns the result of the last successful sync(), or nullopt before the first successful sync().
   [[nodiscard]] const std::optional<HistoryPosition>& durable() const { return durable_; }
   [[nodiscard]] std::uint64_t rows_lost() const { return rows_lost_; }
 
@@ -58,10 +58,10 @@ class HistoryFile {
   std::uint64_t rows_lost_ = 0;
 };
 
-// The attempts that left a history file.
+// Returns the attempts that left a history file.
 [[nodiscard]] Result<std::vector<Attempt>> list_attempts(const checkpoint::Disk& disk);
-// Whether one of these attempts resumed from a checkpoint, according to the first line of its file. A file
-// that cannot be read does not count.
+// Returns whether an attempt with a history file resumed from a checkpoint, according to the file's first
+// line. Files that cannot be read do not count.
 [[nodiscard]] bool resumed_from_checkpoint(const checkpoint::Disk& disk);
 [[nodiscard]] Result<std::string> read_file(const checkpoint::Disk& disk, Attempt attempt);
 

@@ -12,7 +12,7 @@ Error corrupted(Attempt attempt, const std::string& what) {
                                      ": the history cannot be read whole; the training does not need it"};
 }
 
-// The first line of a text, without its newline; nothing if the text has no newline.
+// Returns the first line of a text, without its newline, or nothing if the text has no newline.
 std::optional<std::string_view> first_line(std::string_view text) {
   const auto end = text.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
@@ -71,8 +71,8 @@ std::uint64_t sound_bytes(std::string_view file) {
 }
 
 Result<void> join(const HistoryPosition& end, const ReadFile& read, const Visit& visit) {
-  // The places are found from the newest to the oldest. First lines are read twice, so that only one file is
-  // held in memory at a time.
+  // Finds the end of each attempt's part, from the newest attempt to the oldest. First lines are read twice,
+  // so that only one file is held in memory at a time.
   std::vector<HistoryPosition> places = {end};
   while (true) {
     const auto segment = read_segment(places.back(), read);

@@ -1,7 +1,7 @@
-// The history of a run, joined from the files of its attempts. Each file is written by one attempt alone and
+// Joins the history of a run from the files of its attempts. Each file is written by one attempt alone and
 // never cut, so a zombie of an older attempt can spoil only its own file. The first line of each file says
-// which part of the file before it counts. Steps that were made after the checkpoint from which the run
-// resumed are left out. No step is therefore missing, and no step appears twice.
+// which part of the previous attempt's file counts. Steps that were made after the checkpoint from which the
+// run resumed are left out. No step is therefore missing, and no step appears twice.
 #pragma once
 
 #include <functional>
@@ -19,16 +19,16 @@ namespace ratoon::history {
 using ReadFile = std::function<Result<std::string>(Attempt)>;
 using Visit = std::function<void(Attempt, const Row&)>;
 
-// How many bytes at the beginning of a file are whole, readable lines. A kill leaves half a line, and a power
-// cut may leave zeros or anything else after the synced part. Nothing after the last whole line of a file
-// counts.
+// Returns how many bytes at the beginning of `file` are whole, readable lines. A killed writer leaves half a
+// line, and a power cut may leave zeros or anything else after the synced part. Nothing after the last whole
+// line of a file counts.
 [[nodiscard]] std::uint64_t sound_bytes(std::string_view file);
 
 // Visits every row up to `end`, in order. Returns an error if bytes that a manifest records are missing.
 [[nodiscard]] Result<void> join(const HistoryPosition& end, const ReadFile& read, const Visit& visit);
 
-// The current end of the history of the newest attempt, whether a manifest records it or not. An attempt
-// whose first line cannot be read counts as empty. nullopt: there is no history.
+// Returns the current end of the newest attempt's history, even if no manifest records it. An attempt whose
+// first line cannot be read counts as empty. Returns nullopt if there is no history.
 [[nodiscard]] Result<std::optional<HistoryPosition>> newest_position(std::vector<Attempt> attempts,
                                                                      const ReadFile& read);
 

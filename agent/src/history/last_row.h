@@ -1,5 +1,5 @@
-// The newest row of a kind that any attempt left, whether a manifest records it or not. Files are read from
-// their end: a history may be long, and a start must not wait until all of it is read.
+// Finds the newest row of a kind in all attempts' files, even if no manifest records it. Files are read from
+// their end, because a start must not wait until a long history is read.
 #pragma once
 
 #include <optional>
@@ -17,12 +17,12 @@ struct LastRow {
   Row row;
 };
 
-// The row of the newest attempt that has such a row.
+// Returns the last row of `kind` from the newest attempt that wrote one.
 [[nodiscard]] Result<std::optional<LastRow>> find_last_row(const checkpoint::Disk& disk,
                                                            std::string_view kind);
 
-// Searches the end of a file. The searched text may begin and end anywhere: a power cut leaves half lines and
-// zeros.
+// Searches the end of a history file for its last row of `kind`. The text may begin and end anywhere: a power
+// cut leaves half lines and zeros.
 [[nodiscard]] std::optional<Row> last_row_in(std::string_view end_of_file, std::string_view kind);
 
 }  // namespace ratoon::history

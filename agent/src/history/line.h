@@ -1,4 +1,4 @@
-// Lines of a history as values and as JSON, one line each; docs/reference/history.md.
+// Converts the lines of a history between values and JSON; see docs/reference/history.md.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace ratoon::history {
 
-// A position in the history: the first `bytes` bytes of that attempt's file, preceded by the position that
-// its first line names. A manifest records one position.
+// A position covers the first `bytes` bytes of an attempt's file, and before them the history up to the
+// position that the file's first line names. A manifest records one position.
 struct HistoryPosition {
   Attempt attempt{0};
   std::uint64_t bytes = 0;
@@ -23,7 +23,7 @@ struct HistoryPosition {
   friend bool operator==(const HistoryPosition&, const HistoryPosition&) = default;
 };
 
-// The first line of an attempt's file.
+// The first line of an attempt's history file.
 struct Beginning {
   Attempt attempt{0};
   std::optional<HistoryPosition> after;  // nullopt: the history begins with this file
@@ -43,8 +43,8 @@ struct Row {
 
 inline constexpr std::size_t kLineBytesMax = 1U << 20;
 
-// The text of the line, with the newline at the end. Numbers are read back bit for bit. "NaN", "Infinity" and
-// "-Infinity" are strings, since JSON has no numbers for them.
+// Returns the text of the line, with a newline at the end. Numbers are read back bit for bit. "NaN",
+// "Infinity" and "-Infinity" are strings, since JSON has no numbers for them.
 [[nodiscard]] std::string encode(const Beginning& beginning);
 [[nodiscard]] std::string encode(const Row& row);
 // Without the newline.

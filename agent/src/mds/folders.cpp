@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Opens the sources. The cache is created for the first source that needs it.
+// Opens the sources of shards. The cache is created for the first source that needs a cache.
 class Sources {
  public:
   explicit Sources(const MdsOptions& options)
@@ -44,8 +44,8 @@ class Sources {
     return std::unique_ptr<ShardSource>(std::move(source));
   }
 
-  // The function is called when the index is known; it decides whether shards will be evicted, and sets the
-  // limits for the cache.
+  // Decides whether the cache will evict shards, and sets the cache's limits. Call this when the index is
+  // known.
   Result<void> fit(Folders& folders) {
     const std::uint64_t bytes_max = options_.cache_bytes_max;
     if (cache_ == nullptr || bytes_max == 0) return {};

@@ -1,5 +1,5 @@
-// UpcomingShards: the shards that contain the samples of the known future, the nearest first. Pure: the
-// reader adds expected samples, and removes them after reading or after a change of position.
+// UpcomingShards: the shards with the samples that are expected next, in the order in which they are needed.
+// Pure: the reader adds expected samples, and removes them after reading or after a change of position.
 //
 // Thread contract: one thread at a time.
 #pragma once
@@ -23,9 +23,9 @@ class UpcomingShards {
  public:
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-  // Adds the shards of one batch, in the order of need. These shards are needed after those of earlier calls.
+  // Adds the shards of one batch, in the order of need, after the shards of all earlier calls.
   void expect(std::vector<std::size_t> shards);
-  // Removes the oldest call with exactly the given shards, if there is one.
+  // Undoes the oldest call of expect() with exactly the given shards, if there is one.
   void expect_no_more(std::span<const std::size_t> shards);
 
   // Returns each shard once, in the order of need.
@@ -40,8 +40,8 @@ class UpcomingShards {
 // Returns the same shards without repetitions, in the order of their first occurrence.
 [[nodiscard]] std::vector<std::size_t> distinct(std::span<const std::size_t> shards);
 
-// How many of the first shards fit into the memory together. Shards that are opened ahead must not displace
-// shards that are needed earlier. The first shard always fits.
+// Returns how many of the first shards fit into `room` together. Shards that are opened ahead must not
+// displace shards that are needed earlier. The first shard always fits.
 [[nodiscard]] std::size_t fitting(std::span<const ShardCost> costs, const ShardCost& room);
 
 }  // namespace ratoon::mds

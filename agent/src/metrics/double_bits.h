@@ -1,5 +1,5 @@
-// The bits of a double in a state of JSON. Decimal digits would restore most numbers, but not the payload of
-// a NaN.
+// Stores a double by its bits in a state that is JSON. Decimal digits would restore most numbers, but not the
+// payload of a NaN.
 #pragma once
 
 #include <bit>

@@ -16,7 +16,7 @@ class HttpEndpoint final : public Endpoint {
   std::unique_ptr<http::HttpServer> server_;
 };
 
-// Any program of the machine, in a pod of the cluster, can connect to the endpoint. If a client holds all
+// Any program on the machine (for a pod: in the cluster) can connect to the endpoint. If a client holds all
 // connections, or sends half a request, the next client takes the place of its oldest connection. A scraper
 // can therefore always connect, and the process holds few descriptors and little memory.
 constexpr std::size_t kConnectionsMax = 32;

@@ -1,5 +1,5 @@
-// Endpoint: /metrics of one process over HTTP. The endpoint is opened only if a port is set. A failure of the
-// endpoint is a warning, because training does not depend on monitoring.
+// Endpoint serves /metrics of one process over HTTP. The endpoint is opened only if a port is set. A failure
+// of the endpoint is a warning, because training does not depend on monitoring.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class Endpoint {
   [[nodiscard]] virtual std::uint16_t port() const = 0;
 };
 
-// The port to open; 0: no port. In a pod the default is names::port::kAgentMetrics. Each process of a pod
-// uses this port plus its local rank.
+// Returns the port to open, or 0 if no port is set. In a pod the default is names::port::kAgentMetrics. Each
+// process of a pod uses this port plus its local rank.
 [[nodiscard]] std::uint32_t port_of(const MemberOptions& member);
 
 // Returns null if no port is set, or, after a warning, if the port cannot be opened. The meters must outlive

@@ -1,4 +1,4 @@
-// The implementation for builds without base/http.
+// This file replaces endpoint.cpp in builds without base/http.
 #include "agent/src/metrics/endpoint.h"
 
 namespace ratoon::metrics {

@@ -19,7 +19,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// Builds the families for each scrape: a registry would need a lock in every step.
+// Builds the metric families anew for each scrape: a registry would need a lock in every step.
 class Page {
  public:
   explicit Page(const MemberOptions& member) {
@@ -40,7 +40,7 @@ class Page {
     one_.counter.value = value;
     add(name, help, MetricType::Counter);
   }
-  // The program itself: these values are the same for all processes of the program.
+  // Adds the metrics about the build, which are equal in all processes of the program.
   void build_info() {
     ClientMetric one{.label = one_.label};
     one.label.push_back({.name = std::string(names::metric_label::kVersion), .value = version()});
@@ -52,7 +52,7 @@ class Page {
                          .type = MetricType::Gauge,
                          .metric = {std::move(one)}});
   }
-  // Adds a series for each value of a label. Without values the family is omitted.
+  // Adds a series for each value of a label. If there are no values, the metric family is omitted.
   void by_label(std::string_view name, const char* help, MetricType type, std::string_view label,
                 const std::vector<std::pair<std::string_view, double>>& values) {
     MetricFamily family{.name = std::string(name), .help = help, .type = type, .metric = {}};
@@ -64,7 +64,7 @@ class Page {
     }
     if (!family.metric.empty()) families_.push_back(std::move(family));
   }
-  // Adds a series for each store. Without stores the family is omitted.
+  // Adds a series for each store. If there are no stores, the metric family is omitted.
   template <class Value>
   void of_stores(std::string_view name, const char* help, MetricType type, const Meters& meters,
                  Value value) {

@@ -1,4 +1,4 @@
-// The meters of a process in the text format of Prometheus.
+// Writes the meters of a process in the text format of Prometheus.
 #pragma once
 
 #include <string>

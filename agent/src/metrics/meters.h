@@ -31,10 +31,10 @@ class Stopwatch {
   std::atomic<Duration::rep> nanoseconds_{0};
 };
 
-// How long steps took, counted in buckets.
+// A histogram of the durations of steps.
 class StepTimes {
  public:
-  // Upper bounds in seconds. Longer steps are counted in an additional last bucket.
+  // The buckets' upper bounds in seconds. Longer steps are counted in an additional last bucket.
   static constexpr std::array<double, 15> kBounds = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
                                                      1,     2.5,   5,    10,    30,   60,  300};
 
@@ -53,7 +53,7 @@ class StepTimes {
   Stopwatch sum_;
 };
 
-// The time of the last occurrence of an event. Before the first occurrence there is no age.
+// Holds the time at which an event last occurred. Before the first occurrence there is no age.
 class Since {
  public:
   void set(Timestamp at) { nanoseconds_.store(at.since_boot.count(), std::memory_order_relaxed); }
@@ -83,7 +83,7 @@ struct Rejoins {
 };
 
 // The members that the run has lost, as its coordinator counted them when this attempt's world was formed.
-// Without a coordinator they are not counted.
+// Without a coordinator, losses are not counted.
 struct LossMeters {
   std::atomic<bool> are_counted{false};
   std::atomic<std::uint64_t> disruption{0};
@@ -91,11 +91,11 @@ struct LossMeters {
   std::atomic<std::uint64_t> hung{0};
 };
 
-// Returns the current seconds by part. The function is set before the first scrape, and called from any
-// thread.
+// Returns the seconds that this process has spent so far, by purpose. The function is set before the first
+// scrape, and called from any thread.
 using ReadLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
 
-// The progress of the copies in one store.
+// The progress of copying checkpoints to one store.
 struct StoreMeters {
   explicit StoreMeters(std::string where) : uri(std::move(where)) {}
   const std::string uri;

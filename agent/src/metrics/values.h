@@ -1,7 +1,7 @@
-// The newest value of each number that a training reports. The number of names is limited, so that a program
-// that generates names does not flood the metrics system.
+// Holds the newest value of each number that a training reports. The number of names is limited, so that a
+// program that generates names does not flood the metrics system.
 //
-// Thread contract: any thread; one lock, held for one number.
+// Thread contract: any thread; one lock, held while one number is accessed.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// FileStore: a folder as a store. Writing is atomic and durable. Reading follows links, since the owner of
-// the folder decides how it is arranged.
+// FileStore makes a folder an object store. Writing is atomic and durable. Reading follows links, since the
+// owner of the folder decides how it is arranged.
 #pragma once
 
 #include <filesystem>

@@ -30,8 +30,8 @@ Error upload_cancelled(const std::string& what) {
   return {ErrorKind::kCancelled, what + " was cancelled"};
 }
 
-// Finds a full disk before the first byte is written. On a file system without fallocate, a later write
-// fails.
+// Detects a full disk before the first byte is written. On a file system without fallocate(), only a later
+// write detects it.
 Result<void> reserve(int fd, std::uint64_t size, const std::string& uri) {
   if (size == 0 || ::fallocate(fd, 0, 0, static_cast<off_t>(size)) == 0) return {};
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
@@ -72,9 +72,9 @@ Duration since_epoch(const timespec& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// Reads the clock that stamps the files in this folder, since a file server has its own. The function creates
-// a file in the folder under a temporary name, which a later call removes if this process is killed. Returns
-// nothing if no file can be created; in that case no file can be removed either.
+// Reads the clock that stamps the files in `folder`, because a file server has its own clock. The function
+// creates a file under a temporary name, which a later call removes if this process is killed. Returns
+// nothing if no file can be created; then no file can be removed either.
 std::optional<Duration> time_in(const fs::path& folder) {
   const auto file = create_temporary_file(folder / "time", kTimeFileMode);
   if (!file) return std::nullopt;

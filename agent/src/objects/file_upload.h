@@ -1,4 +1,4 @@
-// Uploads of objects to files, and the removal of temporary files that killed writers left.
+// Uploads objects to files, and removes the temporary files that killed writers left.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace ratoon::objects {
 
-// Creates the missing folders of a file and calls `write`, which creates the file. Repeats both steps if the
-// folder was removed, because another process removed its last object.
+// Creates the missing folders of a file and calls `write`, which creates the file. Repeats this if another
+// process meanwhile removed the folder together with its last object.
 [[nodiscard]] Result<void> write_into_folder(const std::filesystem::path& path,
                                              const std::function<Result<void>()>& write);
 
-// Creates missing folders. `uri` names the object in messages.
+// Writes the object's file, and creates missing folders. `uri` names the object in messages.
 [[nodiscard]] Result<UploadedObject> upload_file(const std::filesystem::path& path, ObjectSource& source,
                                                  const UploadOptions& options, const std::string& uri);
 
-// Removes temporary files in the folder whose names below it begin with `prefix`. Returns how many.
+// Removes temporary files in `folder` whose names there begin with `prefix`. Returns their number.
 [[nodiscard]] Result<std::uint64_t> remove_temporary_files(const std::filesystem::path& folder,
                                                            std::string_view prefix, Duration older_than,
                                                            const std::string& uri,

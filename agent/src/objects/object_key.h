@@ -1,4 +1,4 @@
-// Keys of objects: names that mean the same in a folder, a URL and a bucket, and never lead out of them.
+// A key is an object's name, valid in a folder, a URL and a bucket, that never leads out of the store.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace ratoon::objects {
 // bytes, which is S3's limit, and no control characters.
 [[nodiscard]] Result<void> check_key(std::string_view key, std::string_view store_uri);
 
-// Applies the same rules to a prefix of keys: it may be empty or end in the middle of a part.
+// Applies the rules of check_key() to a prefix of keys, which may be empty or end inside a part.
 [[nodiscard]] Result<void> check_prefix(std::string_view prefix, std::string_view store_uri);
 
 // Joins "s3://bucket/digits" and "train/index.json" to "s3://bucket/digits/train/index.json".

@@ -30,13 +30,13 @@
 
 namespace ratoon::objects {
 
-// Receives an object's bytes, in the calling thread. An error that it returns ends the call with that error.
+// Receives an object's bytes, in the calling thread. If it returns an error, the call returns that error.
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
-  // The function is called before the first byte, and again when the bytes written so far are discarded. A
-  // download that was interrupted is resumed if the store can promise that the object is the same; otherwise
-  // it starts over.
+  // begin() is called before the first byte, and again when the bytes written so far are discarded. An
+  // interrupted download is resumed if the store can promise that the object is the same; if not, the
+  // download starts over.
   [[nodiscard]] virtual Result<void> begin(const ObjectInfo& object) = 0;
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
 };
@@ -63,8 +63,8 @@ struct PutOptions {
 
 struct UploadOptions {
   bool replaces = true;  // false: as in PutOptions
-  // The checksum of all bytes. If the source supplies other bytes, the call fails with kCorrupted and nothing
-  // is stored.
+  // The expected checksum of all bytes. If the source supplies other bytes, the call fails with kCorrupted
+  // and nothing is stored.
   std::optional<std::uint32_t> crc32c{};
   // S3 receives a larger object in parts of this size. The parts are larger if there would be too many of
   // them, and never smaller than S3's minimum (5 MiB). A call uses threads * part_bytes of memory.
@@ -83,29 +83,29 @@ struct UploadedObject {
   friend bool operator==(const UploadedObject&, const UploadedObject&) = default;
 };
 
-// Errors name the object's URI, the cause and the next step. kNotFound: no such object; kPermissionDenied:
-// credentials are missing, wrong or insufficient; kUnavailable and kTimeout: attempts or time are used up,
-// with the last failure; kInvalid: the call cannot succeed, for example because the bucket does not exist;
-// kCorrupted: the store violated its contract.
+// Errors name the object's URI, the cause and the next step. kNotFound: the object does not exist;
+// kPermissionDenied: credentials are missing, wrong or insufficient; kUnavailable and kTimeout: attempts or
+// time are used up, and the error names the last failure; kInvalid: the call cannot succeed, for example
+// because the bucket does not exist; kCorrupted: the store violated its contract.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  // The store's URI without secrets: "s3://bucket/digits" or "file:///data/digits".
+  // Returns the store's URI without secrets, such as "s3://bucket/digits".
   [[nodiscard]] virtual const std::string& uri() const = 0;
 
   [[nodiscard]] virtual Result<ObjectInfo> get(std::string_view key, ObjectSink& sink,
                                                const GetOptions& options = {}) = 0;
   [[nodiscard]] virtual Result<ObjectInfo> head(std::string_view key, std::stop_token stop = {}) = 0;
 
-  // Writes a small object in one request. The request is repeated until the store confirms the object. If an
-  // object may only be created, and a request whose reply was lost created it, the call succeeds.
+  // Writes a small object in one request. The request is repeated until the store confirms the object. If the
+  // object must be new, and a request whose reply was lost created it, the call succeeds.
   [[nodiscard]] virtual Result<void> put(std::string_view key, std::string_view bytes,
                                          const PutOptions& options = {}) = 0;
 
   // Streams an object of any size. At any moment the name shows either the old object or the whole new one.
-  // After an error only data remains that abort_stale_uploads() removes. After kTimeout, kUnavailable and
-  // kCancelled the whole object may nevertheless be stored.
+  // After an error only data remains that abort_stale_uploads() removes. After the errors kTimeout,
+  // kUnavailable and kCancelled the whole object may be stored nevertheless.
   [[nodiscard]] virtual Result<UploadedObject> upload(std::string_view key, ObjectSource& source,
                                                       const UploadOptions& options = {}) = 0;
 
@@ -116,15 +116,15 @@ class ObjectStore {
                                                                   Duration older_than,
                                                                   std::stop_token stop = {}) = 0;
 
-  // Lists objects whose keys begin with `prefix`. `page` is empty, or `next` of the previous page.
+  // Lists objects whose keys begin with `prefix`. `page` is empty or the previous page's `next`.
   [[nodiscard]] virtual Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                                 std::stop_token stop = {}) = 0;
 
-  // Deleting succeeds if there is no such object.
+  // Deletes an object. Succeeds if there is no such object.
   [[nodiscard]] virtual Result<void> remove(std::string_view key, std::stop_token stop = {}) = 0;
 
-  // The object's path if it is a file of this machine, so that no copy is needed. Other stores return
-  // nothing.
+  // Returns the object's path if the object is a file of this machine, so that no copy is needed. Other
+  // stores return nothing.
   [[nodiscard]] virtual std::optional<std::filesystem::path> local_path(std::string_view key) const;
 };
 

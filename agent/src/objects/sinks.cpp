@@ -7,7 +7,7 @@
 namespace ratoon::objects {
 namespace {
 
-// The store adds the object's name to this error.
+// Makes an error, to which the store adds the object's name.
 Error too_long(std::uint64_t bytes_max) {
   return {ErrorKind::kCorrupted,
           "the object is longer than the " + std::to_string(bytes_max) +

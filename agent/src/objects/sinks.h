@@ -1,4 +1,4 @@
-// Sinks for an object's bytes: memory, or a file from its beginning.
+// Sinks write an object's bytes to memory, or to a file from its beginning.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace ratoon::objects {
 
 class MemorySink final : public ObjectSink {
  public:
-  // More bytes than the limit are an error, so that a stored object cannot exhaust this process's memory.
+  // More than `bytes_max` bytes are an error, so that an object cannot exhaust the process's memory.
   explicit MemorySink(std::uint64_t bytes_max = std::uint64_t{1} << 30) : bytes_max_(bytes_max) {}
 
   [[nodiscard]] Result<void> begin(const ObjectInfo& object) override;
@@ -25,8 +25,8 @@ class MemorySink final : public ObjectSink {
   std::string bytes_;
 };
 
-// The sink neither closes nor syncs the file; the file's owner does. Bytes after the written bytes stay in
-// the file.
+// The sink neither closes nor syncs the file; the file's owner does. Bytes of the file after the written
+// bytes stay.
 class FileSink final : public ObjectSink {
  public:
   // `shown` names the file in messages. More bytes than `bytes_max` are an error.

@@ -1,4 +1,4 @@
-// Sources of an object's bytes: memory, or a file from its beginning.
+// Sources supply an object's bytes from memory, or from a file's beginning.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace ratoon::objects {
 
 class MemorySource final : public ObjectSource {
  public:
-  // The source refers to the bytes, so their owner must keep them.
+  // The source does not copy `bytes`, so their owner must keep them.
   explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
 
   [[nodiscard]] std::uint64_t size_bytes() const override { return bytes_.size(); }
@@ -39,7 +39,7 @@ class FileSource final : public ObjectSource {
   const std::uint64_t size_bytes_;
 };
 
-// Returns an error if the checksum of a source's bytes differs from the expected one.
+// Returns an error if the checksum of a source's bytes differs from the expected checksum.
 [[nodiscard]] Result<void> check_source(std::optional<std::uint32_t> expected_crc32c, std::uint32_t crc32c,
                                         std::string_view uri);
 

@@ -22,7 +22,7 @@ std::string_view without_slashes_at_end(std::string_view path) {
   return path;
 }
 
-// Accepts S3's rules for buckets in host names, and the older, wider rules.
+// Accepts bucket names by S3's rules, and by S3's older, less strict rules.
 bool is_bucket(std::string_view name) {
   return name.size() >= 3 && name.size() <= 255 && name.front() != '.' &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -69,8 +69,8 @@ Result<StoreUri> parse_http(std::string_view text) {
   return uri;
 }
 
-// Returns the characters that a text lacks to be a URI, or nothing. The text begins like a URI, so it is
-// rarely meant as a folder.
+// If a text begins like a URI (and is therefore rarely meant as a folder), returns the characters that it
+// lacks to be a URI.
 std::string find_lacking(std::string_view text) {
   const std::size_t end = std::min(text.find_first_of(":/"), text.size());
   std::string scheme(text.substr(0, end));

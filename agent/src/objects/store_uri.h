@@ -1,4 +1,4 @@
-// The parts of a URI by which a user names a store.
+// Parses the URI by which a user names a store.
 #pragma once
 
 #include <string>

@@ -12,8 +12,8 @@ double rate(std::uint64_t bytes, Duration took) {
   return took > Duration(0) ? static_cast<double>(bytes) / seconds(took) : 0;
 }
 
-// If only one save fits and a replacement may come, that save is the one at the hand-over: an earlier save
-// would compete with it for the disk. Without a hand-over the save is made as late as it still fits.
+// If time allows only one save and a replacement may come, only the hand-over saves: an earlier save would
+// compete for the disk. Without a hand-over the save is made as late as possible.
 DrainPlan plan_with_one_save(DrainFacts facts, bool can_be_replaced) {
   DrainPlan plan = plan_drain(facts);
   const auto saves = std::ranges::count(plan.stages, DrainAct::kFullSave, &DrainStage::act);
@@ -34,7 +34,7 @@ DrainFacts SaveSpeeds::facts(Duration left, bool has_saved) const {
           .state_bytes = state_bytes_,
           .staged_bytes = is_staged_ ? state_bytes_ : 0,
           .copy_bytes_per_second = rate(state_bytes_, stalls_.longest()),
-          // The duration includes the commit, because it is measured until the save was known to be durable.
+          // The duration includes the commit, because it was measured until the save was known to be durable.
           .disk_bytes_per_second = rate(state_bytes_, writes_.longest()),
           .step = steps_.longest(),
           .commit = Duration(0),
@@ -50,7 +50,7 @@ Duration SaveSpeeds::until_durable() const {
 
 DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
   const DrainPlan plan = plan_with_one_save(facts, can_be_replaced);
-  // A process that can be replaced leaves when the margin begins, even if a save could be tried then.
+  // A process that can be replaced leaves when the margin begins, although a save could still be tried.
   const auto may_wait = [&](const DrainStage& stage) {
     return plan.leave > Duration(0) && stage.end <= plan.leave;
   };
@@ -60,13 +60,13 @@ DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
   };
   const auto next = std::find_if(plan.stages.begin(), plan.stages.end(), is_save);
   if (plan.leave <= Duration(0) && next == plan.stages.end()) {
-    // If this process leaves while its pack is being written, the whole checkpoint is lost. Another step
+    // If this process leaves while it writes its pack, the whole checkpoint is lost. Another step therefore
     // begins only if it ends in time.
     const Duration at_the_next = facts.left - facts.step;
     const bool may_stay = facts.staged_bytes > 0 && at_the_next > std::max(facts.margin, Duration(0)) / 2;
     return may_stay ? DrainStep::kTrainOn : DrainStep::kLeave;
   }
-  // If the save begins later than the longest step takes, another step ends before it.
+  // If the next save begins after more than the longest step's time, one more step fits before it.
   if (next == plan.stages.end() || next->begin > facts.step) return DrainStep::kTrainOn;
   const bool is_last =
       facts.has_saved || std::find_if(next + 1, plan.stages.end(), is_save) == plan.stages.end();

@@ -1,5 +1,5 @@
-// SaveSpeeds: how long the last saves and steps took, as input for plan_drain(). next_in_drain(): the action
-// after the step that just ended, according to the plan. Pure.
+// SaveSpeeds measures how long the last saves and steps took, as input for plan_drain(). next_in_drain()
+// returns the plan's action after the step that just ended. Pure.
 //
 //   speeds.note_step(took);  speeds.note_save(stall);  speeds.note_commit(until_it_was_durable);
 //   const auto next = next_in_drain(speeds.facts(left, has_saved), can_be_replaced);
@@ -14,7 +14,7 @@
 
 namespace ratoon::preemption {
 
-// The longest of the last eight durations.
+// Keeps the longest of the last eight durations.
 class RecentMaximum {
  public:
   void note(Duration took) { last_[next_++ % last_.size()] = took; }
@@ -36,8 +36,8 @@ class SaveSpeeds {
 
   [[nodiscard]] DrainFacts facts(Duration left, bool has_saved) const;
   [[nodiscard]] Duration longest_commit() const { return writes_.longest(); }
-  // The time from the request for a save until its commit. The function assumes a slow disk while no save was
-  // measured.
+  // Returns the expected time from the request for a save until its commit. Assumes a slow disk until a save
+  // was measured.
   [[nodiscard]] Duration until_durable() const;
 
  private:
@@ -55,8 +55,8 @@ enum class DrainStep {
   kLeave,         // the margin has begun
 };
 
-// `can_be_replaced` means that a replacement may join before the deadline. If one may join, training
-// continues after the last save.
+// `can_be_replaced` means that a replacement may join before the deadline. If so, training continues after
+// the last save.
 [[nodiscard]] DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced);
 
 }  // namespace ratoon::preemption

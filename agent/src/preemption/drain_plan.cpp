@@ -11,13 +11,13 @@ Duration time_of(std::uint64_t bytes, double measured, double assumed) {
   return from_seconds(static_cast<double>(bytes) / (is_measured ? measured : assumed));
 }
 
-// How long a flush and a full save take, from the request to the commit.
+// How long writing the staged copy and a full save take, from the request to the commit.
 struct Needs {
   Duration flush{0};
   Duration full{0};
 };
 
-// Bounds each summand, so that sums stay far below what a Duration holds.
+// Bounds each summand, so that sums of them do not overflow a Duration.
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
 
 Needs needs_of(const DrainFacts& facts, double pessimism) {
@@ -61,7 +61,7 @@ DrainPlan plan_drain(const DrainFacts& facts) {
     return plan;
   }
   if (!facts.has_saved) busy = add(DrainAct::kFullSave, busy, needs.full);
-  // Save once more, with the steps that are made until then.
+  // Adds a last full save, with the steps that are made until then.
   const Duration last = usable - needs.full;
   const bool brings_steps = facts.has_saved || last > busy;
   if (brings_steps) add(DrainAct::kFullSave, last, needs.full);

@@ -1,6 +1,6 @@
-// plan_drain(): which saves to make before a node is removed, and how long to train on. The plan uses the
-// remaining time, sizes, and the measured speeds of copies and disks. No action is begun that cannot end in
-// time.
+// plan_drain() decides which saves to make before a node is removed, and how long to train on. The plan uses
+// the remaining time, sizes, and the measured speeds of copies and disks. The plan begins no action that
+// cannot end in time.
 //
 // The function is called again after every step until the process leaves. New measurements therefore count,
 // and a notice that is withdrawn costs nothing, because training has continued.
@@ -13,10 +13,10 @@
 
 namespace ratoon::preemption {
 
-// This time is kept free before a deadline, because clocks differ, and leaving takes time.
+// This time stays unused before a deadline, because clocks differ and leaving takes time.
 inline constexpr Duration kMargin = std::chrono::seconds(2);
-// The margin of a notice of this length. The margin is a quarter of a short notice, because a replacement may
-// come within a second.
+// Returns the margin for a notice that comes `notice` before the end. The margin of a short notice is a
+// quarter of it, because a replacement may come within a second.
 [[nodiscard]] Duration margin_of(Duration notice);
 
 // The values are those of the slowest rank, because a checkpoint is complete when all ranks have written.
@@ -30,23 +30,23 @@ struct DrainFacts {
   double disk_bytes_per_second = 0;  // to where a checkpoint outlives the node; 0: not measured
   Duration step{0};                  // the longest recent one; a save begins between two steps
   Duration commit{0};  // from the last byte of all ranks to the manifest, the longest recent one
-  // Whether a save was made since this notice. If false, the first save is made at once, while saving still
-  // works. A deadline that was known from the start (a time limit) needs no such save: pass true.
+  // Whether a save was made since this notice. If not, the first save is made at once, while saving still
+  // works. Pass true if the deadline was known from the start (a time limit).
   bool has_saved = false;
 };
 
-// These rates are used until a rate was measured. The rates are so slow that a plan made from them ends in
-// time on nearly every machine.
+// plan_drain() assumes these rates until a rate was measured. They are so slow that a plan made from them
+// ends in time on nearly every machine.
 inline constexpr double kAssumedCopyBytesPerSecond = 1e9;
 inline constexpr double kAssumedDiskBytesPerSecond = 5e7;
-// A disk may be slower than measured.
+// A disk may be slower by this factor than measured.
 inline constexpr double kPessimism = 1.5;
 
 enum class DrainAct {
   kFlushStaged,
   kFullSave,
   // A tried save is a full save that ends in time at the measured speeds, but not with kPessimism applied. If
-  // the tried save does not end, no further step is lost.
+  // the tried save does not end in time, this costs no further step.
   kTrySave,
 };
 

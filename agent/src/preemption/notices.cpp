@@ -23,8 +23,8 @@ Result<std::int64_t> parse_whole(std::string_view text, std::int64_t max, const 
                                         std::string(text.substr(0, kShown)) + "'");
 }
 
-// The time at which the launch of this process began. A launch cannot have begun later than now, and if a
-// clock was set back, the end of the launch is put off at most by a whole limit from now.
+// Returns the time at which the launch of this process began. A later time than now counts as now, so a clock
+// that was set back delays the deadline to at most one time limit from now.
 Result<Timestamp> read_time_limit_since(std::string_view text, Timestamp now, WallTime wall_now) {
   double since = -1;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), since);

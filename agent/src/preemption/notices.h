@@ -1,5 +1,5 @@
 // Notices: announcements that this process will be ended, each with its source and its time. Several notices
-// may hold at once, and any may be withdrawn. The earliest deadline of all notices decides.
+// may hold at once, and each may be withdrawn. The earliest deadline decides.
 #pragma once
 
 #include <map>
@@ -26,9 +26,9 @@ struct Notice {
 
 class Notices {
  public:
-  // A notice replaces the earlier one of the same source. Returns whether the first deadline is now nearer.
+  // Replaces an earlier notice of the same source. Returns whether the earliest deadline is now earlier.
   bool give(std::string_view source, Notice notice);
-  // Returns whether there was a notice. A signal cannot be withdrawn; an order can.
+  // Returns whether the source had given a notice. A signal cannot be withdrawn; an order can.
   bool retract(std::string_view source);
 
   [[nodiscard]] const Notice* find(std::string_view source) const;  // nullptr: no notice of this source
@@ -39,12 +39,12 @@ class Notices {
   std::map<std::string, Notice, std::less<>> notices_;
 };
 
-// The deadlines that a process can know when it begins. Texts are as in the environment or the flag; nullopt:
-// not set.
+// The deadlines that a process can know when it begins. Texts are those of environment variables or flags;
+// nullopt means not set.
 struct KnownEnds {
   std::optional<std::string_view> slurm_job_end_time;  // SLURM_JOB_END_TIME: seconds since 1970
   std::optional<std::string_view> time_limit;          // --time-limit: "4h"
-  // RATOON_TIME_LIMIT_SINCE: seconds since 1970 from which the limit counts; without it from `began`
+  // RATOON_TIME_LIMIT_SINCE: when the time limit began, in seconds since 1970; if unset, at `began`.
   std::optional<std::string_view> time_limit_since{};
   bool ends_run = false;  // these are the ends of a run on this machine, with all of its processes
   Timestamp began;

@@ -1,4 +1,4 @@
-// The interval between saves if the user does not set one: short enough that a loss costs little, and long
+// Computes the interval between saves if the user sets none: short enough that a loss costs little, and long
 // enough that saving costs little.
 #pragma once
 
@@ -21,11 +21,11 @@ struct IntervalBounds {
   Duration max = std::chrono::minutes(30);
 };
 
-// The time from the beginning of a save to the beginning of the next one. This interval gives the most useful
-// time if losses come at random (Young and Daly's formula, with the save itself and the recovery counted,
-// arXiv 2410.18124). The interval stays within the bounds, and is never so short that a save would begin
-// before the previous one is durable. A run with few observations assumes one loss in four hours; its own
-// observations soon count more than the assumption.
+// Returns the time from the begin of a save to the begin of the next save. This interval gives the most
+// useful training time if losses come at random (Young and Daly's formula, with the save itself and the
+// recovery counted, arXiv 2410.18124). The interval stays within the bounds, and is never so short that a
+// save would begin before the previous one is durable. A run with few observations assumes one loss in four
+// hours; its own observations soon count more than the assumption.
 [[nodiscard]] Duration save_interval(const SaveCosts& costs, const IntervalBounds& bounds = {});
 
 }  // namespace ratoon::preemption

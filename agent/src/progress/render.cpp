@@ -26,7 +26,7 @@ std::string print(const char* format, Arguments... arguments) {
   return text.data();
 }
 
-// The time as "0:07", "12:34", "1:02:03", "3d 04:05".
+// Returns a time as a text such as "0:07", "12:34", "1:02:03" or "3d 04:05".
 std::string text_of(Duration time) {
   const auto whole = std::chrono::duration_cast<std::chrono::seconds>(std::max(time, Duration(0))).count();
   const auto s = static_cast<long long>(whole);
@@ -46,14 +46,14 @@ std::string text_of_place(const BarState& state) {
   return state.total == 0 ? position : position + "/" + std::to_string(state.total);
 }
 
-// The text has the same width at every position, so that the columns do not move.
+// Returns a text that is equally wide at every position, so that the columns do not move.
 std::string steady_text_of_place(const BarState& state) {
   const std::size_t digits = std::to_string(state.total).size();
   const std::size_t used = std::to_string(state.position).size();
   return std::string(digits - std::min(used, digits), ' ') + text_of_place(state);
 }
 
-// The part of `whole` that corresponds to the position; the whole only at the end.
+// Returns the part of `whole` that is done at this position; all of it only at the run's end.
 std::uint64_t share_of(const BarState& state, std::uint64_t whole) {
   if (state.position >= state.total) return whole;
   return static_cast<std::uint64_t>(Wide{whole} * state.position / state.total);
@@ -84,7 +84,7 @@ std::string draw(const BarState& state, std::size_t columns, Glyphs glyphs) {
   return draw_utf8(share_of(state, inner * kEighths), inner);
 }
 
-// A part of a line. Parts are listed from left to right; the part with the highest rank is left out first.
+// A part of the bar's line. Parts are listed from left to right; the highest rank is left out first.
 struct Item {
   std::string text;  // ASCII; empty: the bar itself
   int rank = 0;
@@ -112,7 +112,7 @@ bool is_bar(const Item& item) {
   return item.text.empty();
 }
 
-// The columns that the items take, with kBetween between two items. The bar counts with its smallest width.
+// Returns the columns that `items` need, with kBetween between two items and the bar's smallest width.
 std::size_t columns_of(const std::vector<Item>& items) {
   std::size_t columns = items.empty() ? 0 : kBetween.size() * (items.size() - 1);
   for (const Item& item : items) columns += is_bar(item) ? kBarColumnsMin : item.text.size();

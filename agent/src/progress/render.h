@@ -1,4 +1,4 @@
-// The text of a progress bar, as a function of the run's position and the width of the terminal.
+// Makes the text of a progress bar from the run's position and the width of the terminal.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +21,21 @@ struct BarState {
   std::optional<std::uint64_t> durable{};
 };
 
-// The rate since begin_at; nullopt while no step was made since then.
+// Returns the rate since begin_at; nullopt while no step was made since then.
 [[nodiscard]] std::optional<double> rate_per_second(const BarState& state);
-// The time left at that rate; nullopt if the rate or the total is not known.
+// Returns the time left at the current rate; nullopt if rate or total is not known.
 [[nodiscard]] std::optional<Duration> time_left(const BarState& state);
 
 enum class Glyphs { kUtf8, kAscii };
 
-// One line of at most `columns` columns. If the line is too long, the least important items are left out
-// first.
+// Returns one line of at most `columns` columns. If the line is too long, the least important items are left
+// out first.
 [[nodiscard]] std::string render_bar(const BarState& state, std::size_t columns, Glyphs glyphs);
-// The form for logs: a sentence without a newline.
+// Returns the position for a log: a sentence without a newline.
 [[nodiscard]] std::string render_line(const BarState& state);
 
-// The pause until the next drawing: short on a terminal, and doubled each time in a log. `last` is the
-// previous pause, 0 after the first drawing.
+// Returns the pause until the bar is drawn again: short on a terminal, and doubled each time in a log. `last`
+// is the previous pause, 0 after the first drawing.
 [[nodiscard]] Duration next_pause(bool is_terminal, Duration last);
 
 }  // namespace ratoon::progress

@@ -1,4 +1,4 @@
-// The data behind a Batch handle.
+// BatchBody: the data that all copies of a Batch handle share.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// BatchMaker: makes one batch, from slots to columns.
+// BatchMaker makes one batch: it finds the batch's slots, reads their samples and fills the columns.
 //
 //   maker.plan();                                                 // one thread
 //   for each piece: maker.make(piece, sample);                    // any threads
@@ -20,7 +20,7 @@
 
 namespace ratoon::data {
 
-// The row shapes of each column in the last finished batch; any thread.
+// Holds the row shape of each column in the last finished batch. Any thread may call its functions.
 class ExpectedRows {
  public:
   explicit ExpectedRows(const std::vector<Column>& columns);
@@ -34,7 +34,7 @@ class ExpectedRows {
 
 class BatchMaker {
  public:
-  // The first three arguments must outlive the maker.
+  // `reading`, `expected` and `pool` must outlive the BatchMaker.
   BatchMaker(const LoaderInput& reading, ExpectedRows& expected, BodyPool& pool,
              std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t index);
   ~BatchMaker();
@@ -42,23 +42,23 @@ class BatchMaker {
   [[nodiscard]] const std::shared_ptr<LoaderPlan>& loader_plan() const { return loader_plan_; }
   [[nodiscard]] std::uint64_t index() const { return index_; }
 
-  // Finds the samples of the batch and sends hints about them to the data sets, unless it replaces a failed
-  // batch whose hints were sent. Never throws: finish() reports errors, and errors of hints are ignored.
+  // Finds the batch's samples and sends hints about them to the data sets, or keeps the hints of a failed
+  // batch that it replaces. finish() reports errors.
   void plan() noexcept;
   // Call this before plan() if the batch replaces a failed batch. The hints of the failed batch stay valid
-  // for the new one.
+  // for the new batch.
   void replace(BatchMaker& failed);
-  // Withdraws the hints, because the batch is made or no longer needed.
+  // Withdraws the hints about samples. Call this when the batch is made or no longer needed.
   void expect_no_more() noexcept;
   // Valid after plan().
   [[nodiscard]] std::size_t pieces() const { return pieces_; }
-  // Reads the rows of a piece, or stops when the plan is stopped.
+  // Reads the rows of one piece of the batch, or stops early if the loader plan is stopped.
   void make(std::size_t piece, Sample& sample) noexcept;
-  // Call finish() after all pieces. Returns the failure of the first row that failed; null if the batch is
-  // good.
+  // Call finish() after all pieces. Returns the exception of the first row that failed, or null if the batch
+  // is complete.
   [[nodiscard]] std::exception_ptr finish() noexcept;
 
-  // Call this function after finish() without a failure.
+  // Call take() only after finish() has returned null.
   [[nodiscard]] std::shared_ptr<const BatchBody> take() { return std::move(made_); }
 
  private:
@@ -80,16 +80,16 @@ class BatchMaker {
   const std::uint64_t index_;
   std::vector<Slot> slots_;
   std::size_t pieces_ = 0;
-  // For a share without rows, if the shapes are not declared: the slot whose sample determines them.
+  // If this rank has no rows and no shapes are declared: the slot whose sample determines the shapes.
   std::optional<Slot> model_;
   std::vector<std::optional<RowShape>> model_rows_;
 
   std::mutex expecting_;
-  // Guarded by expecting_: the ids in the hints, by source, and whether the batch is no longer needed.
+  // expecting_ guards the sample ids in the hints, by source, and whether the batch is no longer needed.
   std::vector<std::vector<std::uint64_t>> expected_ids_;
   bool is_given_up_ = false;
 
-  // The body is created with the first row: batches that are planned and not yet read hold no memory.
+  // The body is created with the first row, so a batch that is planned but not read holds no memory.
   std::unique_ptr<BatchBody> body_;
   std::vector<ColumnMaker> columns_;
   std::shared_ptr<const BatchBody> made_;

@@ -7,8 +7,8 @@
 namespace ratoon::data {
 namespace {
 
-// Releases the sample's files before the thread waits for work. The wait may be long, and in a small cache a
-// file that is in use cannot be evicted for another one.
+// Releases the sample's files before the thread waits for work. The wait may be long, and a small cache
+// cannot evict a file in use to make room for another file.
 void forget(Sample& sample) noexcept {
   try {
     sample.begin(sample.id());
@@ -60,8 +60,8 @@ void BatchPrefetcher::set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, s
   ring_.clear();
   lock.unlock();
   if (left != nullptr) left->stop.request_stop();
-  // Withdraw hints before batches of the new loader_plan are planned, so that the old hints do not come
-  // first.
+  // Withdraws the hints of the dropped batches before batches of the new loader plan send hints, so that data
+  // sets do not serve the old hints first.
   for (const auto& cell : dropped) cell->maker->expect_no_more();
   lock.lock();
   loader_plan_ = std::move(loader_plan);
@@ -75,8 +75,8 @@ void BatchPrefetcher::set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, s
   work_.notify_all();
 }
 
-// This code must not throw, because no caller could catch the exception. Memory is allocated by the caller,
-// when it creates cells, or by a cell's maker, which keeps the failure for the caller.
+// A worker thread must not throw: nothing could catch the exception. Callers of the prefetcher allocate the
+// cells, and a cell's BatchMaker keeps an exception until a caller takes the batch.
 void BatchPrefetcher::work() {
   Sample sample;
   std::unique_lock lock(mutex_);
@@ -89,9 +89,9 @@ void BatchPrefetcher::work() {
   }
 }
 
-// Reading comes first, so that plans for later batches do not delay a batch that take() waits for. After each
-// batch that was made, two batches are planned, until all batches are planned for which data sets receive
-// hints.
+// Threads read batches before they plan later ones, so that planning does not delay a batch that take()
+// waits for. After each finished batch they plan two more batches, until all batches in the ring are
+// planned.
 std::optional<BatchPrefetcher::Task> BatchPrefetcher::claim() {
   if (loader_plan_ == nullptr) return std::nullopt;
   if (planned_ < 2 * batches_made_ + 1) {
@@ -160,7 +160,7 @@ void BatchPrefetcher::finish_batch(Cell& cell, std::unique_lock<std::mutex>& loc
   if (ring_.front().get() == &cell) made_.notify_all();
 }
 
-// This maker is used if there are no threads.
+// Makes the first batch of the ring in the calling thread, if the loader has no threads.
 void BatchPrefetcher::make_first_batch(std::unique_lock<std::mutex>& lock) {
   while (!is_stopped_ && (ring_.empty() || ring_.front()->state != State::kMade)) {
     auto task = claim();
@@ -179,7 +179,7 @@ Batch BatchPrefetcher::take() {
   if (is_stopped_) throw Interrupted("the data loader was stopped");
   const std::shared_ptr<Cell> head = ring_.front();
   if (head->failure != nullptr) {
-    // The failed batch is made again, before any later one.
+    // A new cell makes the failed batch again, before any later batch.
     ring_.front() = new_cell(loader_plan_, head->maker->index());
     ring_.front()->maker->replace(*head->maker);
     --planned_;

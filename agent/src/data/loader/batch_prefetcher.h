@@ -1,10 +1,10 @@
 // data/loader/: DataLoader: threads that prefetch batches.
 //
-// BatchPrefetcher: a ring of batches, which threads make, oldest first, and take() returns in order.
+// BatchPrefetcher: a ring buffer of batches. Threads make them, oldest first; take() returns them in order.
 //
-// The ring holds as many batches as data sets receive hints for; the first few of them are read. A free
-// thread claims the next task: find the slots of a batch, or read a piece of one. A new loader plan discards
-// the ring; results of threads that still work for the old plan are ignored.
+// Data sets receive hints about all batches in the ring; threads read the samples of only the first few
+// batches. An idle thread claims the next task: find the slots of a batch, or read a piece of a batch. A new
+// LoaderPlan empties the ring; results of threads that still work for the old plan are ignored.
 #pragma once
 
 #include <condition_variable>
@@ -34,11 +34,11 @@ class BatchPrefetcher {
   BatchPrefetcher(LoaderInput reading, Depth depth);
   ~BatchPrefetcher();
 
-  // After this call, take() returns batch `first` of this plan, then the next batches.
+  // After this call, take() returns batch number `first` of `loader_plan`, then the batches after it.
   void set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t first);
 
-  // Waits for the next batch. Rethrows the failure of the batch, which is then made again. Throws Interrupted
-  // after stop().
+  // Waits for the next batch. If that batch failed, take() rethrows the failure, and the batch is made again.
+  // Throws Interrupted after stop().
   [[nodiscard]] Batch take();
 
   void stop() noexcept;

@@ -1,5 +1,5 @@
-// BodyPool: reuses the memory of batches after their last handle is destroyed, on any thread, and the makers
-// of their columns.
+// BodyPool reuses the memory and the ColumnMakers of a batch after the batch's last handle was destroyed, on
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@ class BodyPool : public std::enable_shared_from_this<BodyPool> {
  public:
   explicit BodyPool(std::size_t spares_max);
 
-  // Returns a body with the columns of its last use.
+  // Returns a body to fill. A reused body still has the columns of its last batch.
   [[nodiscard]] std::unique_ptr<BatchBody> get();
   void put(std::unique_ptr<BatchBody> body);
   // The body returns to the pool when its last handle is destroyed. If the pool no longer exists, the body is
   // freed.
   [[nodiscard]] std::shared_ptr<const BatchBody> lend(std::unique_ptr<BatchBody> body);
 
-  // The makers for the columns of one batch.
+  // Returns the ColumnMakers for the columns of one batch.
   [[nodiscard]] std::vector<ColumnMaker> get_makers();
   void put(std::vector<ColumnMaker> makers);
 
  private:
   const std::size_t spares_max_;
   std::mutex mutex_;
-  // The members below are guarded by mutex_ and never exceed their reserved size.
+  // mutex_ guards the members below. The vectors never grow beyond their reserved capacity.
   std::vector<std::unique_ptr<BatchBody>> spares_;
   std::vector<std::vector<ColumnMaker>> makers_;
 };

@@ -87,14 +87,14 @@ void ColumnMaker::finish(const Allocate& allocate) {
   if (expected_) column_->capacity_ = 0;  // do not overwrite the rows in it
   std::size_t bytes = 0;
   for (const Field& row : rows) bytes += row.bytes.size();
-  // Batches of rows with different shapes differ in size: reserve a little more, so that the next batches fit
-  // too.
+  // If rows differ in shape, batches differ in size. A quarter more memory is reserved, so that later batches
+  // fit too.
   if (bytes > column_->capacity_) make_room(bytes + bytes / 4, allocate);
   describe(rows);
   lay_out(rows);
 }
 
-// Visits each row with its current bytes: at its place in the column, or among the loose rows.
+// Returns all rows. The bytes of a row are at their place in the column, or in the row's own memory.
 std::vector<Field> ColumnMaker::all_rows() const {
   std::vector<Field> rows(column_->rows_);
   if (expected_) {

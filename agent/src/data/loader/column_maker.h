@@ -1,6 +1,6 @@
 // ColumnMaker: combines rows, which threads read in any order, into one column. A row of the expected shape
-// is copied directly to its place. Other rows are kept aside, and if there are any, the column is assembled
-// after all rows were read.
+// is copied directly to its place. Rows of other shapes are kept separately. If there are any, the column is
+// assembled after all rows were read.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class ColumnMaker {
   // Call this once, after all rows were placed. Throws std::invalid_argument if rows have different types.
   void finish(const Allocate& allocate);
 
-  // The shape to expect in the next batch: the common shape of this batch's rows.
+  // Returns the common shape of this batch's rows, which the next batch's rows should have too.
   [[nodiscard]] const std::optional<RowShape>& expected() const { return expected_; }
 
  private:

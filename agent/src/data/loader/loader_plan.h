@@ -1,5 +1,5 @@
-// The input of a loader: LoaderInput never changes, and LoaderPlan is replaced after each change of the
-// stream or of the share.
+// LoaderInput, the input of a data loader, never changes. A LoaderPlan is replaced after each change of the
+// stream or of this rank's share of the batches.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace ratoon::data {
 struct LoaderInput {
   std::vector<std::shared_ptr<const Dataset>> sources;
   std::vector<Column> columns;
-  // Whether all columns declare type and shape, and no augmentation changes them.
+  // True if all columns declare type and shape, and no augmentation changes types or shapes.
   bool are_rows_declared = false;
   std::function<void(Sample&, SampleRandom&)> augment;
   std::string purpose;

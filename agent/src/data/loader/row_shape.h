@@ -1,5 +1,5 @@
-// RowShape: the expected type and shape of a column's rows, so that a row can be placed before the others are
-// read.
+// RowShape: the expected type and shape of a column's rows, so that a row can be placed before the other rows
+// are read.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct RowShape {
   return {type, {dimensions.begin(), dimensions.end()}, bytes_of(type, dimensions)};
 }
 
-// The shape that the data set declares for all rows.
+// Returns the type and shape that the data set declares for all rows of a column.
 [[nodiscard]] inline std::optional<RowShape> declared_row_shape(const Column& column) {
   if (!column.shape) return std::nullopt;
   return row_shape(column.type, *column.shape);

@@ -1,4 +1,4 @@
-// Adds the sample to an exception.
+// Adds the name of the sample that was read to an exception.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace ratoon::data {
 
-// Call this function while an exception is handled. Throws an exception that also names the operation and the
-// sample, with the original one nested in it. A Failure stays a Failure with its exit code; every other
-// exception becomes a std::runtime_error.
+// Call this function in a catch block. Throws an exception that also names the operation and the sample, with
+// the original exception nested in it. A Failure stays a Failure with its exit code; every other exception
+// becomes a std::runtime_error.
 [[noreturn]] void throw_with_sample(std::string_view doing, const Slot& slot, std::string_view source);
 
 }  // namespace ratoon::data

@@ -1,5 +1,5 @@
-// Notifies a listener when its thread waits for a batch, so that the time is accounted for without code in
-// the loop over a loader.
+// Notifies a thread's listener when the thread waits for a batch. The waiting time is thus measured without
+// code in the program's loop over a DataLoader.
 #pragma once
 
 #include <exception>
@@ -12,18 +12,18 @@ class WaitListener {
   virtual ~WaitListener() = default;
   virtual void begin_wait() = 0;
   virtual void end_wait() = 0;
-  // The wait ends with one of Ratoon's own failures, such as a failure of a disk. A program may catch that
+  // Called if the wait ends with a ratoon::Failure, such as the failure of a disk. The program may catch this
   // failure and then end.
   virtual void note_failure(std::exception_ptr failure) = 0;
 };
 
-// The listener of the calling thread, to be set and read; null: the thread has no listener.
+// Returns the calling thread's listener, by reference, to read or set it; null means no listener.
 [[nodiscard]] inline WaitListener*& wait_listener() {
   thread_local WaitListener* listener = nullptr;
   return listener;
 }
 
-// Records that the calling thread waits, for the lifetime of the scope.
+// While a WaitScope exists, the listener of the calling thread counts that thread as waiting.
 class WaitScope {
  public:
   WaitScope() : listener_(wait_listener()) {

@@ -23,7 +23,7 @@ std::uint64_t checked(Wide slot, std::uint64_t batches) {
 
 }  // namespace
 
-// The number of batches in the rest of an epoch, or in a whole epoch.
+// Returns the number of batches in `slots` slots, which are a whole epoch or the rest of an epoch.
 std::uint64_t BatchRule::batches_in(std::uint64_t slots) const {
   return epoch_end == EpochEnd::kDrop ? slots / global_batch : divide_up(slots, global_batch);
 }

@@ -1,5 +1,5 @@
-// The begin and end of batches, as arithmetic on slots. A batch begins at a `settled` slot. With
-// EpochEnd::kDrop, the slots at the end of an epoch that fill no batch are not settled.
+// Computes the slots at which batches begin and end. A batch can begin only at a `settled` slot. With
+// EpochEnd::kDrop, the last slots of an epoch are not settled if they do not fill a batch.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ struct BatchRule {
   std::uint64_t epoch_slots = 1;
   std::uint64_t global_batch = 1;
 
-  // The first slot, at or after this slot, at which a batch may begin.
+  // Returns the first slot at or after `slot` at which a batch may begin.
   [[nodiscard]] std::uint64_t settle(std::uint64_t slot) const;
-  // The batch that begins at a settled slot.
+  // Returns the slots of the batch that begins at `slot`, a settled slot.
   [[nodiscard]] SlotRange batch_at(std::uint64_t slot) const;
-  // The slot where a batch begins that comes `batches` batches after the batch at a settled slot. Throws
-  // std::out_of_range above kSlotsMax.
+  // Returns the first slot of the batch that comes `batches` batches after the batch at `slot`, a settled
+  // slot. Throws std::out_of_range if the result is above kSlotsMax.
   [[nodiscard]] std::uint64_t begin_after(std::uint64_t slot, std::uint64_t batches) const;
-  // The smallest number of batches, from a settled slot, after which the cursor is at or after `goal`.
+  // Returns how many batches from `slot` (settled) are needed until the cursor is at `goal` or after it.
   [[nodiscard]] std::uint64_t batches_to(std::uint64_t slot, std::uint64_t goal) const;
-  // The number of batches of an epoch that begins with a batch.
+  // Returns the number of batches in an epoch whose first slot begins a batch.
   [[nodiscard]] std::uint64_t batches_per_epoch() const { return batches_in(epoch_slots); }
 
  private:

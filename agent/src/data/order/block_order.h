@@ -2,8 +2,8 @@
 // samples of each window are shuffled together. A reader in this order has only the shards of one window
 // open.
 //
-// BlockOrder needs 8 bytes per shard for the shards' places in this epoch, in addition to the 8 bytes in the
-// recipe.
+// BlockOrder needs 8 bytes per shard for the shards' places in this epoch, in addition to 8 bytes per shard
+// in the recipe.
 #pragma once
 
 #include <vector>
@@ -34,8 +34,8 @@ class BlockOrder : public EpochOrder {
   [[nodiscard]] Window window(std::uint64_t number) const;
   [[nodiscard]] Window window_at(std::uint64_t place) const;
   [[nodiscard]] Permutation order_in(const Window& window) const;
-  // The shard, as an index in this epoch's order, that holds a place of the window before its samples are
-  // shuffled.
+  // Returns the shard that holds a place of the window before the window's samples are shuffled. The result
+  // is the shard's index in this epoch's order.
   [[nodiscard]] std::uint64_t shard_at(const Window& window, std::uint64_t place) const;
 
   std::shared_ptr<const RecipeSource> source_;

@@ -22,9 +22,9 @@ class EpochOrder {
   virtual ~EpochOrder() = default;
 
   [[nodiscard]] virtual std::uint64_t at(std::uint64_t place) const = 0;
-  // The first place that holds the sample; nothing if the epoch leaves it out.
+  // Returns the first place that holds the sample, or nothing if the epoch leaves the sample out.
   [[nodiscard]] virtual std::optional<std::uint64_t> place_of(std::uint64_t sample) const = 0;
-  // Writes the samples at place, place + 1, ...: the values of at().
+  // Fills `samples` with at(place), at(place + 1), at(place + 2) and so on.
   virtual void fill(std::uint64_t place, std::span<std::uint64_t> samples) const = 0;
 };
 

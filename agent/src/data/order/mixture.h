@@ -1,5 +1,5 @@
-// A mixture: the source from which each slot draws, and how often that source was drawn before. Slots are
-// divided into blocks of 65,536 draws. In every block each source is drawn exactly as often as its weight
+// A mixture says for each slot from which source it draws, and how often that source was drawn before. Slots
+// are divided into blocks of 65,536 draws. In every block each source is drawn exactly as often as its weight
 // says, in an order that is shuffled anew for each block. The position in every source is therefore computed
 // from the slot's number alone.
 #pragma once
@@ -13,12 +13,12 @@ namespace ratoon::data {
 
 constexpr std::uint64_t kMixtureBlock = 65536;
 
-// The shares of the sources in a block: whole numbers that sum to kMixtureBlock, by largest remainders. A
-// source with a weight above 0 gets at least one draw, a source with weight 0 none. Throws
+// Returns each source's number of draws in a block. The method of largest remainders makes the sum
+// kMixtureBlock. A source with a weight above 0 gets at least one draw, a source with weight 0 none. Throws
 // std::invalid_argument if a weight is negative or not finite, or if all are 0.
 [[nodiscard]] std::vector<std::uint32_t> quantise(std::span<const double> weights);
 
-// The weights of a mixture, and the slot where they begin.
+// Holds the weights of a mixture, and the slot from which they apply.
 struct Mixture {
   std::uint64_t origin = 0;  // the first slot of its first block
   std::vector<std::uint32_t> weights;
@@ -36,15 +36,15 @@ class MixtureBlock {
   [[nodiscard]] const Mixture& mixture() const { return *mixture_; }
   [[nodiscard]] std::uint64_t start() const { return start_; }
 
-  // `draw` is a draw of this block, 0 to kMixtureBlock - 1.
+  // `draw` is the index of a draw in this block, from 0 to kMixtureBlock - 1.
   [[nodiscard]] std::uint32_t source(std::uint64_t draw) const { return sources_[draw]; }
-  // How often the source of the draw was drawn in all slots before it.
+  // Returns how often the draw's source was drawn in all slots before the draw.
   [[nodiscard]] std::uint64_t count(std::uint64_t draw) const {
     return drawn_before(sources_[draw]) + ranks_[draw];
   }
-  // How often each source was drawn in all slots before this slot.
+  // Returns how often each source was drawn in all slots before the draw.
   [[nodiscard]] std::vector<std::uint64_t> counts(std::uint64_t draw) const;
-  // The draw at which a source reaches that count; it must be in this block.
+  // Returns the draw of `source` before which it was drawn `count` times. The draw must be in this block.
   [[nodiscard]] std::uint64_t find(std::uint32_t source, std::uint64_t count) const;
 
  private:

@@ -9,13 +9,13 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// With few samples each round moves few bits, so a small permutation has more rounds.
+// With few samples each round mixes few bits, so a small permutation needs more rounds.
 constexpr std::uint64_t kFewSamples = std::uint64_t{1} << 16;
 constexpr int kRoundsOfFew = 24;
 constexpr int kRoundsOfMany = 12;
 
-// The number of lanes is large enough to hide the latency of each multiplication, and small enough to fit the
-// registers or nearly so.
+// This number of lanes is large enough to hide the latency of each multiplication, and small enough that the
+// lanes' values nearly fit into the registers.
 constexpr std::size_t kLanes = 8;
 
 // Computes the smallest r with r * r >= n, digit by digit: a floating-point root is off by one for large n.
@@ -81,8 +81,8 @@ void Permutation::check(std::uint64_t x) const {
                           ", the size of the Permutation");
 }
 
-// The rounds permute the whole rectangle, which has up to low_radix_ - 1 numbers above the size. A number
-// above the size is permuted again, until the result is below the size. The loop ends, because the cycle that
+// The rounds permute a rectangle of numbers, with up to low_radix_ - 1 numbers that are not below the size.
+// Such a number is permuted again, until the result is below the size. The loop ends, because the cycle that
 // it follows began below the size.
 std::uint64_t Permutation::operator()(std::uint64_t place) const {
   check(place);
@@ -98,8 +98,8 @@ std::uint64_t Permutation::inverse(std::uint64_t value) const {
   return value;
 }
 
-// Each round depends on the one before it, so a single number leaves the core half idle. Several lanes in
-// parallel use the idle time.
+// Each round needs the result of the round before it, so permuting one number at a time leaves the CPU core
+// half idle. Several numbers in parallel use the idle time.
 template <class Place>
 void Permutation::fill_from(std::span<std::uint64_t> values, Place place_of) const {
   const std::uint64_t low_radix = low_radix_;

@@ -17,9 +17,9 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr std::uint64_t kSubsetSamplesMax = std::uint64_t{1}
                                             << 53;  // above this, a fraction of the samples is not exact
-// The tolerance by which a product may be above a whole number and still count as that number, for fractions
-// written with nine digits. The tolerance must stay below one sample divided by the number of ranks, or a
-// sample would be in no subset.
+// If samples * fraction is above a whole number by no more than this relative tolerance, it counts as that
+// number, since a fraction may be written with only nine digits. The tolerance must stay below one sample
+// divided by the number of ranks, or a sample would be in no subset.
 constexpr double kToleranceOfProduct = 1e-9;
 constexpr double kToleranceMax = 1e-6;
 
@@ -31,7 +31,7 @@ std::uint64_t size_of(const ReplicaSubsetOptions& options) {
   const auto samples = static_cast<double>(options.samples);
   const double product = options.fraction * samples;
   const double nearest = std::round(product);
-  // The result is exact except for the rounding of this sum: the rounding error of the product is added.
+  // fma() computes the rounding error of the product, so `above` is exact except for this sum's rounding.
   const double above = (product - nearest) + std::fma(options.fraction, samples, -product);
   const double tolerance = nearest >= 1 ? std::min(kToleranceOfProduct * product, kToleranceMax) : 0;
   const auto size = static_cast<std::uint64_t>(nearest) + (above > tolerance ? 1U : 0U);
@@ -55,7 +55,7 @@ ReplicaSubsetOptions checked(const ReplicaSubsetOptions& options) {
   return options;
 }
 
-// The shortest text that parses to the same number.
+// Returns the shortest text that parses back to `value`.
 std::string text_of(double value) {
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};

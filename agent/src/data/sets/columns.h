@@ -1,6 +1,6 @@
-// data/sets/: agent/src/data/sets/: data sets that need no other library.
+// agent/src/data/sets/: data sets that need no other library.
 //
-// The checks that every data set makes on its columns and on requested ids.
+// This header has the checks that every data set makes on its columns and on requested ids.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace ratoon::data {
 
-// Throws std::invalid_argument if there is no column, one has no name, or two have the same.
+// Throws std::invalid_argument if there is no column, a column has no name, or two have the same name.
 void check_columns(std::span<const Column> columns);
 
-// The common columns of all data sets, which must have the same names, types and order. If a column's shapes
-// differ, the common column has no shape. Throws std::invalid_argument if the columns differ, or if there is
-// no data set.
+// Returns the common columns of all data sets, whose columns must have the same names, types and order. If a
+// column's shapes differ, the common column has no shape. Throws std::invalid_argument if the columns differ,
+// or if there is no data set.
 [[nodiscard]] std::vector<Column> common_columns(std::span<const std::shared_ptr<const Dataset>> sets);
 
 // Throws std::out_of_range unless `id` is below `size`.

@@ -14,7 +14,7 @@
 
 namespace ratoon::data {
 
-// The time of the file's last change, since 1970.
+// Returns the time of the file's last change, in nanoseconds since 1970.
 [[nodiscard]] inline std::int64_t modified_nanoseconds(const struct stat& status) {
   return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
@@ -29,9 +29,9 @@ class MappedFile {
   ~MappedFile();
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-  // The time of the last change, since 1970, by the clock of the file system.
+  // Returns the time of the file's last change, in nanoseconds since 1970.
   [[nodiscard]] std::int64_t modified_nanoseconds() const { return modified_nanoseconds_; }
-  // Tells the system that this part of the file is read soon. Does not block.
+  // Tells the kernel that this part of the file will be read soon. Does not block.
   void expect(std::size_t offset, std::size_t size) const;
 
  private:

@@ -1,4 +1,4 @@
-// Throws the failures of data sets that refuse files, with their exit codes.
+// Throws a Failure, with its exit code, for a data set that refuses a file.
 #pragma once
 
 #include <filesystem>
@@ -8,21 +8,21 @@
 
 namespace ratoon::data {
 
-// Throws for an error that the same start would have again.
+// Throws a Failure for an error that a repeated start would have again.
 [[noreturn]] void refuse(const std::string& sentence);
 
-// Throws for an error of a file. A file with wrong contents stays wrong (82). A file that cannot be read now
-// may be readable later or on another node (84). That is true even if the path is not found, because this
-// start has seen it.
+// Throws a Failure for an error of a file. Wrong contents stay wrong (exit code 82). A file that cannot be
+// read now may be readable later or on another node (84), even if its path is not found, because this start
+// has seen the path before.
 [[noreturn]] void refuse(const Error& error);
 
-// Throws for an error of a path that the program names. If the path does not exist, either its name is wrong
-// (82) or its volume is not mounted yet (84).
+// Throws a Failure for an error of a path that the program names. If the path does not exist, either its name
+// is wrong (exit code 82) or its volume is not mounted yet (84).
 [[noreturn]] void refuse_to_open(const std::filesystem::path& path, const Error& error);
 
-// Whether a path that was not found is a wrong name: true if its folder, or the nearest parent folder that
-// exists, has other files. An empty folder may be the mount point of a volume that is not mounted yet, and a
-// dangling link may point into such a volume.
+// Returns whether a missing path has a wrong name: true if its folder, or the nearest existing parent folder,
+// has other files. An empty folder may be the mount point of a volume that is not mounted yet, and a dangling
+// link may point into such a volume.
 [[nodiscard]] bool is_wrong_name(const std::filesystem::path& path);
 
 }  // namespace ratoon::data

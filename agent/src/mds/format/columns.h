@@ -20,22 +20,22 @@ namespace ratoon::mds {
 
 class Columns {
  public:
-  // Takes the lists of an index, which must be equally long. `sizes` has nothing or The size of each column;
-  // 0 for a column of variable size.
+  // Makes columns from three lists of an index, which must be equally long. `sizes` has the size of each
+  // column, or nothing for a column of variable size.
   [[nodiscard]] static Result<Columns> make(std::vector<std::string> names,
                                             const std::vector<std::string>& encodings,
                                             const std::vector<std::optional<std::uint32_t>>& sizes);
 
   [[nodiscard]] std::size_t size() const { return encodings_.size(); }
   [[nodiscard]] std::span<const Encoding> encodings() const { return encodings_; }
-  // 0 for a column of variable size.
+  // Returns the size of each column in bytes; 0 for a column of variable size.
   [[nodiscard]] std::span<const std::uint32_t> sizes() const { return sizes_; }
-  // The columns as users of the data set see them.
+  // Returns the columns as users of the data set see them.
   [[nodiscard]] std::span<const Column> described() const { return described_; }
 
   friend bool operator==(const Columns& a, const Columns& b);
 
-  // Calls take(column, bytes) for each column in order until it returns false. Returns whether all calls
+  // Calls take(column, bytes) for each column in order until take() returns false. Returns whether all calls
   // returned true and the sizes in the sample add up to its length. Never passes a byte outside of the
   // sample.
   template <class Take>

@@ -81,7 +81,7 @@ bool pack(Compression compression, std::string_view raw, std::string& packed) {
   return false;
 }
 
-// The C interfaces use 32-bit lengths, and compression may add one percent.
+// The C libraries use 32-bit lengths, and compression may make data one percent longer.
 constexpr std::size_t kRawBytesMax = std::numeric_limits<std::uint32_t>::max() / 100 * 98;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Compression of whole shard files, by Streaming's names: "br:11", "bz2:9", "gz:9", "snappy", "zstd:3". The
-// level is optional.
+// Compresses whole shard files. Algorithms have their names in MosaicML Streaming: "br:11", "bz2:9", "gz:9",
+// "snappy", "zstd:3". The level is optional.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct Compression {
 [[nodiscard]] Result<void> decompress(CompressionKind kind, std::span<const std::byte> compressed,
                                       std::span<std::byte> raw);
 
-// Compresses so that Streaming can read the result.
+// Compresses `raw` so that MosaicML Streaming can read the result.
 [[nodiscard]] Result<std::string> compress(Compression compression, std::string_view raw);
 
 }  // namespace ratoon::mds

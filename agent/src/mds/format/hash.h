@@ -1,4 +1,4 @@
-// Hashes of whole files, by their names in Python's hashlib and xxhash.
+// Hashes whole files. Algorithms have their names in Python's packages hashlib and xxhash.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct FileHash {
   friend bool operator==(const FileHash&, const FileHash&) = default;
 };
 
-// Returns the number of hexadecimal digits of the digest, or nothing for an unknown name. Streaming does not
-// support hashes whose digest length the caller chooses (shake_128, shake_256), either.
+// Returns the number of hexadecimal digits of the digest, or nothing for an unknown name. Hashes whose digest
+// length the caller chooses (shake_128, shake_256) are unknown, as they are to MosaicML Streaming.
 [[nodiscard]] std::optional<std::size_t> digest_digits(std::string_view algorithm);
 
 // Makes the error "the hash 'x' is unknown; there are: ...".
@@ -27,7 +27,7 @@ struct FileHash {
 
 [[nodiscard]] Result<std::string> hash_of(std::string_view algorithm, std::span<const std::byte> bytes);
 
-// Checks the bytes against each of the hashes.
+// Checks that `bytes` have each of the expected hashes.
 [[nodiscard]] Result<void> check_hashes(std::span<const FileHash> expected, std::span<const std::byte> bytes);
 
 }  // namespace ratoon::mds

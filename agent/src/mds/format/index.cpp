@@ -82,7 +82,7 @@ Result<Columns> make_columns(const RawShard& said) {
   return Columns::make(said.names, said.encodings, sizes);
 }
 
-// Collects shards, and compares the columns of each with those of the first.
+// Collects shards, and checks that each shard has the columns of the first shard.
 class IndexBuilder {
  public:
   Result<void> add(RawShard& said) {

@@ -1,7 +1,7 @@
 // mds/format/: The format of MosaicML Streaming: index, shards, compression, hashes. Pure.
 //
-// index.json of a data set in MDS format, version 2: the list of shards, their order and their contents. The
-// parser checks everything that readers rely on. File names cannot lead out of the folder.
+// Parses index.json of a data set in MDS format, version 2, which lists the shards, their order and contents.
+// The parser checks everything that readers rely on. File names cannot lead out of the folder.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ struct Index {
 // Appends the shards of `more`, which are in the folder number `source`, to those of `index`.
 [[nodiscard]] Result<void> append(Index& index, Index more, std::uint32_t source);
 
-// Whether a file of that name is below the folder: the name is relative, and no part of it is empty, "." or
-// "..".
+// Returns whether a file name cannot lead out of its folder: the name is relative, and no part of it is
+// empty, "." or "..".
 [[nodiscard]] bool is_safe_basename(std::string_view basename);
 
 }  // namespace ratoon::mds

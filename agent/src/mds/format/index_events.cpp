@@ -170,7 +170,7 @@ bool IndexEvents::key(std::string& name) {
     if (has_shards_) return complain(in, "a second list of shards");
     has_shards_ = true;
   }
-  // If a key occurs twice, the last one counts, as in Python.
+  // If a key occurs twice, the last value counts, as in Python.
   if (to == At::kNames) shard_.names.clear();
   if (to == At::kEncodings) shard_.encodings.clear();
   if (to == At::kSizes) shard_.sizes.clear();

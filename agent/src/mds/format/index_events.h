@@ -1,5 +1,5 @@
 // Builds shards from the events of a JSON parser on index.json. An index of 100,000 shards has some 60 MB, so
-// no tree is built.
+// no tree of JSON values is built.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ratoon::mds {
 
-// A shard as the index states it, before checks.
+// A shard as index.json describes it, before checks.
 struct RawShard {
   std::vector<std::string> names, encodings, hash_names;
   std::vector<std::optional<std::uint64_t>> sizes;
@@ -36,10 +36,10 @@ class IndexEvents {
   };
   explicit IndexEvents(Handlers handlers) : handlers_(std::move(handlers)) {}
 
-  // The first error, if there was one.
+  // Returns the first error in the index, if there was one.
   [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
 
-  // The callbacks of nlohmann::json::sax_parse. Returning false ends the parsing.
+  // nlohmann::json::sax_parse() calls these functions. If one returns false, parsing ends.
   bool null();
   bool boolean(bool value) { return scalar(value ? "true" : "false"); }
   bool number_integer(json::number_integer_t value) { return scalar(std::to_string(value)); }

@@ -1,4 +1,4 @@
-// Numbers in MDS files: little-endian, aligned or not.
+// Reads a number of an MDS file, which is little-endian and may be unaligned.
 #pragma once
 
 #include <bit>

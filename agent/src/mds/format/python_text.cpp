@@ -10,8 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-// nlohmann's dump() escapes the same characters as Python except this character, which Python treats as not
-// printable.
+// nlohmann's dump() escapes the same characters as Python, except U+007F (delete), which only Python
+// escapes.
 std::string escaped(const json& text) {
   constexpr char kDelete = 0x7f;
   std::string out = text.dump(-1, ' ', true);

@@ -1,4 +1,4 @@
-// Texts as Python writes them, so that files equal those of Streaming's writer byte for byte.
+// Writes texts as Python does, so that files equal those of MosaicML Streaming byte for byte.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ratoon::mds {
 
-// Does the same as json.dumps(value, sort_keys=True): ", " and ": " as separators, all but ASCII escaped.
+// Equals Python's json.dumps(value, sort_keys=True): separators are ", " and ": "; non-ASCII is escaped.
 [[nodiscard]] std::string python_json(const nlohmann::json& value);
 
 // Does the same as repr() of a float: the shortest text that reads back as the same number.

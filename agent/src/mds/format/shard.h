@@ -1,5 +1,5 @@
-// The bytes of a shard: u32 n, u32 offsets[n + 1] from the beginning of the file, a configuration that
-// readers skip, the samples. Sample i is [offsets[i], offsets[i + 1]).
+// A shard's bytes are: u32 n, u32 offsets[n + 1] from the beginning of the file, a configuration that readers
+// skip, the samples. Sample i is [offsets[i], offsets[i + 1]).
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace ratoon::mds {
 
-// Checks that every offset is valid. `samples` is the number in the index and may be 0.
+// Checks that every offset is valid. `samples` is the index's number of samples and may be 0.
 [[nodiscard]] Result<void> check_shard(std::span<const std::byte> file, std::uint32_t samples);
 
-// Returns the bytes of a sample in a shard that was checked. Returns nothing if the file has changed since
-// the check: any process that may write the file changes the mapping.
+// Returns the bytes of a sample in a shard that was checked. Returns nothing if the file changed after the
+// check: a process that writes the file changes the mapped bytes, too.
 [[nodiscard]] inline std::span<const std::byte> sample_bytes(std::span<const std::byte> file,
                                                              std::uint32_t sample) {
   std::uint32_t offsets[2];

@@ -12,13 +12,13 @@ namespace ratoon::mds {
 
 class ShardBuilder {
  public:
-  // `config` is the text behind the offsets of each shard. `size_limit_bytes` 0: no limit.
+  // `config` is the text after the offsets of each shard. 0 as `size_limit_bytes` means no limit.
   ShardBuilder(std::string config, std::uint64_t size_limit_bytes)
       : config_(std::move(config)), size_limit_bytes_(size_limit_bytes) {}
 
-  // Whether the shard must be taken before a sample of that many bytes is added. The result is true even for
-  // an empty shard if the sample is larger than a shard may be. If such a sample meets an empty shard,
-  // Streaming writes the empty shard, and so does Ratoon.
+  // Returns whether take() must be called before a sample of `sample_bytes` bytes is added. If the sample is
+  // larger than a shard may be, the result is true even for an empty shard: then MosaicML Streaming writes
+  // the empty shard, and so does Ratoon.
   [[nodiscard]] bool is_full_for(std::size_t sample_bytes) const;
   // Returns an error if the shard would exceed 32-bit offsets.
   [[nodiscard]] Result<void> add(std::string_view sample);

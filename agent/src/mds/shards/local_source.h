@@ -1,5 +1,5 @@
-// LocalSource: shards in a folder of this machine, used in place. The source uses the uncompressed file if
-// there is one, else it decompresses the other file in memory.
+// LocalSource: shards in a folder of this machine, used in place. It uses the uncompressed file of a shard if
+// there is one; if not, it decompresses the compressed file in memory.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ class LocalSource final : public ShardSource {
   [[nodiscard]] Result<Index> read_index() override;
   [[nodiscard]] Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) override;
   [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
-  // Hashing or decompressing a shard is slow; mapping it is not.
+  // Hashing or decompressing a shard is slow; only mapping its file is fast.
   [[nodiscard]] bool is_slow() const override { return is_slow_; }
   // Assumes that only the compressed file exists if the index lists a compressed file.
   [[nodiscard]] ShardCost cost(const ShardInfo& shard) const override {

@@ -36,7 +36,7 @@ Result<ShardBytes> OpenShards::find_or_open(std::size_t shard, std::uint64_t hel
     const std::shared_ptr<const Opening> opening = at->second;
     if (!opened_.wait(lock, stop, [&] { return opening->is_over; }))
       return Error(ErrorKind::kCancelled, "waiting for a shard was cancelled");
-    // If the other thread was stopped, this thread continues.
+    // If the thread that opened the shard was stopped, this thread opens the shard.
     if (opening->error && opening->error->kind() != ErrorKind::kCancelled) return *opening->error;
   }
 }
@@ -92,7 +92,7 @@ void OpenShards::keep(std::size_t shard, const ShardBytes& bytes) {
   }
   slots_[shard].bytes = bytes;
   slots_[shard].word.fetch_or(kOpen, std::memory_order_release);
-  // Inserts the shard just behind the clock's hand, which reaches it after all other shards.
+  // Inserts the shard just behind the hand of the clock algorithm, which reaches it last.
   ring_.insert(ring_.begin() + static_cast<std::ptrdiff_t>(hand_), shard);
   ++hand_;
 }
@@ -111,7 +111,7 @@ void OpenShards::make_room() {
   make_room_of_latest(uses);
 }
 
-// The entries of `uses` belong to the entries of ring_.
+// Entry i of `uses` belongs to entry i of ring_.
 void OpenShards::make_room_of_unexpected(std::vector<std::uint64_t>& uses) {
   for (std::size_t tries = 2 * ring_.size(); tries > 0 && !ring_.empty() && is_over(); --tries) {
     hand_ = hand_ < ring_.size() ? hand_ : 0;

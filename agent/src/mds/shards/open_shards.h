@@ -1,7 +1,7 @@
-// OpenShards: the shards that are open in this process. find() takes no lock: a word per shard counts the
-// threads that are reading its slot, and such a shard is not closed. The number of open shards and their
+// OpenShards: the shards that are open in this process. find() takes no lock: an atomic word per shard counts
+// the threads that read its slot, and a shard with readers is not closed. The number of open shards and their
 // memory are limited. Shards that are not expected are closed first, the least recently requested before
-// others (the clock algorithm). Expected shards follow, the latest expected first.
+// others (the clock algorithm). Expected shards follow, the shard that is needed last first.
 //
 // Thread contract: any thread.
 #pragma once
@@ -31,8 +31,8 @@ class OpenShards {
  public:
   struct Limits {
     std::size_t count_max = 16384;  // of the 65,530 mappings that Linux allows a process
-    // Limits for shards in memory, and for shards that keep their file in a cache. The shard that was opened
-    // last always stays open.
+    // Limits the bytes of shards in memory, and of shards that keep their file in a cache. The shard that was
+    // opened last always stays open.
     std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t held_bytes_max = std::numeric_limits<std::uint64_t>::max();
   };
@@ -47,7 +47,7 @@ class OpenShards {
   [[nodiscard]] std::optional<ShardBytes> find(std::size_t shard);
 
   // Finds the shard or opens it with `open`. If several threads request it, one thread opens it and the
-  // others wait. The waiting threads get its error too, so that an unresponsive server costs one timeout and
+  // others wait. The waiting threads get the same error, so that an unresponsive server costs one timeout and
   // not one per thread. A waiting thread returns kCancelled when `stop` is requested. The bytes of cache
   // files that the shard will use, `held_bytes`, are reserved first: the cache may need to evict a file that
   // is open here.
@@ -55,7 +55,7 @@ class OpenShards {
                                                 const std::function<Result<ShardBytes>()>& open,
                                                 const std::stop_token& stop = {});
 
-  // Whether the shard is open or being opened.
+  // Returns whether the shard is open or being opened.
   [[nodiscard]] bool is_coming(std::size_t shard) const;
   [[nodiscard]] std::size_t count() const;
 
@@ -77,7 +77,7 @@ class OpenShards {
     std::optional<Error> error{};
   };
 
-  // The shard must be in openings_.
+  // Opens a shard that is in openings_.
   [[nodiscard]] Result<ShardBytes> open_one(std::size_t shard, bool needs_room,
                                             const std::function<Result<ShardBytes>()>& open);
   void end_opening(std::size_t shard, std::optional<Error> error) noexcept;

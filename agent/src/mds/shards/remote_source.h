@@ -14,8 +14,8 @@ namespace ratoon::mds {
 class RemoteSource final : public ShardSource {
  public:
   // `prefix` is the common prefix of the keys: empty, or ending with '/'. After hold_files() an open shard
-  // keeps its file in the cache, so that the cache's limit is respected. If the cache has no limit, this is
-  // not needed.
+  // keeps its file in the cache, so that the cache's limit is respected. If the cache has no limit,
+  // hold_files() is not needed.
   RemoteSource(std::shared_ptr<objects::ObjectStore> store, std::string prefix,
                std::shared_ptr<objects::ObjectCache> cache, LoadOptions options)
       : store_(std::move(store)), prefix_(std::move(prefix)), cache_(std::move(cache)), options_(options) {}
@@ -32,10 +32,10 @@ class RemoteSource final : public ShardSource {
  private:
   [[nodiscard]] objects::CacheKey key_of(const ShardInfo& shard) const;
   [[nodiscard]] objects::CacheRequest request(const ShardInfo& shard) const;
-  // Writes the decompressed bytes of a compressed object.
+  // Fetches a compressed object and writes its decompressed bytes to `file`.
   [[nodiscard]] Result<void> fetch_unpacked(const ShardInfo& shard, objects::FileSink& file,
                                             const std::stop_token& stop) const;
-  // Loads the shard from the cache. kCorrupted: a file that was there before has wrong contents.
+  // Loads the shard from the cache. Returns kCorrupted if the cache had a file with wrong contents.
   [[nodiscard]] Result<ShardBytes> load(const ShardInfo& shard, const std::stop_token& stop) const;
 
   const std::shared_ptr<objects::ObjectStore> store_;

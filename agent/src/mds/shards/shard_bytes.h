@@ -1,4 +1,4 @@
-// The bytes of a shard, mapped from its file or in memory, valid while their owner is held.
+// ShardBytes: a shard's bytes, in a mapped file or in memory. They are valid while `owner` is held.
 #pragma once
 
 #include <cstddef>

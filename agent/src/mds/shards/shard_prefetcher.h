@@ -27,9 +27,9 @@ class ShardPrefetcher {
   ShardPrefetcher(const ShardPrefetcher&) = delete;
   ShardPrefetcher& operator=(const ShardPrefetcher&) = delete;
 
-  // Replaces the requested shards that are not yet being opened, because the expected future has changed.
+  // Replaces the requested shards that are not yet being opened. Call this when other samples are expected.
   void ask(std::vector<std::size_t> shards);
-  // Whether all requested shards are being opened or are open.
+  // Returns whether all requested shards are being opened or are open.
   [[nodiscard]] bool is_idle() const;
 
  private:

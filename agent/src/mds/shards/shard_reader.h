@@ -40,10 +40,10 @@ class ShardReader {
   [[nodiscard]] ShardCost cost_of(std::size_t shard) const {
     return source_of(shard).cost(index_.shards[shard]);
   }
-  // Returns the shards that are worth fetching ahead, each once.
+  // Returns the shards of these samples that are worth fetching ahead, each once.
   [[nodiscard]] std::vector<std::size_t> shards_of(std::span<const std::uint64_t> ids) const;
   [[nodiscard]] std::vector<std::size_t> known_future() const;
-  // Returns the cache keys of the expected shards, the nearest first.
+  // Returns the cache keys of the expected shards, in the order in which they are needed.
   [[nodiscard]] std::vector<objects::CacheKey> keys_of_future() const;
   void fetch_ahead();
 
@@ -53,7 +53,7 @@ class ShardReader {
   const ShardCost ahead_max_;
   const std::size_t ahead_count_max_;
 
-  // This mutex is held while the future is changed. The mutex is taken before any other lock.
+  // Held while the expected shards are changed. The mutex is locked before any other lock.
   std::mutex changing_;
   bool is_more_expected_ = false;  // than fits ahead; guarded by changing_
   mutable std::mutex mutex_;       // taken last, and held briefly

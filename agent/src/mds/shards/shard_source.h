@@ -22,18 +22,18 @@ class ShardSource {
  public:
   virtual ~ShardSource() = default;
 
-  // Reads index.json. Errors name it.
+  // Reads index.json. Errors name the path or URL of index.json.
   [[nodiscard]] virtual Result<Index> read_index() = 0;
-  // Errors name the shard's file or URL.
+  // Opens a shard. Errors name the shard's file or URL.
   [[nodiscard]] virtual Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) = 0;
-  // The shard's file or URL.
+  // Returns the shard's file or URL, for messages.
   [[nodiscard]] virtual std::string shown(const ShardInfo& shard) const = 0;
 
-  // Whether opening a shard takes so long that it should happen ahead, in another thread.
+  // Returns whether opening a shard takes so long that another thread should open it ahead.
   [[nodiscard]] virtual bool is_slow() const = 0;
-  // The resources that the shard uses while it is open.
+  // Returns the resources that the shard uses while it is open.
   [[nodiscard]] virtual ShardCost cost(const ShardInfo& shard) const = 0;
-  // The key of the shard in a cache that evicts files; nothing if it is in none.
+  // Returns the shard's key in a cache that evicts files; nothing if the shard is in no cache.
   [[nodiscard]] virtual std::optional<objects::CacheKey> cache_key(const ShardInfo&) const {
     return std::nullopt;
   }
@@ -48,7 +48,7 @@ struct LoadOptions {
 [[nodiscard]] Result<ShardBytes> unpack(const ShardInfo& shard, std::span<const std::byte> compressed,
                                         bool verifies_hashes);
 
-// Checks the offsets. Errors begin with `shown`.
+// Checks the offsets of a shard. Errors begin with `shown`.
 [[nodiscard]] Result<ShardBytes> checked_shard(ShardBytes bytes, const ShardInfo& shard,
                                                const std::string& shown);
 

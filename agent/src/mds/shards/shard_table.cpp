@@ -7,7 +7,7 @@ namespace ratoon::mds {
 ShardTable::ShardTable(std::span<const std::uint64_t> sizes) : begins_{0} {
   begins_.reserve(sizes.size() + 1);
   for (const std::uint64_t size : sizes) begins_.push_back(begins_.back() + size);
-  // Makes about as many ranges as shards. If shards have similar sizes, a range meets one or two of them.
+  // Makes about as many ranges as shards. If shards have similar sizes, a range overlaps one or two.
   while ((samples() >> range_bits_) > sizes.size()) ++range_bits_;
   std::uint32_t shard = 0;
   for (std::uint64_t range = 0; range <= samples() >> range_bits_; ++range) {

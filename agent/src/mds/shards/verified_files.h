@@ -1,5 +1,5 @@
-// Files whose hashes this process has checked. A shard is hashed once, even if it is opened again by another
-// data set, by the next attempt, or after it was closed.
+// VerifiedFiles remembers the files whose hashes this process has checked. A shard is hashed once, even if
+// another data set or the next attempt opens it again, or it is opened after it was closed.
 #pragma once
 
 #include <cstddef>

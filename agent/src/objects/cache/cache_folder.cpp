@@ -124,8 +124,8 @@ Result<CacheFolder::Contents> CacheFolder::look(const std::string& own_part) con
 }
 
 Result<bool> CacheFolder::try_evict(const std::string& name) const {
-  // NFS grants an exclusive lock only on a file that is open for writing. A file of another user is not
-  // removed.
+  // The file is opened for writing, because NFS grants an exclusive lock only then. A file that belongs to
+  // another user is not removed.
   auto fd = open_beneath(fd_.get(), name, O_RDWR, shown(name));
   if (!fd && fd.error().kind() == ErrorKind::kPermissionDenied) return false;
   if (!fd) return fd.error();

@@ -38,38 +38,38 @@ class CacheFolder {
     UniqueFd fd{};
     std::uint64_t size_bytes = 0;
   };
-  // Opens for reading, with a shared lock. Makes the file the most recently used one.
+  // Opens a file for reading, with a shared lock, and makes it the most recently used file.
   [[nodiscard]] Result<Opened> open_object(const std::string& name) const;
-  // Opens for writing, with an exclusive lock. Creates the file if it is missing.
+  // Opens a file for writing, with an exclusive lock. Creates the file if it is missing.
   [[nodiscard]] Result<Opened> open_part(const std::string& name) const;
-  // Takes the folder's only lock, which must be held while files are evicted.
+  // Takes the one lock of the folder, which must be held while files are evicted.
   [[nodiscard]] Result<Opened> try_lock() const;
 
   struct Contents {
     std::vector<CachedObject> objects;
     std::uint64_t held_bytes = 0;  // of objects, and of parts that have a writer
   };
-  // Lists the folder and removes parts without a writer, except the one named `own_part`.
+  // Lists the folder and removes parts without a writer, except the part named `own_part`.
   [[nodiscard]] Result<Contents> look(const std::string& own_part = {}) const;
 
   // Returns whether this call removed the object. An object that is being read is not removed.
   [[nodiscard]] Result<bool> try_evict(const std::string& name) const;
-  // The time of the last use in nanoseconds since 1970; nothing if there is no such file.
+  // Returns the time of the file's last use in nanoseconds since 1970; nothing if it is missing.
   [[nodiscard]] std::optional<std::int64_t> last_use(const std::string& name) const;
   [[nodiscard]] Result<void> remove(const std::string& name) const;
   // Renames a part to an object, durably. The part must be synced already.
   [[nodiscard]] Result<void> publish(const std::string& part, const std::string& name) const;
-  // The time of the last write in nanoseconds since 1970; nothing if there is no such file.
+  // Returns the time of the file's last write in nanoseconds since 1970; nothing if it is missing.
   [[nodiscard]] std::optional<std::int64_t> last_write(const std::string& name) const;
-  // Discards the usage record, since files were removed or added without updating it.
+  // Discards the usage record. Call this if files were removed or added without an update of the record.
   void discard_usage_record() const;
-  // Free bytes on the folder's disk; the largest number if the file system does not report them.
+  // Returns the disk's free bytes; the largest number if the file system does not report free bytes.
   [[nodiscard]] std::uint64_t free_bytes() const;
 
  private:
   CacheFolder(std::filesystem::path path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
-  // Whether the name still refers to `fd`: another process may have removed or replaced the file.
+  // Returns whether `name` is still the file `fd`: another process may have removed or replaced it.
   [[nodiscard]] bool is_current(int fd, const std::string& name) const;
   [[nodiscard]] Result<Opened> lock_opened(UniqueFd fd, const std::string& name, int operation) const;
 

@@ -1,5 +1,5 @@
-// Names of a cache's files. A name is derived from the object's URI and version, so that several data sets
-// can share a folder. The name never leads out of the folder.
+// Makes the names of a cache's files. A name is derived from the object's URI and version, so that several
+// data sets can share a folder. The name never leads out of the folder.
 #pragma once
 
 #include <optional>
@@ -19,11 +19,11 @@ struct CacheKey {
 [[nodiscard]] std::string object_name(const CacheKey& key);
 
 // Returns the name of the file that is written before it gets the name of the object. `by` distinguishes
-// several writers and is empty for the first.
+// several writers and is empty for the first writer.
 [[nodiscard]] std::string part_name(std::string_view object_name, std::string_view by = {});
 
 enum class CacheNameKind { kObject, kPart };
-// Returns nothing if the name is not one of a cache's. A file with another name belongs to another program.
+// Returns nothing for a name that no cache gives. A file with such a name belongs to another program.
 [[nodiscard]] std::optional<CacheNameKind> parse_cache_name(std::string_view name);
 
 }  // namespace ratoon::objects

@@ -23,7 +23,7 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
 };
 
-// Returns nothing if the machine has no boot id. On a machine without a boot id no record is kept.
+// Returns nothing if the machine has no boot id. Without a boot id, no usage record is kept.
 std::optional<std::uint64_t> this_boot() {
   const auto id = boot_id();
   if (!id) return std::nullopt;
@@ -54,7 +54,7 @@ void write_usage_record(int lock_fd, std::uint64_t held_bytes) {
 }
 
 void remove_usage_record(int lock_fd) {
-  // If even the removal fails, the file system accepts no writes, so no files are added either.
+  // If even truncating fails, the file system accepts no writes, so no process adds files either.
   if (::ftruncate(lock_fd, 0) != 0) return;
 }
 

@@ -1,7 +1,7 @@
-// The number of bytes in a cache's files, kept as a short record in its lock file, so that the folder need
-// not be listed. The record may be too high, because a file can vanish without being subtracted; a scan of
-// the folder corrects it. The record is never too low, because bytes are added before they are written. The
-// record is valid during one boot of one machine: after a power cut the file may hold an old record.
+// A usage record is the number of bytes in a cache's files, in the cache's lock file, so that the folder need
+// not be listed. The record may be too high, because a file can vanish without being subtracted; a scan
+// corrects it. The record is never too low, because bytes are added before they are written. The record is
+// valid during one boot of one machine: after a power cut the file may hold an old record.
 //
 // Thread contract: the caller holds the folder's lock; remove_usage_record() needs no lock.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace ratoon::objects {
 
-// Returns nothing if there is no valid record.
+// Returns the usage record, or nothing if it is not valid.
 [[nodiscard]] std::optional<std::uint64_t> read_usage_record(int lock_fd);
 // If the record cannot be written, it is removed.
 void write_usage_record(int lock_fd, std::uint64_t held_bytes);

@@ -1,4 +1,4 @@
-// The order in which a full cache evicts its files. Pure.
+// Computes the order in which a full cache evicts its files. Pure.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct CachedObject {
 // future is known).
 [[nodiscard]] std::vector<std::size_t> eviction_order(std::span<const CachedObject> objects);
 
-// How many bytes must be evicted so that `needed` more bytes fit. `needed` is not above `limit`.
+// Returns how many bytes to evict so that `needed` more bytes fit. `needed` is at most `limit`.
 [[nodiscard]] std::uint64_t excess_bytes(std::uint64_t held, std::uint64_t needed, std::uint64_t limit);
 
 }  // namespace ratoon::objects

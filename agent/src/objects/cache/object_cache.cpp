@@ -22,13 +22,13 @@ namespace {
 using std::chrono::milliseconds;
 using Found = CacheFolder::Found;
 
-// Polls with growing pauses, since a lock of another process sends no notification when it is released.
+// Polls another process's lock with growing pauses, because no notification says that it is released.
 class Waiting {
  public:
   explicit Waiting(Duration patience) : patience_(patience), since_(clock_.now()) {}
 
   [[nodiscard]] bool is_over() const { return clock_.now() - since_ >= patience_; }
-  // The other process makes progress: the timeout starts again.
+  // Restarts the timeout, because the other process makes progress.
   void saw_progress() { since_ = clock_.now(); }
   [[nodiscard]] Result<void> look_again(const std::string& what, const std::stop_token& stop) {
     if (!pause_for(pause_, stop))
@@ -141,8 +141,8 @@ Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop
       waiting.saw_progress();
     }
     if (waiting.is_over()) {
-      // The process that holds the lock may be stopped, or on a machine that has failed. A second download is
-      // harmless.
+      // The process that holds the lock may be suspended, or its machine may have failed. Downloading the
+      // object a second time is harmless.
       part = part_name(name, draw_name());
       if (whole->found == Found::kBusy) {
         if (auto removed = folder_.remove(name); !removed) return removed.error();
@@ -156,14 +156,14 @@ Result<CacheFolder::Opened> ObjectCache::open_whole(const CacheRequest& request,
                                                     const std::string& name) const {
   auto opened = folder_.open_object(name);
   if (!opened || opened->found != Found::kOpen || opened->size_bytes == request.size_bytes) return opened;
-  // The file was truncated by another program, or the object under this URI has changed.
+  // Another program has truncated the file, or the object under this URI has changed.
   if (auto removed = folder_.remove(name); !removed) return removed.error();
   folder_.discard_usage_record();
   return CacheFolder::Opened{};
 }
 
-// The function is called with the part's lock held. When the call returns, the part has become an object or
-// is removed.
+// The caller holds the lock of the part (the unfinished file). When fetch() returns, the part has become an
+// object or is removed.
 Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& name, const std::string& part,
                                 int fd, const std::stop_token& stop) {
   // The previous holder of the lock may have finished the download.
@@ -182,8 +182,8 @@ Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& 
     return done.error();
   }
   ++fetched_;
-  // Allows readers. flock() does not convert the lock atomically: the file may be evicted in between, which
-  // only costs a second download.
+  // Makes the lock a shared one, so that others can read. flock() does not do this atomically: if the file is
+  // evicted in between, it is downloaded a second time.
   ::flock(fd, LOCK_SH | LOCK_NB);
   return true;
 }
@@ -207,7 +207,7 @@ Result<void> ObjectCache::write_part(const CacheRequest& request, const std::str
       return verified.error().with_context("checking " + request.key.source);
     }
   }
-  // An error here is final for this file: the kernel marks its pages clean although they may be lost.
+  // Calling fsync() again would not help: after an error the kernel calls even lost pages clean.
   if (::fsync(fd) != 0) return system_error(errno, "syncing " + folder_.shown(part));
   return {};
 }
@@ -218,8 +218,8 @@ Result<void> ObjectCache::reserve(const CacheRequest& request, const std::string
   while (true) {
     auto lock = folder_.try_lock();
     if (!lock) return lock.error();
-    // If other processes keep the folder's lock too long, continue without it. The cache may then exceed its
-    // limit.
+    // If other processes keep the folder's lock too long, continues without the lock. The cache may then
+    // exceed its limit.
     if (lock->found == Found::kOpen || waiting.is_over()) {
       const auto excess = make_room(request, part, lock->fd);
       if (!excess) return excess.error();
@@ -306,7 +306,7 @@ Result<void> ObjectCache::scan_and_evict(const std::string& part, std::uint64_t&
   return {};
 }
 
-// Reserves the disk space now: a full disk is noticed before the download, and other processes count the
+// Reserves disk space before the download, so that a full disk is noticed early and other processes count the
 // file.
 Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
   if (request.size_bytes == 0) return {};
@@ -316,7 +316,7 @@ Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
   while (::fallocate(fd, 0, 0, size) != 0) {
     if (errno == EINTR) continue;
     if (errno == ENOSPC || errno == EDQUOT) return no_space(request);
-    // The file system has no fallocate(). The size of the file is then enough to tell other processes.
+    // The file system has no fallocate(). Other processes can then count the file by its size.
     if (::ftruncate(fd, size) != 0) return system_error(errno, "making room for " + request.key.source);
     return {};
   }

@@ -40,8 +40,8 @@ namespace ratoon::objects {
 struct CacheOptions {
   std::filesystem::path folder;
   std::uint64_t bytes_max = 0;  // of all files together; 0: no limit
-  // How long to wait for other processes. After that this process fetches the object itself although another
-  // process holds its lock, and a cache that is full of open files is an error.
+  // How long to wait for other processes. After that time this process fetches the object itself although
+  // another process holds its lock, and returns an error if the cache is full of open files.
   Duration patience{std::chrono::seconds(60)};
 };
 
@@ -64,13 +64,13 @@ class CachedFile {
 struct CacheRequest {
   CacheKey key;
   std::uint64_t size_bytes = 0;  // of the file, known in advance
-  // Writes all bytes of the file: a download, possibly decompressed on the way.
+  // Writes all bytes of the file, such as the bytes of a download after decompression.
   std::function<Result<void>(FileSink& file, const std::stop_token& stop)> fill{};
-  // Checks the bytes before the file becomes visible; empty: only their number is checked.
+  // Checks the bytes before the file becomes visible. If empty, only their number is checked.
   std::function<Result<void>(std::span<const std::byte> bytes)> verify{};
 };
 
-// The request for an object as the store has it. The store must outlive the request.
+// Makes a request for an object without decompression. The store must outlive the request.
 [[nodiscard]] CacheRequest request_for(ObjectStore& store, std::string key, std::string version,
                                        std::uint64_t size_bytes,
                                        std::function<Result<void>(std::span<const std::byte>)> verify = {});
@@ -83,12 +83,12 @@ class ObjectCache {
   // Creates the folder if it is missing, and removes the files of dead writers.
   [[nodiscard]] static Result<std::unique_ptr<ObjectCache>> open(CacheOptions options);
 
-  // Opens the file in the folder, after fetching it if it is missing.
+  // Opens an object's file in the folder. Fetches the object first if it is missing.
   [[nodiscard]] Result<CachedFile> get(const CacheRequest& request, const std::stop_token& stop = {});
 
-  // The function is called when files must be evicted, and returns the objects that this process will open
-  // next, the nearest first. These objects are evicted last, the farthest first. Other processes do not know
-  // this order.
+  // The cache calls this function when files must be evicted. It returns the objects that this process will
+  // open next, in that order. The cache evicts them last, and of them first the object that is needed last.
+  // Other processes do not know this order.
   using Future = std::function<std::vector<CacheKey>()>;
   void set_future(Future next);
 
@@ -112,16 +112,16 @@ class ObjectCache {
 
   [[nodiscard]] Result<CacheFolder::Opened> open_whole(const CacheRequest& request,
                                                        const std::string& name) const;
-  // Returns whether this call fetched the object: another process may have done so just before.
+  // Returns whether this call fetched the object: another process may have fetched it just before.
   [[nodiscard]] Result<bool> fetch(const CacheRequest& request, const std::string& name,
                                    const std::string& part, int fd, const std::stop_token& stop);
   [[nodiscard]] Result<void> write_part(const CacheRequest& request, const std::string& part, int fd,
                                         const std::stop_token& stop);
   [[nodiscard]] Result<void> reserve(const CacheRequest& request, const std::string& part, int fd,
                                      const std::stop_token& stop);
-  // Evicts files and returns how many bytes are still too many. `lock` is the folder's lock; it is not open
-  // if other processes kept the lock too long. The usage record is used first; the folder is scanned if the
-  // record says that the cache is full.
+  // Evicts files and returns by how many bytes the cache is still too large. `lock` is the folder's lock; it
+  // is not open if other processes kept it too long. The usage record is used first; the folder is scanned if
+  // the record says that the cache is full.
   [[nodiscard]] Result<std::uint64_t> make_room(const CacheRequest& request, const std::string& part,
                                                 const UniqueFd& lock);
   // These functions subtract evicted bytes from `held`.

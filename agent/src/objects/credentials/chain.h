@@ -1,5 +1,5 @@
-// The places where credentials may be, in boto3's order. The first place that has credentials is used, also
-// to refresh them.
+// Searches the places where credentials may be, in the order of boto3. The first place that has credentials
+// is used, also to refresh them.
 #pragma once
 
 #include <memory>

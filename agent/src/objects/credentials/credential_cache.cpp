@@ -5,8 +5,8 @@
 namespace ratoon::objects {
 namespace {
 
-// The pause between two attempts while the old credentials are valid, so that not every request asks the
-// server.
+// The pause between two attempts to refresh credentials that are still valid, so that not every request asks
+// the server of credentials.
 constexpr Duration kTryAgainAfter = std::chrono::seconds(60);
 
 }  // namespace

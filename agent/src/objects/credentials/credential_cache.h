@@ -1,6 +1,6 @@
-// CredentialCache: the credentials for the next request. One thread fetches new credentials before the old
-// ones expire; until then the other threads use the old ones. If fetching fails, the old credentials are used
-// until they expire.
+// CredentialCache holds the credentials for the next request. One thread fetches new credentials before the
+// old ones expire; until then the other threads use the old ones. If fetching fails, the old credentials are
+// used until they expire.
 //
 // Thread contract: any thread.
 #pragma once
@@ -24,8 +24,8 @@ class CredentialCache {
 
   [[nodiscard]] Result<Credentials> current(const std::stop_token& stop);
 
-  // Reports that the server called these credentials expired. Returns whether to retry with the result of
-  // current(): false if the same credentials were rejected before.
+  // Reports that a server called `credentials` expired. Returns whether to retry with the result of
+  // current(): false if the server rejected the same credentials before.
   [[nodiscard]] bool doubt(const Credentials& credentials);
 
  private:

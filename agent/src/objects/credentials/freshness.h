@@ -11,8 +11,8 @@ enum class Freshness {
   kExpired,  // a server would reject them
 };
 
-// Credentials age from 15 minutes before their expiry, or from half of their lifetime if that is later. In
-// the last ten seconds credentials count as expired: a request takes time, and clocks differ.
+// Credentials are due for a refresh 15 minutes before expiry, or at half of their lifetime if that is later.
+// In the last ten seconds credentials count as expired: a request takes time, and clocks differ.
 [[nodiscard]] Freshness freshness_of(const Credentials& credentials, WallTime fetched_at, WallTime now);
 
 }  // namespace ratoon::objects

@@ -1,5 +1,5 @@
-// Replies of local metadata servers: of a container (ECS, EKS Pod Identity) and of a machine (instance
-// metadata). Pure.
+// Decodes the replies of local metadata servers: of a container (ECS, EKS Pod Identity) and of a machine
+// (instance metadata). Pure.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace ratoon::objects {
 // instance metadata adds "Code": "Success". The caller sets Credentials::source.
 [[nodiscard]] Result<Credentials> decode_served_credentials(std::string_view json);
 
-// Whether a token may be sent to this URL: over https, or to a host that is known to be on this machine.
+// Returns whether a token may be sent to this URL: it is https, or its host is known to be this machine.
 [[nodiscard]] bool is_trusted_container_url(std::string_view url);
 
 }  // namespace ratoon::objects

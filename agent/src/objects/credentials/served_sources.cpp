@@ -17,7 +17,7 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-// Returns the body of the reply with status 200.
+// Returns the body of the reply, or an error if its status is not 200.
 Result<std::string> ask(const HttpDependencies& dependencies, const RequestTimeouts& timeouts,
                         const http::Request& request, const std::string& what, const std::stop_token& stop) {
   RetryLoop attempts(dependencies, timeouts, what, stop);

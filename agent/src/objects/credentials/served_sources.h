@@ -1,5 +1,5 @@
-// Credentials from local metadata servers: of a container (ECS, EKS Pod Identity) and of a machine (instance
-// metadata, version 2).
+// Fetches credentials from local metadata servers: of a container (ECS, EKS Pod Identity) and of a machine
+// (instance metadata, version 2).
 #pragma once
 
 #include <memory>

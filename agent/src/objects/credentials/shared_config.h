@@ -1,4 +1,4 @@
-// The settings of AWS tools for this process: the environment and the two shared files.
+// Reads the settings of AWS tools for this process, from the environment and the two shared files.
 #pragma once
 
 #include <optional>
@@ -30,14 +30,14 @@ struct SharedConfig {
 [[nodiscard]] Result<SharedConfig> read_shared_config(const Environment& environment,
                                                       const StoreOptions& options);
 
-// The region, in the order of store_options.h; empty if none is set.
+// Returns the AWS region from the first place in store_options.h that sets it; empty if none does.
 [[nodiscard]] std::string region_of(const Environment& environment, const SharedConfig& shared,
                                     const StoreOptions& options);
-// The endpoint that is set for a service ("s3", "sts"), or empty. Ignores StoreOptions::endpoint, which is
-// for S3 only.
+// Returns the endpoint that is set for a service ("s3", "sts"), or an empty text. Ignores
+// StoreOptions::endpoint, which is for S3 only.
 [[nodiscard]] std::string endpoint_of(const std::string& service, const Environment& environment,
                                       const SharedConfig& shared);
-// For s3:// URIs: the setting of the option or of the profile.
+// Returns whether s3:// URIs use path style, if the option or the profile says so.
 [[nodiscard]] std::optional<bool> path_style_of(const SharedConfig& shared, const StoreOptions& options);
 
 }  // namespace ratoon::objects

@@ -15,7 +15,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// A comment behind a value begins after a space, since keys may contain '#'.
+// A comment after a value must follow a space, because keys may contain '#'.
 std::string_view without_remark(std::string_view value) {
   for (std::size_t i = 1; i < value.size(); ++i) {
     if ((value[i] == '#' || value[i] == ';') && is_space(value[i - 1])) return trim(value.substr(0, i));

@@ -1,5 +1,5 @@
-// The two files that AWS tools share, read as boto3 reads them: ~/.aws/credentials has [name], ~/.aws/config
-// has [profile name] and [default]. Pure.
+// Parses the two files that AWS tools share, as boto3 does: ~/.aws/credentials has [name], ~/.aws/config has
+// [profile name] and [default]. Pure.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ using Sections = std::map<std::string, Settings>;
 // `shown` names the file in messages.
 [[nodiscard]] Result<Sections> parse_shared_file(std::string_view text, std::string_view shown);
 
-// A profile merged from both files: settings of the credentials file have precedence over those of the other.
+// A profile from both files. Settings of ~/.aws/credentials have precedence over settings of ~/.aws/config.
 struct Profile {
   std::string name;
   Settings credentials{};  // from the credentials file

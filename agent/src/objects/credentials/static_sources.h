@@ -1,4 +1,4 @@
-// Fixed keys: in the environment, or in a profile of the shared files.
+// Reads fixed keys from the environment or from a profile of the shared AWS files.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace ratoon::objects {
 
 [[nodiscard]] std::unique_ptr<CredentialSource> environment_source(Environment environment);
 
-// Reads the files again each time, since keys may be rotated there.
+// Each fetch() reads the files again, because their keys may be rotated.
 [[nodiscard]] std::unique_ptr<CredentialSource> profile_source(Environment environment, StoreOptions options);
 
 // Returns the keys of a profile, or nothing. Keys are an error if they are incomplete, or come from a program

@@ -25,8 +25,8 @@ struct Sts {
   HttpDependencies dependencies;
   StoreOptions options;
 
-  // Requests credentials for a role. If `signer` is null, the request contains its own proof and is not
-  // signed.
+  // Requests credentials for a role. If `signer` is null, the request is not signed, because it contains a
+  // token as its proof.
   Result<Credentials> ask(const SharedConfig& shared, const NameValues& fields, const Credentials* signer,
                           const std::string& source, const std::stop_token& stop) const;
 };
@@ -120,7 +120,7 @@ class WebIdentitySource final : public CredentialSource {
  private:
   [[nodiscard]] std::string setting(const SharedConfig& shared, const char* variable,
                                     const char* name) const {
-    // As with keys: a profile that the program names has precedence over the environment.
+    // A profile that the program names has precedence over the environment, as it has for keys.
     if (sts_.options.profile.empty()) {
       if (auto value = sts_.dependencies.environment(variable)) return *value;
     }
@@ -176,7 +176,7 @@ class ProfileRoleSource final : public CredentialSource {
                     stop);
   }
 
-  // The credentials that sign the request for the role.
+  // Returns the credentials that sign the request for the role.
   Result<Credentials> base_of(const SharedConfig& shared, const Profile& profile, std::set<std::string>& seen,
                               const std::stop_token& stop) const {
     const std::string source_profile = profile.get("source_profile");

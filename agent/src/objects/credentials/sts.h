@@ -1,4 +1,4 @@
-// Roles: credentials that AWS STS issues for a pod's token (web identity) or for other credentials.
+// Requests credentials of a role, which AWS STS issues for a pod's token or for other credentials.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The HTTP headers that state which bytes a reply contains. Pure.
+// Reads and makes the HTTP headers that state which bytes a reply contains. Pure.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ContentRange {
 // Parses a number of bytes. Returns nothing if the text is not a number.
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view digits);
 
-// Whether equal ETags mean equal bytes. A weak ETag ("W/...") does not promise equal bytes.
+// Returns whether equal ETags mean equal bytes. A weak ETag ("W/...") does not promise equal bytes.
 [[nodiscard]] bool is_strong_etag(std::string_view etag);
 
 }  // namespace ratoon::objects

@@ -70,7 +70,7 @@ class Download final : public http::BodySink {
   std::optional<std::uint64_t> wanted_bytes_{};  // total, if the server stated it
   std::optional<Error> sink_error_{};
 
-  // The state of one attempt.
+  // The state of one attempt to download.
   int status_ = 0;
   http::ResponseHead head_{};
   std::string refusal_body_{};
@@ -93,7 +93,7 @@ std::optional<RemoteRefusal> Download::attempt() {
   refusal_body_.clear();
   const auto streamed =
       dependencies_.transport->stream(*request, attempts_.limits(), *this, attempts_.stop());
-  // Only bytes beyond earlier attempts count, since a server may always stop at the same byte.
+  // Only bytes beyond those of earlier attempts count: a server may always stop at the same byte.
   if (delivered_bytes_ > most_bytes_) attempts_.saw_progress();
   most_bytes_ = std::max(most_bytes_, delivered_bytes_);
   if (flaw_) return flaw_;
@@ -162,7 +162,7 @@ Result<void> Download::begin_anew(const http::Headers& headers, std::optional<st
 Result<void> Download::continue_with(const ContentRange& range, const http::Headers& headers) {
   if (!has_begun_) {
     if (auto begun = begin_anew(headers, range.total_bytes); !begun) return begun;
-    // If the headers state no total, the length of this reply is the only known length.
+    // If the headers do not state the object's size, the length of this reply is used.
     wanted_bytes_ = range.end - range.begin;
     if (range.total_bytes) {
       const std::uint64_t end =
@@ -216,7 +216,7 @@ Result<ObjectInfo> found_by_head(ObjectStore& store, std::string_view key, const
   MemorySink first_byte;
   auto got = store.get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
   if (got && got->size_bytes > 0) return got;
-  // If there is no such header, either the server does not support ranges, or the object is empty.
+  // Without a Content-Range header, either the server does not support ranges or the object is empty.
   const bool is_unknown = got || got.error().kind() == ErrorKind::kInvalid;
   if (!is_unknown) return got.error();
   return Error(ErrorKind::kUnavailable,

@@ -16,7 +16,7 @@
 namespace ratoon::objects {
 namespace {
 
-// Idle connections that are kept open: more than a loader has threads.
+// The number of idle connections that stay open: more than a data loader has threads.
 constexpr std::size_t kIdleConnectionsMax = 64;
 
 std::optional<std::string> variable(const std::string& name) {

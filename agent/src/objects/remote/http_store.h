@@ -1,4 +1,4 @@
-// HttpStore: the files below a URL, for reading. Redirections are followed, but never from https to http.
+// HttpStore reads the files below a URL. It follows redirections, but never from https to http.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The target of an HTTP redirection. Pure.
+// Finds the target of an HTTP redirection. Pure.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,11 @@
 
 namespace ratoon::objects {
 
-// Resolves a Location header against `url`. Returns nothing if the redirection must not be followed: to a
-// scheme other than http(s), or from https to http.
+// Resolves a Location header against `url`. Returns nothing if the redirection must not be followed: it leads
+// to a scheme other than http(s), or from https to http.
 [[nodiscard]] std::optional<std::string> follow_location(std::string_view url, std::string_view location);
 
-// The URL without its query, which may contain a secret.
+// Returns the URL without its query, which may contain a secret.
 [[nodiscard]] std::string shown_url(std::string_view url);
 
 }  // namespace ratoon::objects

@@ -1,4 +1,4 @@
-// The only function that open_store() calls and that needs HTTP. A build without base/http has another
+// Declares the only function called by open_store() that needs HTTP. A build without base/http has another
 // implementation.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Opens a remote store with given dependencies: the clock, environment and randomness of a test.
+// Opens a remote store with given dependencies, such as a test's clock, environment and randomness.
 #pragma once
 
 #include <memory>

@@ -30,11 +30,11 @@ bool may_pass(const Error& error) {
 bool may_pass(int status, std::string_view code) {
   if (status == 408 || status == 425 || status == 429) return true;
   if (status >= 500) return status != 501 && status != 505;
-  // S3 reports some temporary failures with other statuses.
+  // S3 reports these temporary failures with statuses of permanent failures.
   constexpr std::array<std::string_view, 10> kPassing = {
       "RequestTimeout", "SlowDown", "Throttling", "ThrottlingException", "InternalError", "OperationAborted",
       "ConditionalRequestConflict",
-      // S3's code for received bytes that differ from the sent bytes.
+      // S3 reports this code if the received bytes differ from the sent bytes.
       "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody"};
   return std::find(kPassing.begin(), kPassing.end(), code) != kPassing.end();
 }

@@ -18,19 +18,19 @@ struct RetryPolicy {
   Duration total{std::chrono::seconds(300)};  // attempts and pauses together
 };
 
-// The pause before attempt number `attempt` (the first retry is 2). The pause is random between zero and a
-// limit that doubles each time ("full jitter", so that clients that failed together do not retry together).
-// The pause is at least as long as the server's Retry-After. `chance` is in [0, 1).
+// Returns the pause before attempt number `attempt` (the first retry is attempt 2). The pause is random
+// between zero and a limit that doubles each time ("full jitter", so that clients that failed together do not
+// retry together). The pause is at least as long as the server's Retry-After. `chance` is in [0, 1).
 [[nodiscard]] Duration retry_pause(const RetryPolicy& policy, std::uint32_t attempt, double chance,
                                    std::optional<Duration> retry_after);
 
-// Whether a call that got no reply may succeed later. A wrong address or a TLS error is permanent.
+// Returns whether a call without a reply may succeed later. A wrong address or a TLS error is permanent.
 [[nodiscard]] bool may_pass(const Error& error);
 
-// Whether a refusal is temporary. `code` is S3's error code, or empty.
+// Returns whether a refused request may succeed later. `code` is S3's error code, or empty.
 [[nodiscard]] bool may_pass(int status, std::string_view code);
 
-// The kind of error for a status, if nothing else is known.
+// Returns the kind of error for an HTTP status, if nothing else is known.
 [[nodiscard]] ErrorKind kind_of_status(int status);
 
 // Parses "120" or an HTTP date. Returns nothing for any other text and for a time in the past.

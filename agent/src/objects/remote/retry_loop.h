@@ -21,7 +21,7 @@ struct RequestTimeouts {
 };
 [[nodiscard]] RequestTimeouts timeouts_of(const StoreOptions& options);
 
-// The reason why a request failed, and whether another attempt may follow.
+// RemoteRefusal: why a request failed, and whether another attempt may follow.
 struct RemoteRefusal {
   Error error;
   bool may_pass = false;
@@ -40,9 +40,9 @@ class RetryLoop {
         stop_(std::move(stop)),
         began_(dependencies.clock->now()) {}
 
-  // The limits of the next attempt.
+  // Returns the time limits of the next attempt.
   [[nodiscard]] http::Limits limits() const;
-  // Reports that data arrived and is kept: the count of failures restarts, the time limit does not.
+  // Reports that data arrived and is kept. The count of failures restarts; the time limit does not.
   void saw_progress() { failures_ = 0; }
   // Waits until the next attempt is due. Returns an error if there is no further attempt.
   [[nodiscard]] Result<void> next(const RemoteRefusal& why);
@@ -63,9 +63,9 @@ class RetryLoop {
   std::uint32_t new_requests_ = 0;
 };
 
-// A request with a small reply, repeated until it is answered. `make` is called for each attempt, since a
-// signature contains a time. `judge` returns the refusal that a reply means, or nothing. `explain`, if set,
-// returns the refusal that a lost reply must have meant, or nothing.
+// An Exchange is a request with a small reply, which is repeated until it is answered. `make` is called for
+// each attempt, because a signature contains a time. `judge` returns the refusal that a reply means, or
+// nothing. `explain`, if set, returns the refusal that a lost reply must have meant, or nothing.
 struct Exchange {
   std::function<Result<http::Request>()> make;
   std::function<std::optional<RemoteRefusal>(const http::Response&)> judge;

@@ -1,4 +1,4 @@
-// Multipart uploads that were begun but neither completed nor aborted.
+// Removes multipart uploads that were begun but neither completed nor aborted.
 #pragma once
 
 #include <cstdint>

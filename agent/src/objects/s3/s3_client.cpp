@@ -23,7 +23,7 @@ std::string signed_by(const std::optional<Credentials>& signer) {
   return "signed by " + signer->access_key_id + " from " + signer->source;
 }
 
-// Returns the next step for the reader of the error.
+// Returns what the reader of the error should do next.
 std::string advice(int status, std::string_view code, const std::optional<Credentials>& signer) {
   if (code == "SignatureDoesNotMatch") return "; check the secret key and the region; " + signed_by(signer);
   if (code == "InvalidAccessKeyId") return "; this store does not know that key; " + signed_by(signer);
@@ -130,7 +130,7 @@ RemoteRefusal S3Client::judge(const S3Call& call, const Attempt& attempt, int st
     return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .retries_at_once = true};
 
   text += advice(status, refusal.code, attempt.signer);
-  // The bucket is missing, not an object: no object can be read or written in it.
+  // If the bucket is missing, no object can be read or written in it.
   const bool has_no_bucket = refusal.code == "NoSuchBucket";
   const ErrorKind kind = ended           ? ErrorKind::kPermissionDenied
                          : has_no_bucket ? ErrorKind::kInvalid
@@ -149,7 +149,7 @@ std::optional<RemoteRefusal> S3Client::find_refusal_cause(const std::stop_token&
       .total = timeouts_.silence, .silence = timeouts_.silence, .connect = timeouts_.connect};
   const auto answer = dependencies_.transport->call(*request, limits, stop);
   if (!answer || answer->status / 100 == 2) return std::nullopt;
-  // A client that may write need not be allowed to list.
+  // A client that may write objects need not be allowed to list them.
   if (decode_refusal(answer->body).code == "AccessDenied") return std::nullopt;
   RemoteRefusal refusal = judge(question, attempt, answer->status, answer->headers, answer->body);
   if (refusal.may_pass) return std::nullopt;

@@ -32,12 +32,12 @@ struct S3Call {
 
 struct CallOptions {
   std::stop_token stop{};
-  // Which replies count as success in addition to status 2xx.
+  // Returns whether a reply without status 2xx counts as success.
   std::function<bool(const http::Response&)> accepts{};
-  // Returns an error if a reply with 2xx is wrong. The call is repeated after such an error.
+  // Returns an error if a reply with status 2xx is wrong. The call is then repeated.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
-  // Returns the error that a lost reply must have meant. The function is called for each lost reply, before
-  // the call is repeated.
+  // If a reply was lost, returns the error that the reply must have had. The function runs for each lost
+  // reply, before the call is repeated.
   std::function<std::optional<Error>()> explains{};
   bool may_fail_late = false;                 // S3 may reply 200 at once and report a failure in the body
   std::uint32_t* requests = nullptr;          // counts the requests that were sent
@@ -46,12 +46,12 @@ struct CallOptions {
 
 class S3Client {
  public:
-  // `credential_cache` null: requests are not signed.
+  // If `credential_cache` is null, requests are not signed.
   [[nodiscard]] static Result<std::unique_ptr<S3Client>> make(
       HttpDependencies dependencies, S3Location place, std::unique_ptr<CredentialCache> credential_cache,
       RequestTimeouts timeouts);
 
-  // Makes a call with a small reply. `what` begins the text of an error: "reading s3://bucket/key".
+  // Makes a call with a small reply. Error texts begin with `what`, such as "reading s3://bucket/key".
   [[nodiscard]] Result<http::Response> call(const S3Call& call, const std::string& what,
                                             const CallOptions& options);
 
@@ -79,11 +79,11 @@ class S3Client {
         address_(std::move(address)) {}
 
   // Finds out why a connection was closed. A server may refuse a body without reading it, and its reply is
-  // lost with the connection. A request without a body gets a reply, which shows a problem with the bucket or
-  // the credentials.
+  // lost with the connection. So this function sends a request without a body, whose reply shows a problem
+  // with bucket or credentials.
   [[nodiscard]] std::optional<RemoteRefusal> find_refusal_cause(const std::stop_token& stop);
 
-  // Changes the bucket's region. Returns whether the attempt used another region than is set now.
+  // Changes the bucket's region. Returns whether `attempt` used another region than the new one.
   [[nodiscard]] bool move_to(const std::string& region, const Attempt& attempt);
 
   const HttpDependencies dependencies_;

@@ -14,7 +14,7 @@
 namespace ratoon::objects {
 namespace {
 
-// How often an upload starts over because other clients interfere.
+// How often an upload is begun anew because other clients interfere.
 constexpr std::uint32_t kRoundsMax = 4;
 
 // Short timeouts for aborting an upload: a caller that failed or was stopped must not wait long for it.
@@ -50,7 +50,7 @@ std::string parts_document(const std::vector<StoredPart>& parts) {
   return text + "</CompleteMultipartUpload>";
 }
 
-// One attempt from the beginning to the end, or until the upload must start over.
+// One attempt at an upload, until the upload ends or must start over.
 class UploadRound {
  public:
   UploadRound(S3Writer& writer, const PartPlan& plan, ObjectSource& source, const UploadOptions& options)
@@ -60,7 +60,7 @@ class UploadRound {
         options_(options),
         short_timeouts_(make_short_timeouts(writer.client().timeouts())) {}
 
-  // Returns nothing if the upload must start over.
+  // Makes the attempt. Returns nothing if the upload must start over.
   Result<std::optional<UploadedObject>> run();
 
  private:
@@ -94,7 +94,7 @@ Result<std::optional<UploadedObject>> UploadRound::run() {
   const bool may_be_done =
       completions_ > 0 && (may_pass(done.error()) || done.error().kind() == ErrorKind::kCancelled);
   if (may_be_done) {
-    // The upload has ended, either completed or aborted.
+    // The upload has ended: it was either completed or aborted.
     const auto found = writer_.look(source_, crc32c_, true, tidying());
     if (found && *found == S3Writer::Found::kOurs) return object();
   }
@@ -119,8 +119,8 @@ Result<void> UploadRound::begin() {
   return {};
 }
 
-// Aborting matters, because stored parts cost money until they are removed. An interrupted part may arrive
-// after the first abort, so S3 requires repeating the abort until it does not know the upload.
+// Aborting matters, because stored parts cost money until they are removed. A part may arrive late, so S3
+// says to repeat the abort until the upload is unknown.
 Result<void> UploadRound::take_back() {
   constexpr int kAbortsMax = 3;
   for (int i = 0; i < kAbortsMax; ++i) {
@@ -133,7 +133,7 @@ Result<void> UploadRound::take_back() {
   return {};
 }
 
-// Returns false if the upload must start over.
+// Sends all parts and completes the upload. Returns false if the upload must start over.
 Result<bool> UploadRound::send_and_complete() {
   auto sent = S3Parts(writer_, id_, plan_, source_, options_).send();
   if (!sent) return sent.error();
@@ -203,8 +203,8 @@ Result<UploadRound::Completed> UploadRound::judge_completed(const http::Response
                                               checksum_text(crc32c_) + "'; remove it");
     }
   }
-  // There is no proof of success, or the upload does not exist. An earlier request may have completed the
-  // upload, the store may still be completing it, or it was aborted and the object is from another writer.
+  // Success is not proved, or the upload does not exist. An earlier request may have completed it, the store
+  // may still be completing it, or it was aborted and the object is another writer's.
   const auto found = writer_.look(source_, crc32c_, says_done || completions_ > 1, options);
   if (!found) return found.error();
   if (*found == S3Writer::Found::kOurs) return Completed::kDone;

@@ -34,7 +34,7 @@ Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
     try {
       for (std::uint32_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      // No further threads can be started. The running threads send all parts.
+      // No further thread can be started, so the running threads send all parts.
     }
     work();
   }
@@ -43,7 +43,7 @@ Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
   return std::optional(std::move(parts_));
 }
 
-// Runs on several threads, where an exception would end the process.
+// Runs on several threads. Must not throw: an exception would end the process.
 void S3Parts::work() {
   try {
     send_parts();
@@ -92,8 +92,8 @@ Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
   return {};
 }
 
-// A store that does not know the upload may close the connection without reading the part, each time, so that
-// its reply is lost. A request without a body gets a reply, so this function sends one.
+// If a store does not know the upload, it may close the connection without reading the part: its reply is
+// lost. This function sends a request without a body, to which the store does reply.
 std::optional<Error> S3Parts::explain_lost() {
   RequestTimeouts once = writer_.client().timeouts();
   once.retry.attempts_max = 1;

@@ -1,7 +1,7 @@
-// Sends the parts of one upload in several threads. Each thread holds one part in memory. A part that fails
-// is sent again by itself. The first part that cannot be sent ends the upload.
+// Sends the parts of one upload in several threads. Each thread holds one part in memory. If sending a part
+// fails, only this part is sent again. The first part that cannot be sent ends the upload.
 //
-// Thread contract: one thread calls send(); the threads that it starts have ended when it returns.
+// Thread contract: one thread calls send(); its threads have ended when it returns.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct StoredPart {
   std::uint32_t crc32c = 0;
 };
 
-// Whether a reply says that the upload does not exist or no longer exists.
+// Returns whether a reply says that the upload does not exist or no longer exists.
 [[nodiscard]] bool says_no_upload(const http::Response& answer);
 
 class S3Parts {

@@ -45,8 +45,8 @@ Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
   const bool is_clear = answer || answer.error().kind() == ErrorKind::kNotFound || may_pass(answer.error()) ||
                         stop.stop_requested();
   if (!is_clear) {
-    // A refused HEAD has no body and so no reason. The smallest GET has a body, and its reply names the
-    // bucket's region.
+    // The reply to a refused HEAD has no body and thus no reason. The reply to a GET of one byte has a body,
+    // and names the bucket's region.
     MemorySink first_byte;
     const auto got = get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
     const bool is_only_empty = !got && got.error().kind() == ErrorKind::kInvalid;
@@ -95,7 +95,7 @@ Result<std::uint64_t> S3Store::abort_stale_uploads(std::string_view prefix, Dura
 Result<ObjectPage> S3Store::list(std::string_view prefix, std::string_view page, std::stop_token stop) {
   if (auto checked = check_prefix(prefix, uri_); !checked) return checked.error();
   S3Call call;
-  // Names are escaped, since a key may contain characters that XML cannot represent.
+  // Requests escaped names, because a key may contain characters that XML cannot represent.
   call.query = {{"list-type", "2"}, {"encoding-type", "url"}, {"prefix", prefix_ + std::string(prefix)}};
   if (!page.empty()) call.query.emplace_back("continuation-token", page);
   const std::string what = "listing " + join_uri(uri_, prefix);

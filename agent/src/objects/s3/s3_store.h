@@ -1,6 +1,6 @@
 // objects/s3/: S3: the store, its client, and uploads in parts.
 //
-// S3Store: the objects below a prefix of a bucket.
+// S3Store reads and writes the objects below a prefix of a bucket.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace ratoon::objects {
 
 class S3Store final : public ObjectStore {
  public:
-  // The prefix does not begin or end with '/'; it may be empty.
+  // `prefix` does not begin or end with '/'; it may be empty.
   S3Store(std::shared_ptr<S3Client> client, std::string prefix, std::string uri)
       : client_(std::move(client)), prefix_(prefix.empty() ? "" : prefix + '/'), uri_(std::move(uri)) {}
 

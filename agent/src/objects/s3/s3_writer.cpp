@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kMark = "x-amz-meta-ratoon-writer";
 
-// Makes a mark that is different for every writer.
+// Makes a random mark, which differs from the mark of every other writer.
 std::string new_mark(const HttpDependencies& dependencies) {
   const auto first = static_cast<std::uint64_t>(dependencies.chance() * 0x1p53);
   const auto now = static_cast<std::uint64_t>(dependencies.clock->wall_now().since_epoch.count());
@@ -91,7 +91,7 @@ Result<void> S3Writer::put(std::string_view bytes, std::uint32_t crc32c, const s
   options.doubts = [&](const http::Response& answer) { return doubt_stored(answer, checksum); };
   if (!replaces_) {
     options.accepts = says_it_exists;
-    // If the name is taken, a store may refuse and close without reading the bytes, each time.
+    // If the object exists, a store may refuse and close the connection without reading the bytes.
     options.explains = [&]() -> std::optional<Error> {
       const auto found = look(source, crc32c, true, {.stop = stop});
       if (!found)
@@ -112,8 +112,8 @@ Result<void> S3Writer::resolve_taken(ObjectSource& source, std::uint32_t crc32c,
                                      const CallOptions& options) {
   const auto found = look(source, crc32c, requests > 1, options);
   if (!found) {
-    // A client that may write need not be allowed to read. The object was certainly there before if the only
-    // reply says that the name is taken.
+    // A client that may write need not be allowed to read. If only one request was sent and its reply says
+    // that the object exists, another writer made it.
     if (requests == 1 && found.error().kind() == ErrorKind::kPermissionDenied) return already_exists();
     return found.error();
   }

@@ -20,25 +20,25 @@ namespace ratoon::objects {
 
 class S3Writer {
  public:
-  // `key` is the full key in the bucket, `uri` is for messages.
+  // `key` is the object's full key in the bucket; `uri` names the object in messages.
   S3Writer(S3Client& client, std::string key, std::string uri, bool replaces);
 
   // Writes the whole object in one request.
   [[nodiscard]] Result<void> put(std::string_view bytes, std::uint32_t crc32c, const std::stop_token& stop);
 
   enum class Found { kNothing, kOurs, kOtherWriters };
-  // Checks which writer's object is stored under the name. kCorrupted: the object is this writer's, but does
-  // not have the bytes that were sent. Some stores drop the mark. An object without a mark counts as this
+  // Checks which writer's object is stored under the name. kCorrupted: this writer made the object, but its
+  // bytes are not those that were sent. Some stores drop the mark. An object without a mark counts as this
   // writer's if it has the source's bytes and `may_be_unmarked`, which means that an earlier request may have
   // made it.
   [[nodiscard]] Result<Found> look(ObjectSource& source, std::uint32_t crc32c, bool may_be_unmarked,
                                    const CallOptions& options);
 
-  // Checks the same after the store said that the name is taken. Succeeds if the object is this writer's.
+  // Call this after the store said that the object exists. Succeeds if this writer made the object.
   [[nodiscard]] Result<void> resolve_taken(ObjectSource& source, std::uint32_t crc32c, std::uint32_t requests,
                                            const CallOptions& options);
 
-  // The headers of objects and of multipart uploads.
+  // Returns the headers for objects and for multipart uploads.
   [[nodiscard]] NameValues headers() const;
   [[nodiscard]] Error already_exists() const;
 
@@ -58,10 +58,10 @@ class S3Writer {
 };
 
 inline constexpr const char* kChecksumHeader = "x-amz-checksum-crc32c";
-// Returns an error if the reply states another checksum than that of the sent bytes.
+// Returns an error if the reply states another checksum than `checksum`, that of the sent bytes.
 [[nodiscard]] std::optional<Error> doubt_stored(const http::Response& answer, std::string_view checksum);
 
-// Whether a reply to If-None-Match says that the object exists: 412, or 304 from an older MinIO.
+// Returns whether a reply to If-None-Match says that the object exists: 412, or 304 from old MinIOs.
 [[nodiscard]] bool says_it_exists(const http::Response& answer);
 
 }  // namespace ratoon::objects

@@ -80,7 +80,7 @@ Period reduced(std::uint64_t count, std::uint64_t parts) {
   return {.count = count / common, .parts = parts / common};
 }
 
-// Adds the parts of a time, from the largest unit to the smallest, each at most once: "1h30m".
+// Adds the parts of a time such as "1h30m": from the largest unit to the smallest, each at most once.
 std::optional<Amount> add_times(Term term, std::string_view rest) {
   __extension__ using Wide = unsigned __int128;
   Wide total = 0;
@@ -147,7 +147,7 @@ std::string text_of(const Amount& amount) {
   if (amount.unit == CountedIn::kTime) return text_of_time(count);
   for (const Unit& unit : kUnits) {
     if (unit.counted_in != amount.unit) continue;
-    // A period without a finite decimal, such as a third of an epoch, is written as a fraction.
+    // A period that is no finite decimal, such as a third of an epoch, is written as a fraction.
     if (kMillion % parts != 0)
       return std::to_string(count) + "/" + std::to_string(parts) + std::string(unit.suffix);
     return decimal(count / parts, count % parts, parts) + std::string(unit.suffix);
@@ -178,7 +178,7 @@ Period counts_in(const Amount& amount, const RunPosition& position) {
                                 "count in steps, batches, samples or time");
   }
   const Period epoch = reduced(position.epoch_samples, amount.period.parts);
-  // A count of samples that does not fit in 64 bits is never reached.
+  // Stands for a count of samples that does not fit in 64 bits, and so is never reached.
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
   const bool is_countable = amount.period.count <= kNever / epoch.count;
   return {.count = is_countable ? amount.period.count * epoch.count : kNever, .parts = epoch.parts};

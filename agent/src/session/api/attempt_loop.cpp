@@ -31,12 +31,12 @@ namespace {
 // A time limit counts from the start of the process, not from the call of train().
 const Timestamp kProcessBegan = SystemClock().now();
 
-// Copies are made beside training. A process that leaves waits for this time for the last copy, and reports
-// the stores that do not have it.
+// Checkpoints are copied to stores while training goes on. A process that leaves waits this long for the last
+// copy, and reports the stores that do not have the copy.
 constexpr auto kLeavingTime = std::chrono::seconds(10);
 
-// Staged saves get this time to reach the disk before a world is joined, because one of them may be the
-// newest checkpoint.
+// Staged saves (in memory) get this time to reach the disk before the process joins a world, because one may
+// be the newest checkpoint.
 constexpr auto kSettleTime = std::chrono::seconds(10);
 
 void settle(checkpoint::Saver& saver) {
@@ -44,7 +44,7 @@ void settle(checkpoint::Saver& saver) {
   for (const std::string& event : saver.poll().events) session::say(event);
 }
 
-// Returns the meters with their ledgers, which must be set before the endpoint serves them.
+// Returns the meters after setting their ledgers: the endpoint must not serve meters without ledgers.
 const metrics::Meters& with_ledgers(metrics::Meters& meters,
                                     const std::shared_ptr<session::TimeAccounts>& accounts) {
   meters.ledger = [accounts] { return session::seconds_of(accounts->of_process()); };
@@ -55,16 +55,16 @@ const metrics::Meters& with_ledgers(metrics::Meters& meters,
   return meters;
 }
 
-// Sets the checkpoint aside, so that no later start tries it again. The last checkpoint is not set aside: if
-// all are damaged, the machine is the cause. If setting aside fails, this run continues: it remembers the
-// checkpoint.
+// Sets the checkpoint aside, so that no later start tries it again. The only remaining checkpoint is not set
+// aside: if all are damaged, the machine is the cause. If setting aside fails, this run continues: it
+// remembers the checkpoint.
 void set_aside(const session::CheckpointLocations& places, const CheckpointUnreadable& why) {
   const auto inventory = places.inventory();
   if (inventory && inventory->complete.size() >= 2) places.set_aside(why.id, why.what());
 }
 
-// A hint for the person who stopped the run. Only one rank prints the message. Under a coordinator that
-// person typed another command than the command of this process.
+// Returns a hint on how to continue a stopped run. Only one rank prints the hint. Under a coordinator the
+// user typed another command than the command of this process.
 std::string how_to_go_on(const Options& options, const Session::Engine& engine) {
   if (engine.assignment().rank.value() != 0 || !options.member.coordinator_url.empty()) return "";
   if (options.overwrite) return "; the same command without --overwrite goes on";
@@ -77,9 +77,9 @@ bool is_for_good(const Failure& why) {
          why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
 }
 
-// Returns the result of `act`, which runs before this process has a link. If `act` ends this process for
-// good, ranks that wait for this process get the reason. (Invalid options are invalid on all ranks, and name
-// no folder to meet in.)
+// Returns the result of `act`, which runs before this process has a link. If `act` fails for good, ranks that
+// wait for this process get the reason. (Invalid options are invalid on all ranks, and name no folder to meet
+// in.)
 template <class Act>
 auto with_group_informed(const Options& options, const Act& act) {
   try {
@@ -95,7 +95,7 @@ auto with_group_informed(const Options& options, const Act& act) {
   }
 }
 
-// A program may have filled in the options itself, without the checks of the parser.
+// Checks options that a program may have filled in itself, without the parser's checks.
 Options checked(Options options) {
   if (const auto valid = session::check_options(options); !valid)
     fail(ExitCode::kConfiguration, valid.error().message());
@@ -125,8 +125,8 @@ auto Session::AttemptLoop::with_refusal_published(const Act& act) {
   }
 }
 
-// A member that is told to leave may have a replacement, and a member that fails is started again. Ctrl-C
-// ends all of them. Processes without a coordinator leave together.
+// A member that is told to leave may get a replacement, and a member that fails is started again, but Ctrl-C
+// ends all members. Processes without a coordinator leave together.
 void Session::AttemptLoop::note_end(const Failure& why) {
   const bool is_stopped = why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser);
   const bool is_over = has_coordinator() ? is_stopped || (is_told_to_leave(why) && link_->is_job_over())
@@ -301,7 +301,7 @@ void Session::AttemptLoop::complete(Engine& engine) {
   const auto tell = [&](const std::stop_token& leaves) { return link_->complete(position, leaves); };
   if (const auto told = notices_.while_telling(*link_, tell); !told) {
     engine.leave_if_told();
-    // The last checkpoint is committed, so the next start resumes at the end and completes the run.
+    // The last checkpoint is committed, so the next start resumes at the run's end and completes the run.
     fail(ExitCode::kStartAgain,
          "done, but the completion could not be reported; the next start reports it: " +
              told.error().message());

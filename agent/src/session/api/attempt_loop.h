@@ -28,32 +28,32 @@ namespace ratoon {
 
 class Session::AttemptLoop {
  public:
-  // How many attempts the process may have.
+  // How many attempts the process may make: one (a session in place) or any number.
   enum class HowMany { kOne, kAny };
-  // Nothing is started before this constructor runs. Throws Failure.
+  // The constructor starts the objects that outlive attempts. Throws Failure.
   explicit AttemptLoop(Options options, HowMany how_many = HowMany::kAny);
 
-  // Runs attempt after attempt, until the function has reached its end.
+  // Runs attempt after attempt, until `function` has trained to the end of the run.
   void run(const std::function<void(Session&)>& function);
 
-  // Waits for a world, without a timeout.
+  // Waits for a world, without a timeout, and begins the next attempt in it.
   [[nodiscard]] std::unique_ptr<Engine> next();
 
   // Ends a run whose training is done: commits its saves, waits for copies, and reports the completion.
   void complete(Engine& engine);
 
-  // The function is called by the handler of an exception of this attempt. Returns if another attempt
-  // follows; otherwise throws the exception that ends the process.
+  // Call this in the handler of an exception that ended the attempt. Returns if another attempt follows; if
+  // not, throws the exception that ends the process.
   void end(Engine& engine);
   // Does the same for an exception that is not handled yet, prints why the process ends, and returns its exit
   // code: the process can only end.
   [[nodiscard]] int end_with(Engine& engine, const std::exception_ptr& why);
 
-  // Waits some time for staged saves to reach the disk, as the destructor does.
+  // Waits a limited time until staged saves are on the disk, as the destructor does.
   void finish_staged_saves();
 
-  // The function is called when the process ends with 0 while this attempt is not complete. Prints why ending
-  // with 0 is an error, and returns the exit code to use instead.
+  // Called when the process ends with exit code 0 although this attempt is not complete. Prints why exit code
+  // 0 is wrong, and returns the exit code to use instead.
   [[nodiscard]] int report_incomplete(Engine& engine, const std::string& ended_by,
                                       const std::string& how_to_end);
 
@@ -65,17 +65,17 @@ class Session::AttemptLoop {
   [[nodiscard]] std::unique_ptr<session::Link> open_link();
   // Refuses to start if there is a checkpoint that would be resumed (--autoresume false).
   void refuse_to_resume();
-  // First takes the ownership of the checkpoint locations, or joins its owner.
+  // Opens the saver, after taking or sharing the ownership of the checkpoint locations.
   [[nodiscard]] checkpoint::Saver open_saver();
   void wait_for_copies(Duration at_most, const std::function<bool()>& goes_on = {});
   [[nodiscard]] std::unique_ptr<Engine> wait_for_world();
-  // Notes whether the job ends with this process.
+  // Notes whether the whole job ends with this process.
   void note_end(const Failure& why);
-  // Runs `act` and returns its result. If `act` ends this process for good, the reason is published to the
-  // processes that wait for it.
+  // Runs `act` and returns its result. If `act` fails for good, the reason is published to the processes that
+  // wait for this process.
   template <class Act>
   auto with_refusal_published(const Act& act);
-  // The value is null if the world changed before the attempt began.
+  // Returns null if the world changed before the attempt began.
   [[nodiscard]] std::unique_ptr<Engine> begin(const Assignment& assignment);
   [[nodiscard]] bool has_coordinator() const { return !options_.member.coordinator_url.empty(); }
 

@@ -1,4 +1,4 @@
-// A session without train() has one attempt. When the attempt ends, the process ends.
+// A session in place, without train(), has one attempt. When the attempt ends, the process ends.
 #include <cstdint>
 #include <exception>
 #include <limits>
@@ -32,7 +32,7 @@ Session::Session(Result<Options> options) {
   }
 }
 
-// main() may still return an error code, which is known only when the process ends.
+// The program's exit code is known only when the process ends: main() may still return an error code.
 Session::~Session() {
   if (!attempts_ || is_complete_ || has_left_) return;
   session::leave_if_forked();
@@ -63,8 +63,8 @@ bool Session::is_over() const {
 
 bool Session::step_done() {
   answer([&] {
-    // The program caught the exception and continued. This step may lack the gradients of other ranks, so it
-    // does not count.
+    // If the program caught the exception and continued, this step does not count: it may lack the gradients
+    // of other ranks.
     if (const auto swallowed = thrown_) std::rethrow_exception(swallowed);
     engine_->end_step();
   });
@@ -109,7 +109,7 @@ void Session::answer(const std::function<void()>& act) const {
 
 void Session::refuse_early_return() const {
   if (engine_->is_done()) return;
-  // The program caught this exception and did not throw it again.
+  // The program caught this exception without throwing it again.
   if (thrown_) std::rethrow_exception(thrown_);
   engine_->refuse_early_return();
 }

@@ -129,7 +129,7 @@ double Session::mean(std::string_view name, double value, std::uint64_t samples)
 bool Session::save_best(std::string_view name, double value, const KeepBest& how) {
   if (engine_->is_past_end()) return false;
   answer([&] { engine_->check_save_best(name, how); });
-  // Rank 0 decides, so the ranks do the same also if their values differ.
+  // Rank 0 decides for all ranks, which may have different values.
   double is_best = rank() == 0 && engine_->note_best(name, value, how) ? 1 : 0;
   answer([&] { add_up(*this, "save_best(\"" + std::string(name) + "\")", std::span(&is_best, 1)); });
   if (is_best > 0) engine_->save_this_step();
@@ -138,7 +138,7 @@ bool Session::save_best(std::string_view name, double value, const KeepBest& how
 
 void Session::agree() {
   if (world_size() == 1) return agree(requests());
-  // A bit is set if any rank has set it.
+  // A bit of the result is set if any rank has set it.
   constexpr std::size_t kBits = 32;
   std::array<double, kBits + kNumbers> all{};
   const std::uint32_t own = requests();
@@ -205,8 +205,8 @@ Session::PhaseScope::PhaseScope(Session& session, Phase phase)
   session_.engine_->enter_within_step(process_phase(phase));
 }
 
-// While an exception unwinds, the program leaves the attempt: the time until the attempt's end counts for
-// this phase.
+// While an exception unwinds the stack, the program leaves the attempt. The time until the attempt's end then
+// counts for this phase.
 Session::PhaseScope::~PhaseScope() {
   if (std::uncaught_exceptions() == exceptions_ && !is_unfinished_)
     session_.engine_->enter_within_step(static_cast<ProcessPhase>(outer_));
@@ -231,7 +231,7 @@ std::uint64_t Session::steps_done() const {
   return engine_->step().value();
 }
 
-// The time of the tail has no limit, as that of on_epoch_end().
+// The tail of an epoch has no time limit, and neither has on_epoch_end().
 void Session::begin_tail_of_epoch() {
   engine_->enter_within_step(ProcessPhase::kValidate);
 }
@@ -271,8 +271,8 @@ void Session::check() const {
   try {
     engine_->check();
   } catch (...) {
-    // Threads of the program may call check() as well. Such threads pass the exception to the training thread
-    // by themselves.
+    // Other threads of the program may call check(), too. They must pass the exception to the training thread
+    // themselves.
     if (std::this_thread::get_id() == training_thread_) thrown_ = std::current_exception();
     throw;
   }

@@ -1,4 +1,4 @@
-// AttemptOver: the session, or a collective of its own, ends an attempt.
+// AttemptOver: the session, or one of the session's collectives, ends an attempt.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace ratoon {
 
-// The exception that the session itself throws to end this attempt. A program may throw its own Interrupted,
-// or one that it kept from an earlier attempt.
+// The exception that the session itself throws to end this attempt. An Interrupted of another type may be the
+// program's own, or kept from an earlier attempt.
 class AttemptOver : public Interrupted {
  public:
   AttemptOver(Attempt which, const std::string& why) : Interrupted(why), attempt(which) {}

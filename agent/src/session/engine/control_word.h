@@ -1,6 +1,6 @@
-// The control word: what one rank requests, and, combined, what all ranks do after the same step. Each rank
-// learns of orders at a different moment, so the ranks must agree. The reduction of the gradients also
-// reduces the bits of the control word, by bitwise or:
+// The control word has one rank's requests as bits. Combined over all ranks, the bits say what all ranks do
+// after the same step. Each rank learns of orders at a different moment, so the ranks must agree. The
+// reduction of the gradients also combines the ranks' control words, by bitwise or:
 //
 //   session.agree(or_over_all_ranks(session.requests()));
 #pragma once

@@ -164,7 +164,7 @@ void Session::Engine::end_epochs(std::uint64_t samples_before) {
 
 std::uint32_t Session::Engine::take_agreed() {
   const bool has_program_agreed = has_agreed_;
-  // A world of one process needs no collective to agree.
+  // In a world of one process, agree() needs no collective.
   if (assignment_.world_size == 1) agree(requests());
   if ((schedule_->needs_agreement() || requests_.needs_agreement()) && !has_agreed_) {
     fail(ExitCode::kConfiguration,
@@ -178,8 +178,8 @@ std::uint32_t Session::Engine::take_agreed() {
          "agree() was called without the requests of this rank: call it once a step, with the requests() of "
          "all ranks combined by bitwise or");
   }
-  // A program that agrees once a step does so in a world of any size. The program's requests then take effect
-  // in the same step in a world of any size.
+  // If the program calls agree() once a step, its requests take effect one step later, even with one process.
+  // They thus take effect in the same step in a world of any size.
   return agreed | requests_.end_step(has_program_agreed || assignment_.world_size > 1
                                          ? session::TakesEffect::kOneStepLater
                                          : session::TakesEffect::kAtOnce);
@@ -217,7 +217,7 @@ void Session::Engine::end_step() {
   is_finished_ = (agreed & session::control::kFinish) != 0;
   if (is_finished_) tell_finish_reason(requests_.due().finish);
   if (is_finished_ && is_first()) say_that_it_is_finished();
-  // At the end of the training finish() waits for the last checkpoint, and no hand-over is needed any longer.
+  // At the end of the training no hand-over is needed: finish() waits for the last checkpoint instead.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
   const bool is_stopped = (agreed & session::control::kStop) != 0 && !is_at_end();
   const bool is_best = std::exchange(is_save_due_, false);

@@ -42,7 +42,7 @@
 
 namespace ratoon {
 
-// The checkpoint that all ranks were to resume from is damaged or missing, as far as this rank sees. For the
+// This rank cannot read the checkpoint from which all ranks should resume: it is damaged or missing. For the
 // training function this is like any other change of the world. The next attempt resumes from an older
 // checkpoint.
 class CheckpointUnreadable : public AttemptOver {
@@ -56,7 +56,7 @@ class CheckpointUnreadable : public AttemptOver {
 
 class Session::Engine : private data::WaitListener {
  public:
-  // The objects that outlive the attempts.
+  // The objects that exist longer than an attempt.
   struct Dependencies {
     const Options& options;
     session::CheckpointLocations& places;
@@ -89,19 +89,19 @@ class Session::Engine : private data::WaitListener {
   void before_saves(std::function<void()> check) { before_saves_.push_back(std::move(check)); }
   void before_saves_of_all(std::function<void()> check) { before_saves_of_all_.push_back(std::move(check)); }
   void take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all);
-  // The function is called when the attempt is over. The progress bar stays on the screen, and other lines
-  // follow it.
+  // Called when the attempt is over. The progress bar stays on the screen, and later output begins below
+  // it.
   void end_reporting();
   // Ends the reporting while an exception is handled, and throws the exception again. An Interrupted that the
   // program threw by itself becomes a Failure, unless the world has changed.
   [[noreturn]] void end_with_exception();
   void end_step();
-  // The step in which these two requests take effect is explained in program_requests.h.
+  // See program_requests.h for the step in which finish_early() and the next request take effect.
   void finish_early(const std::string& reason);
   [[nodiscard]] SaveTicket ask_to_save(const std::string& keep);
-  // Refuses a call that save_best() may not make now. Called on all ranks.
+  // Throws if save_best() may not be called now. All ranks call this function.
   void check_save_best(std::string_view name, const KeepBest& how);
-  // Called on rank 0. Returns whether the value is among the best ones.
+  // Returns whether `value` is among the best values. Only rank 0 calls this function.
   [[nodiscard]] bool note_best(std::string_view name, double value, const KeepBest& how) {
     return best_.note(name, value, how, [this](const auto& id) { return is_missing(id); });
   }
@@ -109,32 +109,32 @@ class Session::Engine : private data::WaitListener {
   // May be called from any thread.
   void notify(Duration left, const std::string& why) { drain_->notify(clock_.now(), left, why); }
   void take_back_notice() { drain_->take_back_notice(); }
-  // Does nothing before the loop, because all time before it counts as a restart.
+  // Does nothing before the loop over steps, because all time before the loop counts as a restart.
   void enter_within_step(ProcessPhase phase);
-  // The program of a session without train() reports that it is done. Saves the steps since the last save
-  // while the tracked objects still exist. Throws if the run has an end that is not reached. After the save,
-  // throws if the process was asked to leave.
+  // Called if a program without train() reports that it is done. Saves the steps since the last save while
+  // the tracked objects still exist. Throws if the run's end is set and not reached. After the save, throws
+  // if the process was asked to leave.
   void end_in_place();
   void still_alive() { enter_within_step(position_.phase); }
-  // Whether the training function may return, because the run is at its end.
+  // Returns whether the training function may return, because the run is at its end.
   [[nodiscard]] bool is_done() const { return schedule_ && schedule_->is_over(); }
-  // Whether the last step was saved already. The program may still act in that step while it ends.
+  // Returns whether the last step was saved. While that step ends, the program may still act in it.
   [[nodiscard]] bool is_past_end() const { return is_done() && !is_ending_step_; }
-  // The function is called if the training function may not return. Throws the loss or the notice that
-  // explains the return, or else an error of the program.
+  // Called if the training function returned too early. Throws the loss or the notice that explains the
+  // return, or an error of the program if nothing explains it.
   [[noreturn]] void refuse_early_return();
-  // The reason why a process may not end with 0 here: the loss or the notice that explains its end, or else
-  // an error of the program. `waits`: whether to wait for such an explanation.
+  // Returns why the process may not end with exit code 0: the loss or notice that explains its end, or an
+  // error of the program. `waits` says whether to wait for an explanation.
   [[nodiscard]] std::exception_ptr why_not_complete(const std::string& ended_by,
                                                     const std::string& how_to_end, bool waits);
   // Throws the loss or the notice that explains why the program's loop ended with an exception. Returns if
   // neither a loss nor a notice is the cause.
   void leave_if_explained(const std::string& ended_by) { static_cast<void>(wait_for_news(ended_by)); }
-  // The function is called if the training function may return. The checkpoint of the last step is committed
-  // when this call returns.
+  // Called if the training function returned at the end. When finish() returns, the checkpoint of the last
+  // step is committed.
   void finish();
   // Throws if the process was asked to leave before the work after finish() is done. A later start does the
-  // rest of the work after finish().
+  // rest of this work.
   void leave_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -166,7 +166,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] const session::Position& position() const { return position_; }
 
  private:
-  // The function is called by a loader that waits on the training thread.
+  // A data loader calls this function when the training thread waits for a batch.
   void begin_wait() override;
   void end_wait() override { enter_within_step(waited_from_); }
   void note_failure(std::exception_ptr failure) override { failed_wait_ = std::move(failure); }
@@ -177,69 +177,69 @@ class Session::Engine : private data::WaitListener {
   std::string read_checkpoint(const ReadCheckpoint& read);
   [[nodiscard]] Result<std::string> restore_once_seen(const std::string& name,
                                                       const session::CheckpointLocations::Load& load);
-  // Ends early if the attempt does.
+  // Waits for `time`, or less if the attempt ends.
   void pause_in_load(Duration time);
-  // Called after restore(). Samples that rollbacks skip are never taken. A new rollback is recorded before
-  // any other record.
+  // Call this after restore(). Moves the streams past samples that rollbacks skip. A new rollback is recorded
+  // before any other record.
   void pass_over_skipped();
   void keep_rollbacks();
   [[nodiscard]] Stream& stream_to_skip_in() const;
-  // The function is called if there is no checkpoint to resume from.
+  // Begins a run that has no checkpoint to resume from.
   void begin_new_run();
   void check_nothing_is_left() const;
-  // Reports why bits may differ from those of the restored run.
+  // Reports why the results may differ in bits from those of the restored run.
   void note_numerics();
   // Prepares memory for the first save.
   void prepare_saves();
   void count_replay();
-  // The function is called at the end, by rank 0. The training is done even if the weights cannot be written:
-  // the checkpoint contains them.
+  // Rank 0 calls this at the run's end. The training is done even if the weights file cannot be written,
+  // because the checkpoint has the weights.
   void leave_weights();
-  // Pins the last checkpoint if the program asked for the pin after the save.
+  // Pins the last checkpoint if the program asked for a pin after the last save.
   void serve_late_requests();
   void show_progress();
   void show(const std::vector<session::RankMeans::Mean>& means);
   void check_followed_stream() const;
   void begin_schedule(Until until);
-  // Ends the epochs that ended with the last step. The last step began at `samples_before`.
+  // Calls on_epoch_end() for the epochs that the last step ended. That step began at `samples_before`.
   void end_epochs(std::uint64_t samples_before);
-  // Keeps the early end of the run, unless the run now has another end: another end is the request to
+  // Ends the run where it ended early before, unless the user now set another end, which is a request to
   // continue.
   void keep_early_end();
-  // Prints a sentence without breaking the line of the bar.
+  // Prints a sentence without breaking the line of the progress bar.
   void say(const std::string& sentence) const;
   void begin_reporting();
   void carry_ledger_over();
   [[nodiscard]] bool is_first() const { return assignment_.rank.value() == 0; }
   [[nodiscard]] session::DataPosition data() const { return data_ ? data_() : session::DataPosition(); }
   void save(std::uint32_t agreed = 0);
-  // Returns the record for the receipt. Rank 0's record goes into the manifest.
+  // Returns the record for this rank's receipt. Rank 0's record goes into the manifest.
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& ended_by, const std::string& how_to_end);
-  // The program ended the attempt, and the reason may arrive a little later: waits for the reason, and throws
-  // it. If no reason arrives, returns the time until which a save in progress is waited for.
+  // Called if the program ended the attempt. Waits for the reason, which may arrive a little later, and
+  // throws it. If no reason arrives, returns until when to wait for a save in progress.
   Timestamp wait_for_news(const std::string& ended_by);
   [[nodiscard]] std::exception_ptr classify_interruption(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;
-  // The function is called if the program of a session without train() makes a step after the run's end.
+  // Called if a program without train() makes a step after the run's end.
   [[noreturn]] void refuse_step_after_end();
-  // Returns "at step 149 of 1000". describe_saved() says which of these steps are saved.
+  // Returns a text such as "at step 149 of 1000". describe_saved() says which steps are saved.
   [[nodiscard]] std::string describe_position() const;
   [[nodiscard]] std::string describe_saved() const;
   // Waits until the save in progress is committed, but not beyond `give_up`.
   [[nodiscard]] std::string describe_saved_by(Timestamp give_up);
   void note_commit(Step step, Duration ago);
-  // A save in progress must end before another save is begun on request. The save in progress may also be the
-  // save of a hand-over.
+  // Returns whether a save is in progress, which may be that of a hand-over. Another save on request must
+  // wait for its end.
   [[nodiscard]] bool is_save_under_way() const;
   void note_saves_under_way();
-  // A checkpoint that cannot be read back is reported as durable until that is known.
+  // Reports a checkpoint as durable until reading it back fails.
   void take_durable(const checkpoint::SaveProgress& progress);
   void show_durable();
-  // Reads the state of the saves. Throws once too many saves were missed.
+  // Reads the state of the saves. Throws if too many saves in a row failed.
   checkpoint::SaveProgress look_at_saves();
-  // Waits until every save is committed. Returns false after `at_most`, and if the newest save was missed.
+  // Waits until every save is committed. Returns false after `at_most`, or if the newest save failed.
   [[nodiscard]] bool wait_for_commits_in_any_world(Duration at_most);
   // Waits, at the end of the run, for the last checkpoint. Throws as check() does, if the process was asked
   // to leave, and if no file of the checkpoint has changed for longer than patience_at_end().
@@ -247,21 +247,21 @@ class Session::Engine : private data::WaitListener {
   using LookAtWait = std::function<void(const checkpoint::SaveProgress&)>;
   [[nodiscard]] bool wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look);
   [[nodiscard]] Duration patience_at_end() const;
-  // `leaves` is the time by which to leave, kept from the first call on.
+  // `leaves` holds, between calls, the time by which to leave. It begins empty.
   void leave_in_time(std::optional<Timestamp>& leaves, Timestamp now);
   void fail_if_stuck(const checkpoint::SaveProgress& progress) const;
-  // Waits for the checkpoint that was just saved, and throws Interrupted.
+  // Waits for the commit of the checkpoint that was just saved, and throws Interrupted.
   [[noreturn]] void hand_over();
-  // Waits for the checkpoint that was just saved, and throws Failure: the process ends.
+  // Waits for the commit of the checkpoint that was just saved, and ends the process by a Failure.
   [[noreturn]] void stop(std::uint32_t agreed);
   void leave_if_drained();
-  // Whether a checkpoint of save_best() does not exist: its save failed, or it was set aside.
+  // Returns whether a checkpoint of save_best() is missing: its save failed, or it was set aside.
   [[nodiscard]] bool is_missing(const checkpoint::CheckpointId& id);
   void say_best();
   void say_that_it_is_finished();
-  // For the coordinator and the completion record.
+  // Stores the reason for the coordinator and the completion record.
   void tell_finish_reason(const std::string& reason);
-  // The control word that applies to the step that ends.
+  // Returns the agreed control word for the step that ends.
   [[nodiscard]] std::uint32_t take_agreed();
   void enter(ProcessPhase phase);
 
@@ -289,7 +289,7 @@ class Session::Engine : private data::WaitListener {
   std::optional<session::RollbackStart> rollback_start_;  // where this attempt begins after a rollback
   std::optional<session::RunSchedule> schedule_;          // from begin() on
   std::unique_ptr<session::Reporting> reporting_;         // of rank 0, from begin() on
-  // The history that is synced before a commit: null before begin(), and so before any commit.
+  // The history, which is synced before each commit. Null before begin(), and thus before any commit.
   std::shared_ptr<std::shared_ptr<session::HistoryWriter>> history_ =
       std::make_shared<std::shared_ptr<session::HistoryWriter>>();
   struct Saved {
@@ -298,8 +298,8 @@ class Session::Engine : private data::WaitListener {
   };
   std::vector<Saved> saved_;       // neither known to be committed nor missed
   bool says_uncommitted_ = false;  // whether to report that many are uncommitted, once the reason is known
-  // The position that is reported as durable, and the time since when. The position before the newest save is
-  // kept in case the newest save turns out to be damaged.
+  // The position that is reported as durable, and since when. The position before it is kept for the case
+  // that the newest save turns out to be damaged.
   struct Durable {
     RunPosition position{};
     Timestamp since{};

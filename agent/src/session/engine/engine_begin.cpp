@@ -1,5 +1,5 @@
-// The beginning of an attempt: which checkpoint it resumes from, and what is reported and counted from there
-// on.
+// Begins an attempt: restores its checkpoint, and sets the positions and values from which the attempt counts
+// and reports.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -22,15 +22,15 @@ using session::fail;
 
 namespace {
 
-// A run that was finished early has answered the request to finish. If the run continues to another end, that
-// request was for the old end.
+// A run that ended early has answered the request to finish. If the run continues to another end, the old
+// request no longer counts.
 checkpoint::PendingRequests wishes_left(const checkpoint::RunRecord& resumed) {
   checkpoint::PendingRequests left = resumed.requests;
   if (resumed.early_end) left.finish.clear();
   return left;
 }
 
-// Network file systems list a folder anew after 60 s at the latest, unless they were told otherwise.
+// By default, network file systems list a folder anew after 60 s at the latest.
 constexpr Duration kSeenWithin = std::chrono::seconds(60);
 constexpr Duration kSeenPauseMin = std::chrono::milliseconds(200);
 constexpr Duration kSeenPauseMax = std::chrono::seconds(5);
@@ -39,7 +39,7 @@ bool is_not_found(const Result<std::string>& restored) {
   return !restored && restored.error().kind() == ErrorKind::kNotFound;
 }
 
-// A location that cannot be listed now lists nothing.
+// A location that cannot be listed now counts as empty.
 bool is_listed_here(const Result<checkpoint::Inventory>& found, const ResumePoint& point) {
   if (!found) return false;
   return std::ranges::any_of(std::array{&found->complete, &found->damaged, &found->given_up},
@@ -85,8 +85,8 @@ void Session::Engine::begin(Until until) {
   count_replay();
   prepare_saves();
   begin_reporting();
-  // The run is over before its first step, and none of its state is saved. No run is complete without its
-  // last checkpoint.
+  // If the run is over before its first step, its state is saved here: no run is complete without its last
+  // checkpoint.
   if (is_done() && !position_.committed) save();
   position_.milestone = session::Milestone::kLoaded;
   enter(ProcessPhase::kCompute);
@@ -95,8 +95,8 @@ void Session::Engine::begin(Until until) {
   meters_.last_recovery.load = (step_began_ - joined_).count();
 }
 
-// A stream that is followed but not tracked begins anew when the run resumes, so samples would be taken
-// twice.
+// Refuses a stream that is followed but not tracked: it would begin anew when the run resumes, so samples
+// would be taken twice.
 void Session::Engine::check_followed_stream() const {
   const bool is_anew = data_ && data().samples == 0;
   if (!assignment_.resume || !resumed_ || resumed_->samples == 0 || !is_anew) return;
@@ -138,7 +138,7 @@ void Session::Engine::keep_early_end() {
     say(what + "; set another end (--max-duration) to continue, or --overwrite true to begin anew");
 }
 
-// An older run of the same name leaves nothing to this run. A ledger that cannot be read begins anew.
+// A run takes no ledger from an older run of the same name. An unreadable ledger begins at zero.
 void Session::Engine::carry_ledger_over() {
   std::optional<session::LastRecord> last;
   if (history_disk_ && (assignment_.resume || !options_.overwrite)) {
@@ -158,7 +158,7 @@ void Session::Engine::begin_reporting() {
                                   .attempt = assignment_.attempt,
                                   .until = schedule_->until(),
                                   .position = schedule_->position()};
-  // A run that is over writes no ledger when it is started again.
+  // If a finished run is started again, it writes no ledger.
   if (!is_at_end()) begin.ledger = [accounts = accounts_] { return accounts->of_run(); };
   if (resumed_ && resumed_->history_attempt != 0) {
     begin.history_after = history::HistoryPosition{.attempt = Attempt(resumed_->history_attempt),
@@ -170,7 +170,7 @@ void Session::Engine::begin_reporting() {
   reporting_->show_durable(durable_.position);
 }
 
-// These counts are of this process only. The operator adds the counts of earlier starts.
+// Counts the steps that this process repeats. The operator adds the counts of earlier starts.
 void Session::Engine::count_replay() {
   const std::uint64_t left = meters_.step.exchange(position_.step.value());
   if (left > position_.step.value()) meters_.replayed_steps += left - position_.step.value();
@@ -179,8 +179,8 @@ void Session::Engine::count_replay() {
   show_progress();
 }
 
-// Another rank has listed the checkpoint. Caches of a shared file system may show a new file on this machine
-// only after a while: the checkpoint is looked for again until it is listed here as well.
+// Another rank has listed the checkpoint. Because a shared file system's caches may show a new file late on
+// this machine, the function lists the location until it has the checkpoint.
 Result<std::string> Session::Engine::restore_once_seen(const std::string& name,
                                                        const session::CheckpointLocations::Load& load) {
   auto restored = places_.restore(assignment_, load);
@@ -215,8 +215,8 @@ std::string Session::Engine::read_checkpoint(const ReadCheckpoint& read) {
   if (restored) return *std::move(restored);
   const std::string sentence =
       "the checkpoint to resume from cannot be loaded: " + restored.error().message();
-  // A read error of the disk counts as damage, too: with a bad sector the run falls back to an older
-  // checkpoint and goes on.
+  // A read error of the disk counts as damage, too: after a bad sector the run resumes from an older
+  // checkpoint.
   const ErrorKind kind = restored.error().kind();
   const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
                       kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
@@ -264,8 +264,8 @@ void Session::Engine::restore() {
 }
 
 void Session::Engine::begin_new_run() {
-  // A job begins anew once. The coordinator of the job decides when, by an assignment without a checkpoint to
-  // resume.
+  // A job with --overwrite begins anew only once. The job's coordinator decides when: its assignment then has
+  // no checkpoint to resume.
   const bool is_requested = options_.overwrite && !options_.member.coordinator_url.empty();
   if (is_requested && is_first()) places_.begin_anew(assignment_.attempt);
   if (options_.load_from.empty()) return;

@@ -1,4 +1,4 @@
-// The end of an attempt: either the run ends, and its last step is saved, or the function returned early.
+// Ends an attempt. Either the run ends and its last step is saved, or the training function returned early.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -22,16 +22,16 @@ using session::fail;
 
 namespace {
 
-// A save in progress is waited for equally long, counted from the moment when the program left its loop.
+// How long to wait for a save in progress after the program left its loop.
 constexpr auto kLeavingPatience = std::chrono::seconds(10);
 constexpr auto kNewsPause = std::chrono::milliseconds(10);
 constexpr auto kLastCommitPatience = std::chrono::seconds(60);
 constexpr auto kCommitUnderWay = std::chrono::seconds(1);  // after the process was asked to leave
 
-// The exit code of train() for any exception of the program.
+// train() returns this exit code for any exception of the program.
 constexpr int kErrorOfProgram = 1;
 
-// The number of steps that stands for a run without an end.
+// This number of steps stands for a run without an end.
 constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
 constexpr const char* kLeftSince = ", and this process left because it was told to; ";
@@ -83,7 +83,7 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
       const Timestamp leaves = clock_.now() + drain_->time_to_commit(clock_.now());
       fail(*code, ended_by + kToldToLeave + describe_saved_by(std::min(give_up, leaves)));
     }
-    // A rank that returned because a collective failed is a little faster than the report of the loss.
+    // A rank that returned because a collective failed may be faster than the report of the lost rank.
     if (assignment_.world_size == 1) break;
     enter(ProcessPhase::kCollective);
     wait.note(link_.change_signs());
@@ -91,7 +91,7 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
     static_cast<void>(pause_for(kNewsPause, {}));
   } while (!wait.is_over(clock_.now()));
   check();
-  // The program caught this exception and did not throw it again.
+  // The program caught this exception without throwing it again.
   if (failed_wait_) std::rethrow_exception(failed_wait_);
   if (wait.was_coordinator_silent()) {
     fail(ExitCode::kStartAgain, ended_by + ", and the coordinator, which knows whether the world changed, " +
@@ -102,8 +102,8 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
   return give_up;
 }
 
-// Ranks may throw an Interrupted because one of their own collectives failed. Such ranks know of the loss
-// before the session does.
+// Programs may throw an Interrupted because one of their own collectives failed. They then know of a lost
+// rank before the session does.
 std::exception_ptr Session::Engine::classify_interruption(const Interrupted& thrown) {
   const auto* of_session = dynamic_cast<const AttemptOver*>(&thrown);
   if (of_session != nullptr && of_session->attempt == assignment_.attempt) return std::current_exception();
@@ -127,7 +127,7 @@ void Session::Engine::end_with_exception() {
   } catch (const Interrupted& thrown) {
     ends = classify_interruption(thrown);
   } catch (...) {
-    // The exception itself explains why the attempt ends.
+    // wait_for_news() threw the exception that explains why the attempt ends.
   }
   end_reporting();
   std::rethrow_exception(ends);
@@ -169,14 +169,14 @@ void Session::Engine::end_in_place() {
   drain_->hear(link_.wanted(), clock_.now());
   const auto told = drain_->explains_return(clock_.now());
   if (!told && has_end()) {
-    // The state of such a program is unknown, so it is not saved.
+    // The program's state is not known to be whole, so it is not saved.
     refuse_early_end(called, "let the loop end where step_done() is false or is_over() is true; ");
   }
   if (!told) schedule_->end_before_time();
-  // Requests after the last save belong to the checkpoint of this step, and finish() serves them.
+  // Requests that came after the last save belong to this step's checkpoint; finish() serves them.
   if (saved_step_ != position_.step) save(told ? 0 : requests_.end_run());
   if (!told) return;
-  // Ranks that left in another step have changed the world. The changed world does not matter here.
+  // The wait goes on even if the world changes, because other ranks may leave in another step.
   static_cast<void>(wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now())));
   fail(*told, called + kToldToLeave + describe_saved());
 }
@@ -197,7 +197,7 @@ void Session::Engine::refuse_step_after_end() {
        made + ": let the loop end where step_done() is false or is_over() is true; " + describe_saved());
 }
 
-// A rank that did not ask for the end does not know why: the ranks that asked report it.
+// Only ranks whose program asked for the end know the reason, so only they report it.
 void Session::Engine::tell_finish_reason(const std::string& reason) {
   position_.finish_reason = cut_text(as_utf8(reason), kFinishReasonBytesMax);
 }
@@ -209,8 +209,8 @@ void Session::Engine::say_that_it_is_finished() {
 }
 
 void Session::Engine::finish() {
-  // The tracked objects lived in the function and may be gone: steps after the last save cannot be saved
-  // here.
+  // The tracked objects may have been destroyed with the training function, so steps after the last save can
+  // no longer be saved.
   const bool is_committed = wait_for_last_commit();
   if (is_committed && position_.committed && position_.committed->step == position_.step) {
     leave_weights();  // first: a pin may fail now and at each later start
@@ -231,12 +231,12 @@ void Session::Engine::say_best() {
 void Session::Engine::serve_late_requests() {
   auto late = requests_.take_late();
   const checkpoint::CheckpointId last = checkpoint::id_of(position_.committed.value());
-  // The step was saved before the program found its value.
+  // save_best() came after the last save, so the pin is made now.
   if (const std::string best = best_.take(last); late.keep.empty()) late.keep = best;
   if (!late.keep.empty()) {
     const auto pinned = places_.pin(last, late.keep);
     if (!pinned && pinned.error().kind() == ErrorKind::kNoSpace) {
-      // The run is done, and no later start of it would free the volume.
+      // The run is done even if the volume is full: no later start would free space.
       say("the last checkpoint is not pinned, and save() asked for it (" + late.keep +
           "): " + pinned.error().message() + "; free space, and `ratoon checkpoint pin` does it");
     } else if (!pinned) {

@@ -1,5 +1,5 @@
-// How an attempt goes back to an older checkpoint on request. The decisions before the process joins a world
-// are in rollback_plan.h.
+// An attempt goes back to an older checkpoint if the user requests a rollback. rollback_plan.h makes the
+// decisions before the process joins a world.
 #include <stdexcept>
 
 #include "agent/src/session/engine/engine.h"

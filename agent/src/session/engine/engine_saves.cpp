@@ -1,4 +1,4 @@
-// How an attempt saves, checks its saves, and ends with all of them committed.
+// An attempt saves, checks its saves, and waits at its end until they are committed.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -26,7 +26,7 @@ constexpr int kTimesOwn = 2;  // a rank waits for others this many times as long
 constexpr auto kWorkOfOthers = std::chrono::hours(1);
 constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
-// The reasons of other ranks are in their own receipts.
+// Returns this rank's reason; the receipts of other ranks have their own reasons.
 std::string reason_of(const std::string& own) {
   return own.empty() ? std::string(checkpoint::kAnotherRank) : own;
 }
@@ -41,8 +41,8 @@ void Session::Engine::save(std::uint32_t agreed) {
   // This save serves every request that was made until now, from any source.
   served_save_request_ = link_.wanted().save_request;
   const session::CollectedState state = tracked_.collect();
-  // An optimizer may have received more parameters since the last save. State that is in no checkpoint cannot
-  // be resumed.
+  // Checks that all state is tracked, because an optimizer may have got new parameters since the last save,
+  // and untracked state cannot be resumed.
   session::TrackedObjects::check_all_tracked(state);
   // The saver records a save that fails (look_at_saves()).
   static_cast<void>(saver_.save(position_.step, state.tensors, run_record(agreed),
@@ -94,8 +94,8 @@ void Session::Engine::note_saves_under_way() {
   position_.saving_since = saved_.empty() ? std::nullopt : std::optional(saved_.front().began);
 }
 
-// A commit is noticed at the end of a step, which may be much later. The delay until the commit is noticed is
-// not caused by the disk, so `ago` is subtracted.
+// A commit is noticed only at the end of a step. The delay since the commit, `ago`, is subtracted, because
+// the disk did not cause it.
 void Session::Engine::note_commit(Step step, Duration ago) {
   const auto is_it = [step](const Saved& one) { return one.position.steps == step.value(); };
   const auto found = std::find_if(saved_.begin(), saved_.end(), is_it);
@@ -104,8 +104,8 @@ void Session::Engine::note_commit(Step step, Duration ago) {
   show_durable();
   save_costs_.write = std::max(Duration(0), clock_.now() - found->began - ago);
   drain_->note_commit(save_costs_.write);
-  // Attempts that ended with a hand-over count as losses, too, because the record does not distinguish them.
-  // Saves are therefore somewhat more frequent than needed.
+  // Attempts that ended with a hand-over count as losses, too, because the record does not distinguish the
+  // two. Saves are therefore a little more frequent than needed.
   save_costs_.losses = assignment_.attempt.value() - 1;
   save_costs_.observed = schedule_->position().trained;
   schedule_->set_save_interval(preemption::save_interval(save_costs_));
@@ -210,8 +210,8 @@ bool Session::Engine::wait_until_committed(std::optional<Duration> at_most, cons
   return progress.is_committed && !progress.is_newest_lost;
 }
 
-// A rank that validates alone, or sends a large pack to a store, looks the same as a rank that will never
-// save. The patience is therefore as long as such work takes.
+// A rank that still validates, or sends a large pack to a store, looks like a rank that will never save. The
+// wait is therefore as long as such work may take.
 Duration Session::Engine::patience_at_end() const {
   const Duration of_work = std::max<Duration>(kWorkOfOthers, kTimesUsual * save_costs_.write);
   return std::chrono::seconds(options_.disk_timeout_seconds) + of_work;
@@ -257,13 +257,13 @@ void Session::Engine::leave_if_told() {
 }
 
 void Session::Engine::stop(std::uint32_t agreed) {
-  // Ranks that finish first have left the world. A world that changed because ranks finished does not matter
-  // here.
+  // The wait goes on even if the world changes, because ranks that finish first leave the
+  // world.
   const bool is_committed = wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now()));
   throw drain_->exit_for_drain(agreed, position_.step, is_committed);
 }
 
-// The writes of other ranks may take long: the wait lasts while any file of the checkpoint changes.
+// Waits while any file of the checkpoint changes, because other ranks may write for a long time.
 void Session::Engine::hand_over() {
   ++meters_.rejoins.handed_over;
   std::optional<Timestamp> leaves;

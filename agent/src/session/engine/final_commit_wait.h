@@ -1,6 +1,6 @@
-// FinalCommitWait: how long the end of a run waits for the other ranks' parts of the last checkpoint, and
-// when to report the wait. Ranks that write are waited for as long as they write. If no file of the
-// checkpoint changes for the whole patience, the wait is over. Pure: the time and the observations are
+// FinalCommitWait decides how long the end of a run waits for the other ranks' parts of the last
+// checkpoint, and when to report the wait. The wait lasts while other ranks write. It is over if no file of
+// the checkpoint changes for as long as the patience says. Pure: the time and the observations are
 // arguments.
 //
 //   FinalCommitWait wait(now, 5min);
@@ -25,18 +25,18 @@ class FinalCommitWait {
   FinalCommitWait(Timestamp now, Duration patience)
       : patience_(patience), changed_(now), next_look_(now), next_word_(now + kFirstWord) {}
 
-  // A check is due at once, and then every five seconds.
+  // Returns whether to check: at once, and then every five seconds.
   [[nodiscard]] bool is_look_due(Timestamp now);
-  // A process with work of its own does not wait for others yet.
+  // Restarts the patience, because this process still has work of its own.
   void note_own_work(Timestamp now) { changed_ = now; }
   void note(Timestamp now, const std::optional<checkpoint::Votes>& votes);
-  // A report is due after ten seconds, and every minute from then on.
+  // Returns whether to report: after ten seconds, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
-  // Call this when the awaited work takes longer than was known before.
+  // Lengthens the wait. Call this when the awaited work takes longer than expected.
   void grow_patience(Duration patience) { patience_ = std::max(patience_, patience); }
   [[nodiscard]] bool is_over(Timestamp now) const { return now - changed_ > patience_; }
   [[nodiscard]] Duration patience() const { return patience_; }
-  // The votes that were noted last.
+  // Returns the ranks' votes that were noted last.
   [[nodiscard]] const std::optional<checkpoint::Votes>& votes() const { return seen_; }
 
  private:
@@ -51,7 +51,7 @@ class FinalCommitWait {
   std::optional<checkpoint::Votes> seen_;
 };
 
-// Returns "no file of rank 1 for the checkpoint of step 30 exists in /runs/a", and what to check.
+// Returns a text such as "no file of rank 1 for the checkpoint of step 30 exists in /runs/a".
 [[nodiscard]] std::string describe_final_wait(const std::optional<checkpoint::Votes>& votes,
                                               const std::string& place);
 

@@ -1,4 +1,4 @@
-// NewsWait: how long a process waits for the report of a changed world after the program left its loop early.
+// NewsWait decides how long a process waits for a report of a changed world after the program left its loop.
 // A loss may be the reason, and the program may notice the loss before the coordinator does. Pure: the time
 // and the state of the link are arguments.
 //
@@ -22,18 +22,18 @@ class NewsWait {
  public:
   explicit NewsWait(Timestamp now) : began_(now), next_word_(now + kFirstWord) {}
 
-  // Signs that a change is near prolong the wait, also if the signs disappear later: the report of the change
+  // Signs of a coming change of the world lengthen the wait, even if the signs disappear later: the report
   // may still come.
   void note(const ChangeSigns& signs) {
     signs_ = signs;
     was_change_near_ = was_change_near_ || !signs.why_near.empty();
   }
-  // A report is due after ten seconds, and every minute from then on.
+  // Returns whether to report: after ten seconds, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
-  // Returns "waits up to 60 s for news of a changed world", and the state of the link.
+  // Returns a text such as "waits up to 60 s for news of a changed world", and the link's state.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool is_over(Timestamp now) const { return now - began_ >= patience(); }
-  // Whether there is a coordinator, and it has not answered since this wait began.
+  // Returns whether there is a coordinator that has not answered since the wait began.
   [[nodiscard]] bool was_coordinator_silent() const {
     return signs_.coordinator_answered && *signs_.coordinator_answered < began_;
   }

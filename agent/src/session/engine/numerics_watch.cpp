@@ -10,7 +10,7 @@
 namespace ratoon {
 namespace {
 
-// The list is constructed on first use, because libraries attach themselves before main().
+// The hook is constructed on first use, because a library may attach itself before main().
 std::optional<NumericsHook>& the_hook() {
   static const NeverDestroyed<std::optional<NumericsHook>> hook;
   return *hook;
@@ -27,7 +27,7 @@ namespace {
 
 class Comparison {
  public:
-  // A value that is unknown on one side is no difference.
+  // A value that is unknown before or now does not count as a difference.
   void add(std::string_view what, const std::string& before, const std::string& now) {
     if (before.empty() || now.empty() || before == now) return;
     text_ += (text_.empty() ? "" : "; ") + std::string(what) + " " + before + ", now " + now;

@@ -1,5 +1,5 @@
-// NumericsWatch: the numerics of this process over all attempts. The numerics are pinned on request, recorded
-// in each checkpoint, and compared with those of the checkpoint that is resumed from.
+// NumericsWatch handles the numerics of this process in all its attempts. The numerics are pinned on request,
+// recorded in each checkpoint, and compared with those of the checkpoint that is resumed from.
 //
 //   NumericsWatch watch(options.deterministic, options.seed, attached_numerics());  // throws where nothing
 //                                                                                   // can be pinned
@@ -19,22 +19,22 @@
 
 namespace ratoon::session {
 
-// The numerics of the library that computes in this process; nullopt if no library is attached.
+// Returns the hook of the library that computes in this process; nullopt if no library is attached.
 [[nodiscard]] std::optional<NumericsHook> attached_numerics();
 
 class NumericsWatch {
  public:
   NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<NumericsHook> hook);
 
-  // The number of threads to which this process would pin all ranks. 0: nothing is pinned, or the number is
-  // not known.
+  // Returns the number of threads to which this process would pin all ranks; 0 if nothing is pinned or the
+  // number is not known.
   [[nodiscard]] std::uint32_t pinned_threads() const;
-  // Lets all ranks begin each attempt alike: with the same random seed and, if numerics are pinned, with the
-  // number of threads of rank 0 (0: not known).
+  // Lets all ranks begin an attempt alike: with one random seed and, if numerics are pinned, with rank 0's
+  // number of threads (0 if not known).
   void begin_attempt(std::uint32_t threads_of_first) const;
   // If numerics are pinned, continues with the number of threads with which the run began. Reports once that
-  // bits may differ, and why: "threads 2, now 4; seed 7, now 0". Later calls return an empty text. The
-  // function is called when all tracked objects are restored.
+  // bits may differ, and why: "threads 2, now 4; seed 7, now 0". Later calls return an empty text. Call this
+  // when all tracked objects are restored.
   [[nodiscard]] std::string resume(const std::optional<checkpoint::RunRecord>& before);
   [[nodiscard]] std::optional<Numerics> now() const;
 

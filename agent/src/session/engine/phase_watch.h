@@ -1,6 +1,6 @@
-// PhaseWatch: how long a process may stay in a phase of its steps before it counts as hung, learned from the
-// usual duration of the phase. operator/core/loss/hang.h compares the phases of all ranks and decides which
-// rank hangs.
+// PhaseWatch decides how long a process may stay in a phase of a step before it counts as hung. It learns the
+// limit from the usual duration of the phase. operator/core/loss/hang.h compares the phases of all ranks and
+// decides which rank hangs.
 //
 //   PhaseWatch watch({});                             // of one attempt
 //   watch.enter(ProcessPhase::kCompute, Step(7), now);
@@ -22,16 +22,16 @@ namespace ratoon::session {
 struct HangLimits {
   Duration at_least = std::chrono::seconds(30);
   double times_median = 10;
-  // This limit applies until a phase was measured often enough: a rare phase may take long.
+  // This limit applies until a phase was measured often enough, because a rare phase may take long.
   Duration unlearned = std::chrono::minutes(10);
-  // Calls to the disk have their own timeout: a store that does not answer for a while is no hang.
+  // Disk calls have their own timeout, so a store that is silent for a while does not count as a hang.
   Duration save_at_least{0};
-  // The limit that the user set. The user's limit overrides the learned limit.
+  // The user's limit, if set. It overrides the learned limit.
   std::optional<Duration> fixed{};
   bool is_off = false;
 };
 
-// Reads --hang-after and --disk-timeout. kInvalid names the option.
+// Reads --hang-after and --disk-timeout. An error kInvalid names the option.
 [[nodiscard]] Result<HangLimits> read_hang_limits(const Options& options);
 
 // The training thread reports each change of phase.
@@ -42,17 +42,17 @@ class PhaseWatch {
 
   explicit PhaseWatch(const HangLimits& limits) : limits_(limits) {}
 
-  // The process is in `phase` since `at`, with `step` steps in the weights. Entering the current phase once
-  // more is a sign of life.
+  // The process is in `phase` since `at`, with `step` steps in the weights. Entering the same phase again
+  // counts as a sign of life.
   void enter(ProcessPhase phase, Step step, Timestamp at);
 
   // Only the program knows where its loop ends, and its work after the loop looks like a step that takes
-  // long. A stay in kCompute therefore gets at least the limit that applies while nothing is learned.
+  // long. After this call, kCompute gets at least the limit `unlearned`.
   void note_open_end() { has_open_end_ = true; }
 
-  // The limit of the current phase, counted from the last enter(); nullopt: the phase has no limit. No limit
-  // applies before the first step of the attempt is made, which compiles, connects and reads cold disks. The
-  // same is true while a checkpoint is loaded, and in a validation, which the program announced.
+  // Returns the limit of the current phase, counted from the last enter(); nullopt if it has none. No limit
+  // applies before the first step of the attempt is made, which compiles, connects and reads cold disks.
+  // Loading a checkpoint, and a validation that the program announced, have no limit either.
   [[nodiscard]] std::optional<Duration> allowed() const;
 
  private:

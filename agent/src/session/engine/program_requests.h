@@ -1,8 +1,8 @@
 // ProgramRequests: the requests of this rank's program (a save, a pinned save, the end of the run), and the
-// step at whose end each takes effect. That step depends only on the step of the request. If the ranks agree
-// once a step, this is the next step, otherwise the step of the request. The last step of the run has no next
-// step. A lost rank does not change that step: pending requests are in the receipt of the step, and in the
-// manifest from all ranks.
+// step at whose end each takes effect. If the ranks agree once a step, a request takes effect in the step
+// after its own; if not, in its own step. In the last step of the run it takes effect at once. A lost rank
+// does not change this: pending requests are in the receipt of the step, and in the manifest from all
+// ranks.
 //
 //   requests.resume(manifest.run->requests);  // from the step that the attempt resumes
 //   auto ticket = requests.ask_to_save("the lowest loss");
@@ -29,27 +29,27 @@ class ProgramRequests {
   ProgramRequests(const ProgramRequests&) = delete;
   ProgramRequests& operator=(const ProgramRequests&) = delete;
 
-  // Restores the requests that all ranks had made when the step was saved. No rank therefore has to be asked
-  // again.
+  // Restores the requests that all ranks had made when the checkpoint was saved, so that no program has to
+  // repeat a request.
   void resume(const checkpoint::PendingRequests& of_all);
 
-  // The functions below make requests in the current step. Several requests of a step count as one, and the
-  // first reason is kept.
+  // The functions below make requests in the current step. Several requests of one kind in a step count as
+  // one request, with the first reason.
   [[nodiscard]] checkpoint::SavePromise ask_to_save(const std::string& keep);
   void finish(const std::string& reason);
 
-  // Returns the bits for the control word of the current step: the requests of the step before.
+  // Returns the bits for the current step's control word: the requests of the previous step.
   [[nodiscard]] std::uint32_t bits() const;
-  // Whether other ranks must learn of a request, in this step or in the next step.
+  // Returns whether other ranks must learn of a request, in this step or in the next step.
   [[nodiscard]] bool needs_agreement() const;
 
-  // Returns the bits of the requests that take effect now, except those that another rank has to report.
+  // Returns the bits of the requests that take effect now, except requests that another rank reports.
   [[nodiscard]] std::uint32_t end_step(TakesEffect when);
 
   // Call this after end_step() when the run is at its end. A run at its end has no next step, so requests of
-  // this step belong to it. The last step is saved in any case. The result is the bits of that save. A
-  // request to end the run no longer has an effect; it is the reason if the ranks agreed with `agreed` to end
-  // the run here.
+  // this step belong to it. The last step is saved in any case. Returns the bits of that save. A request to
+  // end the run has no effect any longer, but its reason counts if the ranks agreed in `agreed` to end the
+  // run here.
   std::uint32_t end_run(std::uint32_t agreed = 0);
 
   // Call this when the last checkpoint is committed. Requests that were made after the last checkpoint was
@@ -60,12 +60,12 @@ class ProgramRequests {
   };
   [[nodiscard]] Late take_late();
 
-  // The requests that take effect with the step that ended, with the reasons that this rank knows, and the
-  // requests for the next step.
+  // due() returns the requests that take effect with the step that ended, with the reasons that this rank
+  // knows; pending() returns those for the next step.
   [[nodiscard]] const checkpoint::PendingRequests& due() const { return due_.requests; }
   [[nodiscard]] const checkpoint::PendingRequests& pending() const { return told_.requests; }
-  // The ticket of the save that is due; nullopt if the program requested no save, or if the ticket was taken
-  // already.
+  // Returns the ticket of the save that is due; nullopt if the program requested no save, or if the ticket
+  // was already taken.
   [[nodiscard]] std::optional<checkpoint::SavePromise> take_ticket();
 
  private:

@@ -1,6 +1,6 @@
-// RunSchedule: the progress of a run, when it is over, and when a save is due. Positions and times are
-// arguments. Events that are due by counts are due in the same step on every rank. Events that are due by
-// time would be due in a different step on each rank. Therefore rank 0 alone decides such events, and
+// RunSchedule counts a run's progress and decides when the run is over and when a save is due. Positions and
+// times are arguments. Events that are due by counts are due in the same step on every rank. Events that are
+// due by time would be due in a different step on each rank. Therefore rank 0 alone decides such events, and
 // requests them with a bit of the control word.
 //
 //   RunSchedule schedule({.until = Until::epochs(90), .save_every = Every::steps(100)}, DueBy::kTime);
@@ -22,7 +22,7 @@
 
 namespace ratoon::session {
 
-// The position in the data: the cursor and the epoch of a stream.
+// The position of a run in its data: the cursor and the epoch of a stream.
 struct DataPosition {
   std::uint64_t samples = 0;
   std::uint64_t epoch_samples = 0;
@@ -39,24 +39,24 @@ class RunSchedule {
   };
   RunSchedule(const Rules& rules, DueBy decides);
 
-  // Throws std::invalid_argument if samples or epochs are counted and there are none to count.
+  // Throws std::invalid_argument if the run counts samples or epochs, but has no stream.
   void begin_at(const RunPosition& position, Timestamp now);
   // Ends the run at the current step, because an earlier start had ended it, or because the program decides
   // the end in its own loop.
   void end_before_time() { is_over_ = true; }
   void end_step(const DataPosition& data, Timestamp now);
-  // Bits that rank 0 requests: the events that have become due by time since the last agreement.
+  // Returns rank 0's request bits: the events that became due by time since the last agreement.
   [[nodiscard]] std::uint32_t requests() const { return requests_; }
-  // Takes the requests that all ranks agreed on for the step that ended. Call this before is_over() and
+  // Applies the requests that all ranks agreed on for the step that ended. Call this before is_over() and
   // is_save_due().
   void take(std::uint32_t agreed);
-  // For automatic saves: the time when the last save began, and the interval from it to the next.
+  // Sets, for automatic saves, when the last save began, and the interval to the next save.
   void note_save(Timestamp began) { saved_ = began; }
   void set_save_interval(Duration interval) { interval_ = interval; }
 
   [[nodiscard]] bool is_over() const { return is_over_; }
   [[nodiscard]] bool is_save_due() const { return is_save_due_; }
-  // Whether a step must end with an agreement if there are several ranks.
+  // Returns whether each step must end with an agreement if there are several ranks.
   [[nodiscard]] bool needs_agreement() const;
 
   [[nodiscard]] const RunPosition& position() const { return position_; }

@@ -21,7 +21,7 @@ namespace ratoon {
 namespace data {
 namespace {
 
-// The loads of this process whose streams were not used yet.
+// Records the states that this process loaded into streams that took no batch yet.
 struct Waiting {
   std::atomic<std::uint32_t> count{0};  // a batch needs no lock if this is 0
   std::mutex mutex;

@@ -1,5 +1,5 @@
-// The checked definition of a stream: its sources, the order of their epochs, and the seed. A recipe does not
-// change while a stream exists.
+// A Recipe is the checked definition of a stream: its sources, the order of their epochs, and the seed. A
+// recipe does not change while a stream exists.
 #pragma once
 
 #include <cstdint>
@@ -37,24 +37,24 @@ struct Recipe {
   [[nodiscard]] bool is_mixture() const { return sources.size() > 1; }
 };
 
-// Throws std::invalid_argument that says why, if the options describe no stream.
+// Throws std::invalid_argument with the reason if the options do not describe a valid stream.
 [[nodiscard]] std::shared_ptr<const Recipe> make_recipe(StreamOptions options);
 
-// A digest of names, samples and shards: two digests are equal if two runs have the same data.
+// Returns a digest of the sources' names, samples and shards, which is equal for runs on the same data.
 [[nodiscard]] std::uint64_t digest_of(const std::vector<RecipeSource>& sources);
 
-// The name of the epochs' order in states: "feistel-1". Equal names mean equal orders.
+// Returns the name of the epochs' order in saved states, such as "feistel-1". Equal names mean equal orders.
 [[nodiscard]] std::string name_of_order(const Recipe& recipe);
 [[nodiscard]] std::string_view name_of(EpochEnd epoch_end);
 
-// The number of slots in an epoch of a source.
+// Returns the number of slots in an epoch of one source.
 [[nodiscard]] inline std::uint64_t epoch_slots(const RecipeSource& source) {
   return source.epoch_slots;
 }
-// The number of slots in an epoch of the stream.
+// Returns the number of slots in an epoch of the whole stream.
 [[nodiscard]] std::uint64_t epoch_slots(const Recipe& recipe);
 
-// Whether an epoch can be divided into batches of that size.
+// Returns whether an epoch can be divided into batches of `global_batch` samples.
 [[nodiscard]] bool makes_batches(const Recipe& recipe, std::uint64_t global_batch);
 
 }  // namespace ratoon::data

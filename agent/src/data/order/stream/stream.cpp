@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kStreamChunk = 512;
 
-// With a single source the hashed word is the sample alone.
+// Returns the word that the digest hashes for a slot: with a single source, only the sample.
 std::uint64_t digest_word(const Slot& slot) {
   return slot.sample ^ (slot.source * 0x9E3779B97F4A7C15);
 }
@@ -66,7 +66,7 @@ void Stream::advance_to(std::uint64_t slot) {
   advance(batches);
 }
 
-// The digest covers the whole batch on every rank, so each rank computes all of it, a chunk at a time.
+// On every rank the digest covers the whole global batch, so each rank computes all slots, in chunks.
 void Stream::consume(SlotRange batch, SlotRange mine, std::vector<Slot>* slots) {
   const std::uint64_t next = reader_.plan_->cursor_after(batches_ + 1);
   std::array<Slot, kStreamChunk> chunk;

@@ -24,7 +24,7 @@ std::string source_of(const StoredStream& stream, std::size_t i) {
   return stream.names.empty() ? samples : quoted(stream.names[i]) + " with " + samples;
 }
 
-// The first difference, described as specifically as possible.
+// Returns the first difference between two lists of sources, described as specifically as possible.
 std::optional<Difference> sources_difference(const StoredStream& state, const StoredStream& program) {
   const auto say = [](std::string what, std::string was, std::string is) {
     return Difference{Subject::kSources, std::move(what), std::move(was), std::move(is)};

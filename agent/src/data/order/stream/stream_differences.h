@@ -1,4 +1,4 @@
-// The differences between a state and the options of the program.
+// Finds the differences between a stream's saved state and the options of the program.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Difference {
   std::string is;    // in the program
 };
 
-// At most one for each subject, in the order of Subject.
+// Returns at most one difference for each Subject, in the order of that enumeration.
 [[nodiscard]] std::vector<Difference> differences_between(const StoredStream& state,
                                                           const StoredStream& program);
 

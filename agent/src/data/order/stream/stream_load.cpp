@@ -1,4 +1,4 @@
-// Saving and loading of a Stream.
+// Saves and loads the state of a Stream.
 #include <stdexcept>
 
 #include <ratoon/failure.h>
@@ -51,7 +51,7 @@ bool has(const std::vector<Difference>& differences, Subject subject) {
   return false;
 }
 
-// The order, seed or sources changed: the plan restarts at the cursor.
+// Makes a new plan that begins at the cursor, because the order, the seed or the sources changed.
 data::Plan replan(const data::StoredStream& stored, std::shared_ptr<const data::Recipe> recipe,
                   bool is_other_batch) {
   const std::uint64_t global_batch =

@@ -11,7 +11,7 @@
 namespace ratoon::data {
 namespace {
 
-// The last segment for which `is_before` holds. `is_before` must hold for a prefix of the segments.
+// Returns the last segment for which `is_before` holds. It must hold for a prefix of the segments.
 template <class Predicate>
 const Segment& last_where(const Plan& plan, Predicate is_before) {
   const auto after = std::partition_point(plan.segments.begin() + 1, plan.segments.end(), is_before);
@@ -27,8 +27,8 @@ void add(Plan& plan, Segment segment) {
   plan.segments.push_back(std::move(segment));
 }
 
-// A segment that begins after `batches` batches and otherwise equals the last segment; `batches` is not
-// before the last segment.
+// Returns a copy of the last segment that begins after `batches` batches. `batches` must not be below the
+// number of batches before the last segment.
 Segment continued(const Plan& plan, std::uint64_t batches) {
   Segment segment = plan.last();
   segment.from = plan.cursor_after(batches);
@@ -38,7 +38,7 @@ Segment continued(const Plan& plan, std::uint64_t batches) {
   return segment;
 }
 
-// Whether the last segment changes nothing compared with the segment before it.
+// Returns whether the last segment changes nothing compared with the segment before it.
 bool is_needless(const Plan& plan) {
   if (plan.segments.size() == 1) return false;
   const Segment& last = plan.last();
@@ -166,7 +166,7 @@ Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot) {
                                 std::to_string(cursor));
   if (slot > kSlotsMax) throw std::invalid_argument("a stream has at most 2^62 slots");
   if (slot == cursor) return plan;
-  // Taken and skipped slots are kept in separate segments, even if a segment took nothing.
+  // A skip begins a new segment, even if no batch was taken from the segment before it.
   add(plan, continued(plan, batches));
   plan.segments.back().asked = slot;
   plan.segments.back().start = plan.rule(plan.last()).settle(slot);
@@ -175,8 +175,8 @@ Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot) {
 
 std::vector<std::uint64_t> counts_before(const Plan& plan, std::uint64_t slot) {
   if (!plan.recipe->is_mixture()) return {slot};
-  // The draws before a slot are the draws before its mixture and those before the slot in the mixture's
-  // block. If a new mixture begins at `slot`, the function uses the previous mixture.
+  // The draws before a slot are the draws before its mixture began, plus the mixture's own draws before the
+  // slot. If a new mixture begins at `slot`, the function uses the previous mixture.
   const std::shared_ptr<const Mixture> mixture = plan.mixture_at(slot).mixture;
   const std::uint64_t draws = slot - mixture->origin;
   return MixtureBlock(mixture, plan.recipe->seed, draws / kMixtureBlock).counts(draws % kMixtureBlock);

@@ -1,9 +1,9 @@
 // data/order/stream/: Stream: its plan, its state in a checkpoint, and the differences allowed on resume. No
 // I/O.
 //
-// The plan of a stream: the definition of its slots, and a list of segments that says which slots batches
-// take. A change of the plan adds a segment and keeps the earlier segments, so the slots of every past batch
-// can be computed.
+// A stream's plan has the definition of its slots, and a list of segments that says which slots batches take.
+// A change of the plan adds a segment and keeps the earlier segments, so the slots of every past batch can be
+// computed.
 #pragma once
 
 #include <cstdint>
@@ -40,42 +40,42 @@ struct Plan {
 
   [[nodiscard]] const Segment& last() const { return segments.back(); }
   [[nodiscard]] BatchRule rule(const Segment& segment) const;
-  // The mixture that a slot is drawn from, and the slot where the next mixture begins. Call this only with
-  // several sources.
+  // Reach is the mixture from which a slot is drawn, and the slot where the next mixture begins. Call
+  // mixture_at() only if there are several sources.
   struct Reach {
     std::shared_ptr<const Mixture> mixture;
     std::uint64_t end = 0;
   };
   [[nodiscard]] Reach mixture_at(std::uint64_t slot) const;
-  // The slot at which draw number `count` of the source happens; nothing if the source's weight became 0
-  // before.
+  // Returns the slot of draw number `count` from `source`, or nothing if the source's weight became 0 before
+  // that draw.
   [[nodiscard]] std::optional<std::uint64_t> slot_with(std::uint32_t source, std::uint64_t count) const;
 
   [[nodiscard]] SlotRange batch(std::uint64_t number) const;
   [[nodiscard]] std::optional<std::uint64_t> batch_with(std::uint64_t slot) const;
   [[nodiscard]] std::uint64_t batches_until(std::uint64_t slot) const;
-  // The cursor after `batches` batches.
+  // Returns the cursor (the next slot) after `batches` batches.
   [[nodiscard]] std::uint64_t cursor_after(std::uint64_t batches) const;
 };
 
-// A plan from the options, from this slot on.
+// Returns a plan that follows the recipe from `slot` on.
 [[nodiscard]] Plan begin_plan(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches,
                               std::uint64_t global_batch);
 
-// The value of `asked` for a segment whose state does not contain it: `from` if the skipped slots fill no
-// batch, otherwise `start`, which is a skip.
+// Returns the value of `asked` for a segment whose saved state does not contain `asked`: `from` if the
+// skipped slots fill no batch, else `start`, because the program then skipped slots.
 [[nodiscard]] std::uint64_t usual_asked(const Plan& plan, const Segment& segment);
 
 // The functions below change the plan after `batches` batches. If there are several changes of one kind
 // without a batch between them, only the last counts. These functions throw std::invalid_argument if the
-// change makes no valid plan, and Failure above kSegmentsMax.
+// changed plan is invalid, and Failure above kSegmentsMax segments.
 [[nodiscard]] Plan with_global_batch(Plan plan, std::uint64_t batches, std::uint64_t global_batch);
 [[nodiscard]] Plan with_weights(Plan plan, std::uint64_t batches, std::vector<std::uint32_t> weights);
 [[nodiscard]] Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot);
 
-// How often each source was drawn in the slots before this slot, including skipped slots.
+// Returns how often each source was drawn in the slots before `slot`, including skipped slots.
 [[nodiscard]] std::vector<std::uint64_t> counts_before(const Plan& plan, std::uint64_t slot);
-// How often each source was drawn in the slots that the first `batches` batches skipped.
+// Returns how often each source was drawn in the slots that the first `batches` batches skipped.
 [[nodiscard]] std::vector<std::uint64_t> skipped_before(const Plan& plan, std::uint64_t batches);
 
 }  // namespace ratoon::data

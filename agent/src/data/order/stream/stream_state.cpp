@@ -22,7 +22,7 @@ constexpr std::size_t kDigestDigits = 16;
 constexpr std::size_t kWordBytesMax = 64;
 constexpr std::size_t kOrderBytesMax = 128;
 constexpr std::size_t kValueBytesMax = 512;
-// The limit for all names with quotes and commas, so that a state stays small.
+// Limits the bytes of all source names, with quotes and commas, so that a state stays small.
 constexpr std::size_t kNamesBytesMax = 512;
 
 [[noreturn]] void refuse_state(const std::string& why) {
@@ -30,7 +30,7 @@ constexpr std::size_t kNamesBytesMax = 512;
                 "the state of the sample stream cannot be read: " + why);
 }
 
-// The last three keys may be missing: they are not written if their lists are empty.
+// The keys of lists are missing if the lists are empty.
 void check_that_it_is_whole(std::string_view text, const json& body) {
   const std::string damage =
       find_damage(text, body,
@@ -105,7 +105,7 @@ json to_json(const StoredSegment& segment) {
   return body;
 }
 
-// Whether the names are short enough to be stored; otherwise only their digest is stored.
+// Returns whether the names are short enough to be stored. If not, only their digest is stored.
 bool are_short(const std::vector<RecipeSource>& sources) {
   std::size_t bytes = 0;
   for (const RecipeSource& source : sources) bytes += json(source.name).dump().size() + 1;

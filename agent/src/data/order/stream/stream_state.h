@@ -26,7 +26,7 @@ struct StoredSegment {
       weights;  // if they begin here; the first segment has none if they are those of the options
 };
 
-// The values of a state, not yet compared with the program.
+// Holds the values of a saved state, before they are compared with the program's options.
 struct StoredStream {
   std::uint64_t cursor = 0;
   std::uint64_t batches = 0;
@@ -46,16 +46,16 @@ struct StoredStream {
   std::vector<std::uint32_t> weights;
 };
 
-// The text is one line of JSON with sorted keys.
+// Returns the state as one line of JSON with sorted keys.
 [[nodiscard]] std::string encode_stream(const StoredStream& stream);
-// Throws Failure if the text is not such a state.
+// Throws Failure if `text` is not the saved state of a stream.
 [[nodiscard]] StoredStream decode_stream(std::string_view text);
 
-// The stored form of the recipe, without the other members.
+// Returns the saved form of the recipe. The other members of the result stay empty.
 [[nodiscard]] StoredStream store_recipe(const Recipe& recipe);
 [[nodiscard]] std::vector<StoredSegment> store_segments(const Plan& plan);
 
-// Restores the plan of a state with this recipe. Throws Failure if the state contradicts itself.
+// Restores the plan of a saved state for `recipe`. Throws Failure if the state contradicts itself.
 [[nodiscard]] Plan restore_plan(const StoredStream& stored, std::shared_ptr<const Recipe> recipe);
 
 }  // namespace ratoon::data

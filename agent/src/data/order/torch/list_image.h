@@ -1,5 +1,5 @@
-// The bytes of a list of numbers, in memory and, identically, in a file: a header, a CRC32C of each block of
-// numbers, then the numbers from the next page on. All little-endian.
+// ListImage defines the bytes of a list of numbers, which are the same in memory and in a file: a header, a
+// CRC32C of each block of numbers, then the numbers from the next page on. All are little-endian.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class ListImage {
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
   [[nodiscard]] std::size_t block_of(std::uint64_t place) const { return place * width_ / kBlockBytes; }
 
-  // The position of the numbers' bytes in the whole image.
+  // Returns the part of `image` that holds the numbers.
   template <class Byte>
   [[nodiscard]] std::span<Byte> numbers_in(std::span<Byte> image) const {
     return image.subspan(numbers_at_, numbers_bytes_);
@@ -43,7 +43,7 @@ class ListImage {
   // Writes the header and the checksums in front of the numbers.
   void seal(std::span<std::byte> image) const;
 
-  // Checks that the image has the header of the key. Does not read the numbers.
+  // Checks that the image begins with the header for this list's key. Does not read the numbers.
   [[nodiscard]] Result<void> check_header(std::span<const std::byte> image) const;
   // Checks that the numbers of a block match its checksum.
   [[nodiscard]] Result<void> check_block(std::span<const std::byte> image, std::size_t block) const;

@@ -10,7 +10,7 @@
 namespace ratoon {
 namespace {
 
-// Above this number, Python's own division is not exact.
+// Above this number of samples, Python's own division is not exact.
 constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
 data::ListShare share_of(const DistributedSamplerOptions& options, std::uint64_t start) {
@@ -77,8 +77,8 @@ void DistributedSampler::advance(std::uint64_t samples) {
 }
 
 ListPosition DistributedSampler::position() const {
-  // When this rank is done, no entry is left for another world: all remaining entries are padding, or entries
-  // that no rank takes.
+  // When this rank is done, the epoch has no entry left for a world of another size: all remaining entries
+  // are padding, or entries that no rank takes.
   const bool is_done = remaining() == 0;
   return {.epoch = epoch_, .consumed = is_done ? options_.samples : start_ + progress_ * options_.world_size};
 }

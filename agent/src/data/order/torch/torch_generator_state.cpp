@@ -1,4 +1,4 @@
-// The 5056 bytes of torch.Generator().get_state(): ATen's CPUGeneratorImplState as it is in memory on x86-64
+// torch.Generator().get_state() has 5056 bytes: ATen's CPUGeneratorImplState as it is in memory on x86-64
 // and arm64. Each word of MT19937 takes eight bytes. The bytes after the words hold the state for normal
 // numbers.
 #include <algorithm>
@@ -36,8 +36,8 @@ std::uint64_t get(std::string_view bytes, std::size_t at, std::size_t width) {
 
 }  // namespace
 
-// ATen's `left` is one more than the number of words left: 1 means none. A generator that was seeded and not
-// used is at word 0 and has 0 words left.
+// ATen's `left` is one more than the number of unused words, so 1 means that no word is left. A generator
+// that was seeded and not used is at word 0 and has 0 words left.
 std::string TorchGenerator::state() const {
   std::string bytes(kStateBytes, '\0');
   put(bytes, kSeedAt, seed_, 8);

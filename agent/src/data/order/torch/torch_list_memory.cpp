@@ -36,8 +36,8 @@ ListMemory::~ListMemory() {
   ::munmap(bytes_.data(), bytes_.size());
 }
 
-// Places of a permutation are visited in random order. With 4 KiB pages, most of the time would be spent on
-// TLB misses.
+// Asks for huge pages, because the places of a permutation are visited in random order: with 4 KiB pages,
+// most of the time would be spent on TLB misses.
 std::shared_ptr<ListMemory> ListMemory::allocate(const ListImage& image) {
   void* pages = ::mmap(nullptr, image.bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) throw std::bad_alloc();
@@ -71,7 +71,7 @@ void ListMemory::check(std::uint64_t place) const {
   if (const auto checked = image_.check_block(bytes_, block); !checked) {
     const std::string damage =
         "the list of samples in " + path_.string() + " is damaged: " + checked.error().message() + ". ";
-    // If the file remained, the next start would find the same damage.
+    // The damaged file is removed, because the next start would find the same damage.
     if (::unlink(path_.c_str()) != 0 && errno != ENOENT) {
       throw Failure(static_cast<int>(ExitCode::kStorage),
                     damage + system_error(errno, "removing it").message() +

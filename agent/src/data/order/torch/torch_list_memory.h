@@ -1,4 +1,4 @@
-// Memory with the image of a list: anonymous pages, or the pages of a file.
+// ListMemory holds the image of a list, in anonymous pages or in the mapped pages of a file.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ class ListMemory : public IndexList::Owner {
  public:
   // Allocates writable, zeroed pages. Throws std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<ListMemory> allocate(const ListImage& image);
-  // Maps a file with the header of the image. Blocks of numbers are checked when they are first used.
+  // Maps a file that has the header of `image`. Blocks of numbers are checked when they are first used.
   [[nodiscard]] static Result<std::shared_ptr<ListMemory>> map_file(const std::filesystem::path& path,
                                                                     const ListImage& image);
 
@@ -31,7 +31,7 @@ class ListMemory : public IndexList::Owner {
   [[nodiscard]] const ListImage& image() const { return image_; }
   [[nodiscard]] bool is_file() const { return !path_.empty(); }
 
-  // Removes a damaged file: the next start creates it again.
+  // Checks the block that holds `place`. Removes a damaged file, so that the next start creates it again.
   void check(std::uint64_t place) const override;
   [[nodiscard]] std::uint64_t place_of(std::uint64_t number) const override;
 
@@ -46,7 +46,7 @@ class ListMemory : public IndexList::Owner {
   mutable std::shared_ptr<ListMemory> inverse_;  // created at the first call of place_of(); guarded by mutex_
 };
 
-// The list in the memory.
+// Returns the list of numbers that `memory` holds.
 [[nodiscard]] IndexList list_in(std::shared_ptr<ListMemory> memory);
 
 }  // namespace ratoon::data

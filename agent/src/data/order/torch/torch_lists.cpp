@@ -50,16 +50,16 @@ std::shared_ptr<ListMemory> compute(const ListKey& key, TorchGenerator& generato
   return memory;
 }
 
-// A process that holds the lock writes files in this folder; the kernel releases the lock when the process
-// dies. Other processes do not wait for the lock: two processes compute the same list.
+// Only the process that holds the lock writes files in `folder`; the kernel releases the lock when the
+// process dies. Other processes do not wait for the lock: each computes the same list itself.
 UniqueFd lock_of(const fs::path& folder) {
   UniqueFd lock(::open((folder / kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock.is_open() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return {};
   return lock;
 }
 
-// Call this only while holding the lock: it removes files of writers that died, and all but the newest files.
-// Mappings of removed files stay valid.
+// Removes files of writers that died, and all but the newest kFilesKept lists. The caller must hold the lock.
+// A process that has mapped a removed file can still read it.
 void sweep(const fs::path& folder) {
   std::multimap<fs::file_time_type, fs::path> lists;
   std::error_code ignored;
@@ -97,7 +97,7 @@ std::shared_ptr<ListMemory> from_folder(const ListKey& key, TorchRelease release
   return published ? *published : memory;
 }
 
-// The lists that are in use in this process.
+// Holds the lists that this process uses, so that it computes or maps each list once.
 class ListCache {
  public:
   IndexList get(const ListKey& key, TorchRelease release, const std::string& folder) {
@@ -114,7 +114,7 @@ class ListCache {
   }
 
  private:
-  // Held while a list is computed: a thread that needs another list would compete for the same core.
+  // Held while a thread computes a list: a second computing thread would compete for the same core.
   std::mutex mutex_;
   std::map<std::pair<ListKey, std::string>, std::weak_ptr<ListMemory>> lists_;
 };

@@ -30,15 +30,15 @@ json parse(std::string_view text, const std::string& whose) {
   return *std::move(body);
 }
 
-// The number of samples that each rank takes in an epoch that begins in that world.
+// Returns how many samples each rank takes in an epoch that begins with `options.world_size` ranks.
 std::uint64_t samples_a_rank(const DistributedSamplerOptions& options) {
   return data::ListShare{
       .samples = options.samples, .world_size = options.world_size, .drop_last = options.drop_last}
       .size();
 }
 
-// The position after `progress` samples of each rank, as entries of the list. If these are all samples, the
-// epoch is done, padding included.
+// Returns the position in the list's entries after each rank took `progress` samples. If each rank took all
+// its samples, the epoch is done, including its padding.
 ListPosition after(std::uint64_t progress, std::uint64_t epoch, const DistributedSamplerOptions& options,
                    const std::string& whose) {
   const std::uint64_t all = samples_a_rank(options);
@@ -59,9 +59,9 @@ struct TorchdataState {
   bool is_finished = false;
 };
 
-// Reads {"yielded": ...} itself, or finds it in the state of a StatefulDataLoader. The BatchSampler in such a
-// state has its own count, and contains the state of the sampler (Distributed) or of its iterator (Random),
-// if they have one.
+// Reads a sampler's state {"yielded": ...}, by itself or inside the state of a StatefulDataLoader. A
+// StatefulDataLoader's state has the count of its BatchSampler and, if there is one, the state of the
+// DistributedSampler or of the RandomSampler's iterator.
 void read_sampler(Fields f, TorchdataState& state) {
   if (f.find("sampler_iter_state") != nullptr) return read_sampler(f.object("sampler_iter_state"), state);
   if (f.find("sampler_state") != nullptr) return read_sampler(f.object("sampler_state"), state);
@@ -88,7 +88,7 @@ TorchdataState read_torchdata(std::string_view text) {
   return state;
 }
 
-// The samples that the sampler has yielded, of `all` samples.
+// Returns how many of the epoch's `all` samples the sampler has yielded.
 std::uint64_t progress_of(const TorchdataState& state, std::uint64_t batch_size, std::uint64_t all) {
   if (state.is_finished) return all;
   if (state.batches_since == 0) return state.yielded;

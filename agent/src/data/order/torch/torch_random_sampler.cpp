@@ -1,6 +1,6 @@
-// The draws of both packages in an epoch, in this order:
-//   torch      the loader's number; a seed, if there is no generator; floor(n / N) permutations of all
-//   samples;
+// In an epoch, the packages torch and torchdata draw random numbers in this order: torch the
+// loader's number; a seed, if there is no generator; floor(n / N) permutations of all
+// samples;
 //              one more permutation, of which only a part or nothing is used
 //   torchdata  the first permutation; the loader's number; with workers the first permutation again, because
 //              the loader creates its iterator twice, and the saved generator state is the one between the
@@ -22,8 +22,8 @@ constexpr std::uint64_t kDrawChunk = 32;
 constexpr std::uint64_t kNumbersOfLoader = 2;
 constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
-// torch.randint takes the remainder of 32 bits for small ranges and of 64 bits for large ranges. (Release 2.6
-// itself still uses the old limit.)
+// torch.randint takes the remainder of 32 random bits for small ranges, and of 64 bits for large ranges.
+// (PyTorch 2.6 itself still uses the older limit between small and large.)
 std::uint64_t numbers_of_draw(const RandomSamplerOptions& options) {
   const int bits = options.release == TorchRelease::kBefore2_6 ? 32 : 28;
   return options.samples < std::uint64_t{1} << bits ? 1 : 2;
@@ -37,7 +37,7 @@ bool is_torchdata(const RandomSamplerOptions& options) {
   return options.flavour == SamplerFlavour::kTorchdata;
 }
 
-// The number of samples that torchdata draws at once.
+// Returns the number of samples that torchdata draws at once.
 std::uint64_t samples_per_draw(const RandomSamplerOptions& options) {
   return options.replacement ? kDrawChunk : options.samples;
 }
@@ -77,19 +77,19 @@ bool RandomSampler::has_loader_draw() const {
   return options_.loader != Loader::kNone;
 }
 
-// Discards the unused draw of torchdata's loader with workers.
+// Discards the permutation that torchdata's loader with workers draws and does not use.
 void RandomSampler::enter_epoch() {
   if (!is_torchdata(options_) || options_.loader == Loader::kInProcess || !has_loader_draw()) return;
   generator_.discard(numbers_of_unit(options_) + kNumbersOfLoader);
 }
 
-// Whether torchdata's loader without workers has drawn its number before the sample at that place is drawn.
+// Returns whether torchdata's loader without workers draws its number before the sample at `place`.
 bool RandomSampler::is_after_loader_draw(std::uint64_t place) const {
   return is_torchdata(options_) && options_.loader == Loader::kInProcess &&
          place >= samples_per_draw(options_);
 }
 
-// The function also advances `outer` past the draws that come before the samples.
+// Returns the samples' generator, and advances `outer` past the draws that come before the samples.
 TorchGenerator RandomSampler::generator_of_samples(TorchGenerator& outer) const {
   if (is_torchdata(options_)) return outer;
   if (has_loader_draw()) outer.discard(kNumbersOfLoader);

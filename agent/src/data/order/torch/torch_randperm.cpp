@@ -1,6 +1,6 @@
-// The places that are swapped follow from the generator alone, not from the list. The places of a whole block
-// are therefore drawn and prefetched while the previous block is swapped. The time for a large list then
-// depends on the memory's throughput, not on its latency.
+// The generator alone determines which places are swapped; the list does not matter. The places of a whole
+// block are therefore drawn and prefetched while the previous block is swapped. The time for a large list
+// then depends on the memory's throughput, not on its latency.
 #include "agent/src/data/order/torch/torch_randperm.h"
 
 #include <algorithm>
@@ -34,8 +34,8 @@ void run_ahead(std::span<Number> numbers, std::uint64_t steps, Draw draw, Swap s
   }
 }
 
-// Fisher and Yates' shuffle from the front, with 32 bits per place. In large lists the shuffle favours low
-// places. PyTorch's remainder is part of the order, and runs rely on it.
+// Fisher and Yates' shuffle from the front uses the remainder of 32 random bits per place, as PyTorch does.
+// The remainder favours low places in large lists, but runs rely on PyTorch's order.
 template <class Number>
 void fill_from_the_front(std::span<Number> numbers, TorchGenerator& generator) {
   std::iota(numbers.begin(), numbers.end(), Number{0});
@@ -55,8 +55,8 @@ void fill_from_the_front(std::span<Number> numbers, TorchGenerator& generator) {
       [&](std::uint64_t i, Number place) { std::swap(numbers[i], numbers[place]); });
 }
 
-// Inside-out shuffle with 64 bits per place: each number goes to a random place among those so far, and the
-// number that was at that place goes to the end.
+// The inside-out shuffle uses 64 random bits per place: each number goes to a random place in the list so
+// far, and the number that was at that place goes to the list's end.
 template <class Number>
 void run_inside_out(std::span<Number> numbers, TorchGenerator& generator) {
   if (numbers.empty()) return;

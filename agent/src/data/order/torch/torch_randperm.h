@@ -1,4 +1,4 @@
-// torch.randperm's two algorithms. Both functions write into the caller's memory.
+// Implements the two algorithms of torch.randperm. Both write into the caller's memory.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace ratoon::data {
 
-// From this size on, PyTorch 2.6 and later draw 64 bits per place.
+// From this size of a list on, PyTorch 2.6 and later draw 64 random bits per place.
 inline constexpr std::uint64_t kLargePermutation = 214748364;  // floor((2^32 - 1) / 20)
 
-// PyTorch's algorithm for such sizes, here for a list of any size.
+// Runs PyTorch's algorithm for sizes from kLargePermutation on, here for a list of any size.
 void fill_inside_out(std::span<std::uint32_t> numbers, TorchGenerator& generator);
 void fill_inside_out(std::span<std::uint64_t> numbers, TorchGenerator& generator);
 
-// Whether a release uses this algorithm for lists of that size.
+// Returns whether `release` uses the algorithm of fill_inside_out() for lists of `size` numbers.
 [[nodiscard]] bool is_inside_out(std::uint64_t size, TorchRelease release);
 
-// A permutation of 0 .. numbers.size() - 1.
+// Fills `numbers` with a permutation of 0 .. numbers.size() - 1.
 void fill_randperm(std::span<std::uint32_t> numbers, TorchGenerator& generator, TorchRelease release);
 void fill_randperm(std::span<std::uint64_t> numbers, TorchGenerator& generator, TorchRelease release);
 
-// How many numbers the permutation takes from the generator.
+// Returns how many random numbers the permutation takes from the generator.
 [[nodiscard]] std::uint64_t numbers_of_randperm(std::uint64_t size, TorchRelease release);
 
 }  // namespace ratoon::data

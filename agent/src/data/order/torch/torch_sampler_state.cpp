@@ -78,7 +78,7 @@ TorchGenerator read_generator(const std::string& text, const std::string& sample
   return TorchGenerator::from_state(bytes);
 }
 
-// Every option that determines the order must be the same.
+// Refuses a state in which an option that determines the order differs from the program's option.
 void compare_options(const json& saved, const json& expected, const std::string& sampler) {
   if (saved.size() != expected.size())
     refuse_sampler(sampler, "has options that this Ratoon does not know: use a newer Ratoon");

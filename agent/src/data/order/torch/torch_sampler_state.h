@@ -1,4 +1,4 @@
-// The states of DistributedSampler and RandomSampler as text.
+// Converts the states of DistributedSampler and RandomSampler to text and back.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct RandomPosition {
   TorchGenerator generator;  // at the beginning of the epoch
 };
 
-// One line of JSON with sorted keys. Reading throws Failure if the text is not such a state, or if it has
-// other options; the message has both values.
+// A state is one line of JSON with sorted keys. Decoding throws Failure if the text is not a sampler's state,
+// or if an option differs from the program's; the message has both values.
 [[nodiscard]] std::string encode_distributed_state(const DistributedSamplerOptions& options,
                                                    ListPosition position);
 [[nodiscard]] ListPosition read_distributed_state(std::string_view text,

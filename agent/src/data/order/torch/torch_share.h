@@ -1,5 +1,5 @@
-// The entries of an epoch's list that a rank takes: The arithmetic is that of DistributedSampler, for any
-// first entry.
+// ListShare computes the entries of an epoch's list that a rank takes. The arithmetic is that of PyTorch's
+// DistributedSampler, but the first entry can be any entry of the list.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct ListShare {
   std::uint32_t rank = 0;
   bool drop_last = false;
 
-  // The number of samples of each rank.
+  // Returns the number of samples that each rank takes.
   [[nodiscard]] std::uint64_t size() const {
     const std::uint64_t rest = samples - start;
     return drop_last ? rest / world_size : (rest + world_size - 1) / world_size;
   }
 
-  // The entry of the list at a place of this rank. After the end the list begins again, several times if the
-  // world is larger than the list.
+  // Returns the list entry at `place` of this rank's samples. After its end the list begins again, several
+  // times if there are more ranks than entries.
   [[nodiscard]] std::uint64_t entry(std::uint64_t place) const {
     return (start + place * world_size + rank) % samples;
   }

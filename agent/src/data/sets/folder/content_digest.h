@@ -1,5 +1,5 @@
-// ContentDigest: a name for the content of a data set. Texts are hashed with their lengths, so different
-// contents never give the same bytes.
+// ContentDigest computes a name for the content of a data set. Texts are hashed with their lengths, so
+// different contents never give the same bytes.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ class ContentDigest {
   void add(std::string_view text);
   void add(std::span<const std::byte> bytes);
   void add(Hash128 hash);
-  // Adds names, types and shapes.
+  // Adds the names, types and shapes of the columns to the digest.
   void add(std::span<const Column> columns);
 
-  // The digest as text: "records-1:" and 32 hexadecimal digits.
+  // Returns the digest as text, such as "records-1:" and 32 hexadecimal digits.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -1,4 +1,4 @@
-// A note file beside a large file, with the hash of its bytes, so that a start need not read them all.
+// A note is a file beside a large file. A note has the large file's hash, so that a start need not read it.
 //
 // The note is used under two conditions: the file has the length and the modification time in the note, and
 // the note is newer than that time by more than the resolution of file systems' clocks. make and rsync use
@@ -26,11 +26,11 @@ struct HashedBytes {
 };
 
 [[nodiscard]] std::string encode_digest_note(const HashedBytes& what, Hash128 hash);
-// Returns the hash, if the text is a complete note about these bytes.
+// Returns the hash in a note if `text` is a complete note about the bytes `what`.
 [[nodiscard]] std::optional<Hash128> read_digest_note(std::string_view text, const HashedBytes& what);
 
 [[nodiscard]] std::filesystem::path digest_note_of(const std::filesystem::path& file);
-// Returns the hash of the note beside the file, if the note can be used.
+// Returns the hash in the note beside the file, if the note is still valid.
 [[nodiscard]] std::optional<Hash128> find_digest_note(const std::filesystem::path& file,
                                                       const HashedBytes& what);
 // If the folder cannot be written, the hash is not stored, and the next start reads the file again.

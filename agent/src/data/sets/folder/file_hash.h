@@ -1,5 +1,5 @@
-// The hash of a file of any size. The file is read in pieces, which needs little memory, and a disk error is
-// an Error.
+// Hashes a file of any size. The file is read in pieces, which needs little memory. A disk error is returned
+// as an Error.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace ratoon::data {
 
-// Describes the file that was hashed, which may differ from the file that was opened before.
+// Describes the hashed file. Another file may have had this path when the program opened it before.
 struct HashedFile {
   std::uint64_t bytes = 0;  // all bytes, including the skipped ones
   std::int64_t modified_nanoseconds = 0;
   Hash128 hash;
 };
 
-// Hashes all bytes after `skipped_bytes`. If the file changes during the call, the result is
-// ErrorKind::kConflict.
+// Hashes all bytes of the file after the first `skipped_bytes` bytes. If the file changes during the call,
+// the result is ErrorKind::kConflict.
 [[nodiscard]] Result<HashedFile> hash_file(const std::filesystem::path& path,
                                            std::uint64_t skipped_bytes = 0);
 

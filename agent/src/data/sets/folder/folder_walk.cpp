@@ -73,7 +73,7 @@ struct FoundFolder {
   std::vector<std::string> files;
 };
 
-// Collects all folders at and below `path`, in no order.
+// Collects all folders at and below `path`, in no particular order.
 Result<void> collect(const fs::path& root, const std::string& path, std::span<const std::string> extensions,
                      std::vector<FileIdentity>& around, std::vector<FoundFolder>& into) {
   auto listing = list(root / path, around);

@@ -1,4 +1,4 @@
-// The order in which Python sorts names of files, which is the order of torchvision's samples.
+// Compares file names in the order of Python's sort, which is the order of torchvision's samples.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
-// An array that contains its own description:
-//   [type: 1 byte, only if the encoding's name has no type]
-//   [dimensions << 2 | c: 1 byte] [each dimension: 1, 2, 4 or 8 bytes for c = 0, 1, 2, 3] [values]
+// An encoded array begins with its own description: [type: 1 byte, only if the encoding's name has no
+// type] [dimensions << 2 | c: 1 byte] [each dimension: 1, 2, 4 or 8 bytes for c = 0, 1, 2, 3]
+// [values]
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Array {
   [[nodiscard]] std::span<const std::uint64_t> shape() const { return std::span(lengths).first(dimensions); }
 };
 
-// `type` is the type in the encoding's name, or kBytes if the name has none.
+// `type` is the type in the encoding's name, or kBytes if the name has no type.
 [[nodiscard]] Result<Array> read_array(ElementType type, std::span<const std::byte> bytes);
 
 // Returns the byte that represents a type of numbers, or 0 for other types.

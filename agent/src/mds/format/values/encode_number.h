@@ -1,4 +1,4 @@
-// Encodes a number for a column of one type.
+// Encodes a number for a column whose values have one type.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // mds/format/values/: The encodings of the values in a sample. Pure.
 //
-// The meaning of a column's bytes, by the name of the encoding in Streaming.
+// An Encoding describes a column's bytes; it has its name in MosaicML Streaming.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,13 @@ struct Encoding {
   friend bool operator==(const Encoding&, const Encoding&) = default;
 };
 
-// Refuses names that Streaming does not know, and pickles.
+// Refuses names that MosaicML Streaming does not know, and the encoding of Python pickles.
 [[nodiscard]] Result<Encoding> parse_encoding(std::string_view name);
 
 // Parses "uint8" to "float64". Returns nothing for other names.
 [[nodiscard]] std::optional<ElementType> parse_number_type(std::string_view name);
 
-// The encoding of the elements of a list: kPil, or kBytes for image files.
+// Returns the encoding of the elements of `list`: kPil, or kBytes for image files.
 [[nodiscard]] EncodingKind element_kind(const Encoding& list);
 
 }  // namespace ratoon::mds

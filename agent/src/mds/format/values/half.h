@@ -1,4 +1,4 @@
-// Converts a double to the nearest float16. If two are equally near, the even one is chosen.
+// Converts a double to the nearest float16. If two float16 are equally near, the even one is chosen.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Several images in one column: [u32 0, in a list only] u32 count, u32 sizes[count], the images.
+// Several images in a column have the bytes [u32 0, only in a list] u32 count, u32 sizes[count], images.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kHeadBytes = 12;
 constexpr std::string_view kBits = "1";  // eight pixels in a byte; each row begins with a new byte
 
-// Pillow's modes. Arrays use the first mode with the wanted number of bytes.
+// Pillow's modes and their bytes per pixel. An array gets the first mode with its number of bytes.
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 20> kModes{{
     {"L", 1},     {"P", 1},     {"LA", 2},   {"La", 2},    {"PA", 2},  {"I;16", 2}, {"I;16L", 2},
     {"I;16B", 2}, {"I;16N", 2}, {"RGB", 3},  {"YCbCr", 3}, {"LAB", 3}, {"HSV", 3},  {"RGBA", 4},

@@ -16,7 +16,7 @@ struct PilImage {
   std::array<std::uint64_t, 3> lengths{};  // height, width, bytes of a pixel
   std::span<const std::byte> pixels{};
 
-  // Height and width, followed by the bytes of a pixel if there are more than one.
+  // Returns height and width, and the bytes per pixel if there are more than one.
   [[nodiscard]] std::span<const std::uint64_t> shape() const {
     return std::span(lengths).first(lengths[2] == 1 ? 2 : 3);
   }
@@ -24,7 +24,7 @@ struct PilImage {
 
 [[nodiscard]] Result<PilImage> read_pil(std::span<const std::byte> bytes);
 
-// Returns the mode of an image with that many bytes per pixel: L, LA, RGB or RGBA; empty for other numbers.
+// Returns Pillow's mode for `pixel_bytes` bytes per pixel: L, LA, RGB or RGBA; empty for other numbers.
 [[nodiscard]] std::string_view pil_mode(std::uint64_t pixel_bytes);
 
 }  // namespace ratoon::mds

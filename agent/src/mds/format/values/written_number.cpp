@@ -46,7 +46,7 @@ std::optional<Decimal> take_apart(std::string_view text) {
   return number;
 }
 
-// Writes out every digit: no double has more than 767 significant ones.
+// Writes out every digit: no double has more than 767 significant digits.
 std::string written_out(double value) {
   std::array<char, 800> text{};
   const auto [end, problem] =

@@ -1,4 +1,4 @@
-// Checksums as S3 writes them: base64, most significant byte first. Pure.
+// Writes checksums as S3 does: in base64, most significant byte first. Pure.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace ratoon::objects {
 
-// The checksum of one part, or of a whole object ("FULL_OBJECT").
+// Returns the checksum of one part, or of a whole object ("FULL_OBJECT").
 [[nodiscard]] std::string checksum_text(std::uint32_t crc32c);
 
-// The checksum of an object in parts on a server that knows only the older form ("COMPOSITE"): the checksum
-// of the parts' checksums, and their number.
+// Returns a multipart object's checksum in S3's older form ("COMPOSITE"), which is the only form that some
+// servers know: the checksum of the parts' checksums, and the number of parts.
 [[nodiscard]] std::string composite_checksum_text(const std::vector<std::uint32_t>& crc32c_of_parts);
 
 }  // namespace ratoon::objects

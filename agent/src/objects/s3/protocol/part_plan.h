@@ -1,4 +1,4 @@
-// How a large object is divided into parts, by S3's rules. Pure.
+// Divides a large object into parts, by S3's rules. Pure.
 #pragma once
 
 #include <cstdint>

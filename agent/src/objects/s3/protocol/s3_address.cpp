@@ -16,7 +16,7 @@ Error bad_endpoint(std::string_view endpoint, std::string_view problem) {
                                    "; expected https://host or http://host:port"};
 }
 
-// Whether the bucket's name can be the first label of a host name.
+// Returns whether the bucket's name can be the first label of a host name.
 bool is_label(std::string_view bucket) {
   const auto is_edge = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return bucket.size() >= 3 && bucket.size() <= 63 && is_edge(bucket.front()) && is_edge(bucket.back()) &&

@@ -1,4 +1,4 @@
-// The address of a bucket: its URL, in either style. Pure.
+// Makes a bucket's URL, in path style or with the bucket in the host name. Pure.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct S3Address {
 
 [[nodiscard]] Result<S3Address> address_of(const S3Location& place);
 
-// Returns "https://sts.eu-central-1.amazonaws.com", or the endpoint if it is not empty.
+// Returns `endpoint` if it is set; if not, a URL such as "https://sts.eu-central-1.amazonaws.com".
 [[nodiscard]] std::string sts_url(std::string_view endpoint, std::string_view region);
 
 }  // namespace ratoon::objects

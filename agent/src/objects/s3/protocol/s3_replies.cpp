@@ -9,7 +9,7 @@
 namespace ratoon::objects {
 namespace {
 
-// Makes a text of the store safe for use in an error: one line of limited length.
+// Makes a text from the store safe for an error message: one line of limited length.
 std::string one_line(std::string_view text) {
   std::string line;
   for (const char c : text.substr(0, 500)) line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
@@ -23,7 +23,7 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return value;
 }
 
-// Names in a list are escaped as in a query: '+' is a space.
+// Names in a list are escaped as in a URL's query, where '+' is a space.
 std::optional<std::string> unescape_name(std::string_view text) {
   std::string name(text);
   std::replace(name.begin(), name.end(), '+', ' ');

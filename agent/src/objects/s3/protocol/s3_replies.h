@@ -13,7 +13,7 @@
 
 namespace ratoon::objects {
 
-// The body of a refusal. All fields are empty if the body is not a refusal (a proxy's page, a HEAD).
+// S3's reason for a refusal. All fields are empty for other bodies, such as a proxy's page.
 struct S3Refusal {
   std::string code;         // "NoSuchKey"
   std::string message;      // in S3's words
@@ -24,7 +24,7 @@ struct S3Refusal {
 };
 [[nodiscard]] S3Refusal decode_refusal(std::string_view body);
 
-// Decodes a ListBucketResult of list-type 2. Keys are the full keys in the bucket, with the prefix.
+// Decodes a ListBucketResult of list-type 2. Keys are the bucket's full keys, including the prefix.
 [[nodiscard]] Result<ObjectPage> decode_list(std::string_view body);
 
 // Returns the UploadId of an InitiateMultipartUploadResult.

@@ -19,7 +19,7 @@ Sha256 sha256(std::string_view bytes) {
 
 Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
   Sha256 digest{};
-  // OpenSSL would take a null key as "the key of the last call".
+  // OpenSSL would take a null pointer as "the key of the last call".
   const char* at = key.empty() ? "" : key.data();
   if (HMAC(EVP_sha256(), at, static_cast<int>(key.size()),
            reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data(),

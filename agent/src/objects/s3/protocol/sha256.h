@@ -1,4 +1,4 @@
-// SHA-256 and HMAC-SHA-256, as OpenSSL computes them. Pure.
+// Computes SHA-256 and HMAC-SHA-256 with OpenSSL. Pure.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ using Sha256 = std::array<unsigned char, 32>;
 
 // Lower-case digits.
 [[nodiscard]] std::string to_hex(const Sha256& digest);
-// The digest's bytes, used as the key of an HMAC.
+// Returns the digest's bytes, for use as the key of an HMAC.
 [[nodiscard]] std::string_view raw(const Sha256& digest);
 
 }  // namespace ratoon::objects

@@ -33,7 +33,7 @@ std::string trimmed(std::string_view value) {
   return result;
 }
 
-// Sorts headers by name. Values of equal names are joined in the order of the request.
+// Sorts headers by name. The values of equal names are joined, in the order in the request.
 std::map<std::string, std::string> canonical_headers(const NameValues& headers) {
   std::map<std::string, std::string> canonical;
   for (const auto& [name, value] : headers) {

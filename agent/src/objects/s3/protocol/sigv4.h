@@ -30,13 +30,13 @@ struct SigningScope {
   WallTime time;
 };
 
-// Returns the sorted query, "a=1&b=". The same text is signed and sent.
+// Returns the sorted query, such as "a=1&b=". The same text is signed and sent.
 [[nodiscard]] std::string canonical_query(const NameValues& query);
 
 // Formats a time as "20130524T000000Z".
 [[nodiscard]] std::string amz_date(WallTime time);
 
-// The steps of a signature.
+// The functions below are the steps of a signature.
 [[nodiscard]] std::string canonical_request(const RequestToSign& request);
 [[nodiscard]] std::string string_to_sign(const SigningScope& scope, std::string_view canonical_request);
 [[nodiscard]] std::string signature(std::string_view secret_access_key, const SigningScope& scope,
@@ -47,8 +47,8 @@ struct SigningScope {
 [[nodiscard]] std::string authorization(const RequestToSign& request, const SigningScope& scope,
                                         const Credentials& credentials);
 
-// Returns the headers that a signed request needs in addition to its own: x-amz-date, x-amz-content-sha256,
-// x-amz-security-token if there is a token, and Authorization.
+// Returns the headers that signing adds to a request: x-amz-date, x-amz-content-sha256, Authorization and, if
+// the credentials have a token, x-amz-security-token.
 [[nodiscard]] NameValues sign(RequestToSign request, const SigningScope& scope,
                               const Credentials& credentials);
 

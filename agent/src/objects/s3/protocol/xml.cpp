@@ -31,7 +31,7 @@ void append_utf8(std::string& text, std::uint32_t code) {
   add(0x80 | (code & 0x3F));
 }
 
-// Appends the character for the `name` between '&' and ';'.
+// Appends the character for an entity's name, which stood between '&' and ';'.
 bool append_entity(std::string& text, std::string_view name) {
   constexpr std::pair<std::string_view, char> kNamed[] = {
       {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
@@ -142,7 +142,7 @@ class Parser {
     return element;
   }
 
-  // Takes one child, comment or piece of text.
+  // Reads one child element, comment or piece of text.
   Result<void> take_piece(XmlElement& element, int depth) {
     if (rest_.starts_with("<!--")) return skip_past("-->") ? Result<void>() : bad("ends inside a comment");
     if (rest_.starts_with("<![CDATA[")) {
