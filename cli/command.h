@@ -1,4 +1,4 @@
-// A subcommand of `ratoon`: it adds itself to the command line and leaves its exit code in `exit_code`.
+// Each function adds a subcommand of `ratoon` to the command line; the command sets `exit_code`.
 #pragma once
 
 #include <string>
@@ -17,19 +17,19 @@ void add_control_commands(CLI::App& app, int& exit_code);  // kill, reclaim, sus
 void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::string>& command_words);
 void add_report_command(CLI::App& app, int& exit_code);
 void add_logs_command(CLI::App& app, int& exit_code);  // of kubectl's plugin
-// `more_arguments` are for the trainer and come after `--`.
+// `more_arguments` are the words after `--`, which the trainer gets as further arguments.
 void add_run_command(CLI::App& app, int& exit_code, const std::vector<std::string>& more_arguments);
-// As kubectl's plugin the commands ask only clusters.
+// With `is_plugin` (`kubectl ratoon`) the commands only ask clusters, never runs of this machine.
 void add_status_command(CLI::App& app, int& exit_code, bool is_plugin = false);
 void add_suspend_commands(CLI::App& app, int& exit_code, bool is_plugin);
 
-// Returns "ratoon: <sentence>", without characters that a terminal would obey.
+// Returns "ratoon: <sentence>", with control characters replaced, because a terminal would obey them.
 [[nodiscard]] std::string complaint_line(const std::string& sentence);
 
-// Prints that line to stderr.
+// Prints complaint_line(sentence) to stderr.
 void complain(const std::string& sentence);
 
-// Prints an error in this form, and returns its exit code: 82, 83 or 84.
+// Prints the error with complain(), and returns its exit code: 82, 83 or 84.
 [[nodiscard]] int complain_of(const Error& error);
 
 }  // namespace ratoon::cli

@@ -8,7 +8,7 @@
 namespace ratoon::cli {
 namespace {
 
-// The innermost subcommand that the parser had reached.
+// Returns the innermost subcommand that the parser had reached when it failed.
 const CLI::App& innermost_subcommand(const CLI::App& app) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
@@ -42,7 +42,7 @@ bool starts_trainers(const CLI::App& command) {
   return command.get_name() == "run" || command.get_name() == "launch";
 }
 
-// Returns the words between the command and an option of the trainer.
+// Returns example words that stand between the command and an option of the trainer.
 std::string example_of(const CLI::App& command) {
   return command.get_name() == "run" ? " job.yaml -- " : " -- trainer ";
 }

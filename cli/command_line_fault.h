@@ -1,4 +1,4 @@
-// Explains the fault of a command line in a sentence that names the next command.
+// Explains what is wrong with a command line, and names the command to run next.
 #pragma once
 
 #include <string>

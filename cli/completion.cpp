@@ -41,8 +41,8 @@ std::string case_of(const Level& level) {
          join(level.options, " ") + "' valued='" + join(level.options_with_value, " ") + "' ;;\n";
 }
 
-// If the script offers nothing, the shell completes file names. The script offers nothing for the value of an
-// option, for the trainer's arguments after --, and if a command takes a file.
+// The script offers no words for the value of an option, for the trainer's arguments after --, and for
+// commands that take a file: then the shell itself completes file names.
 std::string function_of(const std::vector<Level>& levels) {
   std::vector<std::string> paths;
   std::string cases;

@@ -1,15 +1,15 @@
-// The standard streams of a command, and whether all that it printed was written.
+// Prepares a command's standard streams, and checks that all its output was really written.
 #pragma once
 
 #include <ratoon/result.h>
 
 namespace ratoon::cli {
 
-// Opens /dev/null in place of each standard stream that is closed. Otherwise the next file that is opened
-// would get the stream's descriptor, and the printed text.
+// Opens /dev/null in place of each standard stream that is closed. Otherwise the next opened file would get
+// that stream's descriptor number, and printed text would go into the file.
 void open_standard_streams();
 
-// Writes the buffered output. Returns an error if some of the output was lost, now or before.
+// Writes the buffered output. Returns an error if this or an earlier write lost a part of the output.
 [[nodiscard]] Result<void> flush_output();
 
 }  // namespace ratoon::cli

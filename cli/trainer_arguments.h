@@ -1,6 +1,6 @@
-// The words after `--` of `ratoon run` and `ratoon launch`: the trainer's command line. The words are removed
-// from the command line before any parser sees it, because a parser splits some of them ("[64,32]") or drops
-// them ("[]").
+// Takes the words after `--` of `ratoon run` and `ratoon launch`: the trainer's arguments. They are removed
+// before CLI11 parses the command line, because CLI11 would split some of them ("[64,32]") and drop others
+// ("[]").
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace ratoon::cli {
 
-// Removes the words after `--`, and the `--` itself, from the line: argc then counts the words before `--`.
-// The words of any other command all stay, and so does its `--`.
+// Removes `--` and the words after it: argc then counts the words before `--`. Returns the removed words. For
+// any other command removes nothing.
 [[nodiscard]] std::vector<std::string> take_trainer_arguments(int& argc, const char* const* argv);
 
 }  // namespace ratoon::cli

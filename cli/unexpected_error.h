@@ -1,5 +1,5 @@
-// An exception that ends a command and that no part of it handles. An unexpected exception needs its own exit
-// code: scripts read the codes, and 1 means that a run failed.
+// Turns an exception that no code of a command handles into a message and an exit code. Scripts read exit
+// codes, and 1 means that a run failed, so an unexpected exception needs another code.
 #pragma once
 
 #include <exception>
@@ -14,8 +14,8 @@ struct UnexpectedError {
   ExitCode exit_code = ExitCode::kConfiguration;
 };
 
-// 84 if the system refuses memory, a file or a thread. Any other exception is a fault of this program, and
-// the same command would fail again: 82.
+// The exit code is 84 if the system refuses memory, a file or a thread. Any other exception is a bug of this
+// program, and the same command would fail again: 82.
 [[nodiscard]] UnexpectedError explain_unexpected_error(const std::exception& error);
 
 }  // namespace ratoon::cli

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kKeptBytesMax = 64 * 1024;
 constexpr std::size_t kRoomBytes = 16 * 1024;
 
-// The result is not open if `fd` is not a pipe, or if the system refuses. If the result is not open, the
-// lines are written to `fd` itself.
+// Opens the pipe `fd` a second time, as a non-blocking descriptor. If `fd` is not a pipe, or if the system
+// refuses, the result is not open, and the lines are written to `fd` itself.
 UniqueFd open_pipe_again(int fd) {
   struct stat facts{};
   if (::fstat(fd, &facts) != 0 || !S_ISFIFO(facts.st_mode)) return {};
@@ -76,7 +76,7 @@ void UnwrittenLines::note_dropped_lines() {
 }
 
 bool UnwrittenLines::write_part() {
-  // A pipe that poll() calls writable has room for at least PIPE_BUF bytes.
+  // If poll() says that a pipe is writable, the pipe has room for at least PIPE_BUF bytes.
   const std::size_t part = std::min<std::size_t>(kept_.size(), PIPE_BUF);
   const ssize_t written = ::write(own_fd_.is_open() ? own_fd_.get() : given_fd_, kept_.data(), part);
   if (written < 0 && errno == EAGAIN) return false;

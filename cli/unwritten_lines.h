@@ -1,5 +1,5 @@
-// UnwrittenLines: lines for an output that may not be read for a while, such as a full pipe or a terminal
-// that is held (Ctrl-S). A blocking write would keep the launcher from watching its child processes.
+// UnwrittenLines: keeps lines for an output that accepts none for a while, such as a full pipe or a terminal
+// stopped by Ctrl-S. A blocking write would keep the launcher from watching its child processes.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@ class UnwrittenLines {
   // The descriptor must stay open for as long as this object exists.
   explicit UnwrittenLines(int fd);
 
-  // Keeps the line for the next write. If 64 KiB are kept already, the line is only counted, and a line that
-  // is added later says how many are missing.
+  // Keeps the line for the next write. If 64 KiB are kept already, drops and counts the line; a later line
+  // then tells how many lines are missing.
   void add(const std::string& line);
-  // Whether few lines are kept: a caller that can wait with its lines adds some only then.
+  // Returns whether few lines are kept. A caller that can hold back its lines adds lines only if so.
   [[nodiscard]] bool has_room() const;
-  // Whether a write now would not block.
+  // Returns whether a write would succeed now without blocking.
   [[nodiscard]] bool takes_output() const;
-  // Writes as much as the output accepts now. If no program reads the output any longer, the lines are
-  // dropped.
+  // Writes as many bytes as the output accepts without blocking. Drops the lines if the reader has closed the
+  // output.
   void write_what_fits();
-  // Writes all lines. Gives up after the output accepted nothing for `pause_max_ms`; -1: never.
+  // Writes all lines. Gives up if the output accepts nothing for `pause_max_ms`; -1: never gives up.
   void write_all(int pause_max_ms);
   // Returns the lines that are kept and forgets them.
   [[nodiscard]] std::string take();
-  // Adds the number of missing lines, if there are any.
+  // Adds a line with the number of dropped lines, if there are any.
   void note_dropped_lines();
 
  private:
@@ -36,8 +36,8 @@ class UnwrittenLines {
   bool write_part();
 
   const int given_fd_;
-  // For a pipe: our own non-blocking descriptor. Another program may fill the pipe between poll() and
-  // write().
+  // For a pipe: a second, non-blocking descriptor, because another program may fill the pipe between our
+  // poll() and write().
   UniqueFd own_fd_;
   std::string kept_;
   std::size_t left_out_ = 0;  // lines that were dropped for want of room

@@ -1,5 +1,5 @@
-// ratoon-operator: watches TrainingJobs and runs them. One process runs the coordinator, the caches and the
-// controller. A successor can read all of this process's state from the cluster.
+// ratoon-operator: watches TrainingJobs and runs them. One process contains the coordinator, the caches and
+// the controller. All its state is in the cluster's API server, so that another operator can take over.
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -23,7 +23,7 @@ Metrics, /healthz and /readyz are on port 9402.
 Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used, the lease was lost or the
 installation does not pass --check-installation, 82 the command line is wrong.)";
 
-// Applies the file that --config names before the other arguments are parsed, because flags take precedence.
+// Applies the file that --config names, before the flags are parsed, so that flags override the file.
 ratoon::Result<void> apply_file(int argc, char** argv, ratoon::runtime::OperatorOptions& options) {
   std::string path;
   CLI::App app;

@@ -1,8 +1,8 @@
-// Messages to and from JSON. Decoding bounds every size, refuses invalid values with a sentence that names
-// the field, and ignores fields it does not know, so that a newer agent can talk to an older operator.
-// Encoding keeps the same bounds: it cuts sentences and lists and limits spans of time to them, so that the
-// other side can decode the message. Identifiers (names, digests, numbers of steps) are never cut: an
-// identifier beyond its bound is refused, with its field's name.
+// Converts messages to JSON and back. Decoding bounds every size, refuses invalid values with a sentence that
+// names the field, and ignores fields it does not know, so that a newer agent can talk to an older operator.
+// Encoding keeps the same bounds, so that the other side can decode the message: it cuts long sentences and
+// lists, and limits durations. Identifiers (names, digests, numbers of steps) are never cut: an identifier
+// beyond its bound is refused, with its field's name.
 //
 //   ratoon::Result<ratoon::Beat> beat = ratoon::decode<ratoon::Beat>(body);
 //   if (!beat) return refuse(422, beat.error().message());
@@ -18,10 +18,10 @@
 
 namespace ratoon {
 
-// Enough for a message in which every text has its greatest length and JSON writes every character as six.
+// Enough for a message whose texts all have their greatest length and consist of 6-byte escapes (\u0001).
 inline constexpr std::size_t kMessageBytesMax = 128 * 1024;
 
-// T is one of the messages in messages.h. The text is compact JSON with keys in alphabetical order.
+// T is a message type of messages.h. Returns the message as compact JSON with keys in alphabetical order.
 template <class T>
 [[nodiscard]] std::string encode(const T& message);
 

@@ -1,5 +1,5 @@
-// Fields reads a JSON object field by field under bounds and keeps the first complaint, so that a decoder is
-// a list of its fields and nothing else.
+// Fields reads the fields of a JSON object within bounds and keeps the first complaint, so that a decoder
+// only lists its fields.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace ratoon {
 
-// Parses text of at most `bytes_max` bytes and `depth_max` levels. No exception leaves; duplicates keep the
-// last value.
+// Parses text of at most `bytes_max` bytes and `depth_max` levels. Throws no exception. If a key occurs
+// twice, its last value counts.
 [[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text, std::size_t bytes_max, int depth_max);
 
 class Fields {
  public:
-  // `path` names the object in complaints: "process.job". A child shares its parent's first complaint.
+  // `path` names the object in complaints: "process.job". An object and its children share one complaint.
   Fields(const nlohmann::json& object, std::string path, std::optional<Error>& complaint);
 
   [[nodiscard]] std::string text(const char* name, std::size_t bytes_max);           // required, not empty
@@ -35,7 +35,7 @@ class Fields {
   [[nodiscard]] Fields child(const nlohmann::json& value, const std::string& name);
 
   void complain(const char* name, std::string_view expectation);
-  // For values that an error message must not repeat, such as secrets.
+  // Complains without quoting the value: for values that an error message must not repeat, such as secrets.
   void complain_without_value(const char* name, std::string_view expectation);
   [[nodiscard]] bool is_sound() const { return !complaint_->has_value(); }
 

@@ -1,4 +1,4 @@
-// The messages with which a process joins a world.
+// JSON of the messages with which a trainer process joins a world (processes that train together).
 #include <algorithm>
 #include <span>
 #include <string>
@@ -103,7 +103,7 @@ void read(Fields& f, Assignment& m) {
   if (f.find("resume") != nullptr) {
     Fields r = f.object("resume");
     m.resume = read_resume_point(r);
-    if (m.resume->attempt >= m.attempt) r.complain("attempt", "an attempt before the assignment's own");
+    if (m.resume->attempt >= m.attempt) r.complain("attempt", "an attempt older than the assignment's");
   }
   if (f.find("losses") != nullptr) {
     Fields losses = f.object("losses");

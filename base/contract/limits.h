@@ -1,4 +1,4 @@
-// The limits of a message's parts: any sender can cost the reader only a bounded amount of memory.
+// Size limits for the parts of a message: no sender can make the receiver use more than a bounded memory.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Each message as a JSON object, without the version, which the codec adds.
+// Converts each message to a JSON object without the contract's version; the codec adds the version.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ namespace ratoon::contract {
 [[nodiscard]] nlohmann::json to_json(const CompletionRecord& message);
 [[nodiscard]] nlohmann::json to_json(const Refusal& message);
 
-// The first fault goes to the complaint of `fields`.
+// Reads `message` from `fields`; the first fault becomes the complaint of `fields`.
 void read(Fields& fields, JoinRequest& message);
 void read(Fields& fields, Assignment& message);
 void read(Fields& fields, JoinReply& message);

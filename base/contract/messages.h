@@ -1,5 +1,5 @@
-// The messages of agents and the coordinator: join, assignment, beat, orders, completed. Plain values; the
-// codecs in codec.h bound every size and refuse invalid values with a sentence.
+// The messages of agents and the coordinator: join, assignment, beat, orders, completed. Messages are plain
+// structs; codec.h bounds every size and refuses invalid values with an error message.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace ratoon {
 
-// Version of these messages. An operator serves agents of its own version and the one before.
+// The version of the messages. An operator serves agents of its own version and of the version before it.
 inline constexpr int kContractVersion = 1;
 inline constexpr int kOldestServedContractVersion = 1;
 
@@ -29,7 +29,7 @@ struct JobKey {
   friend auto operator<=>(const JobKey&, const JobKey&) = default;
 };
 
-// One start of one trainer process. Each start draws a new `start`; the creator of the member gives the rest.
+// Identifies one start of a trainer process. Each start draws a random `start`; its pod gives the rest.
 struct ProcessIdentity {
   JobKey job;
   std::string role;
@@ -42,12 +42,12 @@ struct ProcessIdentity {
   friend auto operator<=>(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
-// A member's name. The name is the same for every process that computes it, so that "already exists" works as
-// a lock.
+// Returns a member's (pod's) name. Every process that computes the name gets the same name, so that the error
+// "already exists" works as a lock.
 [[nodiscard]] std::string member_name(const JobKey& job, const std::string& role, std::uint32_t index,
                                       std::uint32_t incarnation);
 
-// A checkpoint that a process can reach.
+// One entry of the list of checkpoints that a process can read.
 struct InventoryEntry {
   std::string tier;  // "staged", "local", "volume" or "store"
   Attempt attempt{0};
@@ -58,7 +58,7 @@ struct InventoryEntry {
   friend bool operator==(const InventoryEntry&, const InventoryEntry&) = default;
 };
 
-// A user's request to a process: go back to a step, and skip a number of samples from there.
+// A user's request to the trainers: resume from an earlier step, and skip a number of samples from there on.
 struct RollbackRequest {
   Step resume_from{0};
   std::uint64_t skip = 0;
@@ -66,18 +66,18 @@ struct RollbackRequest {
   friend bool operator==(const RollbackRequest&, const RollbackRequest&) = default;
 };
 
-// "I am ready to train; tell me in which world."
+// A process says: "I am ready to train; tell me with which other processes (in which world)."
 struct JoinRequest {
   ProcessIdentity process;
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt of this start; only a newer one is of use to it
   Step left_step{0};        // steps that it knows of that attempt; 0: it does not know any
-  // This start was in a world; else left_attempt and left_step may come from the run's folder.
+  // Whether this start was in a world. If not, left_attempt and left_step may come from the run's folder.
   bool has_met = false;
   std::string address;  // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
-  // The time since the process began to read the inventory, at the moment when the message is sent. If the
-  // age is absent, only the process's first list, and a list that the coordinator requested, counts as new.
+  // How long before sending this message the process began to list its checkpoints (the inventory). If it is
+  // absent, only a process's first list, and a list that the coordinator requested, counts as new.
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
@@ -96,10 +96,10 @@ struct ResumePoint {
   friend bool operator==(const ResumePoint&, const ResumePoint&) = default;
 };
 
-// Number of random bytes; the message has two digits for each.
+// The number of random bytes of a secret; the message has two hexadecimal digits for each byte.
 inline constexpr std::size_t kSecretBytes = 32;
 
-// Members that a run has lost so far, by cause, as the job's status counts them.
+// How many members a run has lost so far, by cause, as the job's status counts them.
 struct RunLosses {
   std::uint32_t disruption = 0;
   std::uint32_t application = 0;
@@ -116,7 +116,7 @@ struct PeerAddress {
   friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
 };
 
-// The number of peers in an assignment, and of those that a beat names: larger worlds are probed in part.
+// The most peers in an assignment or in a beat: in a larger world a process probes only some other members.
 inline constexpr std::size_t kPeersMax = 64;
 
 struct Assignment {
@@ -129,15 +129,15 @@ struct Assignment {
   double beat_seconds = 1.0;
   std::optional<RunLosses> losses{};  // of the run; absent: they are not counted
   std::uint32_t threads = 0;          // those that rank 0 requested
-  // The members whose addresses this process probes while it waits for others. Empty for all processes of a
-  // member but its first.
+  // The members whose addresses this process probes while it waits for other processes. Only the first
+  // process of each member gets peers; for all other processes the list is empty.
   std::vector<PeerAddress> peers{};
 
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 
-// The answer has the assignment, or says for what the world still waits; in that case the agent asks again at
-// once.
+// The reply to a JoinRequest has the assignment, or says for what the world still waits. Without an
+// assignment the agent asks again at once.
 struct JoinReply {
   std::optional<Assignment> assignment;
   std::string waiting_for;
@@ -147,7 +147,7 @@ struct JoinReply {
 
 enum class ProcessPhase { kJoining, kLoad, kData, kCompute, kCollective, kSave, kValidate, kUser };
 
-// The progress of a run, as its rank 0 counts it.
+// A run's progress towards its end, as rank 0 counts it.
 struct Outlook {
   std::uint64_t position = 0;
   std::uint64_t total = 0;     // the position of the end; 0: unknown
@@ -159,7 +159,7 @@ struct Outlook {
 
 inline constexpr std::size_t kDamagedMax = 16;
 
-// "I am alive, and this is my state."
+// A process says in regular intervals: "I am alive, and this is my state."
 struct Beat {
   ProcessIdentity process;
   Attempt attempt{0};
@@ -169,22 +169,22 @@ struct Beat {
   double seconds_in_phase = 0;              // since the last progress in it
   std::optional<double> allowed_seconds{};  // longer in the phase than this is a hang; absent: no limit
   std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
-  // Checkpoints of this attempt that were reported as committed and then did not verify: they are no longer
-  // durable, even if other processes saw them committed. The list holds at most the newest kDamagedMax.
+  // Checkpoints of this attempt that were reported as committed and later failed verification: they are not
+  // durable, even if other processes saw them committed. The list holds the newest kDamagedMax at most.
   std::vector<InventoryEntry> damaged{};
-  // The UIDs of the members in `peers` of the assignment to which no connection was possible, in several
-  // tries, while the process waited. At most kPeersMax.
+  // The UIDs of those members in the assignment's `peers` to which several attempts to connect failed while
+  // the process waited. The list has at most kPeersMax UIDs.
   std::vector<std::string> unreachable_peers{};
   std::optional<Outlook> outlook{};  // only rank 0 has one
-  // Duration of the last save until its commit; if the current save has taken longer already, that time.
-  // Absent: nothing was saved yet.
+  // How long the last save took until its commit, or how long the current save has taken if that is longer.
+  // The value is absent if the process has not saved yet.
   std::optional<double> save_seconds{};
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };
 
-// Asks for orders newer than `seen_revision`. The reply comes when there are newer orders, or after a while
-// with the same orders.
+// Asks for orders newer than `seen_revision`. The reply comes once there are newer orders; after a timeout it
+// repeats the current orders.
 struct OrdersRequest {
   ProcessIdentity process;
   std::uint64_t seen_revision = 0;
@@ -192,17 +192,17 @@ struct OrdersRequest {
   friend bool operator==(const OrdersRequest&, const OrdersRequest&) = default;
 };
 
-// The instructions for a process. Orders are a state, not a queue: the newest orders are valid, and a process
-// that misses some loses nothing.
+// The coordinator's instructions for a process. Orders are a state, not a queue: only the newest orders
+// count, so a process that misses some orders loses nothing.
 struct Orders {
   std::uint64_t revision = 0;
   Attempt attempt{0};  // newest attempt; greater than the process's own: leave the world and join again
   std::optional<double> drain_deadline_seconds;  // seconds until the end of this member's node
   bool stop = false;                             // leave after this step with ExitCode::kPreempted
-  // Counts requests for an early common save. A request is met once all ranks of the attempt have saved after
-  // it.
+  // Counts the requests that all ranks save a checkpoint now. A request is met once all ranks of the attempt
+  // have saved after it.
   std::uint64_t save_request = 0;
-  // A replacement is ready: save together, then leave `attempt` and join again. Ignored in another attempt.
+  // A replacement is ready: all ranks save, leave `attempt` and join again. Other attempts ignore it.
   bool hand_over = false;
   bool hung = false;  // the attempt before this one ended because a process hung in it
   std::string reason;
@@ -210,7 +210,7 @@ struct Orders {
   friend bool operator==(const Orders&, const Orders&) = default;
 };
 
-// "This process reached the end of the training." This message makes a job complete; exit code 0 does not.
+// A process says: "I reached the end of the training." This message completes a job; exit code 0 does not.
 struct Completed {
   ProcessIdentity process;
   Attempt attempt{0};
@@ -221,15 +221,15 @@ struct Completed {
   friend bool operator==(const Completed&, const Completed&) = default;
 };
 
-// The key of Completed.result for the path of the weights, and the greatest length of that path in both
-// messages: a longer path is left out.
+// The key in Completed.result for the path of the trained weights, and the path's greatest length in
+// Completed and CompletionRecord: a longer path is left out.
 inline constexpr const char* kWeightsResult = "weights";
 inline constexpr std::size_t kWeightsBytesMax = 253;
-// The same for the reason with which the program ended the run early. A longer reason is cut.
+// The key, and the length limit, for the reason why the program ended the run early. A longer reason is cut.
 inline constexpr const char* kFinishReasonResult = "finish_reason";
 inline constexpr std::size_t kFinishReasonBytesMax = 253;
 
-// The completion without a coordinator: a container leaves this record in its termination message.
+// Reports the completion without a coordinator: a container writes this record as its termination message.
 struct CompletionRecord {
   Attempt attempt{0};
   Step step{0};

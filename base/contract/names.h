@@ -1,5 +1,5 @@
 // Every name that operator and agent share with each other and with their users: labels, environment, routes,
-// metrics. Programs of different versions use the names together, so a name is never changed, only added.
+// metrics. Programs of different versions share these names, so we add names and never change one.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ inline constexpr std::string_view kApiGroup = "ratoon.dev";
 inline constexpr std::string_view kApiVersion = "ratoon.dev/v1alpha1";
 inline constexpr std::string_view kKind = "TrainingJob";
 
-// Each flag of a trainer has a second name with this prefix: --ratoon-seed for --seed. The prefix belongs to
-// Ratoon on every command line.
+// Each Ratoon flag of a trainer has a second name with this prefix: --ratoon-seed for --seed. A trainer's own
+// flags must not begin with the prefix.
 inline constexpr std::string_view kFlagPrefix = "--ratoon-";
 
-// Audience of the projected token with which a member authenticates.
+// The audience of the projected service account token with which a member authenticates to the operator.
 inline constexpr std::string_view kTokenAudience = "ratoon";
 
 // Labels on every object that belongs to a job.
@@ -28,9 +28,9 @@ inline constexpr std::string_view kIncarnation = "ratoon.dev/incarnation";
 }  // namespace label
 
 namespace annotation {
-// The attempt at which a member was made, for people who inspect a pod.
+// An annotation with the attempt for which a member's pod was made, for people who inspect the pod.
 inline constexpr std::string_view kMadeForAttempt = "ratoon.dev/made-for-attempt";
-// The nodes that the pod's affinity excludes, joined by commas.
+// An annotation with the nodes that the pod's node affinity excludes, joined by commas.
 inline constexpr std::string_view kAvoidedNodes = "ratoon.dev/avoided-nodes";
 }  // namespace annotation
 
@@ -38,19 +38,19 @@ inline constexpr std::string_view kAvoidedNodes = "ratoon.dev/avoided-nodes";
 namespace env {
 inline constexpr const char* kJobNamespace = "RATOON_JOB_NAMESPACE";
 inline constexpr const char* kJobName = "RATOON_JOB_NAME";
-// UID of a job on a cluster. A job of the same name that is made later, or in another cluster, has another
-// UID.
+// The UID of a job on a cluster. A job with the same name that is made later, or in another cluster, has
+// another UID.
 inline constexpr const char* kJobUid = "RATOON_JOB_UID";
 inline constexpr const char* kRole = "RATOON_ROLE";
 inline constexpr const char* kIndex = "RATOON_INDEX";
 inline constexpr const char* kIncarnation = "RATOON_INCARNATION";
 inline constexpr const char* kMemberUid = "RATOON_MEMBER_UID";
-// A pod's own address. If the variable is not set, processes listen on loopback alone.
+// The IP address of the pod itself. If the variable is not set, trainer processes listen on loopback only.
 inline constexpr const char* kPodIp = "RATOON_POD_IP";
 inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
 inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
 // For a coordinator over TLS: the CA that signs the coordinator's certificate, as PEM text, and the name in
-// the certificate if it is not the URL's host. Neither the CA nor the name is a secret.
+// that certificate if it differs from the URL's host. Both values are public.
 inline constexpr const char* kCoordinatorCa = "RATOON_COORDINATOR_CA";
 inline constexpr const char* kCoordinatorName = "RATOON_COORDINATOR_NAME";
 inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";
@@ -62,7 +62,7 @@ inline constexpr const char* kResumeFrom = "RATOON_RESUME_FROM";  // a step to g
 inline constexpr const char* kSkip = "RATOON_SKIP";  // samples that are never taken after going back
 inline constexpr const char* kKeepLast = "RATOON_KEEP_LAST";
 inline constexpr const char* kStores = "RATOON_STORES";  // URLs, separated by commas
-// For all s3:// addresses; other tools of AWS read the same variables.
+// Settings for all s3:// addresses; the AWS command line and SDKs read the same variables.
 inline constexpr const char* kS3Endpoint = "AWS_ENDPOINT_URL_S3";
 inline constexpr const char* kS3Region = "AWS_REGION";
 inline constexpr const char* kLoadFrom = "RATOON_LOAD_FROM";
@@ -82,17 +82,17 @@ inline constexpr const char* kFinalWeights = "RATOON_FINAL_WEIGHTS";
 inline constexpr const char* kDeterministic = "RATOON_DETERMINISTIC";
 inline constexpr const char* kSeed = "RATOON_SEED";
 inline constexpr const char* kGlobalBatch = "RATOON_GLOBAL_BATCH";  // samples of a step, of all ranks
-// The name of one launch of `ratoon launch`: the same for all processes that it starts and restarts.
+// The name of one run of `ratoon launch`: the same for all processes that this run starts and restarts.
 inline constexpr const char* kLaunch = "RATOON_LAUNCH";
-// The number of an inherited descriptor that reads end-of-file after the local runner has ended.
+// The number of an inherited file descriptor that reads end-of-file after `ratoon run` has ended.
 inline constexpr const char* kLifelineFd = "RATOON_LIFELINE_FD";
-// The file in which a container leaves its record of completion (docs/reference/contract.md).
+// The file to which a container writes its completion record (docs/reference/contract.md).
 inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
-// The port for /metrics of local rank 0; other local ranks use the ports after it. 0: no port.
+// The port for /metrics of local rank 0; local rank N uses this port plus N. 0: no process serves /metrics.
 inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
 inline constexpr const char* kTimeLimit = "RATOON_TIME_LIMIT";
-// The time from which the time limit counts, in seconds since 1970: a launch has one end, also for processes
-// that it starts later. If it is not set, the limit counts from the start of the process.
+// When the run's time limit began to count, in seconds since 1970, so that processes which a launch starts
+// later share its deadline. If it is not set, the limit counts from the start of the process.
 inline constexpr const char* kTimeLimitSince = "RATOON_TIME_LIMIT_SINCE";
 inline constexpr const char* kGraceSeconds = "RATOON_GRACE_SECONDS";  // from SIGTERM to the end
 inline constexpr const char* kNoticeSignal = "RATOON_NOTICE_SIGNAL";
@@ -102,15 +102,15 @@ inline constexpr const char* kLeaveWithin = "RATOON_LEAVE_WITHIN_SECONDS";
 inline constexpr const char* kSlurmJobEndTime = "SLURM_JOB_END_TIME";
 inline constexpr const char* kSlurmJobId = "SLURM_JOB_ID";
 inline constexpr const char* kLocalRank = "LOCAL_RANK";
-// Variables for a process without the agent, with the names that PyTorch reads.
+// Environment variables for a trainer without Ratoon's agent library, with the names that PyTorch reads.
 inline constexpr const char* kRank = "RANK";
 inline constexpr const char* kWorldSize = "WORLD_SIZE";
 inline constexpr const char* kMasterAddress = "MASTER_ADDR";
 inline constexpr const char* kMasterPort = "MASTER_PORT";
 }  // namespace env
 
-// The coordinator takes a JSON message by POST and answers with one. /metrics is for GET and has its own
-// ports.
+// Routes of the coordinator: an agent sends a JSON message by POST and gets a JSON message back. /metrics is
+// for GET and has its own ports.
 namespace route {
 inline constexpr std::string_view kJoin = "/v1/join";
 inline constexpr std::string_view kBeat = "/v1/beat";
@@ -119,7 +119,7 @@ inline constexpr std::string_view kCompleted = "/v1/completed";
 inline constexpr std::string_view kMetrics = "/metrics";
 }  // namespace route
 
-// Kinds of refusals; docs/reference/contract.md says what an agent does about each.
+// Kinds of refusals by the coordinator; docs/reference/contract.md says how an agent reacts to each kind.
 namespace refusal {
 inline constexpr const char* kBadMessage = "bad_message";
 inline constexpr const char* kUnauthorized = "unauthorized";
@@ -136,7 +136,7 @@ inline constexpr std::uint16_t kOperatorMetrics = 9402;
 inline constexpr std::uint16_t kAgentMetrics = 9400;
 }  // namespace port
 
-// Prometheus metrics. Units are seconds, bytes or a plain count.
+// Prometheus metrics. Their units are seconds, bytes or plain counts.
 namespace metric {
 inline constexpr std::string_view kAttempt = "ratoon_attempt";
 inline constexpr std::string_view kStep = "ratoon_step";
@@ -175,7 +175,7 @@ inline constexpr std::string_view kJobProblem = "ratoon_job_problem";
 inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
 inline constexpr std::string_view kNoticeSeconds = "ratoon_notice_to_action_seconds";
 inline constexpr std::string_view kRetries = "ratoon_reconcile_retries_total";
-// Metrics of the operator itself.
+// Prometheus metrics about the operator process itself.
 inline constexpr std::string_view kApiCalls = "ratoon_api_calls_total";
 inline constexpr std::string_view kApiSeconds = "ratoon_api_seconds";
 inline constexpr std::string_view kCacheStaleness = "ratoon_cache_staleness_seconds";
@@ -186,12 +186,12 @@ inline constexpr std::string_view kLongPolls = "ratoon_long_polls";
 inline constexpr std::string_view kLeading = "ratoon_leading";
 inline constexpr std::string_view kCoordinatorCertificateExpiry =
     "ratoon_coordinator_certificate_expiry_timestamp_seconds";
-// The names that every Prometheus client uses.
+// Metrics of a process with the standard names of Prometheus clients.
 inline constexpr std::string_view kProcessMemory = "process_resident_memory_bytes";
 inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";
 }  // namespace metric
 
-// Labels of metrics. `job` and `namespace` are names that Prometheus gives to its own targets.
+// Labels of metrics. `job` and `namespace` are not among them: Prometheus sets these labels itself.
 namespace metric_label {
 inline constexpr std::string_view kTrainingNamespace = "training_namespace";
 inline constexpr std::string_view kTrainingJob = "training_job";

@@ -11,8 +11,8 @@ struct Known {
   std::string_view key;
   Duration time;
 };
-// Google ends the machine 30 s after the notice; the handler that taints the node uses some of them. Azure
-// sets no taint: a watcher of its events uses this key.
+// Google stops a machine 30 s after the notice, and the handler that taints the node uses up some of these
+// seconds. Azure sets no taint: the program that watches Azure's events passes the key "azure".
 constexpr std::array<Known, 5> kKnown = {{{"aws", seconds(120)},
                                           {"aws-node-termination-handler/spot-itn", seconds(120)},
                                           {"gcp", seconds(25)},

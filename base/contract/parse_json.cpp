@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// The parser's message without the text that it had read, which may be long and hold any bytes.
+// Returns the parser's message without its quote of the JSON text, which may be long and hold any bytes.
 std::string describe(const json::exception& error) {
   constexpr std::size_t kBytesMax = 200;
   std::string text = error.what();
@@ -20,11 +20,11 @@ std::string describe(const json::exception& error) {
   return text.substr(0, std::min(text.find("; last read:"), kBytesMax));
 }
 
-// Receives the parser's events; false ends the parsing. The library's own parser builds the same tree, but
-// with bounds it makes a callback for every value, and it cannot leave anything out.
+// Receives the parser's events; a handler that returns false ends the parsing. The library's own tree builder
+// can check bounds only by a callback for every value, and it cannot leave out values.
 class Builder {
  public:
-  // With `may_cut`, values that are nested too deep are left out; without `may_cut` they end the parsing.
+  // With `may_cut`, the builder leaves out values that are nested too deep; without it they are errors.
   Builder(int depth_max, std::string_view left_out_list, bool may_cut)
       : depth_max_(static_cast<std::size_t>(depth_max)), left_out_list_(left_out_list), may_cut_(may_cut) {}
 

@@ -1,4 +1,4 @@
-// A variant of parse_json() of fields.h that leaves out parts that the reader does not need.
+// A variant of parse_json() (fields.h) that leaves out those parts of a JSON text that a caller ignores.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace ratoon {
 
-// Lists named `left_out_list` are skipped and are not in the result. Values nested deeper than `depth_max`
-// levels are skipped too and become null: one object that is too deep must not hide the other objects.
+// Lists under the key `left_out_list` are skipped and are not in the result. Values nested deeper than
+// `depth_max` levels become null, so that the other objects can still be read if one object is too deep.
 [[nodiscard]] Result<nlohmann::json> parse_json_without(std::string_view left_out_list, std::string_view text,
                                                         std::size_t bytes_max, int depth_max);
 

@@ -1,4 +1,4 @@
-// The parts that several messages share, to and from JSON.
+// Converts the parts that several messages share to JSON and back.
 #pragma once
 
 #include <algorithm>
@@ -27,16 +27,16 @@ namespace ratoon::contract {
 [[nodiscard]] Outlook read_outlook(Fields outlook);
 [[nodiscard]] ResumePoint read_resume_point(Fields checkpoint);
 
-// The text as UTF-8 within its bound, or `otherwise` if it is empty:
+// Returns `text` as UTF-8, cut to the bound of a sentence, or `otherwise` if `text` is empty:
 [[nodiscard]] std::string sentence(std::string_view text, std::string_view otherwise);
-// Bounded to 10 years; 0 for a negative number and for NaN.
+// Limits a number of seconds to 10 years; a negative number and NaN become 0.
 [[nodiscard]] double bounded_seconds(double seconds);
 template <class T>
 [[nodiscard]] std::span<const T> first_of(const std::vector<T>& list, std::size_t items_max) {
   return std::span(list).first(std::min(list.size(), items_max));
 }
 
-// host:port, or [v6]:port. Whether the host can be reached is found out by the side that connects.
+// host:port, or [v6]:port. The syntax alone is checked, not whether the host can be reached.
 [[nodiscard]] std::string read_address(Fields& fields, const char* name);
 // Reads a secret in hexadecimal digits; no complaint repeats the digits.
 [[nodiscard]] std::string read_secret(Fields& fields, const char* name);

@@ -23,7 +23,7 @@ std::string find_rollback_dispute(const std::vector<JoinRequest>& joiners) {
     if (joiners[rank].rollback == joiners[0].rollback) continue;
     return "rank 0 has " + flags_of(joiners[0].rollback) + " and rank " + std::to_string(rank) + " has " +
            flags_of(joiners[rank].rollback) +
-           ": give all processes of the run the same; no checkpoint was set aside";
+           ": give all processes of the run the same flags; no checkpoint was set aside";
   }
   return "";
 }
@@ -51,7 +51,7 @@ std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joi
     if (entry.is_complete && is_shared(entry))
       candidates[{entry.attempt, entry.step, entry.digest}].by_all = true;
   }
-  // A checkpoint that some joiner cannot read is no resume point.
+  // All ranks must load the resume point, so a checkpoint that one joining process cannot read is left out.
   for (const auto& joiner : joiners) {
     for (const auto& entry : joiner.inventory) {
       if (entry.is_complete) continue;

@@ -24,7 +24,7 @@ std::string digest_of_text(std::string_view text) {
   return to_hex(hash64(0, text));
 }
 
-// Replaces bytes that are not UTF-8. A text with such bytes then differs from the text that was written.
+// Replaces bytes that are not UTF-8, so a text with such bytes differs from the text that was written.
 std::string text_of(const json& body) {
   return body.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -64,14 +64,14 @@ std::string find_damage(std::string_view text, const json& body,
            "another checkpoint";
   // If damage renamed the digest to the name of another field, the state has that field twice.
   if (as_written.size() != text.size())
-    return "the state has a field twice, or blanks between its fields, and no digest: it is damaged";
+    return "the state has a field twice or spaces between fields, and no digest: it is damaged";
   return "";
 }
 
 void check_state_format(Fields& state) {
   const std::uint64_t format = state.whole(kFormat, std::numeric_limits<std::uint64_t>::max());
   if (format != kWithoutDigest && format != kWithDigest)
-    state.complain(kFormat, "1 or 2: a newer Ratoon wrote this, use that one");
+    state.complain(kFormat, "1 or 2: a newer Ratoon wrote this state, use that version");
 }
 
 }  // namespace ratoon

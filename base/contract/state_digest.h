@@ -1,5 +1,5 @@
-// The digest that a state of one line of JSON contains of itself: it protects every byte, also if a program
-// keeps the state in a file of its own. Pure.
+// Adds a digest to a state that is one line of JSON: the digest protects every byte, also if a program keeps
+// the state in its own file. Pure.
 //
 //   return seal_state({{"epoch", 2}});  // {"epoch":2,"format":2,"state_digest":"..."}
 //
@@ -19,18 +19,18 @@ namespace ratoon {
 
 class Fields;  // base/contract/fields.h
 
-// Adds the format and the digest. The digest is computed over the text without the digest: hash(0, text) of
-// docs/reference/stream.md. The format is 2: a state of this format has a digest, so it is damaged if the
-// digest is missing. States of format 1 may be from before the digest existed.
+// Adds the fields for format and digest. The digest is hash(0, text) of docs/reference/stream.md, where text
+// is the state without its digest. The format is 2: a state of format 2 without a digest is damaged. A state
+// of format 1 may have been written before Ratoon added digests.
 [[nodiscard]] std::string seal_state(nlohmann::json body);
 
-// Explains the damage of a text; empty if the text is intact. `old_fields` are the fields, beside the format,
-// of states from before the digest existed. Damage cannot turn a state with a digest into such an old state,
-// unless it removes the whole digest of a state of format 1.
+// Returns a description of the text's damage, empty if it is intact. `old_fields` are the fields, beside the
+// format, of states written before Ratoon added digests. Damage cannot make a state with a digest look like
+// such an old state, unless it removes the whole digest of a state of format 1.
 [[nodiscard]] std::string find_damage(std::string_view text, const nlohmann::json& body,
                                       std::initializer_list<std::string_view> old_fields);
 
-// Complains about a format that this version does not read.
+// Complains if this version of Ratoon cannot read the state's format.
 void check_state_format(Fields& state);
 
 }  // namespace ratoon

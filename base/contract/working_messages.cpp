@@ -1,4 +1,4 @@
-// The messages of a working process: beats, orders and its completion.
+// JSON of the messages of a trainer process after it has joined: beats, orders and its completion.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -14,14 +14,14 @@ namespace {
 constexpr std::array<std::string_view, 8> kPhases = {"joining",    "load", "data",     "compute",
                                                      "collective", "save", "validate", "user"};
 
-// A run is complete once its last step is saved, so the message names the checkpoint of that step.
+// A run is complete once its last step is saved, so Completed names the checkpoint of that step.
 ResumePoint read_last_checkpoint(Fields& f, Attempt attempt, Step last) {
   Fields field = f.object("checkpoint");
   ResumePoint checkpoint = contract::read_resume_point(field);
   if (f.is_sound() && checkpoint.step != last)
     field.complain("step", "the run's last step (" + std::to_string(last.value()) + ")");
   if (f.is_sound() && checkpoint.attempt > attempt)
-    field.complain("attempt", "at most that of the run's end (" + std::to_string(attempt.value()) + ")");
+    field.complain("attempt", "at most the run's last attempt (" + std::to_string(attempt.value()) + ")");
   return checkpoint;
 }
 
@@ -55,7 +55,7 @@ void read(Fields& f, Beat& m) {
   m.step = Step(f.whole("step", kCountMax));
   const std::string phase = f.text("phase", kNameBytesMax);
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
-  // A phase that only a newer agent knows counts as work of the program.
+  // A phase name that this version does not know comes from a newer agent and counts as the user's own work.
   m.phase = known == kPhases.end() ? ProcessPhase::kUser : static_cast<ProcessPhase>(known - kPhases.begin());
   m.seconds_in_phase = f.seconds("seconds_in_phase");
   if (f.find("allowed_seconds") != nullptr) m.allowed_seconds = f.seconds("allowed_seconds");

@@ -1,4 +1,4 @@
-// The protocol of save_file_atomically() for bytes that are not all in memory.
+// Writes a file atomically, as save_file_atomically() does, from bytes that are not all in memory.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@ namespace ratoon {
                                                 const std::function<Result<void>(int fd)>& fill,
                                                 AtomicFileOptions options = {});
 
-// The name of the file to which a temporary file belongs, because a killed writer leaves its temporary file:
-// "shard.mds" for ".shard.mds.tmp-0123456789abcdef"; empty for any other name.
+// Returns the name of the file for which a killed writer left this temporary file: "shard.mds" for
+// ".shard.mds.tmp-0123456789abcdef". Returns an empty text for any other name.
 [[nodiscard]] std::string_view name_behind_temporary(std::string_view file_name);
 
 }  // namespace ratoon

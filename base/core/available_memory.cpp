@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The names of the files in one version of cgroups.
+// The file names of the memory limits in cgroups of one version (1 or 2).
 struct Names {
   const char* limit;
   const char* used;
@@ -42,7 +42,7 @@ std::uint64_t left_of(const fs::path& group, const Names& names) {
   return *limit - std::min(*limit, taken);
 }
 
-// The smallest remaining memory under the limits of the group and of all groups above it.
+// Returns the smallest amount of memory left under the limits of the cgroup and of all its parents.
 std::uint64_t left_around(const OwnCgroup& own) {
   const Names& names = own.is_unified ? kVersion2 : kVersion1;
   std::error_code ignored;

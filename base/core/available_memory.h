@@ -1,6 +1,6 @@
-// How much more memory this process may take before the kernel has to kill a process. It is the smaller of
-// two numbers: the machine's free memory, and what is left under the limits of all cgroups around the process
-// (versions 1 and 2; a container's limit is such a limit).
+// How much more memory this process may use before the kernel's OOM killer acts: the smaller of the machine's
+// free memory and the memory left under the limits of the process's cgroup and that cgroup's parents (cgroup
+// versions 1 and 2; a container's memory limit is a limit of its cgroup).
 //
 //   const auto free_bytes = available_memory();
 //   if (free_bytes && *free_bytes < wanted_bytes) return refuse(wanted_bytes, *free_bytes);
@@ -15,7 +15,7 @@
 
 namespace ratoon {
 
-// `root` is where /proc and /sys are.
+// `root` is the folder that contains /proc and /sys.
 [[nodiscard]] Result<std::uint64_t> available_memory(const std::filesystem::path& root = "/");
 
 }  // namespace ratoon

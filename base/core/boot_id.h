@@ -6,7 +6,7 @@
 
 namespace ratoon {
 
-// A different text after each boot; nothing if the machine does not provide one.
+// Returns a text that differs after each boot, or nothing if the machine has no boot id.
 [[nodiscard]] std::optional<std::string> boot_id();
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// The arguments and the environment of a child, as posix_spawn() and exec() take them.
+// Builds a child process's arguments and environment in the form that posix_spawn() and exec() take.
 #pragma once
 
 #include <map>
@@ -7,10 +7,10 @@
 
 namespace ratoon {
 
-// This process's environment with these variables set.
+// Returns this process's environment with the variables of `changes` set in it.
 [[nodiscard]] std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes);
 
-// Ends with a null pointer. `words` must outlive the result and must not change during that time.
+// Returns pointers to `words` and then a null pointer. `words` must outlive the result and not change.
 [[nodiscard]] std::vector<char*> pointers_to(std::vector<std::string>& words);
 
 }  // namespace ratoon

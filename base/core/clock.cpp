@@ -9,7 +9,7 @@
 namespace ratoon {
 
 Duration from_seconds(double s) {
-  // Half of the greatest duration (146 years), so that adding it to a Timestamp cannot overflow either.
+  // Half of the greatest duration (146 years): added to a Timestamp it cannot overflow.
   constexpr Duration kForever = Duration::max() / 2;
   if (std::isnan(s)) return Duration::zero();
   if (s >= seconds(kForever)) return kForever;
@@ -56,7 +56,7 @@ std::string format_rfc3339(WallTime t) {
 }
 
 std::optional<WallTime> parse_rfc3339(std::string_view text) {
-  // A zero in the pattern stands for any digit, all other characters for themselves.
+  // In the pattern, 0 matches any digit, and any other character matches itself.
   const auto fits = [&](std::string_view pattern) {
     return text.size() == pattern.size() &&
            std::equal(text.begin(), text.end(), pattern.begin(), [](char found, char expected) {
@@ -76,7 +76,7 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
   const int hour = number(11, 2);
   const int minute = number(14, 2);
   const int second = number(17, 2);
-  // Nanoseconds since 1970 can hold these years.
+  // A signed 64-bit number of nanoseconds since 1970 reaches until the year 2262.
   const bool is_countable = number(0, 4) >= 1970 && number(0, 4) < 2262;
   if (!is_countable || !date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
   return WallTime{sys_days(date).time_since_epoch() + hours(hour) + minutes(minute) +

@@ -1,4 +1,4 @@
-// Time as an argument: code that waits or measures is given a Clock, and a test moves a ManualClock by hand.
+// Clocks to pass as arguments: code that waits or measures gets a Clock, and a test sets a ManualClock.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ struct Timestamp {
   friend Duration operator-(Timestamp a, Timestamp b) { return a.since_boot - b.since_boot; }
 };
 
-// A moment of the calendar, for people and other machines. Never subtract two such moments to measure: clocks
-// jump.
+// A date and time, for people and other machines. Never subtract two WallTime values to measure a duration:
+// system clocks jump.
 struct WallTime {
   Duration since_epoch{0};
 
@@ -33,7 +33,7 @@ struct WallTime {
 [[nodiscard]] constexpr double seconds(Duration d) {
   return std::chrono::duration<double>(d).count();
 }
-// Converts to the nearest nanosecond, at most 146 years to either side; NaN becomes zero.
+// Converts seconds to the nearest nanosecond, limited to 146 years in either direction; NaN becomes zero.
 [[nodiscard]] Duration from_seconds(double s);
 
 class Clock {
@@ -49,7 +49,7 @@ class SystemClock final : public Clock {
   [[nodiscard]] WallTime wall_now() const override;
 };
 
-// ManualClock stands still until a test moves it. Safe to use from several threads.
+// ManualClock stands still until a test moves it. Several threads may use it at the same time.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(Timestamp start = {}, WallTime wall_start = {}) : now_(start), wall_now_(wall_start) {}
@@ -64,9 +64,9 @@ class ManualClock final : public Clock {
   WallTime wall_now_;  // guarded by mutex_
 };
 
-// "2026-11-21T11:38:21.250Z", the form of Kubernetes and of our logs.
+// Returns "2026-11-21T11:38:21.250Z", the format of timestamps in Kubernetes and in Ratoon's logs.
 [[nodiscard]] std::string format_rfc3339(WallTime t);
-// Takes what format_rfc3339 writes and the same without a fraction; nothing for anything else.
+// Parses the format of format_rfc3339, with or without a fraction; returns nothing for any other text.
 [[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// A count with its noun, for people: "1 process", "3 processes".
+// Writes a count with its noun, for people: "1 process", "3 processes".
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace ratoon {
   return std::to_string(count) + " " + std::string(count == 1 ? one : many);
 }
 
-// Appends "s", for nouns with a regular plural.
+// Appends "s" to the noun unless the count is 1: for nouns with a regular plural.
 [[nodiscard]] inline std::string counted(std::uint64_t count, std::string_view one) {
   return counted(count, one, std::string(one) + "s");
 }

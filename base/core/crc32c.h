@@ -1,4 +1,4 @@
-// CRC32C (Castagnoli), the checksum of our checkpoint blocks, of S3 parts and of iSCSI (RFC 3720).
+// CRC32C (Castagnoli): the checksum of checkpoint blocks, of S3 upload parts and of iSCSI (RFC 3720).
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@
 
 namespace ratoon {
 
-// Extends `crc`, the CRC of the bytes so far (0: none), by `data`. Uses the processor's CRC instruction if it
-// has one.
+// Returns the CRC of the earlier bytes followed by `data`; `crc` is the CRC of the earlier bytes, or 0 if
+// there are none. Uses the processor's CRC instruction if the processor has it.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> data, std::uint32_t crc = 0);
 
-// The CRC of two consecutive pieces, from the CRC of each and the length of the second, in O(log length).
+// Returns the CRC of two joined pieces, from each piece's CRC and the second one's length: O(log length_b).
 [[nodiscard]] std::uint32_t crc32c_combine(std::uint32_t a, std::uint32_t b, std::uint64_t length_b);
 
 // The two implementations of crc32c(), for tests and benchmarks.
 namespace crc32c_ways {
 [[nodiscard]] std::uint32_t portable(std::span<const std::byte> data, std::uint32_t crc = 0);
 [[nodiscard]] bool has_hardware();
-// Call this function only if has_hardware().
+// Call this function only if has_hardware() returns true.
 [[nodiscard]] std::uint32_t hardware(std::span<const std::byte> data, std::uint32_t crc = 0);
 }  // namespace crc32c_ways
 

@@ -1,5 +1,5 @@
-// Arithmetic on CRCs, at compile time: a CRC is a polynomial over GF(2) modulo Castagnoli's, bit 31 being
-// x^0.
+// Arithmetic on CRCs, at compile time. A CRC is a polynomial over GF(2) modulo Castagnoli's polynomial; bit
+// 31 is the coefficient of x^0.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kOne = std::uint32_t{1} << 31;
   return product;
 }
 
-// Entry k is x^(8 * 2^k): what 2^k further bytes do to a CRC.
+// Entry k is x^(8 * 2^k), the factor by which appending 2^k zero bytes multiplies a CRC.
 [[nodiscard]] constexpr std::array<std::uint32_t, 64> make_byte_powers() {
   std::array<std::uint32_t, 64> powers{};
   powers[0] = kOne >> 8;
@@ -35,7 +35,7 @@ inline constexpr std::uint32_t kOne = std::uint32_t{1} << 31;
 
 inline constexpr auto kBytePowers = make_byte_powers();
 
-// x^(8 * length) modulo the polynomial.
+// Returns x^(8 * length) modulo Castagnoli's polynomial.
 [[nodiscard]] constexpr std::uint32_t power_of_bytes(std::uint64_t length) {
   std::uint32_t power = kOne;
   for (std::size_t k = 0; length != 0; ++k, length >>= 1) {
@@ -44,7 +44,7 @@ inline constexpr auto kBytePowers = make_byte_powers();
   return power;
 }
 
-// Multiplication by a constant, one look-up for each of the four bytes of a CRC.
+// Multiplies CRCs by a constant factor with one table look-up for each of a CRC's four bytes.
 class Multiplier {
  public:
   constexpr explicit Multiplier(std::uint32_t factor) {
@@ -52,7 +52,7 @@ class Multiplier {
       auto& row = rows_[position];
       for (std::uint32_t bit = 0; bit < 8; ++bit)
         row[1u << bit] = multiply(1u << (8 * position + bit), factor);
-      // The other entries follow by linearity: a byte is the sum of its lowest bit and the rest.
+      // The other entries follow by linearity: each byte is the sum of its lowest set bit and its other bits.
       for (std::uint32_t byte = 1; byte < 256; ++byte) row[byte] = row[byte & (byte - 1)] ^ row[byte & -byte];
     }
   }
@@ -68,7 +68,7 @@ class Multiplier {
 
 using Slices = std::array<std::array<std::uint32_t, 256>, 8>;
 
-// Row k: the CRC of one byte followed by k zero bytes.
+// Row k of the table holds the CRC of each byte value followed by k zero bytes.
 [[nodiscard]] constexpr Slices make_slices() {
   Slices slices{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

@@ -18,9 +18,9 @@ namespace {
 using crc32c_tables::Multiplier;
 using crc32c_tables::power_of_bytes;
 
-// Three streams at once hide the latency of the instruction (3 cycles, one can start in each). With long
-// blocks the cost of joining the three CRCs is negligible; short blocks leave few bytes for the slow loop at
-// the end.
+// Three blocks are processed at once to hide the latency of the CRC instruction: it takes 3 cycles, and one
+// can start in each cycle. With long blocks the cost of joining the three CRCs is negligible; the short
+// blocks after them leave few bytes for the slow loop at the end.
 constexpr std::size_t kLongBlock = 8192;
 constexpr std::size_t kShortBlock = 256;
 constexpr Multiplier kPastLongBlock(power_of_bytes(kLongBlock));
@@ -32,7 +32,7 @@ RATOON_SSE42 std::uint64_t add_word(std::uint64_t crc, const std::byte* at) {
   return _mm_crc32_u64(crc, word);
 }
 
-// Takes three blocks at a time from the front of `data` for as long as there are three.
+// Processes three blocks of `data` at a time and removes them, until fewer than three blocks are left.
 template <std::size_t kBlock>
 RATOON_SSE42 std::uint32_t take_triples(std::uint32_t crc, std::span<const std::byte>& data,
                                         const Multiplier& past_block) {

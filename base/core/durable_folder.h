@@ -1,4 +1,4 @@
-// Folders that survive a power cut: a new name is durable only once its parent was synced.
+// Creates folders that survive a power cut: a new name is durable only after its parent folder was synced.
 #pragma once
 
 #include <filesystem>
@@ -8,16 +8,16 @@
 
 namespace ratoon {
 
-// Writes the names in this folder to the disk. Does nothing on file systems that do not support a sync of a
-// folder, such as 9p and the maps of automounters.
+// Writes the list of file names of this folder to the disk (fsync). Does nothing on file systems that cannot
+// sync a folder, such as 9p and autofs.
 [[nodiscard]] Result<void> sync_folder(const std::filesystem::path& folder);
-// Does the same for an open folder; messages show it as `shown`.
+// Does the same as sync_folder() for an open folder; error messages call the folder `shown`.
 [[nodiscard]] Result<void> sync_open_folder(int fd, const std::string& shown);
 
-// Creates the folder and the missing ones above it, and syncs the parent of each created one.
+// Creates the folder and its missing parent folders, and syncs the parent of each created folder.
 [[nodiscard]] Result<void> create_folders(const std::filesystem::path& folder);
 
-// Adds to the error that this process's user must be able to write in `folder`.
+// Adds to the error `refused` that this process's user must be able to write in `folder`.
 [[nodiscard]] Error not_allowed(const Error& refused, const std::filesystem::path& folder);
 
 }  // namespace ratoon

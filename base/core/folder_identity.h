@@ -1,6 +1,6 @@
-// An identity that is stored in a folder: 16 random hexadecimal digits, and 16 of the folder's mark
-// (folder_mark.h). A copy of the folder contains the file too but has another mark, so a copy can be
-// detected.
+// A folder's identity, stored in a file in the folder: 16 random hexadecimal digits, and 16 digits of a hash
+// of the folder's inode (folder_mark.h). A copied folder contains the same file but has another inode, so
+// Ratoon detects the copy.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace ratoon {
 
-// Whether the text has the length and the digits of an identity.
+// Returns whether the text has the form of an identity: its length, and hexadecimal digits only.
 [[nodiscard]] bool is_identity(std::string_view text);
-// Draws a new identity for a folder with this mark. If the mark is 0, which means unknown, all digits are
-// random.
+// Draws a new identity for a folder with this mark (folder_mark.h). If the mark is 0, which means unknown,
+// all digits of the identity are random.
 [[nodiscard]] Result<std::string> draw_identity(std::uint64_t mark);
-// Returns the identity of the folder with this mark, given the text `read` from its file: `read` itself,
-// unless it was drawn in another folder.
+// Returns the identity of the folder with this mark. `read` is the identity in the folder's file; it is
+// returned unchanged, unless it was drawn in another folder.
 [[nodiscard]] std::string identity_there(const std::string& read, std::uint64_t mark);
 
 }  // namespace ratoon

@@ -6,8 +6,8 @@
 
 namespace ratoon {
 
-// A hash of the folder's inode number and, if the file system has it, its time of birth: the same for every
-// process while the folder exists. 0: unknown.
+// Returns a hash of the folder's inode number and, if the file system has it, its time of birth. Every
+// process gets the same hash while the folder exists. 0: unknown.
 [[nodiscard]] std::uint64_t folder_mark(const std::filesystem::path& folder);
 
 }  // namespace ratoon

@@ -1,4 +1,4 @@
-// Bytes and numbers as hexadecimal digits, lower case, and bytes back.
+// Writes bytes and numbers as lower-case hexadecimal digits, and converts digits back to bytes.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@ constexpr std::size_t kLengthBytes = 8;
 
 using State = std::array<std::uint32_t, 8>;
 
-// The first 32 bits of the fractional parts of the square roots of the first 8 primes, and of the cube roots
-// of the first 64.
+// SHA-256's constants: the first 32 bits of the fractional parts of the square roots of the first 8 primes,
+// and of the cube roots of the first 64 primes.
 constexpr State kInitial = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                             0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 constexpr std::array<std::uint32_t, 64> kRounds = {

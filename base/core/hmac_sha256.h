@@ -1,5 +1,5 @@
 // SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104) also for builds without OpenSSL. With these functions the
-// ranks of an attempt prove to each other that they know its secret. Pure.
+// trainer processes that start together prove that they know a shared secret. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ inline constexpr std::size_t kSha256Bytes = 32;
 [[nodiscard]] std::string sha256_of(std::string_view bytes);
 [[nodiscard]] std::string hmac_sha256_of(std::string_view key, std::string_view bytes);
 
-// Compares in constant time, so that the time does not reveal the first byte that differs. The sizes of the
-// texts are no secret.
+// Compares in constant time, so that the duration does not reveal the position of the first different byte.
+// The sizes of the two texts are not secret.
 [[nodiscard]] bool is_same_secret(std::string_view a, std::string_view b);
 
 }  // namespace ratoon

@@ -1,18 +1,18 @@
-// Ignores signals, so that a failing call returns an error instead of ending the process.
+// Ignores signals such as SIGPIPE, so that a failing call returns an error instead of ending the process.
 #pragma once
 
 #include <csignal>
 
 namespace ratoon {
 
-// Whether the signal is ignored. nohup and the '&' of a script start programs with SIGHUP and SIGINT ignored.
+// Returns whether this process ignores the signal: programs started by nohup ignore SIGHUP, by '&' SIGINT.
 [[nodiscard]] inline bool is_ignored(int number) {
   struct sigaction now{};
   return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
          now.sa_handler == SIG_IGN;
 }
 
-// Leaves a handler that the program has set.
+// Ignores the signal unless the program has set its own handler for it.
 inline void ignore_signal(int number) {
   struct sigaction now{};
   if (::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
@@ -20,8 +20,8 @@ inline void ignore_signal(int number) {
     std::signal(number, SIG_IGN);
 }
 
-// Ignores the signals of writes to a file beyond `ulimit -f`, and to an output that is no longer read, as in
-// `trainer | tee log` after the end of tee.
+// Ignores the signals that a write raises: to a file beyond `ulimit -f`, and to a pipe without a reader, as
+// in `trainer | tee log` after the end of tee.
 inline void ignore_signals_of_writes() {
   ignore_signal(SIGXFSZ);
   ignore_signal(SIGPIPE);

@@ -1,4 +1,4 @@
-// Lists as text, and back: "node-1,node-2" for programs, "node-1, node-2" for people.
+// Joins lists to text and splits text: "node-1,node-2" for programs, "node-1, node-2" for people.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace ratoon {
 
-// `text_of` returns the text of one item, if the item is not a text itself.
+// `text_of` converts one item to text; leave it out if the items are texts themselves.
 template <class Items, class TextOf = std::identity>
 [[nodiscard]] std::string join(const Items& items, std::string_view between, TextOf text_of = {}) {
   std::string text;
@@ -21,7 +21,7 @@ template <class Items, class TextOf = std::identity>
   return text;
 }
 
-// Returns all parts, also empty parts; an empty text has no parts.
+// Returns all parts of the text, including empty parts; an empty text has no parts.
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char between);
 
 }  // namespace ratoon

@@ -12,12 +12,12 @@ namespace ratoon {
 
 namespace {
 
-// The fields of a logger get at most a quarter of a line, so that there is always room for the fields of the
-// event.
+// The fields that a logger adds to every line get at most a quarter of it, so that there is always room for
+// the fields of the logged event.
 constexpr std::size_t kMaxConstantBytes = Logger::kMaxLineBytes / 4;
 
-// How long a line waits for a full non-blocking pipe before it is dropped: training continues without its
-// log.
+// How long the logger waits for room in a full non-blocking pipe before it drops a line: training continues
+// without this line.
 constexpr int kFullPipeMillis = 100;
 
 bool wait_until_writable(int fd) {
@@ -25,7 +25,7 @@ bool wait_until_writable(int fd) {
   return ::poll(&entry, 1, kFullPipeMillis) == 1;
 }
 
-// Bytes of `text` that were written: all of it, unless the descriptor refuses.
+// Returns the number of bytes of `text` that were written: all, unless the file descriptor refuses them.
 std::size_t write_all(int fd, std::string_view text) {
   std::size_t written = 0;
   while (written < text.size()) {
@@ -66,8 +66,8 @@ class Logger::Sink {
   [[nodiscard]] LogFormat format() const { return format_; }
 
   // Writes the line with one write(2), so that lines of several processes never mix in a pipe (up to
-  // PIPE_BUF) or a file opened with O_APPEND. The lock separates the threads of this process if the system
-  // writes only a part.
+  // PIPE_BUF) or a file opened with O_APPEND. If write(2) writes only a part, the lock keeps other threads of
+  // this process from writing in between.
   void write_line(std::string line) {
     const std::lock_guard lock(mutex_);
     if (is_last_line_torn_) line.insert(line.begin(), '\n');

@@ -28,8 +28,8 @@ enum class LogFormat { kJson, kText };
 // "debug", "info", "warning" or "error".
 [[nodiscard]] std::string_view name_of(LogLevel level);
 
-// The value of a field: a text, a number or a truth value. The value is a view: the text that it was made
-// from must outlive it.
+// The value of a log field: a text, a number or a boolean. A LogValue only refers to its text, so the text
+// must outlive the LogValue.
 class LogValue {
  public:
   using Variant = std::variant<bool, std::int64_t, std::uint64_t, double, std::string_view>;
@@ -53,7 +53,7 @@ class LogValue {
 
   template <class T>
   static std::string_view view(const T& text) {
-    // A missing environment variable must not end the program that reports it.
+    // A null pointer counts as an empty text: a program may log getenv() of a variable that is not set.
     if constexpr (std::is_pointer_v<T>) return text != nullptr ? std::string_view(text) : std::string_view();
     return text;
   }
@@ -61,7 +61,7 @@ class LogValue {
   Variant value_;
 };
 
-// Keys are lower_snake_case. The line's own keys (time, level, message, cut) get a trailing underscore.
+// Keys are lower_snake_case. A field with a reserved key (time, level, message, cut) gets "_" appended.
 struct LogField {
   std::string_view key;
   LogValue value;
@@ -73,13 +73,13 @@ struct LogOptions {
   LogFormat format = LogFormat::kJson;
 };
 
-// Small and cheap to copy; copies and children write through the same lock. Safe to use from several threads,
-// and keeps errno. The clock must outlive the logger.
+// A Logger is cheap to copy; copies and children write under the same lock. Several threads may use a Logger
+// at once, and its calls keep errno. The clock must outlive the logger.
 class Logger {
  public:
   using Fields = std::initializer_list<LogField>;
 
-  // The greatest length of a line with its newline; a longer line is cut and marked.
+  // The greatest length of a line including its newline; the logger cuts a longer line and marks it as cut.
   static constexpr std::size_t kMaxLineBytes = 8192;
 
   explicit Logger(const Clock& clock, const LogOptions& options = {}, Fields constant_fields = {});
@@ -96,13 +96,13 @@ class Logger {
     log(level, message, std::span(fields.begin(), fields.size()));
   }
 
-  // Whether lines of this level are written, for fields that are expensive to compute.
+  // Returns whether lines of this level are written: ask before you compute expensive fields.
   [[nodiscard]] bool is_enabled(LogLevel level) const { return level >= min_level_; }
 
-  // Returns a child logger that writes the given fields too, after its parent's fields.
+  // Returns a child logger that adds `fields` to every line, after its parent's fields.
   [[nodiscard]] Logger with(Fields fields) const;
 
-  // Number of lines lost because the descriptor refused them, of this logger, its copies and its children.
+  // Returns how many lines this logger, its copies and its children lost because the descriptor refused them.
   [[nodiscard]] std::uint64_t dropped_lines() const;
 
  private:

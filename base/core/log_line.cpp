@@ -17,7 +17,7 @@ constexpr std::string_view kTextEnd = "\n";
 constexpr std::string_view kTextCutEnd = " (cut)\n";
 constexpr std::size_t kEndBytes = std::max(kJsonCutEnd.size(), kTextCutEnd.size());
 
-// Padded to five letters, so that messages are aligned in a text log.
+// Returns the level's name padded to five letters, so that messages are aligned in a text log.
 std::string_view padded_name_of(LogLevel level) {
   switch (level) {
     case LogLevel::kDebug:
@@ -32,7 +32,7 @@ std::string_view padded_name_of(LogLevel level) {
   return "?    ";
 }
 
-// Texts that need no quotes: a shell takes them as one word.
+// Returns whether the text needs no quotes because a shell would take it as one word.
 bool is_plain(std::string_view text) {
   const auto is_plain_char = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -53,7 +53,7 @@ std::string_view unicode_escape(Escape& buffer, unsigned char code) {
   return {buffer.data(), buffer.size()};
 }
 
-// The JSON form of this character; `buffer` holds it if the form is an escape.
+// Returns the character as it stands in a JSON string; `buffer` holds the result if it is an escape.
 std::string_view escaped(std::string_view character, Escape& buffer) {
   const unsigned char first = static_cast<unsigned char>(character[0]);
   const bool is_c1_control =
@@ -148,7 +148,7 @@ void LogLine::add_number(double value) {
   text_.append(digits.data(), result.ptr);
 }
 
-// The result with its quotes ends at max_size or before.
+// The line has at most max_size bytes after the quoted value was added.
 void LogLine::add_quoted(std::string_view value, std::size_t max_size) {
   text_ += '"';
   is_cut_ |= !append_escaped(text_, value, max_size - 1);

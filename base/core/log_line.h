@@ -14,20 +14,20 @@ class LogLine {
  public:
   LogLine(LogFormat format, std::size_t max_bytes);
 
-  // The beginning of a line; `time` as format_rfc3339 writes it.
+  // Writes the beginning of a line; `time` has the form of format_rfc3339().
   void begin(std::string_view time, LogLevel level, std::string_view message);
 
-  // A text that does not fit is shortened; a field is left out if nothing of it fits.
+  // Adds fields. A text that does not fit is shortened; a field of which nothing fits is left out.
   void add(std::span<const LogField> fields);
 
-  // Fields that another LogLine of the same format rendered, and whether they were cut.
+  // Adds fields that another LogLine of the same format rendered; `is_cut` tells whether they were cut.
   void add_rendered(std::string_view fields, bool is_cut);
 
-  // The fields alone, without begin() and end(), as add_rendered() takes them.
+  // Returns the fields alone, without the text of begin() and end(), as add_rendered() takes them.
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
-  // The whole line with its newline.
+  // Returns the whole line including its newline.
   [[nodiscard]] std::string end() &&;
 
  private:
@@ -44,9 +44,9 @@ class LogLine {
   bool is_cut_ = false;
 };
 
-// Appends `text` to `out` as the inside of a JSON string. Control characters (also those of C1, which
-// terminals obey) are escaped, and bytes that are not UTF-8 become U+FFFD. Stops before `out` exceeds
-// max_size and returns whether the whole text fitted.
+// Appends `text` to `out` as the content of a JSON string. Escapes control characters of ASCII and C1 (U+0080
+// to U+009F), because terminals obey both, and replaces bytes that are not UTF-8 by U+FFFD. Stops before
+// `out` exceeds max_size and returns whether the whole text fitted.
 bool append_escaped(std::string& out, std::string_view text, std::size_t max_size);
 
 }  // namespace ratoon

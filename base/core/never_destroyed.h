@@ -1,5 +1,5 @@
-// NeverDestroyed: a static object that stays valid until the process ends. exit() destroys other static
-// objects while threads that still run may use them.
+// NeverDestroyed: a static object that is never destroyed. exit() destroys ordinary static objects while
+// other threads still run and may use them.
 //
 //   const json& empty_list() {
 //     static const NeverDestroyed<json> value(json::array());

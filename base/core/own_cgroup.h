@@ -1,4 +1,4 @@
-// The cgroup of this process on its machine, of either version.
+// Finds the cgroup (version 1 or 2) to which this process belongs.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct OwnCgroup {
   bool is_unified = false;       // version 2: one tree for all controllers
 };
 
-// The cgroup that limits this process's "memory" or "cpu", if there is one. `root` contains /proc and /sys.
+// Returns the cgroup that limits this process's "memory" or "cpu", if any. `root` contains /proc and /sys.
 [[nodiscard]] std::optional<OwnCgroup> own_cgroup(std::string_view controller,
                                                   const std::filesystem::path& root = "/");
 
-// The number after `word` at the beginning of a line of a cgroup's file; with an empty word, the number at
-// the beginning of the text. There is no value if there is no number, as for "max".
+// Finds the line of a cgroup file that begins with `word` and returns the number after it; with an empty
+// word, the number at the beginning of the text. Returns nothing if there is no number, as for "max".
 [[nodiscard]] std::optional<std::uint64_t> number_after(std::string_view text, std::string_view word);
 
 }  // namespace ratoon

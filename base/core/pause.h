@@ -9,12 +9,12 @@
 
 namespace ratoon {
 
-// Limits a duration to one year: an endless duration added to the current time would overflow into the past.
+// Limits a duration to one year: the current time plus the greatest duration would overflow into the past.
 [[nodiscard]] constexpr Duration waitable(Duration at_most) {
   return std::min<Duration>(at_most, std::chrono::hours(24 * 365));
 }
 
-// Returns whether the whole time passed without a stop request.
+// Waits for `time`; returns false as soon as a stop is requested, otherwise true after the whole time.
 [[nodiscard]] bool pause_for(Duration time, const std::stop_token& stop);
 
 }  // namespace ratoon

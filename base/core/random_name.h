@@ -12,7 +12,7 @@ namespace ratoon {
 // no random numbers yet.
 [[nodiscard]] std::string draw_name();
 
-// `bytes` (at most 256) of the system's random numbers as hexadecimal digits.
+// Returns `bytes` random bytes (at most 256) from the system, as hexadecimal digits.
 [[nodiscard]] Result<std::string> draw_secret(std::size_t bytes);
 
 }  // namespace ratoon

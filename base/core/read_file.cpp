@@ -31,7 +31,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t byt
     if (count == 0) return text;
   }
   return Error(ErrorKind::kInvalid, path.string() + " has over " + std::to_string(bytes_max) +
-                                        " bytes, far more than such a file has");
+                                        " bytes, far more than expected; check the path");
 }
 
 }  // namespace ratoon

@@ -9,8 +9,8 @@
 
 namespace ratoon {
 
-// kNotFound if there is no such file, kInvalid if the file is larger than `bytes_max`. If the path is a pipe
-// without a writer, the function does not wait for one; if a writer has the pipe open, it waits for the
+// Returns kNotFound if there is no such file, kInvalid if the file is larger than `bytes_max`. If the path is
+// a pipe without a writer, the function does not wait; if a writer has opened the pipe, it waits for the
 // writer's bytes.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path,
                                             std::size_t bytes_max = std::size_t{1} << 20);

@@ -43,13 +43,13 @@ bool Error::is_retryable() const {
 
 namespace {
 
-// Adds the next step, which the system's message lacks, for errors where it is always the same.
+// Returns advice on what to do next, for error numbers where the advice is always the same.
 std::string_view next_step_of(int error_number) {
   switch (error_number) {
     case ENOSPC:
       return "; free space on that volume, or use another volume";
     case EDQUOT:
-      return "; remove something that counts against the quota, or use another volume";
+      return "; remove files that count against the disk quota, or use another volume";
     case EROFS:
       return "; use a writable volume, or find out why this volume is read-only (dmesg)";
     case EMFILE:

@@ -1,10 +1,10 @@
-// Strong<Tag, Rep>: a number or a name of its own type, so that the compiler refuses it in place of another
-// number or name.
+// Strong<Tag, Rep>: a number or a text with a type of its own, so that the compiler refuses to mix up numbers
+// or texts of different meanings.
 //
 //   using Attempt = Strong<struct AttemptTag, std::uint64_t>;
 //   using NodeName = Strong<struct NodeNameTag, std::string>;
 //
-// A Strong can be compared, hashed and stored; next() is the only arithmetic.
+// A Strong can be compared, hashed and stored; its only arithmetic operation is next().
 #pragma once
 
 #include <compare>
@@ -29,8 +29,8 @@ class Strong {
   [[nodiscard]] constexpr const Rep& value() const& { return value_; }
   [[nodiscard]] constexpr Rep value() && { return std::move(value_); }
 
-  // The following number. A fencing number that wrapped around would let superseded processes write: abort
-  // instead.
+  // Returns the number plus one. A fencing number that overflowed to 0 would let superseded processes write,
+  // so next() aborts the process instead.
   [[nodiscard]] constexpr Strong next() const
     requires std::integral<Rep>
   {

@@ -30,17 +30,17 @@ fs::path temporary_name(const fs::path& path) {
   return path.parent_path() / name;
 }
 
-// Takes the lock. Returns false if a sweep removed the file between its creation and this lock. On file
-// systems without locks the function returns true, and a sweep removes nothing there.
+// Locks the temporary file. Returns false if a sweep removed the file between its creation and this lock. On
+// file systems without locks it returns true, because a sweep removes nothing there.
 bool is_held(int fd) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat facts{};
   return ::fstat(fd, &facts) == 0 && facts.st_nlink > 0;
 }
 
-// Removes the file if no living process holds its lock. We hold the lock until the name is removed. A writer
-// that has created the file but not locked it yet then finds either the lock taken or the file without a
-// name, and creates another file.
+// Removes the temporary file if no living process holds its lock, and holds the lock until the name is
+// removed. A writer that has created the file but not yet locked it then finds either that the lock is taken
+// or that the file has no name; in both cases it creates another file.
 void unlink_where_abandoned(const fs::path& file) {
   const UniqueFd fd(::open(file.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (fd.is_open() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(file.c_str());

@@ -1,5 +1,5 @@
-// The file that fill_file_atomically() writes before it gets its name. The writer holds a lock on the file,
-// so that other processes can distinguish a file that is being written from one that a killed writer left.
+// The temporary file that fill_file_atomically() fills and then renames. The writer keeps the file locked, so
+// that other processes can tell a file that is being written from one that a killed writer left.
 #pragma once
 
 #include <filesystem>

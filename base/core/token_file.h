@@ -1,5 +1,5 @@
-// TokenFile: a token in a file, which is replaced long before the token expires. The file is read again each
-// minute, and at once after a refusal. While the file cannot be read, the last token that was read is used.
+// TokenFile: an access token from a file that kubelet replaces long before the token expires. The file is
+// read again each minute, and after a refusal at once. While it cannot be read, the last token is used.
 //
 // Thread contract: any thread.
 #pragma once
@@ -15,12 +15,12 @@ namespace ratoon {
 
 class TokenFile {
  public:
-  // Without a path the token is empty. The clock must outlive this object.
+  // If `path` is empty, the token is empty. The clock must outlive this object.
   TokenFile(std::string path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
 
-  // The value is empty if the file could never be read; in that case each call tries again.
+  // Returns the token; it is empty if the file could never be read, and then each call tries to read again.
   [[nodiscard]] std::string token();
-  // The token was refused: the next call of token() reads the file again.
+  // Tells that a server refused the token: the next call of token() reads the file again.
   void doubt();
 
  private:

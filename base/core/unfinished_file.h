@@ -1,4 +1,4 @@
-// A file that is written before it gets its name: the protocol of save_file_atomically() in single steps, for
+// A file that is written under a temporary name and then renamed: save_file_atomically() in single steps, for
 // callers that do something around each step, for instance limit its time.
 //
 //   auto file = UnfinishedFile::create("out/metrics.json");
@@ -33,7 +33,7 @@ class UnfinishedFile {
 
   [[nodiscard]] int fd() const { return temporary_.fd.get(); }
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
-  // The last call. After an error the path has either the whole old file or the whole new file.
+  // Must be the last call. After an error the path has either the whole old or the whole new file.
   [[nodiscard]] Result<void> publish();
 
  private:

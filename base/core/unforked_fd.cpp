@@ -8,14 +8,14 @@
 
 namespace ratoon {
 
-// The list of all open UnforkedFd objects. pthread_atfork() makes sure that no other thread changes it during
-// a fork.
+// The list of all open UnforkedFd objects. Handlers of pthread_atfork() make sure that no other thread
+// changes the list during a fork.
 struct UnforkedFds {
   std::mutex mutex;
   UnforkedFd* first = nullptr;  // guarded by mutex
 
   static UnforkedFds& all();
-  // Runs in a child: calls only functions that are allowed there.
+  // Runs in a forked child, so it calls only functions that are async-signal-safe.
   void close() {
     for (UnforkedFd* fd = first; fd != nullptr; fd = fd->after_) fd->fd_.reset();
     mutex.unlock();

@@ -1,5 +1,5 @@
-// UniqueFd owns a file descriptor and closes it. If durability depends on close(), call close() and read its
-// result.
+// UniqueFd owns a file descriptor and closes it. If close() may report lost writes that matter, call close()
+// and check its result.
 #pragma once
 
 #include <utility>
@@ -26,8 +26,8 @@ class UniqueFd {
   // Closes the held descriptor; an error of that close() is lost.
   void reset(int fd = -1);
 
-  // Closes the descriptor and returns the error. The descriptor is closed in either case: close() is never
-  // repeated.
+  // Closes the descriptor and returns the error. The descriptor is closed even after an error, so never call
+  // close() again.
   [[nodiscard]] Result<void> close();
 
  private:

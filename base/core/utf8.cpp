@@ -19,8 +19,8 @@ std::size_t ascii_prefix(std::span<const std::byte> bytes) {
   return at;
 }
 
-// The bytes that may follow a lead byte (table 3-7 of the Unicode standard): neither overlong forms nor
-// surrogates nor anything above U+10FFFF.
+// The bytes that may follow a lead byte (table 3-7 of the Unicode standard). They exclude overlong forms,
+// surrogates and characters above U+10FFFF.
 struct Continuation {
   std::size_t count = 0;  // 0: not a lead byte
   unsigned second_min = 0x80;
@@ -42,7 +42,7 @@ bool is_inside_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-// A control character of ASCII or C1 (U+0080 to U+009F), which terminals obey as well.
+// Returns whether this is a control character of ASCII or of C1 (U+0080 to U+009F): terminals obey both.
 bool is_control(std::span<const std::byte> character) {
   const auto first = std::to_integer<unsigned>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7F;

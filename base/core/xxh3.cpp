@@ -27,7 +27,7 @@ std::string to_hex(Hash128 hash) {
 
 Result<Hash128> parse_hash128(std::string_view text) {
   if (text.size() != 32 || text.find_first_not_of(kDigits) != std::string_view::npos) {
-    // Shows only the beginning: the text may be long.
+    // The error shows only the beginning of the text, which may be long.
     return Error(ErrorKind::kInvalid, "a 128-bit hash has 32 lower-case hexadecimal digits, but this is \"" +
                                           std::string(text.substr(0, 40)) + "\"");
   }
@@ -54,7 +54,7 @@ Xxh3Stream::Xxh3Stream(Xxh3Stream&& other) noexcept = default;
 Xxh3Stream& Xxh3Stream::operator=(Xxh3Stream&& other) noexcept = default;
 Xxh3Stream::~Xxh3Stream() = default;
 
-// xxHash has the same state for both widths; only the digests differ.
+// In xxHash the 64-bit and the 128-bit hash share one state; only the digest functions differ.
 void Xxh3Stream::update(std::span<const std::byte> data) {
   XXH3_128bits_update(&state_->xxh3, data.data(), data.size());
 }

@@ -1,5 +1,5 @@
-// XXH3 (64 and 128 bits, seed 0): the identity of tensors and shards. Fast, but no protection against an
-// adversary.
+// XXH3 (64 and 128 bits, seed 0): identifies the content of tensors and shards. It is fast, but it does not
+// protect against an adversary.
 #pragma once
 
 #include <compare>
@@ -22,17 +22,17 @@ struct Hash128 {
   friend auto operator<=>(const Hash128&, const Hash128&) = default;
 };
 
-// The canonical form: 32 lower-case hexadecimal digits, most significant first, as xxh128sum prints it.
+// Returns the canonical form: 32 lower-case hexadecimal digits, most significant first, as in xxh128sum.
 [[nodiscard]] std::string to_hex(Hash128 hash);
 
-// Reads only the canonical form, so that equal hashes have equal names.
+// Accepts only the canonical form of to_hex(), so that equal hashes have equal texts.
 [[nodiscard]] Result<Hash128> parse_hash128(std::string_view text);
 
 [[nodiscard]] std::uint64_t xxh3_64(std::span<const std::byte> data);
 [[nodiscard]] Hash128 xxh3_128(std::span<const std::byte> data);
 
-// Computes the same hashes for bytes that arrive in pieces. Digests may be read at any time, and one stream
-// gives both digests.
+// Computes the same hashes for bytes that arrive in pieces. A stream gives its 64-bit and its 128-bit digest
+// at any time.
 class Xxh3Stream {
  public:
   Xxh3Stream();
@@ -44,7 +44,7 @@ class Xxh3Stream {
   [[nodiscard]] std::uint64_t digest64() const;
   [[nodiscard]] Hash128 digest128() const;
 
-  // Forgets all bytes, as in a new stream.
+  // Forgets all bytes that were added, like a new stream.
   void reset();
 
  private:

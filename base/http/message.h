@@ -10,7 +10,7 @@
 
 namespace ratoon::http {
 
-// Header fields in order of arrival; names compare without regard to case.
+// HTTP header fields in order of arrival; their names compare without regard to case.
 class Headers {
  public:
   Headers() = default;
@@ -19,7 +19,7 @@ class Headers {
   void set(std::string name, std::string value);
   void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
 
-  // The first value of the field with that name, or empty.
+  // Returns the value of the first field with that name, or an empty text.
   [[nodiscard]] std::string_view get(std::string_view name) const;
   [[nodiscard]] bool contains(std::string_view name) const;
 

@@ -15,10 +15,10 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// The number of connections beyond connections_max that are answered 503; further connections are closed
-// without an answer.
+// So many connections beyond connections_max get the reply 503; the server closes further connections without
+// a reply.
 constexpr std::size_t kRefusingMax = 64;
-// The pause after the process has run out of descriptors, until some may be free again.
+// How long the server waits, after the process has run out of descriptors, before it accepts again.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 class BeastServer final : public HttpServer {
@@ -82,7 +82,7 @@ class BeastServer final : public HttpServer {
 
   void accept() {
     if (!acceptor_.is_open()) return;
-    // Every connection gets a strand of its own.
+    // Every connection gets its own strand (Asio's serial executor).
     acceptor_.async_accept(asio::make_strand(core_->io),
                            [this](const boost::system::error_code& error, ServerTcp socket) {
                              if (core_->is_stopping()) return;

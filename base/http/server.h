@@ -1,5 +1,5 @@
-// HttpServer: a small HTTP/1.1 server whose handlers may answer later, from any thread (a long poll blocks no
-// thread).
+// HttpServer: a small HTTP/1.1 server. A handler may answer later, from any thread, so a long poll blocks no
+// thread.
 //
 //   auto server = HttpServer::start({.port = 0}, [](ServerRequest request, Responder responder) {
 //     responder.send({.status = 200, .body = "hello " + request.path});
@@ -32,18 +32,18 @@ struct ServerRequest {
   std::string peer;  // "127.0.0.1:43210"
 };
 
-// Writes a reply in pieces. Safe from any thread; only one thread at a time may write.
+// Writes a reply in pieces. Any thread may write, but only one thread at a time.
 class StreamWriter {
  public:
   virtual ~StreamWriter() = default;
-  // Blocks while too much is unsent. Returns an error once the client has left or the server stops.
+  // Blocks while too many bytes are unsent. Returns an error if the client has left or the server stops.
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
   // Ends the reply properly. Without this call the destructor cuts the connection, so that the client sees a
   // broken reply.
   virtual void finish() = 0;
 };
 
-// The right to answer one request, once. Movable. If a Responder is destroyed without an answer, it sends
+// Answers one request, exactly once. Movable. A Responder that is destroyed without an answer sends status
 // 500.
 class Responder {
  public:
@@ -53,9 +53,9 @@ class Responder {
   Responder& operator=(Responder&&) noexcept;
   ~Responder();
 
-  // Marks the connection as authenticated: it no longer counts for unauthenticated_connections_max, but as a
-  // connection of `owner`. If the owner then has more than `connections_max` connections, the oldest of them
-  // is closed. 0: no limit.
+  // Marks the connection as authenticated: it stops counting for unauthenticated_connections_max and counts
+  // as a connection of `owner` instead. If the owner then has more than `connections_max` connections (0: no
+  // limit), the server closes the owner's oldest connection.
   void mark_authenticated(const std::string& owner = {}, std::size_t connections_max = 0) const;
 
   void send(Response response);
@@ -76,7 +76,7 @@ struct TlsServerOptions {
   std::string client_ca_pem{};  // not empty: clients must show a certificate of this authority
 };
 
-// The address for a server that listens on IPv6 and IPv4, or on IPv4 alone if the machine has no IPv6.
+// The address to listen on for IPv6 and IPv4 clients; a machine without IPv6 then listens on IPv4 only.
 inline constexpr const char* kEveryAddress = "::";
 
 struct ServerOptions {
@@ -91,15 +91,15 @@ struct ServerOptions {
   Duration body_deadline{std::chrono::seconds(30)};
   Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
   Duration write_deadline{std::chrono::seconds(30)};  // the client reads nothing
-  // The limit for a whole reply, from its first piece on, even if the client reads steadily; nothing: no
-  // limit.
+  // The time limit for a whole reply, from its first piece to its last, even if the client reads steadily. If
+  // it is absent, there is no limit.
   std::optional<Duration> reply_deadline{};
-  // The greatest number of unauthenticated connections; nothing: unauthenticated connections have no limit of
-  // their own. A further connection closes one connection of the address that has the most, or the newest if
-  // no address has many (base/http/server/unauthenticated_connections.h).
+  // The greatest number of unauthenticated connections; if it is absent, only connections_max limits them.
+  // Beyond the limit, each new connection closes one connection of a client address that has many, or one
+  // chosen as in base/http/server/unauthenticated_connections.h.
   std::optional<std::size_t> unauthenticated_connections_max{};
-  // The limit for a whole request on an unauthenticated connection, from its beginning (TLS handshake
-  // included) or from the reply before.
+  // The time limit for a whole request on an unauthenticated connection, counted from the beginning of the
+  // connection (so with TLS handshake) or from the previous reply.
   Duration unauthenticated_deadline{std::chrono::seconds(10)};
 };
 
@@ -109,11 +109,11 @@ class HttpServer {
   virtual ~HttpServer() = default;
 
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  // For a TLS server: new connections get this certificate, and open connections keep theirs. kInvalid: the
-  // certificate cannot be used, and nothing changes.
+  // Replaces a TLS server's certificate for new connections; open connections keep the old one. Returns
+  // kInvalid, and changes nothing, if the new certificate cannot be used.
   [[nodiscard]] virtual Result<void> renew(const TlsServerOptions& tls) = 0;
-  // Stops taking connections, cuts all open connections and waits for running handlers. The destructor does
-  // the same.
+  // Stops accepting connections, closes all open connections and waits for running handlers. The destructor
+  // calls stop() too.
   virtual void stop() = 0;
 };
 

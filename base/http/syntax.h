@@ -7,13 +7,13 @@ namespace ratoon::http {
 
 [[nodiscard]] bool equals_ignoring_case(std::string_view a, std::string_view b);
 
-// A method or a header's name: one or more of the characters RFC 9110 calls tchar.
+// Whether the text can be a method or a header's name: only characters that RFC 9110 calls tchar.
 [[nodiscard]] bool is_token(std::string_view text);
 
-// A header's value: it has no control character but tab, so that a value cannot insert a second line.
+// Whether the text can be a header's value: no control characters but tab, so no second line.
 [[nodiscard]] bool is_field_value(std::string_view text);
 
-// "close" in "keep-alive, close", regardless of case and spaces.
+// Whether a list has the token, regardless of case and spaces: "close" in "keep-alive, close".
 [[nodiscard]] bool lists_token(std::string_view list, std::string_view token);
 
 [[nodiscard]] bool is_digits(std::string_view text);

@@ -20,8 +20,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Idle connections, the most recently used of an origin first. Connections that the server has closed are
-// dropped on the way.
+// Keeps idle connections for reuse and hands out the most recently used one of an origin (scheme, host,
+// port). Drops connections that the server has closed.
 class ConnectionPool {
  public:
   explicit ConnectionPool(std::size_t idle_max) : idle_max_(idle_max) {}
@@ -60,7 +60,7 @@ class ConnectionPool {
       idle_;  // oldest first; guarded by mutex_
 };
 
-// Collects the whole body in memory, up to the limit.
+// Collects the whole reply body in memory, up to a size limit.
 class CollectingSink final : public BodySink {
  public:
   CollectingSink(const Request& request, const Url& url, std::size_t bytes_max)
@@ -98,7 +98,7 @@ bool is_idempotent(const std::string& method) {
 
 Result<void> check_request(const Request& request, const Url& url) {
   if (!is_token(request.method)) {
-    return Error(ErrorKind::kInvalid, "the method of a call to " + url.shown + " is no HTTP method");
+    return Error(ErrorKind::kInvalid, "the method of a call to " + url.shown + " is not an HTTP method");
   }
   for (const auto& [name, value] : request.headers) {
     if (!is_token(name) || !is_field_value(value)) {
@@ -107,13 +107,13 @@ Result<void> check_request(const Request& request, const Url& url) {
     }
     if (equals_ignoring_case(name, "Transfer-Encoding") || equals_ignoring_case(name, "Connection")) {
       return call_error(ErrorKind::kInvalid, request, url,
-                        "cannot be made: the transport itself sets " + name);
+                        "cannot be made: a caller must not set the header " + name);
     }
   }
   return {};
 }
 
-// Makes a ClientConnection from a connected socket; `tls` is null for http.
+// A function that makes a ClientConnection from a connected socket; `tls` is null for http://.
 using MakeConnection = Result<std::unique_ptr<ClientConnection>> (*)(const Url& url,
                                                                      std::string expected_name,
                                                                      UniqueFd connected,
@@ -156,7 +156,7 @@ class PoolingTransport final : public HttpTransport {
     if (auto connection = pool_.take(origin)) {
       auto outcome = connection->run(plan);
       if (!outcome.error && outcome.is_reusable) pool_.give_back(origin, std::move(connection));
-      // If the server closed the kept connection during this call, it is unknown whether it read the request.
+      // If the server closed a reused connection during this call, it may or may not have read the request.
       const bool is_repeatable =
           outcome.was_never_sent || (outcome.has_had_no_reply && is_idempotent(request.method));
       if (!is_repeatable) return finish(std::move(outcome));

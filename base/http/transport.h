@@ -1,5 +1,5 @@
-// HttpTransport: every HTTP call of Ratoon goes through it. Calls block and can be stopped from
-// outside.
+// HttpTransport: makes every HTTP call of Ratoon. Calls block; another thread can stop them
+// (stop_token).
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -20,12 +20,12 @@
 
 namespace ratoon::http {
 
-// Bytes to send that are not all in memory.
+// A source of a request body that is not in memory as a whole.
 class BodySource {
  public:
   virtual ~BodySource() = default;
   [[nodiscard]] virtual std::size_t size_bytes() const = 0;
-  // Fills a prefix of `into` and returns its length; 0 only at the end.
+  // Writes bytes to the beginning of `into` and returns their number; 0 means the end of the body.
   [[nodiscard]] virtual Result<std::size_t> read(std::span<char> into) = 0;
 };
 
@@ -38,7 +38,7 @@ struct Request {
   BodySource* body_source = nullptr;  // instead of `body`; must outlive the call
 };
 
-// Every call is bounded. A duration of zero means no limit of that kind.
+// Limits of one call. A duration of zero means: no limit of that kind.
 struct Limits {
   Duration total{std::chrono::seconds(30)};    // from the call to the last byte of the reply
   Duration silence{std::chrono::seconds(30)};  // between two bytes from the server
@@ -52,8 +52,8 @@ struct ResponseHead {
   Headers headers{};  // of a reply: in the order of their names, equal names joined by commas
 };
 
-// Receives a streamed reply, in the thread of the call. An error that the sink returns ends the call with
-// that error.
+// Receives a reply piece by piece, in the thread that makes the call. If the sink returns an error, the call
+// ends with that error.
 class BodySink {
  public:
   virtual ~BodySink() = default;
@@ -65,9 +65,9 @@ class HttpTransport {
  public:
   virtual ~HttpTransport() = default;
 
-  // Sends one request and returns the whole reply. Any status is a reply, not an error. Errors are
-  // kUnavailable (no connection, cut off), kTimeout, kCancelled, kInvalid (bad URL, reply over its limits or
-  // not HTTP), kPermissionDenied (TLS refuses).
+  // Sends one request and returns the whole reply. A reply with any HTTP status is a success. Errors are
+  // kUnavailable (no connection, or cut off), kTimeout, kCancelled, kInvalid (bad URL; a reply that is too
+  // large or not HTTP) and kPermissionDenied (TLS refuses).
   [[nodiscard]] virtual Result<Response> call(const Request& request, const Limits& limits,
                                               std::stop_token stop) = 0;
 
@@ -88,12 +88,12 @@ struct TransportOptions {
   std::size_t idle_connections_max = 16;
 };
 
-// The transport that uses cpprestsdk, for trainers and tools.
+// Makes the transport that uses cpprestsdk, for trainers and command line tools.
 [[nodiscard]] std::unique_ptr<HttpTransport> make_transport(const TransportOptions& options = {});
 
-// The transport without threads of its own, for the operator. The operator makes thousands of small calls and
-// reads watches of many small pieces, which cost a tenth if the waiting thread makes them itself
-// (docs/design/0001-http.md).
+// Makes the transport without threads of its own, for the operator. The operator makes thousands of small
+// calls and reads watches in many small pieces. They take a tenth of the CPU time if the calling thread sends
+// and receives itself (docs/design/0001-http.md).
 [[nodiscard]] std::unique_ptr<HttpTransport> make_direct_transport(const TransportOptions& options = {});
 
 }  // namespace ratoon::http

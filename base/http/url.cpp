@@ -10,7 +10,7 @@
 namespace ratoon::http {
 namespace {
 
-// Repeats neither the query nor anything before an '@': both may hold a secret.
+// The error shows neither the URL's query nor the text before an '@', because both may hold a secret.
 Error bad_url(std::string_view text, std::string_view problem) {
   std::string_view shown = text.substr(0, text.find('?'));
   if (shown.find('@') != std::string_view::npos) shown = shown.substr(0, shown.find("//"));
@@ -28,7 +28,7 @@ struct Authority {
   bool is_bracketed = false;
 };
 
-// "host", "host:80", "[::1]", "[::1]:80"
+// Splits "host", "host:80", "[::1]" or "[::1]:80" into host and port.
 Authority split_authority(std::string_view text) {
   if (text.starts_with('[')) {
     const auto end = text.find(']');
@@ -60,7 +60,7 @@ bool is_ip_address(const std::string& host) {
 
 Result<Url> parse_url(std::string_view text) {
   if (!std::all_of(text.begin(), text.end(), is_url_character)) {
-    return bad_url(text.substr(0, text.find_first_of("\r\n \t")), "holds a character that must be escaped");
+    return bad_url(text.substr(0, text.find_first_of("\r\n \t")), "has a character that must be escaped");
   }
   Url url;
   std::string_view rest = text;
@@ -83,7 +83,7 @@ Result<Url> parse_url(std::string_view text) {
     const char* end = authority.port.data() + authority.port.size();
     const auto [stopped, error] = std::from_chars(authority.port.data(), end, url.port);
     if (error != std::errc() || stopped != end || url.port == 0 || !is_digits(authority.port)) {
-      return bad_url(text, "has a port that is no number from 1 to 65535");
+      return bad_url(text, "has a port that is not a number from 1 to 65535");
     }
   }
   url.host_header = rest.substr(0, authority_end);

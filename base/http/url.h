@@ -1,4 +1,4 @@
-// The parts of an absolute URL that a connection and a request line need.
+// Parses an absolute URL into the parts that a connection and an HTTP request line need.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@ namespace ratoon::http {
 
 Wakeup::Wakeup() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-// A failure of either call does not matter: a full counter still wakes the thread, and an empty counter is
-// already clear.
+// The results of write() and read() do not matter: if the eventfd's counter is full, it still wakes the
+// thread; if it is 0, it is already clear.
 void Wakeup::notify() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);

@@ -9,7 +9,7 @@ class Wakeup {
  public:
   Wakeup();
 
-  // Without an eventfd (the process has no descriptors left) no thread can wait for a wakeup.
+  // Returns false if the process had no file descriptor left for an eventfd; then no thread can wait.
   [[nodiscard]] bool is_usable() const { return fd_.is_open(); }
   [[nodiscard]] int fd() const { return fd_.get(); }
 

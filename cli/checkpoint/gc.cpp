@@ -22,8 +22,8 @@ Result<void> remove_if_there(Disk& disk, const std::string& path) {
   return removed;
 }
 
-// The remaining files of a checkpoint. The files are listed before any is removed: if a link is found in a
-// path, nothing is removed.
+// The remaining files of a checkpoint. gc lists all of them before it removes any: if a path contains a
+// symbolic link, gc removes nothing.
 struct Left {
   std::vector<std::string> receipts;
   std::vector<std::string> packs;
@@ -39,17 +39,17 @@ Result<Left> find_left(const Disk& disk, const CheckpointId& id) {
 
 Result<void> remove_files(Disk& disk, const std::string& folder, const std::vector<std::string>& files) {
   if (auto removed = checkpoint::remove_rank_files(disk, folder, files); !removed) return removed;
-  // The folder is not empty while it has another program's file, or another step.
+  // Removing the folder fails if it still has another program's file, or a file of another step.
   static_cast<void>(disk.remove_folder(checkpoint::folder_of(folder)));
   return {};
 }
 
-// Returns whether the checkpoint was removed. The manifest is removed last: until then it names the owner of
-// the other files, and the next gc finds them.
+// Returns whether the checkpoint was removed. Removes the manifest last: as long as it exists, the next gc
+// knows to which checkpoint the other files belong.
 Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
   const auto left = find_left(disk, id);
   if (!left) return left.error();
-  // The checkpoint may have been pinned since the survey.
+  // A user may have pinned the checkpoint since gc read the folder (the survey).
   const auto was_pinned = checkpoint::is_pinned(disk, id);
   if (!was_pinned) return was_pinned.error();
   if (*was_pinned) return false;
@@ -75,8 +75,8 @@ Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
 }
 
 // Returns whether the packs must stay: a run may have quarantined the checkpoint or given up its lineage, or
-// a user may have pinned it while a run was retiring it. Call this after checking manifests/: a manifest
-// stays there until its copy is in the other folder.
+// a user may have pinned it while a run was retiring it. Call this after checking manifests/: a manifest is
+// removed there only after its copy is in quarantine/.
 Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   const auto given_up = checkpoint::given_up_checkpoints(disk);
   if (!given_up) return given_up.error();
@@ -91,7 +91,7 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   if (*was_wanted) return false;
   const auto left = find_left(disk, id);
   if (!left) return left.error();
-  // Receipts are removed first, because a pack without its receipt is in no commit.
+  // Remove receipts first: a commit includes only packs that have a receipt.
   if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes)
     return votes.error();
   const auto is_late = is_committed_now(disk, id);
@@ -99,7 +99,7 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto is_wanted = is_wanted_now(disk, id);
   if (!is_wanted) return is_wanted.error();
   if (*is_wanted) return false;
-  // A run does the same, because no run would choose a commit of an older attempt beside a newer one.
+  // A run removes such late commits too: no run chooses an older attempt's checkpoint over a newer one's.
   const auto removed = *is_late ? checkpoint::remove_checkpoint(disk, id)
                                 : remove_files(disk, checkpoint::packs_folder(id), left->packs);
   if (!removed) return removed.error();
@@ -167,7 +167,7 @@ Result<void> carry_out(Disk& disk, const Survey& survey, const GcPlan& plan,
   }
   for (const GcItem& item : plan.items) {
     const auto is_gone = remove(disk, item);
-    if (!is_gone) return is_gone.error().with_context("removing the remaining files of " + shown(item.id));
+    if (!is_gone) return is_gone.error().with_context("removing the files of " + shown(item.id));
     if (*is_gone) on_removed(item);
   }
   return {};

@@ -1,6 +1,6 @@
-// Chooses and removes garbage in a run's folder. The rules are the same as those of the run (retention.h).
-// Files that Ratoon did not name stay, and so does everything newer than the newest checkpoint. A pinned
-// checkpoint stays, also if it is pinned at the last moment.
+// Chooses and removes garbage in a run's folder, by the rules that a run itself follows (retention.h). gc
+// keeps files that Ratoon did not name, and all files newer than the newest checkpoint. It also keeps a
+// pinned checkpoint, even if the user pins it while gc runs.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,12 @@ struct GcPlan {
   std::vector<GcItem> items;
 };
 
-// Plans no removal if no checkpoint is complete: a quarantined checkpoint may be the only one that is left of
-// the run.
+// Plans no removal if no checkpoint is complete: a quarantined checkpoint may be all that is left of the
+// run.
 [[nodiscard]] GcPlan plan_gc(const Survey& survey, const GcRules& rules);
 
-// Calls `on_removed` for each item that it removed. Returns kCorrupted, and removes nothing, if the newest
-// checkpoint does not verify; `on_verified` gets the number of its bytes that were read.
+// Removes the items of the plan and calls `on_removed` for each. Verifies the newest checkpoint before and
+// passes the number of bytes read to `on_verified`; if it is damaged, removes nothing and returns kCorrupted.
 [[nodiscard]] Result<void> carry_out(checkpoint::Disk& disk, const Survey& survey, const GcPlan& plan,
                                      const std::function<void(std::uint64_t)>& on_verified,
                                      const std::function<void(const GcItem&)>& on_removed);

@@ -1,6 +1,6 @@
-// The packs of one checkpoint, each open and with a verified header. Open packs can be read to the end even
-// if the run retires them. In a store such a pack cannot be read to the end, because a retired pack no longer
-// exists.
+// Opens the packs (tensor files) of one checkpoint and verifies their headers. Open packs in a folder can be
+// read to the end even if the run retires (deletes) them. In an object store this is not possible, because a
+// retired pack no longer exists there.
 #pragma once
 
 #include <optional>
@@ -20,18 +20,18 @@ struct OpenPack {
   checkpoint::PackReader reader;
 };
 
-// Whether the run has retired the checkpoint after this command chose it. If so, a missing file is not
-// damage.
+// Returns whether the run has retired the checkpoint after this command chose it. In that case a missing file
+// is not damage.
 [[nodiscard]] bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id);
 
-// Opens the packs of all ranks, or of one. kConflict: the run has retired the checkpoint after it was chosen.
+// Opens the packs of all ranks, or of `only_rank`. kConflict: the run has retired the checkpoint by now.
 [[nodiscard]] Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk,
                                                        const checkpoint::CheckpointId& id,
                                                        const checkpoint::Manifest& manifest,
                                                        std::optional<std::uint32_t> only_rank = {});
 
-// One checkpoint with its packs. If the run retires the first choice in between, another checkpoint is
-// chosen.
+// One checkpoint with its open packs. If the run retires the chosen checkpoint in the meantime,
+// open_checkpoint() chooses again.
 struct OpenCheckpoint {
   FoundCheckpoint found;
   std::vector<OpenPack> packs;
@@ -40,8 +40,8 @@ struct OpenCheckpoint {
                                                      const CheckpointSelection& selection,
                                                      std::optional<std::uint32_t> only_rank = {});
 
-// Returns the result of `once`. Calls `once` up to five times while it returns kConflict, which means that
-// the run has retired the checkpoint that it had chosen.
+// Calls `once` and returns its result. While `once` returns kConflict, which means that the run has retired
+// the chosen checkpoint, repeats the call, up to five calls in all.
 template <typename Once>
 [[nodiscard]] auto retry_if_retired(const Once& once) {
   auto result = once();

@@ -15,7 +15,7 @@ using checkpoint::Pin;
 
 constexpr std::size_t kPinsNamedMax = 10;
 
-// kConflict if its run has retired the checkpoint, or set it aside, after it was chosen.
+// Returns kConflict if the run retired or quarantined the chosen checkpoint in the meantime.
 Result<MadePin> pin_once(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
   const auto survey = take_survey(disk);
   if (!survey) return survey.error();
@@ -26,7 +26,7 @@ Result<MadePin> pin_once(Disk& disk, const CheckpointSelection& selection, const
   if (!is_new) return is_new.error().with_context("pinning " + shown(id));
   if (!is_retired(disk, id))
     return MadePin{{id, checkpoint::why_pinned(disk, id)}, *is_new, disk.shown(checkpoint::pin_path(id))};
-  // A pin that existed before must not be removed by this command.
+  // Remove only a pin that this call made, not one that existed before.
   if (*is_new) {
     if (auto removed = checkpoint::unpin(disk, id); !removed)
       return removed.error().with_context("removing the pin of " + shown(id) + ", which no longer exists");
@@ -48,7 +48,7 @@ std::string names_of(const std::vector<Pin>& pins) {
 
 std::string fault_of_reason(const std::string& why) {
   if (why.find_first_not_of(' ') == std::string::npos)
-    return "is empty; expected a reason to keep the checkpoint";
+    return "is empty; expected a reason for keeping the checkpoint";
   if (why.size() > checkpoint::kPinReasonBytesMax)
     return "has " + std::to_string(why.size()) + " bytes; expected " +
            std::to_string(checkpoint::kPinReasonBytesMax) + " at most";
@@ -58,7 +58,7 @@ std::string fault_of_reason(const std::string& why) {
 
 Result<MadePin> make_pin(Disk& disk, const CheckpointSelection& selection, const std::string& why) {
   const auto once = [&] { return pin_once(disk, selection, why); };
-  // If the user named a checkpoint, no other checkpoint replaces it.
+  // If the user named a checkpoint, do not retry with another checkpoint.
   return selection.step || selection.attempt ? once() : retry_if_retired(once);
 }
 

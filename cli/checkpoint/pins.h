@@ -1,4 +1,4 @@
-// Pinning and unpinning by hand, while a run may be training and retiring.
+// Pins and unpins checkpoints for the user, while a run may be training and retiring checkpoints.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace ratoon::cli {
 
 inline constexpr const char* kPinnedByHand = "pinned by hand";
 
-// The fault of a reason that a user gives; empty if the reason is valid.
+// Returns what is wrong with the reason that a user gives for a pin; empty if it is valid.
 [[nodiscard]] std::string fault_of_reason(const std::string& why);
 
 struct MadePin {
@@ -21,14 +21,14 @@ struct MadePin {
   bool is_new = false;
   std::string file;  // the file's path as shown in messages
 };
-// Pins the checkpoint that choose() returns, which is kept from then on. Returns kConflict, and leaves no new
-// pin, if the run of the checkpoint has retired it in between. If the user selected no checkpoint, choose()
-// is called again for the newest.
+// Pins the checkpoint that choose() returns, so that no run removes it. If the run has retired that
+// checkpoint in the meantime, chooses the newest again, or, if the user selected a checkpoint, returns
+// kConflict and leaves no new pin.
 [[nodiscard]] Result<MadePin> make_pin(checkpoint::Disk& disk, const CheckpointSelection& selection,
                                        const std::string& why);
 
-// Returns the selected pin, or the only one if nothing is selected. kInvalid if several match, kNotFound if
-// none does; the message lists the pins.
+// Returns the selected pin, or the only pin if the user selected none. Returns kInvalid if several pins match
+// and kNotFound if none matches; the message lists the pins.
 [[nodiscard]] Result<checkpoint::Pin> choose_pin(const std::vector<checkpoint::Pin>& pins,
                                                  const CheckpointSelection& selection);
 

@@ -12,20 +12,20 @@
 
 namespace ratoon::cli {
 
-// kInvalid if the folder has no checkpoints of Ratoon; the message names the run folders below it.
+// Returns kInvalid if the folder has no Ratoon checkpoints; the message names run folders below it.
 [[nodiscard]] Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const std::filesystem::path& folder);
 
-// The place where the members of a run in a folder of `ratoon run` save: a folder, or a store's address. A
-// save folder inside the run's own folder is returned below `folder`, also if `folder` is a copy or was
-// moved. The value is empty if the folder is not one of `ratoon run`, or if an older Ratoon wrote it.
+// Returns where the run of `ratoon run` in `folder` saves its checkpoints: a folder, or the URI of an object
+// store. If `folder` was copied or moved with its save folder in it, the path in the copy is returned. Empty
+// if `ratoon run` did not make `folder`, or if an older Ratoon did.
 [[nodiscard]] std::string saves_of_run(const std::filesystem::path& folder);
 
-// For a folder of `ratoon run`: the place where the run saves, or the only run folder below it. Else `folder`
-// itself.
+// Returns, for a folder of `ratoon run`, the folder of the run's checkpoints, or the only run folder below
+// it; for any other folder, `folder` itself.
 [[nodiscard]] std::filesystem::path checkpoints_in(const std::filesystem::path& folder);
 
-// Returns the error that `shown` holds no run. The error suggests the run folders in `below`, which are
-// sorted.
+// Returns the error that there is no run at `shown`. The error suggests the run folders in `below`, which
+// must be sorted.
 [[nodiscard]] Error no_run_in(const std::string& shown, const std::vector<std::string>& below);
 
 }  // namespace ratoon::cli

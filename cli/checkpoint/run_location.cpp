@@ -16,15 +16,15 @@
 namespace ratoon::cli {
 namespace {
 
-// A user waits for the answer: an unreachable store is reported after some seconds, not after half a minute.
+// Fewer retries than in a run: the user waits and should hear of an unreachable store within seconds.
 constexpr std::uint32_t kAttemptsMax = 6;
-// A bucket may hold all of a team's data: only the first pages of its names are searched for runs.
+// A bucket may hold all data of a team, so only the first pages of its list of keys are searched for runs.
 constexpr int kPagesMax = 10;
 
 using Entries = std::vector<checkpoint::DiskEntry>;
 
-// A run that never committed has only packs. A run whose checkpoints were removed may have only a pin. Other
-// files in the folders of a run were not made by Ratoon.
+// Returns whether the place has files of a run. A run that never committed has only packs; a run whose
+// checkpoints were removed may have only a pin. Other programs' files do not count.
 Result<bool> is_run_place(const checkpoint::Disk& disk) {
   const auto is_attempt = [](const auto& entry) {
     return checkpoint::parse_attempt_name(entry.name).has_value();
@@ -43,7 +43,7 @@ Result<bool> is_run_place(const checkpoint::Disk& disk) {
   return std::ranges::any_of(*entries, is_attempt);
 }
 
-// "runs/digits" of "runs/digits/manifests/s0000001200.a0003.json".
+// Returns "runs/digits" for the key "runs/digits/manifests/s0000001200.a0003.json".
 std::string run_of_manifest(std::string_view key) {
   const std::size_t name = key.rfind('/');
   if (name == std::string_view::npos || !checkpoint::parse_manifest_name(key.substr(name + 1))) return "";
@@ -85,8 +85,8 @@ Result<RunLocation> RunLocation::open(const std::string& address) {
     if (!store) return store.error();
     return open_in_store(*store);
   }
-  // Files are opened relative to the folder's descriptor and links are not followed. The files of a run are
-  // plain files, also in a copy.
+  // Disk opens files relative to the folder's descriptor and follows no symbolic links. The files of a run
+  // are plain files, also in a copy.
   const auto place = path_of_run(uri->path);
   if (!place) return place.error();
   if (const std::string saves = saves_of_run(*place); saves.find("://") != std::string::npos)

@@ -1,5 +1,5 @@
-// The place of a run's checkpoints, opened for reading: its folder, or its place in a store. A store is
-// reached with the same credentials as by the run. A run may be writing into the place.
+// Opens the place of a run's checkpoints for reading: a folder, or a prefix in an object store. A store needs
+// the same credentials as for the run. A run may be writing into the place at the same time.
 //
 //   const auto place = RunLocation::open("s3://bucket/runs/digits");
 //   const auto survey = take_survey(place->disk());
@@ -21,12 +21,12 @@ namespace ratoon::cli {
 class RunLocation {
  public:
   // Opens "checkpoints/digits", "digits" of `ratoon run`, "file:///data/runs/digits" or
-  // "s3://bucket/runs/digits". kInvalid if the place has no run; the message names the places of runs below
-  // it.
+  // "s3://bucket/runs/digits". Returns kInvalid if there is no run; the message names the runs below the
+  // address.
   [[nodiscard]] static Result<RunLocation> open(const std::string& address);
 
   [[nodiscard]] checkpoint::Disk& disk() const { return *disk_; }
-  // The time at which a file was written; nothing if it no longer exists, or lies in a store.
+  // Returns when a file was written, or nothing if it no longer exists or is in an object store.
   [[nodiscard]] std::optional<WallTime> written_at(const std::string& path) const;
 
  private:

@@ -24,7 +24,7 @@ std::string reason_of(const Disk& disk, const CheckpointId& id) {
   return *text;
 }
 
-// Names the first missing pack, with the same sentence as the error of a load.
+// Names the first missing pack with the same error text as a run that loads the checkpoint.
 std::string missing_pack(const Disk& disk, const checkpoint::Manifest& manifest) {
   for (const auto& pack : manifest.packs) {
     const std::string path = checkpoint::pack_path(manifest.id, pack.rank);
@@ -149,20 +149,20 @@ Result<Uncommitted> measure_packs(const Disk& disk, const CheckpointId& id) {
 }
 
 Result<Survey> take_survey(const Disk& disk) {
-  // Pins are read first: otherwise a checkpoint that is committed and pinned in between would look like a pin
-  // without a checkpoint.
+  // Reads the pins before the checkpoints: otherwise a checkpoint that is committed and pinned in between
+  // would look like a pin without a checkpoint.
   auto pins = checkpoint::read_pins(disk);
   if (!pins) return pins.error();
   const auto inventory = checkpoint::take_inventory(disk);
   if (!inventory) return inventory.error();
   Survey survey;
-  // The packs of a lineage that was given up stay, although no manifest in manifests/ names them.
+  // Checkpoints that a rollback set aside keep their packs, although no manifest in manifests/ names them.
   auto named = checkpoint::checkpoints_named_in(disk, {checkpoint::kAside});
   if (!named) return named.error();
   std::set<CheckpointId> listed = *named;
   for (const auto* list : {&inventory->complete, &inventory->damaged}) {
     for (const InventoryEntry& entry : *list) {
-      // An entry that no longer exists may just have been set aside, and then its packs are not uncommitted.
+      // A manifest that is gone by now may just have been set aside: do not count its packs as uncommitted.
       named->insert(checkpoint::id_of(entry));
       auto found = look_at(disk, entry);
       if (!found && found.error().kind() == ErrorKind::kNotFound) continue;

@@ -1,4 +1,4 @@
-// The contents of a run's folder, which is read and not changed.
+// Reads the contents of a run's folder (the survey) and changes nothing there.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct FoundCheckpoint {
   std::string pinned_why{};                        // where it is pinned
 };
 
-// Packs without a manifest: they are being written now, or their writer died.
+// The packs of a checkpoint without a manifest: a run is writing them now, or their writer died.
 struct Uncommitted {
   checkpoint::CheckpointId id;
   std::uint64_t packs = 0;
@@ -50,8 +50,8 @@ struct Survey {
 
 [[nodiscard]] Result<Survey> take_survey(const checkpoint::Disk& disk);
 
-// Returns the checkpoint that the command line names; without a step and an attempt, the newest. kNotFound
-// lists the complete ones, kCorrupted means that only bad ones match.
+// --step and --attempt of the command line. choose() returns that checkpoint, or without them the newest;
+// kNotFound: no match (the message lists complete checkpoints); kCorrupted: only damaged ones match.
 struct CheckpointSelection {
   std::optional<std::uint64_t> step{};
   std::optional<std::uint64_t> attempt{};
@@ -62,7 +62,7 @@ struct CheckpointSelection {
 // Returns "step 1200 of attempt 3".
 [[nodiscard]] std::string shown(const checkpoint::CheckpointId& id);
 
-// The number and bytes of Ratoon's files in one checkpoint's folder of packs.
+// Returns the number and the total size of Ratoon's files in the packs folder of one checkpoint.
 [[nodiscard]] Result<Uncommitted> measure_packs(const checkpoint::Disk& disk,
                                                 const checkpoint::CheckpointId& id);
 

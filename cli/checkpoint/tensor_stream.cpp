@@ -17,7 +17,7 @@ using checkpoint::Extent;
 using checkpoint::IndexedTensor;
 using checkpoint::PackHeader;
 
-// The header, reduced to the wanted tensors. Offsets and hashes are still those of the file.
+// Returns the pack's header with only the wanted tensors; their offsets and hashes in the file stay.
 PackHeader only(const PackHeader& header, const std::function<bool(const std::string&)>& is_wanted) {
   PackHeader kept = header;
   kept.layout.tensors.clear();
@@ -30,12 +30,12 @@ PackHeader only(const PackHeader& header, const std::function<bool(const std::st
   return kept;
 }
 
-// Whether the last part of the name marks the state of a random generator, of which each rank has its own.
+// Returns whether the tensor is the state of a random generator ("generator:"), which differs by rank.
 bool is_generator(const std::string& name) {
   return std::string_view(name).substr(name.rfind('.') + 1).starts_with("generator:");
 }
 
-// Removes the generators that several ranks have, and returns their names.
+// Removes the states of random generators that several ranks have, and returns their names.
 std::vector<std::string> take_out_generators(std::vector<PackHeader>& headers) {
   std::map<std::string, std::size_t> found;
   for (const PackHeader& header : headers)
@@ -60,8 +60,8 @@ Error with_next_step(const Error& error) {
 Result<void> for_each_slab(
     const TensorShape& shape, std::uint64_t element_bytes, std::uint64_t bytes_max,
     const std::function<Result<void>(const TensorShape& begin, const TensorShape& shape)>& take) {
-  // The dimension that is cut: the dimensions after it fit whole, and the dimensions before it advance one
-  // index at a time.
+  // The dimension along which the tensor is cut: one slice of all dimensions after it fits into `bytes_max`,
+  // and the dimensions before it advance one index at a time.
   std::size_t axis = shape.size();
   std::uint64_t row_bytes = element_bytes;
   while (axis > 0 && shape[axis - 1] <= bytes_max / row_bytes) {

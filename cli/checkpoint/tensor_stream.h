@@ -1,5 +1,5 @@
-// The tensors of a checkpoint, joined from the parts that its ranks wrote, as sources for files of other
-// formats. Each tensor is read and verified in pieces of limited size when its turn comes.
+// Joins the tensors of a checkpoint from the parts that its ranks wrote, for export to other formats. Each
+// tensor is read and verified in pieces of limited size when its turn comes.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace ratoon::cli {
 
 inline constexpr std::uint64_t kSlabBytesMax = 16 * 1024 * 1024;
 
-// Calls `take` for boxes that together are the tensor, in row order. Each box has at most `bytes_max` bytes,
-// or one element.
+// Divides the tensor into boxes, in row order, and calls `take` for each. A box has at most `bytes_max`
+// bytes, or a single element.
 Result<void> for_each_slab(
     const TensorShape& shape, std::uint64_t element_bytes, std::uint64_t bytes_max,
     const std::function<Result<void>(const TensorShape& begin, const TensorShape& shape)>& take);
@@ -27,10 +27,10 @@ Result<void> for_each_slab(
 // The stream and the packs must outlive its sources and must not move.
 class TensorStream {
  public:
-  // Takes the tensors whose name matches a pattern. With `parts_as_they_are` each part counts as a tensor of
-  // its own shape, as one rank had it. Without `parts_as_they_are` the error names a tensor whose parts do
-  // not cover it, or that differs between ranks. States of random generators differ on each rank and are left
-  // out.
+  // Takes the tensors whose name matches a pattern. With `parts_as_they_are` each rank's part counts as a
+  // tensor of its own. Otherwise the parts are joined, and make() returns an error if a tensor's parts do not
+  // cover it or ranks disagree; the states of random generators are left out, because they differ on each
+  // rank.
   [[nodiscard]] static Result<TensorStream> make(const std::vector<OpenPack>& packs,
                                                  const std::vector<std::string>& patterns,
                                                  bool parts_as_they_are);

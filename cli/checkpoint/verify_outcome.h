@@ -1,4 +1,4 @@
-// The outcome of `verify`, and its exit code for scripts.
+// The outcome of `ratoon checkpoint verify`, and its exit code for scripts.
 #pragma once
 
 #include <span>
@@ -27,8 +27,8 @@ struct VerifyResult {
   std::uint64_t size_bytes = 0;
 };
 
-// 0: all are good; 1: some are good, and some are bad or unreadable; 84: none is good, and the disk cannot
-// read some; 83: none is good; 82: there is no checkpoint.
+// Returns 0 if all checkpoints are good, 1 if some are good and others not, 84 if none is good and the disk
+// cannot read some, 83 if none is good and all are readable, 82 if there is no checkpoint.
 [[nodiscard]] int exit_code_of(std::span<const VerifyResult> verified);
 
 }  // namespace ratoon::cli

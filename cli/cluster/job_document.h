@@ -1,5 +1,5 @@
-// A cluster's TrainingJob as a document of the same form as a local run's status.json, so that one screen and
-// one JSON format serve both. Pure.
+// Converts a cluster's TrainingJob to the JSON format of a local run's status.json, so that the same screen
+// and the same JSON output serve both. Pure.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace ratoon::cli {
 
-// Returns `job`, `members`, `nodes`, `recoveries` and `progress` as in status.json, as far as the job's
-// status has them. `running` is true until the job is over.
+// Returns the JSON keys `job`, `members`, `nodes`, `recoveries` and `progress` of status.json, as far as the
+// job's status contains their values. `running` is true until the job is over.
 [[nodiscard]] nlohmann::json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_second,
                                           std::optional<double> seconds_left);
 

@@ -16,7 +16,7 @@ constexpr int kJsonVersion = 1;
 
 }  // namespace
 
-// Uses the operator's timestamps: with our own clock, delays of the watch would change the rate.
+// Computes the rate from the operator's timestamps: with the local clock, delays of the watch would matter.
 const local::ProgressRate& JobStatusText::note_progress_rate(const api::TrainingJob& job) {
   Rate& rate = rates_[api::key_of(job)];
   const auto& status = job.status;

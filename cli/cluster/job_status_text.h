@@ -1,5 +1,5 @@
-// JobStatusText: the output for the requested jobs, each time that they are read: a picture of one job, a
-// table of several, JSON, or one line each. Pure except for the rates that the object remembers.
+// JobStatusText: writes what `ratoon status` prints for a cluster's jobs: a screen for one job, a table for
+// several, JSON, or one line for each. Its only state are the rates (steps per second) that it remembers.
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@ class JobStatusText {
   // An empty name selects all jobs of the namespace.
   JobStatusText(ClusterQuery query, std::string name) : query_(std::move(query)), name_(std::move(name)) {}
 
-  // Takes the server's current objects. Returns an error if one of them is not a TrainingJob, or if several
-  // have the name.
+  // Takes the current objects from the API server. Returns an error if an object is not a TrainingJob, or if
+  // several jobs have the requested name.
   [[nodiscard]] Result<void> take(const std::vector<nlohmann::json>& objects);
   [[nodiscard]] bool is_empty() const { return jobs_.empty(); }
   [[nodiscard]] bool are_over() const;

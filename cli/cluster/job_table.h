@@ -1,4 +1,4 @@
-// JobTable: the jobs that a watch reports. One thread stores the jobs, and another waits for changes.
+// JobTable: the jobs that a Kubernetes watch reports. One thread stores them, another waits for changes.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ class JobTable final : public runtime::KubeObjectSink {
   void remove(const nlohmann::json& object) override;
   void reach(const std::string& resource_version) override;
 
-  // Returns at once if there was a change since the last call, else after `timeout`.
+  // Waits until a job has changed since the last call, but at most `timeout`.
   void wait_for_news(Duration timeout);
   [[nodiscard]] bool is_listed() const;
   [[nodiscard]] std::vector<nlohmann::json> jobs() const;  // in the order of their names

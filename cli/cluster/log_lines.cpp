@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kOk = 200;
 constexpr std::size_t kRefusalBytesMax = 4096;
-// A longer line is printed in pieces.
+// The greatest length of a line; a longer line is printed in pieces.
 constexpr std::size_t kLineBytesMax = 1 << 20;
 
 }  // namespace
@@ -41,7 +41,7 @@ Result<void> LogLines::end_stream() {
   return rest_.empty() || status_ != kOk ? Result<void>() : take(std::exchange(rest_, {}));
 }
 
-// The server writes all times of a container in one form, so their order is that of the texts.
+// The API server writes all timestamps of a container in one format, so comparing texts compares times.
 Result<void> LogLines::take(std::string_view line) {
   const std::size_t gap = line.find(' ');
   if (gap == std::string_view::npos) return print_(line);

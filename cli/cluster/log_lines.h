@@ -1,6 +1,6 @@
-// LogLines: the lines of one container's log, as the API server streams them. The server puts the time in
-// front of each line; the time is left out. If a stream is cut off, the next one begins at the time of the
-// newest line that was printed, and the lines that it repeats are left out.
+// LogLines: prints the lines of one container's log that the API server streams, without the timestamp in
+// front of each line. If a stream is cut off, the next stream begins at the time of the newest printed line,
+// and LogLines does not print the repeated lines again.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ class LogLines final : public http::BodySink {
 
   Result<void> on_head(const http::ResponseHead& head) override;
   Result<void> on_bytes(std::string_view bytes) override;
-  // After a stream: prints a last line without its end of line.
+  // Call this after each stream: prints a last line that has no newline.
   Result<void> end_stream();
 
-  // 0: the server has not answered.
+  // Returns the HTTP status, or 0 if the server has not answered.
   [[nodiscard]] int status() const { return status_; }
-  // The body of an answer other than 200.
+  // Returns the body of a reply with another status than 200.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
-  // As the server writes it; empty: no line yet.
+  // Returns the timestamp of the newest line as the server wrote it, or an empty text.
   [[nodiscard]] const std::string& newest() const { return newest_; }
 
  private:

@@ -32,10 +32,10 @@ void add_logs_command(CLI::App& app, int& exit_code) {
   command->footer(kExamples);
   LogsRequest& request = arguments->request;
   command->add_option("job", request.job, "A TrainingJob's name")->required();
-  command->add_option("member", request.member, "A member, for example worker-1 (default: all)");
+  command->add_option("member", request.member, "A member of the job, such as worker-1 (default: all)");
   command->add_flag("-f,--follow", request.is_followed, "Show new lines as they come, until the job is over");
   command->add_option("--tail", request.lines_max,
-                      "How many lines of each member, from the end (default: all)");
+                      "How many lines to show of each member, from the end (default: all)");
   add_cluster_options(*command, arguments->cluster, /*is_plugin=*/true);
   command->callback(
       [arguments, &exit_code] { exit_code = show_logs(arguments->cluster, arguments->request); });

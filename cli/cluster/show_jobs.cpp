@@ -27,7 +27,7 @@ class JobQuestion {
   JobQuestion(const JobClient& client, std::string name)
       : client_(client), name_(std::move(name)), pages_(client.query(), name_) {}
 
-  // Shows the jobs once before it watches, so that a mistyped name is reported.
+  // Shows the jobs once and then watches them. A mistyped name is reported before the watch.
   Result<void> answer(const StatusDisplay& display) {
     StatusOutput page(display);
     const auto objects = client_.find(name_);
@@ -68,8 +68,8 @@ class JobQuestion {
     return {};
   }
 
-  // Waits for a server that cannot be reached, and reports it once. A refusal ends the watch, except for the
-  // first seconds: a server that has just started may not have loaded its rules.
+  // Reports once that the API server cannot be reached, and waits for it. A refusal ends the watch, except in
+  // the first seconds: a server that has just started may not have loaded its RBAC rules.
   std::optional<Error> tell_trouble(const runtime::Reflector& reflector) {
     const auto trouble = reflector.trouble();
     const bool is_refused = trouble && trouble->kind() == ErrorKind::kPermissionDenied;

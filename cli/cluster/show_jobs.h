@@ -8,7 +8,7 @@
 
 namespace ratoon::cli {
 
-// An empty name means all jobs of the namespace. Returns the exit code.
+// An empty `name` means all jobs of the namespace. Returns the exit code of the command.
 [[nodiscard]] int show_jobs(const ClusterSelection& selection, const std::string& name,
                             const StatusDisplay& display);
 

@@ -100,7 +100,7 @@ class JobLogs {
     return request_.member.empty() ? "" : " of member '" + request_.member + "'";
   }
 
-  // In the order of roles, indexes and incarnations.
+  // Returns the job's containers, sorted by role, index and incarnation (number of the replacement).
   [[nodiscard]] Result<std::vector<Container>> list_containers(const std::string& job_uid) const {
     const auto request = kube::list({.resource = kube::kPods,
                                      .name_space = client_.query().name_space,
@@ -130,7 +130,7 @@ class JobLogs {
     return found;
   }
 
-  // Until the container ends; a stream that is cut off is continued.
+  // Streams the log until the container ends; continues a stream that is cut off.
   void stream(const Container& container, const std::stop_token& stop) {
     const std::string prefix = request_.member.empty() ? prefix_of(container.pod) : "";
     LogLines lines(

@@ -1,5 +1,5 @@
-// `kubectl ratoon logs`: the output of a job's members, line by line and with the number of the member in
-// front. It is followed across replacements of members.
+// `kubectl ratoon logs`: prints the output of a job's members (pods), line by line, with the member's number
+// in front. When a member is replaced, the output of its replacement follows.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The line of a TrainingJob file to which a complaint refers.
+// Finds the line of a TrainingJob file to which an error message refers.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace ratoon::cli {
 
-// Counts from 1. There is no value if the complaint names no field of the document. For a missing field the
-// line is the parent's: for "spec.roles[0].name", the line of the first role.
+// Returns the line number, counted from 1, or nothing if the complaint names no field of the document. A
+// missing field has its parent's line: for "spec.roles[0].name", the line of the first role.
 [[nodiscard]] std::optional<int> line_of_complaint(const YAML::Node& document, std::string_view complaint);
 
 }  // namespace ratoon::cli

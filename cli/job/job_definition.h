@@ -1,5 +1,5 @@
-// The text of crds/trainingjob.yaml at the time of the build. A cluster uses the definition to validate a
-// TrainingJob.
+// The text of crds/trainingjob.yaml, compiled into the program. Clusters validate TrainingJobs by this
+// definition, so the program can do it too.
 #pragma once
 
 namespace ratoon::cli {

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Converts untyped YAML words to JSON values as kubectl does; quoted words stay texts.
+// Converts a YAML word to a number, a boolean, null or a text, as kubectl does; a quoted word stays a text.
 json scalar_to_json(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return text;  // quoted, or !!str
@@ -44,7 +44,7 @@ json scalar_to_json(const YAML::Node& node) {
   return text;
 }
 
-// `values_left` limits the number of values that aliases of aliases can produce.
+// `values_left` limits the number of values, because aliases of aliases could produce billions.
 json to_json(const YAML::Node& node, int depth, std::size_t& values_left) {
   constexpr int kDepthMax = 64;
   if (depth > kDepthMax) throw YAML::Exception(node.Mark(), "nested too deep");
@@ -88,8 +88,8 @@ std::string at_line(const std::filesystem::path& path, int line) {
   return path.string() + ":" + std::to_string(line);
 }
 
-// The arguments are appended to the document, so that status.json shows the command that runs. The trainer
-// itself expands a $(NAME) in these texts. If a document is not a job, its decoder reports that.
+// Appends the user's arguments to the document, so that status.json shows the command that runs. The trainer
+// itself expands $(NAME) in them. If the document is not a job, its decoder reports that later.
 void append_arguments(const std::vector<std::string>& more, json& document) {
   const json::json_pointer trainer("/spec/roles/0/template/spec/containers/0");
   if (more.empty() || !document.contains(trainer) || !document[trainer].is_object()) return;

@@ -11,10 +11,10 @@
 
 namespace ratoon::cli {
 
-// `more_arguments` are appended to the command of the first role.
+// Reads a file. Appends `more_arguments` to the command of the first role.
 [[nodiscard]] Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
                                                      const std::vector<std::string>& more_arguments);
-// Reads the text of a file.
+// Does the same for `text`, the content of the file at `path`.
 [[nodiscard]] Result<api::TrainingJob> parse_job(const std::string& text, const std::filesystem::path& path,
                                                  const std::vector<std::string>& more_arguments);
 

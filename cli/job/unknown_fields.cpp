@@ -11,7 +11,7 @@
 namespace ratoon::cli {
 namespace {
 
-// Names in a file may hold any bytes. Such bytes must neither move the terminal's cursor nor fill its lines.
+// Makes a name safe to print, and shortens it: a file's names may hold bytes that move a terminal's cursor.
 std::string shown(std::string name) {
   constexpr std::size_t kBytesMax = 64;
   const bool is_long = name.size() > kBytesMax;
@@ -28,8 +28,8 @@ std::string below(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
-// The path of a field of that name in the spec, because users often place a field one level too high, as in
-// another kind.
+// Returns the path of a field with that name in the spec: users often place a field one level too high, where
+// another Kubernetes kind has it.
 std::string place_of(const std::string& name, const YAML::Node& root) {
   std::deque<std::pair<std::string, YAML::Node>> left;
   if (const YAML::Node spec = root["properties"]["spec"]) left.emplace_back("spec", spec);
@@ -76,7 +76,7 @@ class Search {
     const auto names = names_in(schema);
     std::string meant = nearest_name(name, names);
     if (meant.empty()) meant = place_of(name, root_);
-    sentence += meant.empty() ? "known there: " + join(names, ", ") : "did you mean " + meant + "?";
+    sentence += meant.empty() ? "its fields: " + join(names, ", ") : "did you mean " + meant + "?";
     return {.line = key.Mark().line + 1, .sentence = std::move(sentence)};
   }
 
@@ -84,7 +84,7 @@ class Search {
   std::string kind_;
 };
 
-// A missing field counts as equal: its name may have been misspelled.
+// Returns whether the field has the value. A missing field counts as equal: its name may be misspelled.
 bool says(const YAML::Node& document, const char* field, const std::string& value) {
   const YAML::Node found = document[field];
   return !found || (found.IsScalar() && found.Scalar() == value);

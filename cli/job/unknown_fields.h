@@ -1,5 +1,5 @@
-// Finds fields of a TrainingJob file that no TrainingJob has. Without this check a misspelled field would
-// silently train with its default.
+// Finds unknown fields in a TrainingJob file. Without this check a misspelled field would be ignored
+// silently, and the job would run with the field's default.
 #pragma once
 
 #include <optional>
@@ -14,9 +14,9 @@ struct UnknownField {
   std::string sentence;  // names the field, and suggests a known one
 };
 
-// The first field that `definition` (a CustomResourceDefinition) does not know. Where the definition accepts
-// any field, as below a pod's template, this function does too. A document of another kind or version has no
-// unknown field here, because its decoder refuses it.
+// Returns the first field that `definition` (a CustomResourceDefinition) does not know. Where the definition
+// accepts any field, as below a pod template, this function does too. For a document of another kind or
+// version it returns nothing, because the decoder refuses such a document.
 [[nodiscard]] std::optional<UnknownField> find_unknown_field(const YAML::Node& document,
                                                              const YAML::Node& definition);
 

@@ -16,7 +16,7 @@
 namespace ratoon::cli {
 namespace {
 
-// Calls only functions that are allowed between fork() and exec() in a process with one thread.
+// Runs in the child between fork() and exec(), so it calls only functions that are allowed there.
 [[noreturn]] void become(const std::vector<char*>& command,
                          const std::map<std::string, std::string>& environment,
                          const std::vector<int>& restored, pid_t parent, int errors) {
@@ -34,7 +34,7 @@ namespace {
   ::_exit(127);
 }
 
-// An empty pipe means that exec() succeeded and closed it.
+// A pipe that closes without a byte means that exec() succeeded; otherwise the child writes its errno.
 Result<void> wait_for_exec(int errors, const std::string& program) {
   int error = 0;
   ssize_t got = 0;
@@ -71,7 +71,7 @@ Result<pid_t> start_child(const std::vector<std::string>& command,
 
 EndedChild reap_child() {
   siginfo_t info{};
-  // Checks the process before reaping it: until then no other process group can get this number.
+  // Kills the child's process group before it reaps the child: after that the group's id may be reused.
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return {};
   ::kill(-info.si_pid, SIGKILL);
   while (::waitpid(info.si_pid, nullptr, 0) < 0 && errno == EINTR) {

@@ -1,5 +1,5 @@
-// A process that `ratoon launch` starts. The child has its own process group, so that it receives each signal
-// once, from the launcher, and not a second time from the terminal.
+// A process that `ratoon launch` starts. The child has its own process group, so that it receives a signal
+// such as Ctrl-C once, from the launcher, and not also from the terminal.
 #pragma once
 
 #include <map>
@@ -14,9 +14,9 @@
 
 namespace ratoon::cli {
 
-// Starts the program. The child inherits both outputs, and is killed when this process ends, also by a
-// signal. An error explains why the program cannot be started; in that case no process runs. `restored` has
-// the signals that this process ignores by its own choice, and that the program gets with their default
+// Starts the program. The child inherits stdout and stderr, and the kernel kills it when this process
+// ends, even by a signal. An error explains why the program cannot be started; then no process runs.
+// `restored` lists signals that only the launcher ignores: the program gets them with their default
 // action.
 [[nodiscard]] Result<pid_t> start_child(const std::vector<std::string>& command,
                                         const std::map<std::string, std::string>& environment,
@@ -27,9 +27,9 @@ struct EndedChild {
   ProcessEnd end;
 };
 
-// Reaps a child that has ended. The process may be one that an ended child left to us, because a container's
-// first process adopts such processes. Kills the other processes of the child's group. Returns the default
-// value if no child has ended.
+// Reaps a child process that has ended, and kills the other processes of its group. It may be an orphan: a
+// container's first process adopts the processes that an ended child leaves. Returns the default value if no
+// child has ended.
 [[nodiscard]] EndedChild reap_child();
 
 }  // namespace ratoon::cli

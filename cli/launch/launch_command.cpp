@@ -30,7 +30,7 @@ using nlohmann::json;
 
 constexpr std::uint32_t kProcessesMax = 1024;
 constexpr std::size_t kNameBytesMax = 40;
-// The exit code matters more than the last lines of an output that no program reads.
+// If no program reads the output, the launcher waits no longer than this for its last lines, then exits.
 constexpr int kLastLinesPauseMaxMs = 5000;
 
 constexpr const char* kLaunchExamples = R"(Examples:
@@ -70,7 +70,7 @@ std::optional<std::string> find_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// The number of --nproc, else the number of the job, else one per GPU. 0: the text is not a number.
+// Returns --nproc, else the job's processesPerNode, else one per GPU. Returns 0 for an invalid number.
 std::uint32_t count_processes(const std::string& query, const std::vector<std::string>& devices) {
   const std::string from_job = find_variable(names::env::kProcessesPerNode).value_or("");
   const std::string& text = query.empty() ? from_job : query;
@@ -103,7 +103,7 @@ int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
   return code ? *code : static_cast<int>(exit_code_of(code.error().kind()));
 }
 
-// `ratoon run` starts each process of a member itself, and restarts killed ones.
+// Becomes the trainer by exec(): `ratoon run` itself starts and restarts the processes of a member.
 int become_trainer(const LaunchArguments& arguments) {
   search_beside_this_program();
   std::vector<std::string> words = arguments.command;
@@ -116,7 +116,7 @@ int become_trainer(const LaunchArguments& arguments) {
   return is_lasting ? refuse(error.message()) : complain_of(error);
 }
 
-// Makes a valid job name: the program's letters, digits and '-', from the first letter on.
+// Makes a valid job name from the program's name: its letters, digits and '-', from the first letter on.
 std::string job_name(const std::string& command) {
   std::string name;
   for (const char c : std::filesystem::path(command).filename().string()) {
@@ -130,8 +130,8 @@ std::string job_name(const std::string& command) {
   return name.empty() ? "trainer" : name;
 }
 
-// The folder of a launch's files, if the user does not name one: beside the checkpoints, if that place is a
-// folder.
+// Returns the default folder for a launch's status and logs: beside the checkpoints, if these are in a folder
+// and not in an object store.
 std::filesystem::path default_folder(const api::TrainingJob& job) {
   auto saves =
       local::find_trainer_option(job, {.flag = "--save-folder", .variable = names::env::kSaveFolder});
@@ -143,13 +143,13 @@ std::filesystem::path default_folder(const api::TrainingJob& job) {
   return std::filesystem::path(*saves) / kRunsFolder / (is_name ? run : job.meta.name);
 }
 
-// Each process is a member, so that the others outlive it. The job is made as a document, because status.json
-// keeps it: the same command continues the run, and `ratoon status` shows it.
+// Runs the processes as a local job of their own. Each process is a member, so the others survive its loss.
+// The job is made as a JSON document for status.json, so the same command can continue the run.
 int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
   json words = json::array();
   for (const std::string& word : arguments.command) words.push_back(api::escape_variables(word));
   json trainer = {{"name", "trainer"}, {"command", words}};
-  // The runner sets this variable itself, to the name of the job.
+  // The local runner sets RATOON_RUN_NAME to the job's name, so pass the user's value on to the job.
   if (const auto run_name = find_variable(names::env::kRunName))
     trainer["env"] = {{{"name", names::env::kRunName}, {"value", api::escape_variables(*run_name)}}};
   const json role = {{"name", "worker"}, {"template", {{"spec", {{"containers", json::array({trainer})}}}}}};
@@ -202,7 +202,7 @@ void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::st
       "--nproc", arguments->processes,
       "Number of processes, or 'auto': one per GPU (default: processesPerNode of the job, else auto)");
   command->add_option("--folder", arguments->folder,
-                      "For several processes outside a job: status, logs and checkpoints (default: "
+                      "Where several processes outside a job keep status, logs and checkpoints (default: "
                       "<save folder>/ratoon-runs/<run name>, without --save-folder: ratoon-runs/<program>)");
   command
       ->add_option("--max-restarts", arguments->restarts_max,
@@ -210,7 +210,7 @@ void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::st
       ->capture_default_str();
   command
       ->add_option("--grace", arguments->grace_seconds,
-                   "Seconds for processes to leave after one has failed, and outside a job after Ctrl-C")
+                   "Seconds that processes get to leave after one has failed, or after Ctrl-C outside a job")
       ->capture_default_str()
       ->check(CLI::Range(0, 86'400));
   command->callback([arguments, &exit_code] { exit_code = run_launch(*arguments); });

@@ -43,10 +43,10 @@ class Launcher {
     for (const int signal : kForwarded)
       if (!is_ignored(signal)) sigaddset(&signals_, signal);
     ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
-    // SIGCHLD may be inherited as ignored (nohup, some supervisors). Children would then be reaped without
-    // this process, and their exit codes lost.
+    // This process may have inherited SIGCHLD as ignored, from some supervisors. The kernel would then reap
+    // the children itself, and their exit codes would be lost.
     std::signal(SIGCHLD, SIG_DFL);
-    // A write to an output that no program reads any longer must not end this process.
+    // Ignore signals of failed writes: a closed output or `ulimit -f` must not end this process.
     for (const int number : {SIGPIPE, SIGXFSZ})
       if (!is_ignored(number)) ignored_here_.push_back(number);
     ignore_signals_of_writes();
@@ -72,8 +72,8 @@ class Launcher {
   Result<void> start_due() {
     for (const std::uint32_t rank : supervisor_.due(clock_.now())) {
       auto pid = start_child(plan_.command, environment_of(rank), ignored_here_);
-      // A rank that has run before can run again: its file system may be unavailable for a moment, or the
-      // program's file may just be replaced.
+      // A rank that has run before is retried: the file system may be unavailable for a moment, or another
+      // program may just replace the trainer's file.
       if (!pid && !pid.error().is_retryable() && !have_run_.contains(rank)) return pid.error();
       if (!pid) {
         say_once("process " + std::to_string(rank) + " cannot be started now: " + pid.error().message());
@@ -95,7 +95,7 @@ class Launcher {
         {env::kLocalRank, std::to_string(rank)},
         {"LOCAL_WORLD_SIZE", std::to_string(plan_.processes)},
         {env::kProcessesPerNode, std::to_string(plan_.processes)},
-        // The launch has one end, also for a process that is restarted.
+        // A restarted process has the same deadline as the launch.
         {env::kTimeLimitSince, plan_.time_limit_since.value_or(began_)}};
     if (!plan_.devices.empty())
       environment["CUDA_VISIBLE_DEVICES"] = plan_.devices[rank % plan_.devices.size()];
@@ -142,13 +142,13 @@ class Launcher {
               (starts_again ? "; it is started again" : ""));
   }
 
-  // If a process left because it was told to, the other processes usually were told to leave as well. A
-  // process that was not told would wait without end for a process that is not started again.
+  // When a process leaves after a SIGTERM, usually all got one and leave too. A process that did not get it
+  // would wait forever for the process that left, which is not restarted.
   void end_stragglers() {
     if (!hurry_at_) hurry_at_ = clock_.now() + plan_.grace;
     if (living_.empty() || has_hurried_ || clock_.now() < *hurry_at_) return;
     has_hurried_ = true;
-    plan_.say("a process left because it was told to, and others still run: they get SIGTERM");
+    plan_.say("a process left after a signal, but others still run: they get SIGTERM now");
     end_all(SIGTERM);
   }
 

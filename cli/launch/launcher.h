@@ -1,5 +1,5 @@
-// The processes of one member. The launcher is the container's first process: it starts the processes,
-// forwards signals, restarts killed processes, and ends with their exit code.
+// Runs the trainer processes of one member (pod). The launcher is the container's first process: it starts
+// the processes, forwards signals, restarts killed processes, and ends with their exit code.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct LauncherOptions {
 // Returns the exit code, or an error if the program cannot be started.
 [[nodiscard]] Result<int> launch(const LauncherOptions& plan, const Clock& clock);
 
-// The machine's GPUs that this process may use: those that CUDA_VISIBLE_DEVICES lists, or if it is not set,
-// those of the driver; empty: no GPU.
+// Returns the GPUs that this process may use: those in CUDA_VISIBLE_DEVICES (`listed`) or, if it is not set,
+// all GPUs of the driver. Empty: no GPU.
 [[nodiscard]] std::vector<std::string> visible_devices(const std::optional<std::string>& listed);
 
 }  // namespace ratoon::cli

@@ -12,7 +12,7 @@ constexpr Duration kPauseMax = seconds(32);
 constexpr int kEndedByTerm = 128 + 15;
 constexpr Duration kPauseOfShortage = seconds(1);
 
-// There is no pause after the first end: a process that dies once costs its peers only the time of its own
+// A process that has ended once is restarted without a pause, so that the other processes wait only for its
 // start.
 Duration pause_after(std::uint32_t quick_ends) {
   if (quick_ends <= 1) return Duration(0);

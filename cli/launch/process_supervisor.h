@@ -1,8 +1,8 @@
-// ProcessSupervisor: decides for `ratoon launch` what action follows the end of a process. A process that was
-// killed, or that ended with 81, is restarted beside the others in the same pod: its staged checkpoints are
-// still in memory. Any other failure ends all processes, and the launcher ends with the first exit code.
-// After a process has left with 80, the end of another one by SIGTERM is no failure: it was told to leave,
-// too.
+// ProcessSupervisor: decides for `ratoon launch` what happens after a process ends. If it was
+// killed, or ended with exit code 81, it is restarted in the same pod, where its staged checkpoints
+// are still in memory. Any other failure ends all processes, and the launcher returns the first exit
+// code. After a process has left with 80 (preempted), other processes that SIGTERM ends are no
+// failures.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,26 @@ class ProcessSupervisor {
   ProcessSupervisor(std::uint32_t processes, std::uint32_t restarts_max)
       : restarts_max_(restarts_max), slots_(processes) {}
 
-  // The local ranks that are due to start now, and the time at which the next one is due.
+  // due() returns the local ranks to start now; next_start() returns when the next one must be started.
   [[nodiscard]] std::vector<std::uint32_t> due(Timestamp now) const;
   [[nodiscard]] std::optional<Timestamp> next_start() const;
 
   void note_start(std::uint32_t local_rank, Timestamp now);
-  // Reports that the system lacks the resources to start the process: it is due again after a pause.
+  // Tells that the system had no resources to start the process: it is due again after a pause.
   void note_refused_start(std::uint32_t local_rank, Timestamp now);
-  // Returns whether the process will be restarted.
+  // Tells how a process ended; returns whether it will be restarted.
   bool note_end(std::uint32_t local_rank, ProcessEnd end, Timestamp now);
-  // Reports that all processes were asked to leave: none is restarted. `code` is the launch's exit code if a
-  // process still had to be started, because its work is not done.
+  // Tells that all processes were asked to leave: none is restarted. If a process still waited for its start,
+  // its work is not done, and `code` becomes the launch's exit code.
   void note_stop(ExitCode code);
 
-  // If true, the processes that still run are asked to leave.
+  // If true, the launcher asks all running processes to leave.
   [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
-  // If true, a process left because it was told to, and the other processes are expected to leave as well.
+  // If true, a process left after a signal, and the launcher expects the other processes to leave too.
   [[nodiscard]] bool was_preempted() const { return was_preempted_; }
   [[nodiscard]] bool is_over() const;
-  // The exit code at the end: the first failure; else 80 if a process was preempted; else the code of
-  // note_stop(), if a process was still to be started; else 0.
+  // Returns the launcher's exit code: the first failure's; else 80 if a process was preempted; else the code
+  // of note_stop() if a process still waited for its start; else 0.
   [[nodiscard]] int exit_code() const;
 
  private:
@@ -55,7 +55,7 @@ class ProcessSupervisor {
     std::uint32_t quick_ends = 0;
   };
 
-  // Returns whether a start was pending.
+  // Cancels all pending starts; returns whether there was one.
   bool give_up_starts();
 
   std::uint32_t restarts_max_;

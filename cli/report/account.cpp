@@ -12,9 +12,9 @@ constexpr std::array kPartsInOrder = {
     kUseful,      kUnfinished, "recomputed", "save_stall",           "data_wait",
     "validation", "hung",      "suspended",  "waiting_for_capacity", "starting",
     "restarting", "ending",    "away"};
-// Parts of the ranks' ledger (docs/reference/history.md) that the operator counts as useful.
+// Parts of the ranks' time ledger (docs/reference/history.md) that the operator counts as useful time.
 constexpr std::array kWithinUseful = {"save_stall", "data_wait", "validation"};
-// Those of the parts that the ranks count. A row of their ledger has other fields too.
+// The parts of time that the ranks count; a row of their time ledger has other fields too.
 constexpr std::array kOfRanks = {kUseful,      "recomputed",           "save_stall", "data_wait",
                                  "validation", "waiting_for_capacity", "restarting", "hung"};
 
@@ -29,7 +29,7 @@ void take_from_useful(const std::string& part, double spent, PartSeconds& parts)
   parts[part] += spent;
 }
 
-// Without a ledger of the ranks only the stalls of saves are known.
+// Splits the useful time by the ranks' time ledger. Without a ledger, only the save stalls are known.
 void split_useful(const RunFacts& facts, PartSeconds& parts) {
   for (const char* part : kWithinUseful) take_from_useful(part, of(facts.history.ledger, part), parts);
   if (!facts.history.ledger.empty()) return;
@@ -38,8 +38,8 @@ void split_useful(const RunFacts& facts, PartSeconds& parts) {
   take_from_useful("save_stall", stall, parts);
 }
 
-// For a run without the ledger of an operator. The ranks write theirs from the start of the first one on:
-// time before and after is not in it.
+// For a run without an operator's time ledger. The ranks' ledger begins with the start of the first rank, so
+// the time before and after comes from the timeline.
 PartSeconds of_ranks(const PartSeconds& ledger, const PartSeconds& drawn, double length) {
   PartSeconds parts;
   double rest = length;
@@ -54,7 +54,7 @@ PartSeconds of_ranks(const PartSeconds& ledger, const PartSeconds& drawn, double
   return parts;
 }
 
-// Steps that an attempt had made when it ended, and that the next one made again, as far as their rows show.
+// Counts the steps that an attempt made and a later attempt repeated, as far as the history shows them.
 std::uint64_t count_by_attempts(const AttemptHistory& history) {
   struct Reach {
     std::uint64_t first = 0;
@@ -63,7 +63,7 @@ std::uint64_t count_by_attempts(const AttemptHistory& history) {
   std::map<std::uint64_t, Reach> attempts;
   for (const auto* rows : {&history.ledgers, &history.steps}) {
     for (const HistoryRow& row : *rows) {
-      // The first row of a ledger has the step from which the attempt began.
+      // The first row of a time ledger has the step from which the attempt began.
       const std::uint64_t begins_at = rows == &history.steps && row.step > 0 ? row.step - 1 : row.step;
       const auto [known, is_new] = attempts.try_emplace(row.attempt, Reach{begins_at, row.step});
       known->second.first = std::min(known->second.first, begins_at);
@@ -118,7 +118,7 @@ std::uint64_t count_steps_made_again(const RunFacts& facts) {
   std::uint64_t of_events = 0;
   for (const RunEvent& event : facts.events)
     if (event.kind == "recovery" && event.disruption) of_events += event.disruption->lost_steps;
-  // A killed process loses the last second of its history.
+  // Each count may be too low, because a killed process loses its last second of history: take the highest.
   return std::max({not_kept, of_events, count_by_attempts(facts.history)});
 }
 

@@ -1,5 +1,5 @@
-// The account of a run: the use of its time, and the cost of its losses. The operator's counts come first,
-// since the job's status survives every process of the run.
+// Computes how a run used its time, and what its losses cost. Counts by the operator have priority, because
+// the job's status survives every process of the run.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace ratoon::cli {
 
-// Seconds by part, in the order in which they are shown; they sum to `length`. The ledger of the ranks splits
-// the useful time further. Of a failed run no time is useful: it is "unfinished".
+// Returns the seconds of each part (useful, restarting, ...), in display order; their sum is `length`. The
+// ranks' time ledger splits the useful time further. A failed run's useful time counts as "unfinished".
 [[nodiscard]] std::vector<std::pair<std::string, double>> make_account(const RunFacts& facts,
                                                                        const Timeline& timeline,
                                                                        double length, bool has_failed);
 
-// Renames the useful parts of a run that failed.
+// Renames the useful time of a failed run to "unfinished".
 void name_unfinished(Timeline& timeline);
 
 [[nodiscard]] std::uint64_t count_steps_made_again(const RunFacts& facts);
 
-// All attempts that are known to have existed.
+// Returns the numbers of all attempts of which the run left any trace.
 [[nodiscard]] std::set<std::uint64_t> known_attempts(const RunFacts& facts);
 
 }  // namespace ratoon::cli

@@ -7,9 +7,9 @@
 
 namespace ratoon::cli {
 
-// Keeps the lowest and the highest point of each column of `span / columns`, in order, so that no peak is
-// lost. Points must be in order of time, and finite. Columns are counted from 0, not from the first point, so
-// that all lines of a curve use the same columns.
+// Keeps the lowest and the highest point of each column (`span / columns` wide), so that no peak is lost.
+// Points must be finite and in order of time. Columns begin at 0, not at the first point, so that all lines
+// of a curve use the same columns.
 [[nodiscard]] std::vector<CurvePoint> downsample(const std::vector<CurvePoint>& points, double span,
                                                  std::size_t columns);
 

@@ -13,7 +13,7 @@ struct PartText {
   const char* what;
 };
 
-// In the order of LedgerPart.
+// Names and texts of the parts of time, in the order of the enum LedgerPart.
 constexpr std::array<PartText, api::kLedgerParts> kTexts = {
     {{"useful", "makes steps"},
      {"recomputed", "makes steps again"},
@@ -30,8 +30,8 @@ TimelineBar bar_of(LedgerPart part, const api::JobLedger& ledger, double begin, 
   return {begin, end, text.name, who + text.what};
 }
 
-// The time between two lines: first the part that the earlier one names. A loss that is found late moves the
-// end of that part back, and the time since then belongs to another part.
+// Adds bars for the time between two events: first the part in which the job was at the earlier event, then
+// other parts. There are others if a loss was found late, because then its part began before the next event.
 void add_between(const api::JobLedger& ledger, const api::JobLedger& next, std::vector<TimelineBar>& bars) {
   double at = seconds(ledger.since->since_epoch);
   const auto add = [&](LedgerPart part) {

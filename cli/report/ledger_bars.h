@@ -1,4 +1,4 @@
-// The time of a run by part, as its operator counted it.
+// Draws how the operator divided a run's time into parts: useful, restarting, hung, ...
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace ratoon::cli {
 
-// The job's ledger as bars, from its changes in events.jsonl. The bars of a part are as long together as the
-// ledger of the job's status says. `end` is the last known moment. Empty: an older runner wrote the events.
+// Returns the job's time ledger as bars, from the changes of the ledger in events.jsonl. All bars of a part
+// together are as long as the status says. `end` is the run's last known time. Empty for old events.
 [[nodiscard]] std::vector<TimelineBar> ledger_bars(const std::vector<RunEvent>& events, double end);
 
 }  // namespace ratoon::cli

@@ -22,7 +22,7 @@ std::vector<std::pair<std::string, double>> phases_of(const api::RecoveryPhases&
           {"first step", p.first_step_seconds}};
 }
 
-// Selects evenly as many marks as a reader can distinguish.
+// Thins out the marks evenly, so that a reader can still distinguish them.
 std::vector<TimelineMark> thin_marks(std::vector<TimelineMark> marks) {
   const std::size_t every = (marks.size() + kMarksMax - 1) / kMarksMax;
   if (every <= 1) return marks;
@@ -49,7 +49,7 @@ void add_last_failure(const RunFacts& facts, double began, Report& report) {
                          .lines = local::last_lines_in(failure.last_lines, kLastLinesMax)};
 }
 
-// Keeps the longest recoveries, in order of time.
+// Keeps only the longest recoveries if there are too many, in order of time.
 void cut_recoveries(Report& report) {
   auto& all = report.recoveries;
   report.recoveries_in_all = all.size();
@@ -60,8 +60,8 @@ void cut_recoveries(Report& report) {
   std::ranges::stable_sort(all, {}, &Recovery::at);
 }
 
-// Whether the run counts the event as a loss. Not every process that ends is a loss: on a node with notice a
-// process hands over. A silent process is a loss although it never failed.
+// Returns whether the run counts the event as a loss. A process that ends after a handover, on a node that
+// gave notice, is not a loss. A silent process is a loss even if it never failed.
 bool is_loss(const RunEvent& news) {
   return news.reason == "MemberLost" || news.reason == "WorldHung";
 }
@@ -78,8 +78,8 @@ void add_events(const RunFacts& facts, double began, Report& report) {
     add_recovery(*facts.status->last_disruption, began, report);
 }
 
-// For a run without events: the history has its saves, and each new attempt means that the attempt before was
-// lost, even if it left no history.
+// Fills in saves and losses for a run without events: saves from the history, and one loss for each attempt
+// but the last, even if the attempt left no history.
 void add_past(const RunFacts& facts, double began, Report& report) {
   if (report.saves.empty()) {
     for (const HistoryRow& row : facts.history.saves)
@@ -116,14 +116,14 @@ void add_standing(const RunFacts& facts, Report& report) {
   report.attempts = known_attempts(facts).size();
 }
 
-// The program's reason, as the status has it, or the last checkpoint of a run that is not continued.
+// Adds why the program ended the run early, from the job's status or from the newest checkpoint.
 void add_finish_reason(const RunFacts& facts, Report& report) {
   if (facts.status) report.finish_reason = facts.status->finish_reason;
   if (report.finish_reason.empty() && !facts.checkpoints.empty())
     report.finish_reason = facts.checkpoints.front().finish_reason;
 }
 
-// The counts of the status include losses of which no line was written.
+// Takes the counts of losses from the job's status, because some losses may be missing in events.jsonl.
 void count_losses(const RunFacts& facts, Report& report) {
   report.losses_in_all = report.losses.size();
   if (!facts.status) return;
@@ -132,7 +132,7 @@ void count_losses(const RunFacts& facts, Report& report) {
       std::size_t{report.restarts->disruption} + report.restarts->application + report.restarts->hung;
 }
 
-// The loss first, then the values with the most points.
+// Adds the curve of the training loss first, then the values with the most points.
 void add_curves(const RunFacts& facts, double began, Report& report) {
   std::vector<const std::pair<const std::string, std::vector<HistoryRow>>*> named;
   for (const auto& one : facts.history.values) named.push_back(&one);

@@ -1,5 +1,5 @@
-// Report: a run in numbers, for people. A pure function of facts; render.h draws it. A report of a long run
-// is small, too: curves are reduced to the resolution of a screen, and lists that are cut say so.
+// Report: a run in numbers, for people, computed from RunFacts; render.h draws it. The report of a long run
+// is small, too: curves are reduced to the resolution of a screen, and shortened lists are marked.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct TimelineMark {
   std::string what;
 };
 
-// `part` is a part of the ledger by its name in the history; "away": no runner ran; "absent": no process of
-// the member ran.
+// `part` is what the time was used for: a part of the time ledger (docs/reference/history.md), "away" (no
+// `ratoon run` ran) or "absent" (no process of the member ran).
 struct TimelineBar {
   double begin = 0;
   double end = 0;

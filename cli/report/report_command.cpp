@@ -53,7 +53,7 @@ int report(const ReportArguments& arguments) {
   if (arguments.is_csv) return write(arguments.file, history_csv(facts->history));
   const Report report = make_report(*std::move(facts));
   if (arguments.is_json) {
-    // Names come from files and may not be UTF-8. The replacement keeps the output valid JSON.
+    // Names come from files and may not be UTF-8: replace such bytes to keep the JSON valid.
     return write(arguments.file,
                  report_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }

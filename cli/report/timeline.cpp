@@ -38,7 +38,7 @@ struct Life {  // of a runner
   bool ended_well = false;  // it ended by itself, and the job had not failed
 };
 
-// The times of runners, worlds and members' processes, from events alone.
+// Collects from a run's events when `ratoon run`, worlds and the processes of each member ran.
 class Story {
  public:
   Story(const RunFacts& facts, double end) : end_(end) {
@@ -103,7 +103,7 @@ class Story {
   std::map<std::string, std::pair<std::pair<std::string, std::uint64_t>, ProcessGroupSpan>> living_;
 };
 
-// Steps by attempt, as far as known: from the history and, if it has none, from the events.
+// Returns the known steps of each attempt: from the history or, if it has none, from the events.
 std::map<std::uint64_t, std::vector<HistoryRow>> steps_by_attempt(const RunFacts& facts) {
   std::map<std::uint64_t, std::vector<HistoryRow>> steps;
   for (const HistoryRow& row : known_steps(facts.history)) steps[row.attempt].push_back(row);
@@ -116,7 +116,7 @@ std::map<std::uint64_t, std::vector<HistoryRow>> steps_by_attempt(const RunFacts
   return steps;
 }
 
-// Without events a world lasts from its first known step to its last.
+// Without events, an attempt's world counts from its first known step to its last known step.
 std::vector<World> worlds_of_steps(const std::map<std::uint64_t, std::vector<HistoryRow>>& steps) {
   std::vector<World> worlds;
   for (const auto& [attempt, rows] : steps)
@@ -165,7 +165,7 @@ std::vector<TimelineBar> without_gaps(std::vector<TimelineBar> bars, Span span, 
   return whole;
 }
 
-// The time at the beginning and the end of a runner's life is no restart: names it "starting" and "ending".
+// Time at the beginning and end of a `ratoon run` is no restart: names it "starting" and "ending".
 void name_both_ends(std::vector<TimelineBar>& life, bool ended_well) {
   const auto is_restarting = [](const TimelineBar& bar) { return bar.part == "restarting"; };
   for (auto bar = life.begin(); bar != life.end() && is_restarting(*bar); ++bar) bar->part = "starting";
@@ -224,7 +224,7 @@ Timeline make_timeline(const RunFacts& facts) {
     std::vector<TimelineBar> inside;
     for (const TimelineBar& bar : bars)
       if (bar.begin < life.second && bar.end > life.first) inside.push_back(bar);
-    inside = without_gaps(std::move(inside), life, {0, 0, "restarting", "no world stands"});
+    inside = without_gaps(std::move(inside), life, {0, 0, "restarting", "no world trains"});
     name_both_ends(inside, ended_well);
     std::ranges::move(inside, std::back_inserter(lives));
   }

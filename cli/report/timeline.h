@@ -1,5 +1,5 @@
-// How the time of a run was spent, from its events and its history: for the run as a whole and for each
-// member.
+// Computes how a run and each of its members spent their time, from the run's events and
+// history.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ struct Timeline {
   std::uint64_t members_in_all = 0;
 };
 
-// The first and the last known time, in seconds since 1970; both are 0 if none is known.
+// Returns the first and the last known time of a run, in seconds since 1970, or two zeros.
 [[nodiscard]] std::pair<double, double> known_time(const RunFacts& facts);
 
 [[nodiscard]] Timeline make_timeline(const RunFacts& facts);

@@ -112,12 +112,12 @@ void add_run_option(CLI::App& command, const char* name, ControlArguments& argum
                      "A run's folder, or a job's name in ratoon-runs/ (default: the running one there)");
 }
 
-// Adds `suspend` or `resume`, which concern a run or a TrainingJob as a whole.
+// Adds `suspend` or `resume`, which act on a whole run or TrainingJob, not on one member.
 CLI::App& add_whole_run_command(CLI::App& app, bool is_suspend, int& exit_code, bool is_plugin) {
   auto arguments = std::make_shared<ControlArguments>();
   CLI::App* command =
       app.add_subcommand(is_suspend ? "suspend" : "resume",
-                         std::string(is_suspend ? "Let a run save and end its processes, until it is resumed"
+                         std::string(is_suspend ? "Make a run save and end its processes, until it is resumed"
                                                 : "Continue a suspended run") +
                              (is_plugin ? "" : ", of this machine or of a cluster"));
   if (is_plugin)
@@ -151,7 +151,7 @@ void add_control_commands(CLI::App& app, int& exit_code) {
   CLI::App* kill_command =
       app.add_subcommand("kill", "Kill a member of a local run, to test that the run survives");
   kill_command->footer(kKillExamples);
-  kill_command->add_option("member", to_kill->target, "The name in `ratoon status`")->required();
+  kill_command->add_option("member", to_kill->target, "The member's name in `ratoon status`")->required();
   add_run_option(*kill_command, "--run", *to_kill);
   kill_command->callback([to_kill, &exit_code] { exit_code = kill(*to_kill); });
 
@@ -159,7 +159,7 @@ void add_control_commands(CLI::App& app, int& exit_code) {
   CLI::App* reclaim_command =
       app.add_subcommand("reclaim", "Remove a node from a local run, as a cloud reclaims a spot machine");
   reclaim_command->footer(kReclaimExamples);
-  reclaim_command->add_option("node", to_reclaim->target, "As `ratoon status` names it")->required();
+  reclaim_command->add_option("node", to_reclaim->target, "The node's name in `ratoon status`")->required();
   add_run_option(*reclaim_command, "--run", *to_reclaim);
   auto* notice = reclaim_command->add_option("--notice", to_reclaim->notice,
                                              "Time between the notice and the end of the node");

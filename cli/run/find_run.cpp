@@ -37,7 +37,7 @@ std::vector<fs::path> find_runs(const fs::path& folder = kRunsFolder) {
   return all;
 }
 
-// Lists the other runs as a hint.
+// Returns a list of the runs in ratoon-runs/, as a hint for the user.
 std::string known_runs() {
   const std::vector<fs::path> all = find_runs();
   return all.empty() ? std::string() : "; in " + std::string(kRunsFolder) + "/ are: " + listed(all);
@@ -56,8 +56,8 @@ Result<fs::path> find_only_run() {
   return Error(ErrorKind::kInvalid, "which run? Name one of " + listed(living.empty() ? all : living));
 }
 
-// Finds the run that saves in this place, in ratoon-runs/ here and beside the place, where `ratoon launch`
-// has it; if several save there, the running one.
+// Finds the run that saves its checkpoints in `place`: looks in ./ratoon-runs/, and beside `place`, where
+// `ratoon launch` puts runs. If several runs save there, returns the running one.
 Result<fs::path> find_run_that_saves_in(const fs::path& place) {
   std::optional<fs::path> found;
   std::error_code ignored;

@@ -1,6 +1,6 @@
-// LiveScreen: the output of a run. On a terminal, lines of events scroll by, and below them is a picture of
-// the run that is redrawn in place. On other outputs only the lines are printed. Neither output blocks while
-// the run lasts, also if it is not read.
+// LiveScreen: the output of `ratoon run`. On a terminal, event lines scroll by, and below them a picture of
+// the run is redrawn in place. On a file or pipe only the lines are printed. While the run lasts, output
+// never blocks, even if no program reads the pipe.
 #pragma once
 
 #include <optional>
@@ -23,17 +23,17 @@ class LiveScreen {
 
   [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   void print(const std::string& line);
-  // Keeps a line unchanged for the next write: the caller has removed bytes that could move the cursor.
+  // Keeps a line for the next write. The caller must have removed bytes that could move the cursor.
   void add_line(const std::string& line) { lines_.add(line); }
-  // Whether the output accepts lines as fast as they come. Lines beyond the kept ones would be left out.
+  // Returns false if the output is slower than the lines come; further lines would then be left out.
   [[nodiscard]] bool has_room() const { return lines_.has_room(); }
-  // Writes the lines that the output accepts now.
+  // Writes as many of the kept lines as the output accepts without blocking.
   void write_what_it_takes();
   // Waits until the output has accepted all lines.
   void write_all();
-  // Shows the current status.json. Draws a few times per second at most.
+  // Shows the current status.json (`document`). Draws only a few times per second.
   void show(const nlohmann::json& document);
-  // Leaves the last picture of an ended run on the terminal. Waits until all output is written.
+  // Draws the last picture of the ended run and leaves it there. Waits until all output is written.
   void finish();
 
  private:

@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPartBytes = 64 * 1024;
-// A longer line is shown in parts: the memory for it is bounded.
+// A longer line is printed in parts, to limit the memory for one line.
 constexpr std::size_t kLineBytesMax = 16 * 1024;
-// The runner has other work, so it does not follow members that print without end.
+// Limits the reads of one call: members may print endlessly, and `ratoon run` has other work to do.
 constexpr int kRoundsMax = 4;
 constexpr std::string_view kLogSuffix = ".log";
 
@@ -36,15 +36,15 @@ std::string read_part(const fs::path& file, std::uint64_t offset) {
   return part;
 }
 
-// The length of a colour's sequence at the beginning of the text; 0: there is none.
+// Returns the length of the colour escape sequence at the beginning of the text, or 0 if there is none.
 std::size_t colour_length(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;", 2);
   return end != text.npos && text[end] == 'm' ? end + 1 : 0;
 }
 
-// Colours and tabs stay. Other bytes that move the cursor would spoil the picture below the lines, and a
-// carriage return overwrites the text before it.
+// Keeps colours and tabs, and removes other control characters: they could spoil the picture below the lines.
+// Of text before a carriage return, which a terminal overwrites, nothing is shown.
 std::string for_terminal(std::string_view line) {
   if (const std::size_t last = line.rfind('\r'); last != line.npos) line.remove_prefix(last + 1);
   std::string text;

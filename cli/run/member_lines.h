@@ -1,6 +1,6 @@
-// MemberLines: shows the output of a run's members, line by line and with the number of the process in front:
-// "[2] step 100 loss 0.5". Members write into their log files and never wait for this output. The lines are
-// read from the log files as fast as the output accepts them, so no line is lost if the output is slow.
+// MemberLines: prints the output of a run's members, line by line with the number of the process in front:
+// "[2] step 100 loss 0.5". Members write to log files and never wait for the terminal. MemberLines reads the
+// log files only as fast as the terminal or pipe accepts lines, so a slow one loses no line.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ class MemberLines {
     bool is_terminal = false;
   };
 
-  // Lines that were already in the files of this folder belong to earlier runs, and are not shown.
+  // Skips lines that are already in the log files of this folder, because they belong to earlier runs.
   MemberLines(std::filesystem::path logs, Output output);
 
-  // Takes the members from status.json. The first call must come before a member prints its first line.
+  // Learns the members from status.json. Call it first before a member prints its first line.
   void follow(const nlohmann::json& document);
-  // Prints the lines that have come, as far as the output has room. A line that is not complete waits until
-  // its member has ended.
+  // Prints new lines as far as the output has room. Prints an incomplete last line only after its member has
+  // ended.
   void relay();
-  // Call this function after the run, when the members have ended. Whether there are lines left to relay().
+  // Call this after the run, when all members have ended. Returns whether relay() has lines left to print.
   [[nodiscard]] bool has_more();
 
  private:
@@ -50,7 +50,7 @@ class MemberLines {
   };
 
   [[nodiscard]] File find(const std::string& member) const;
-  // Returns whether a line was printed.
+  // Prints some lines of one log file. Returns whether it printed a line.
   bool relay_some(const std::string& member, Log& log);
 
   const std::filesystem::path folder_;
@@ -59,10 +59,10 @@ class MemberLines {
   std::map<std::string, Log> logs_;     // by member
 };
 
-// "[2] " for "digits-worker-2-i0".
+// Returns the prefix of a member's lines: "[2] " for "digits-worker-2-i0".
 [[nodiscard]] std::string prefix_of(std::string_view member);
 
-// A line of a member's output; on a terminal without characters that would move the cursor.
+// Returns a line of a member's output, on a terminal without characters that would move the cursor.
 [[nodiscard]] std::string shown_line(std::string_view line, bool is_terminal);
 
 }  // namespace ratoon::cli

@@ -71,7 +71,7 @@ std::string durable_step(const RunView& view) {
   return last ? "step " + std::to_string(last->step.value()) : std::string("nothing yet");
 }
 
-// The tier is the one in which the checkpoint was seen committed; its digest is shown too.
+// Describes the newest durable checkpoint: its storage tier (such as "volume") and its digest.
 std::string durable_text(const RunView& view) {
   constexpr std::size_t kDigestShown = 16;
   const auto& status = view.job.status;
@@ -109,7 +109,7 @@ std::string describe_losses(const RunView& view) {
   return text;
 }
 
-// The state in a member's row. The job's status names the member without its incarnation.
+// Returns the text in column STATE of a member's row. The job's status has members by role and index.
 std::string note_on(const RunView& view, const RunView::Member& member) {
   const auto ended = [&](const std::string& phase) {  // members' processes end with their runner
     return view.is_running || phase != "Running" ? phase : "Gone";
@@ -131,7 +131,7 @@ std::string standing_of(const RunView& view, const RunView::Node& node, WallTime
   return "";
 }
 
-// The ports of a member are consecutive.
+// Returns the addresses of a member's /metrics: its processes have consecutive ports.
 std::string metrics_of(const RunView& view, const RunView::Member& member) {
   const auto& ports = member.metrics_ports;
   if (!view.is_running || ports.empty()) return "";
@@ -177,7 +177,7 @@ std::vector<Row> recovery_rows(const RunView& view) {
   return rows;
 }
 
-// How the seconds of the last recovery were spent.
+// Returns the rows that tell how long each phase of the last recovery took.
 std::vector<Row> phase_rows(const RunView& view) {
   const auto& last = view.job.status.last_disruption;
   if (!last || view.recoveries.empty()) return {};
@@ -190,7 +190,7 @@ std::vector<Row> phase_rows(const RunView& view) {
   return rows;
 }
 
-// Conditions other than phases that have a message, such as that no node takes a pod.
+// Returns a line for each condition with a message, such as that no node has room for a pod.
 std::vector<std::string> condition_lines(const api::TrainingJobStatus& status) {
   std::vector<std::string> lines;
   for (const auto& condition : status.conditions) {
@@ -244,7 +244,7 @@ std::vector<std::string> render_run(const RunView& view, WallTime now, std::size
   std::vector<std::string> lines;
   append_lines(lines, table_text(head_rows(view)));
   for (auto& line : condition_lines(view.job.status)) lines.push_back(std::move(line));
-  // The status of a stopped run still has the message from before the stop.
+  // Of a stopped run no message is shown, because its status still has the message from before the stop.
   if (!is_going(view) && phase_text(view) != kStopped && !view.job.status.message.empty())
     lines.push_back(view.job.status.message);
   append_lines(lines, table_text(node_rows(view, now)));

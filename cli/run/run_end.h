@@ -1,4 +1,4 @@
-// The end of a run on this machine that is known from its beginning.
+// Finds out when a run on this machine must end, if that is known from its beginning.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ struct RunBeginning {
   std::function<std::optional<std::string>(const char* name)> variable;  // of this program's environment
 };
 
-// Pure. The trainer's --time-limit, counted from the run's beginning, or the end of the Slurm job, if that is
-// earlier. There is no value if neither is given, if the program does not know Ratoon, or if the text is
-// invalid, which the trainer refuses.
+// Pure. Returns the earlier of two times: the trainer's --time-limit, counted from the run's beginning, and
+// the end of the Slurm job. Returns nothing if neither is given, if the trainer does not use Ratoon, or if
+// the limit is invalid (then the trainer refuses it).
 [[nodiscard]] std::optional<local::RunEnd> find_run_end(const api::TrainingJob& job,
                                                         const RunBeginning& beginning);
 

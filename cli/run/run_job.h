@@ -19,12 +19,12 @@ struct RunJobOptions {
   std::string how_to_start_over = "another --folder";  // shown to a user whose run has completed
 };
 
-// Runs a TrainingJob on this machine and prints lines for people; on a terminal it also shows a view of the
-// run. Returns the exit code. Errors have been printed.
+// Runs a TrainingJob on this machine and prints lines for people; on a terminal it also shows a live picture
+// of the run. Prints its errors itself and returns the exit code.
 [[nodiscard]] int run_job(const api::TrainingJob& job, const RunJobOptions& options);
 
-// Appends the folder of the ratoon program to PATH: trainers in that folder are found after those of the
-// user's own PATH.
+// Appends the folder of the ratoon program to PATH, so that a trainer in that folder is found if the user's
+// own PATH does not have one of this name.
 void search_beside_this_program();
 
 }  // namespace ratoon::cli

@@ -1,4 +1,4 @@
-// RunView: the facts of a run that a user sees: from the folder of a local run, or from the status of a
+// RunView: the facts that `ratoon status` shows of a run, from a local run's folder or from the status of a
 // cluster's job. Pure.
 #pragma once
 
@@ -52,16 +52,16 @@ struct RunView {
   std::optional<double> seconds_left{};
 };
 
-// Decodes the status.json of a run's folder. Fields that an older runner did not write are left empty.
+// Decodes the status.json of a run's folder. Fields that an older Ratoon did not write stay empty.
 [[nodiscard]] Result<RunView> decode_run_view(const nlohmann::json& document);
 
-// "3 lost, 1 failed", and "2 hung" if any did: in each place that shows losses.
+// Returns "3 lost, 1 failed", with ", 2 hung" if any hung, for every place that shows losses.
 [[nodiscard]] std::string losses_text(const api::Restarts& restarts);
 
-// Prints the progress in one line, for logs.
+// Returns the run's progress in one line, for logs.
 [[nodiscard]] std::string summary_line(const RunView& view);
-// Prints the whole view: nodes and members, recoveries and conditions. Each line is at most `columns` wide,
-// and there are at most `rows` lines. 0: no limit.
+// Returns the lines of the whole view: nodes and members, recoveries and conditions. There are at most `rows`
+// lines of at most `columns` columns each. 0: no limit.
 [[nodiscard]] std::vector<std::string> render_run(const RunView& view, WallTime now, std::size_t columns,
                                                   std::size_t rows);
 

@@ -58,8 +58,8 @@ struct Look {
   RunView view;
 };
 
-// The place that --save-folder gives on the trainer's command line. The value is empty if the run saves in
-// its own folder.
+// Returns where the trainer's --save-folder puts the run's checkpoints, or an empty text if that is inside
+// the run's own folder.
 std::string saves_elsewhere(const fs::path& folder) {
   const std::string saves = saves_of_run(folder);
   const fs::path way = fs::path(saves).lexically_relative(fs::absolute(folder).lexically_normal());
@@ -68,8 +68,8 @@ std::string saves_elsewhere(const fs::path& folder) {
 
 Result<Look> look_at(const fs::path& folder) {
   Look look;
-  // Whether the run goes on is read first: if the runner ends after this check, it has already written its
-  // final status.
+  // Checks first whether `ratoon run` still runs, and reads its status after that: otherwise the final
+  // status, written in between, could be missed.
   const bool is_running = local::RunFolder::is_in_use(folder);
   auto document = local::RunFolder::read_document(folder);
   if (!document) return document.error();
@@ -100,7 +100,7 @@ std::string text_of(Look& look, const StatusDisplay& display, const StatusOutput
   return join(render_run(look.view, SystemClock().wall_now(), page.size().columns, page.rows()), "\n") + "\n";
 }
 
-// Adds to the error that the cluster was not asked, and how to ask it.
+// Adds to the error that only this machine was searched, and how to search a cluster.
 Error not_here(const Error& error, const std::string& name) {
   if (error.kind() != ErrorKind::kNotFound) return error;
   const std::string said = name.empty() ? "" : " " + name;

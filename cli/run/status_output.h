@@ -1,5 +1,5 @@
-// StatusOutput: the output of `ratoon status`: once, or each time that it has changed. On a terminal the new
-// text replaces the old text; on another output it is appended.
+// StatusOutput: prints what `ratoon status` shows, once or after each change. On a terminal the new text
+// replaces the old text; on a file or pipe it is appended.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ class StatusOutput {
  public:
   explicit StatusOutput(const StatusDisplay& display) : display_(display) {}
 
-  // The size is read again each time, because a terminal's size changes.
+  // Returns the terminal's size, read anew by each call because it may change.
   [[nodiscard]] TerminalSize size() const;
-  // The number of lines that fit; 0: no limit.
+  // Returns the number of lines that fit on the terminal; 0: no limit.
   [[nodiscard]] std::size_t rows() const;
   [[nodiscard]] bool is_summary() const { return display_.is_watched && size().columns == 0; }
   void put(const std::string& text);

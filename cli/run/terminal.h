@@ -1,4 +1,4 @@
-// The size of a terminal, and its control sequences.
+// Reads the size of a terminal, and defines control sequences for it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Durations as people write them.
+// Parses durations in the form in which people write them.
 #pragma once
 
 #include <string_view>

@@ -29,7 +29,7 @@ std::string progress_line(const std::string& what, const ProgressState& state, s
     line += "[" + std::string(full, '#') + std::string(bar_columns - full, '.') + "] ";
   }
   std::array<char, 16> percent{};
-  // Rounds down: 100 % stands only for finished work.
+  // Rounds down, so that "100 %" appears only when the work is finished.
   std::snprintf(percent.data(), percent.size(), "%d %% of ", static_cast<int>(share * 100));
   line += percent.data() + size_text(state.total_bytes);
   if (state.seconds <= 0 || state.done_bytes == 0) return line;
@@ -63,7 +63,7 @@ void Progress::show(Timestamp now) {
   shown_ = now;
   state_.seconds = seconds(now - began_);
   const std::string line = progress_line(what_, state_, is_terminal_ ? kBarColumns : 0);
-  // \x1b[K clears the rest of a longer last line.
+  // \x1b[K erases the rest of the previous line, which may have been longer.
   std::fprintf(stderr, is_terminal_ ? "\r%s\x1b[K" : "%s\n", line.c_str());
   std::fflush(stderr);
   is_drawn_ = is_terminal_;

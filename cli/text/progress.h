@@ -3,7 +3,7 @@
 //   Progress progress("verify", total_bytes, clock);
 //   progress.advance(piece.size());
 //
-// The progress is written to standard error, because standard output is for the result.
+// Progress writes to standard error, because standard output is for the command's result.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ProgressState {
 
 class Progress {
  public:
-  // Nothing is shown if `is_shown` is false.
+  // Shows nothing if `is_shown` is false.
   Progress(std::string what, std::uint64_t total_bytes, const Clock& clock, bool is_shown = true);
   ~Progress();
   Progress(const Progress&) = delete;

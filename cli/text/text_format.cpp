@@ -10,7 +10,7 @@
 namespace ratoon::cli {
 namespace {
 
-// Width on a terminal: continuation bytes of UTF-8 take no column.
+// Returns the text's width on a terminal: of a UTF-8 character only the first byte counts as a column.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -68,7 +68,7 @@ std::string line_of(std::string_view text, std::size_t columns) {
   return line.substr(0, bytes) + ">";
 }
 
-// Backtracks only to the last '*': it can match any text that an earlier one could.
+// On a mismatch, going back to the last '*' is enough: an earlier '*' would not find more matches.
 bool matches(std::string_view text, std::string_view pattern) {
   std::size_t at = 0;
   std::size_t in_pattern = 0;

@@ -1,4 +1,4 @@
-// cli/text/: text for people. The format of numbers and lists.
+// cli/text/: text for people. This header formats numbers and tables.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ namespace ratoon::cli {
 // Formats a size: "17 bytes", "1.5 KiB", "23.0 GiB".
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 
-// "0:07", "12:30", "3:05:00".
+// Formats a duration like a clock: "0:07", "12:30", "3:05:00".
 [[nodiscard]] std::string clock_text(double seconds);
 
-// A table with one line per row. Columns are as wide as their longest cell, with two spaces between them; the
-// last column is not padded. Bytes that could move a terminal's cursor are shown as '?', because names come
-// from files.
+// Formats a table with one line per row. Columns are as wide as their longest cell, with two spaces between
+// them; the last column is not padded. Because names come from files, bytes that could move a terminal's
+// cursor become '?'.
 [[nodiscard]] std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
 // Returns one line of at most `columns` columns (0: no limit). Longer text is cut. Bytes that could move the
 // cursor are shown as '?'.
 [[nodiscard]] std::string line_of(std::string_view text, std::size_t columns);
 
-// Whether `text` matches `pattern`: '*' is any number of characters, '?' is one character, and all others
-// stand for themselves.
+// Returns whether `text` matches `pattern`: '*' matches any number of characters, '?' matches one character,
+// and any other character matches itself.
 [[nodiscard]] bool matches(std::string_view text, std::string_view pattern);
 
-// Whether one of the patterns matches; an empty list matches everything.
+// Returns whether one of the patterns matches `text`; an empty list matches every text.
 [[nodiscard]] bool matches_any(std::string_view text, const std::vector<std::string>& patterns);
 
 // Returns an error if the folder for `file` does not exist.

@@ -1,4 +1,4 @@
-// A node, reduced to the facts that say whether it will stay.
+// A Kubernetes node, reduced to the facts from which the operator decides whether it will stay.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// A pod of the job, as its labels name it.
+// Identifies a pod of the job by the values of its labels.
 struct MemberPodKey {
   std::string role;
   std::uint32_t index = 0;

@@ -1,5 +1,5 @@
-// A member's pod, reduced to the facts that decisions need. In a local run the struct stands for one process
-// group.
+// A member's pod, reduced to the facts that decisions need. In a local run a Pod describes a member's process
+// group instead.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace ratoon::api {
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
 
-// The world of a pod without the agent, as its processes receive it in their environment when they start.
+// The ranks and rank 0's address, which a pod without the agent gets in its environment at its start.
 struct GroupSeat {
   std::string master_address;  // of the pod with rank 0; empty: this pod has rank 0
   std::string master_uid;      // UID of the pod with rank 0
@@ -47,7 +47,7 @@ struct Pod {
   std::vector<std::string> avoided_nodes;  // the nodes that its affinity excludes
   std::string unplaced_reason;             // the scheduler's message while no node takes the pod
   std::string scheduler;                   // the name of the scheduler that has to place it
-  // Without a container that ever started: since when it waits for its scheduler, or then for its kubelet.
+  // If no container has started yet: since when the pod waits for a node or, once it has one, for kubelet.
   std::optional<WallTime> pending_since;
   std::string unstarted_reason;           // the kubelet's message while one of its containers does not start
   std::optional<WallTime> ended_at;       // when the trainer's container ended, if the platform says
@@ -55,7 +55,7 @@ struct Pod {
   std::optional<GroupSeat> group_seat{};  // of a pod that is to be created
   std::string meets{};  // UID of the pod with rank 0 whose address this pod received at its start
 
-  // The last checkpoint that the completion record names, if is_completed.
+  // The run's last checkpoint, which the completion record names if is_completed.
   std::optional<ResumePoint> last_checkpoint{};
 
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// In the order of LedgerPart.
+// Names of the parts of a job's time, in the order of the enum LedgerPart.
 constexpr std::array<std::string_view, kLedgerParts> kLedgerPartNames = {
     "useful", "recomputed", "waitingForCapacity", "restarting", "hung", "suspended"};
 
@@ -94,7 +94,7 @@ JobLedger read_ledger(Fields f) {
   const std::string part = f.text("part", 32);
   const auto known = std::ranges::find(kLedgerPartNames, part);
   if (known == kLedgerPartNames.end())
-    f.complain("part", "a part of the ledger");
+    f.complain("part", "the name of a part of the job's time");
   else
     ledger.part = static_cast<LedgerPart>(known - kLedgerPartNames.begin());
   return ledger;

@@ -1,5 +1,5 @@
-// The codec of the account of a job in its status: its time, its recoveries, and the steps that were made
-// again. The events of a local run use the same format.
+// Converts the account in a job's status to JSON and back: how its time was used, its recoveries, and the
+// steps that were repeated. The events of a local run use the same format.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Bounds and formats that several parts of a TrainingJob's status share.
+// Size limits and formats that several parts of a TrainingJob's status share.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace ratoon::api {
 
 inline constexpr std::uint64_t kStatusCountMax = (1ULL << 53) - 1;
-// The most bytes of 4096 characters, which the definition counts.
+// The most bytes that 4096 characters can take; the CustomResourceDefinition allows 4096 characters.
 inline constexpr std::size_t kStatusSentenceBytesMax = 4 * 4096;
 
 inline WallTime read_time(Fields& f, const char* name) {
@@ -20,7 +20,7 @@ inline WallTime read_time(Fields& f, const char* name) {
   return time.value_or(WallTime{});
 }
 
-// Milliseconds are exact enough for readers.
+// Rounds seconds to milliseconds, which are exact enough for readers of the status.
 inline double rounded(double seconds) {
   return std::round(seconds * 1000) / 1000;
 }

@@ -1,5 +1,5 @@
-// The variables that tell a trainer how to read samples, to save and to resume. The variables are the same on
-// a cluster and on one machine.
+// The environment variables that tell a trainer how to read samples, to save and to resume. They are the same
+// on a cluster and on one machine.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 
 namespace ratoon::api {
 
-// The variables of maxDuration and of the checkpoint and data policies. RATOON_OVERWRITE is among them only
-// until a checkpoint of this job is known: a member that is created later must not set aside this job's own
-// checkpoints.
+// Returns the variables for the job's maxDuration, checkpoint policy and data policy. RATOON_OVERWRITE is
+// left out as soon as a checkpoint of this job is known: a member that is created later must not set aside
+// this job's own checkpoints.
 [[nodiscard]] std::map<std::string, std::string> trainer_environment(const TrainingJob& job);
 
 }  // namespace ratoon::api

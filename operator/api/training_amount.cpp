@@ -15,7 +15,7 @@ struct Unit {
   bool may_be_part;        // accepts a fraction, such as 0.25
   bool is_time;
 };
-// The units of time are ordered from the largest to the smallest, as the terms in a text.
+// The units of time stand from largest to smallest, because terms must have this order: "1h30m".
 constexpr std::array<Unit, 8> kUnits = {{{"st", 12, false, false},
                                          {"ba", 12, false, false},
                                          {"sp", 12, false, false},
@@ -29,7 +29,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Removes the leading digits, or the leading characters that are not digits, and returns them.
+// Removes the leading digits (or, if not `digits`, the leading other characters) and returns them.
 std::string_view take(std::string_view& rest, bool digits) {
   const auto end = std::ranges::find_if(rest, [&](char c) { return is_digit(c) != digits; });
   const std::string_view taken = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
@@ -37,7 +37,7 @@ std::string_view take(std::string_view& rest, bool digits) {
   return taken;
 }
 
-// Removes a number and its unit from the front and returns the unit; nullptr if `rest` begins otherwise.
+// Removes a number and its unit from the front and returns the unit; null if there is no such term.
 const Unit* take_term(std::string_view& rest) {
   const std::string_view digits = take(rest, true);
   bool is_part = false;
@@ -49,7 +49,7 @@ const Unit* take_term(std::string_view& rest) {
   }
   const auto unit = std::ranges::find(kUnits, take(rest, false), &Unit::name);
   if (unit == kUnits.end() || digits.empty() || digits.size() > unit->digits_max) return nullptr;
-  // Only the last term may have a fraction.
+  // Only the last term of an amount may have a fraction, and only with some units.
   return is_part && (!unit->may_be_part || !rest.empty()) ? nullptr : &*unit;
 }
 

@@ -98,7 +98,7 @@ ElasticPolicy read_elastic(Fields f, const TrainingJobSpec& spec) {
   return policy;
 }
 
-// A policy with an unknown role name would have no effect.
+// Refuses policies with an unknown role name, because they would silently have no effect.
 void check_role_names(Fields& f, const TrainingJobSpec& spec) {
   const auto is_role = [&](const std::string& name) {
     return std::any_of(spec.roles.begin(), spec.roles.end(), [&](const Role& r) { return r.name == name; });
@@ -106,14 +106,14 @@ void check_role_names(Fields& f, const TrainingJobSpec& spec) {
   const auto are_roles = [&](const std::vector<std::string>& names) {
     return std::all_of(names.begin(), names.end(), is_role);
   };
-  if (!are_roles(spec.success_policy.roles)) f.complain("successPolicy", "about roles of the job");
+  if (!are_roles(spec.success_policy.roles)) f.complain("successPolicy", "about roles that the job has");
   if (!are_roles(spec.failure_policy.roles)) f.complain("failurePolicy", "about roles that the job has");
   const auto& rules = spec.restart_policy.rules;
   if (!std::all_of(rules.begin(), rules.end(), [&](const auto& rule) { return are_roles(rule.roles); }))
     f.complain("restartPolicy", "with rules about roles of the job");
 }
 
-// Fields that only the agent can implement are refused for roles without it.
+// Refuses fields that need the agent if the job's roles run without the agent.
 void check_group(Fields& f, const TrainingJobSpec& spec) {
   const auto with_agent = std::ranges::count_if(spec.roles, &Role::has_agent);
   if (with_agent == std::ssize(spec.roles)) return;
@@ -199,8 +199,8 @@ Result<TrainingJob> decode_training_job(const json& document) {
 
 json encode_training_job(const TrainingJob& job) {
   json out = job.document ? *job.document : json::object();
-  // Unknown fields of the status, which a newer program wrote, stay. Known fields are replaced; objects below
-  // them as a whole.
+  // Keeps unknown fields of the status, which a newer Ratoon wrote. Replaces known fields; a known field that
+  // is an object is replaced as a whole.
   json& target = out["status"];
   if (!target.is_object()) target = json::object();
   for (const char* whole :
@@ -208,7 +208,7 @@ json encode_training_job(const TrainingJob& job) {
         "finishReason", "lineageStart", "lastDisruption", "openRecovery", "lastFailure", "ledger",
         "completionTime", "suspectNodes", "failedNodes", "selector", "rejection"})
     target.erase(whole);
-  // Only the fields of progress may disappear.
+  // Of the object `progress`, known fields that are no longer set are removed, and unknown fields stay.
   if (json& progress = target["progress"]; progress.is_object())
     for (const char* known : {"position", "total", "unit", "loss"}) progress.erase(known);
   target.update(encode_status(job.status), /*merge_objects=*/true);

@@ -1,5 +1,5 @@
-// TrainingJob as small structs. The codec keeps fields that it does not know, so that an older program can
-// read and write a job without losing them.
+// The custom resource TrainingJob as small structs. The codec keeps fields that it does not know, so that an
+// older operator can read and write a newer job without losing fields.
 #pragma once
 
 #include <array>
@@ -26,12 +26,12 @@ struct ObjectMeta {
   std::string name_space = "default";
   std::string name;
   std::string uid;
-  // A write with an older version is refused. The version is empty in a local run, which has one writer.
+  // The API server refuses writes with an outdated version. Empty in a local run, which has one writer.
   std::string resource_version;
   std::uint64_t generation = 0;  // grows with each change of the spec; 0 in a local run
 };
 
-// The limits of one member, for all its processes together; 0: no limit.
+// Resource limits of one member (pod), for all its processes together; 0: no limit.
 struct ResourceLimits {
   std::uint64_t memory_bytes = 0;
   std::uint64_t cpu_millis = 0;  // thousandths of a core
@@ -51,7 +51,7 @@ struct Role {
 
 enum class RuleAction { kRestart, kFail, kIgnore };
 
-// How the end of a member is classified if it matches one of these lists.
+// A rule: how the end of a member counts if its exit code, signal or reason is in one of these lists.
 struct RestartRule {
   std::vector<std::uint32_t> exit_codes;
   std::vector<std::uint32_t> signals;
@@ -74,13 +74,13 @@ struct DecidingRoles {
   std::vector<std::string> roles;
 };
 
-// Which pods are deleted when the job is over.
+// Tells which pods the operator deletes when the job is over.
 enum class CleanPodPolicy { kNone, kRunning, kAll };
 
 struct DisruptionPolicy {
   std::uint32_t heartbeat_seconds = 1;
   std::uint32_t suspect_after_seconds = 3;
-  // Taints that announce a node's end, in addition to the built-in ones.
+  // Keys of taints that announce a node's end, in addition to the built-in keys.
   std::vector<std::string> notice_taints;
   std::uint32_t avoid_node_seconds = 300;  // how long members avoid a node on which a member was lost
 };
@@ -89,7 +89,7 @@ struct CheckpointPolicy {
   std::string volume_claim_name;     // empty: the template mounts what it needs
   std::string run_name;              // empty: the job's name
   std::uint32_t interval_steps = 0;  // 0: the program decides
-  // A number or "all", as --keep-last takes it; 0: none that all stores hold; empty: the program decides.
+  // A number or "all", as for --keep-last; 0: only what a store still lacks; empty: the trainer decides.
   std::string keep_last{};
   // Places that receive copies of all checkpoints: folders, s3://bucket/prefix.
   std::vector<std::string> stores;
@@ -99,18 +99,18 @@ struct CheckpointPolicy {
   std::string load_parts;                // the parts of load_from, as --load-parts names them; empty: weights
   bool overwrites = false;               // the first world starts over even if the run has checkpoints
   std::uint64_t staging_memory_mib = 0;  // of a member; 0: staged checkpoints are in the process's own memory
-  // The time for a last save when the platform ends a pod; 0: the grace period of the template.
+  // Time for a last save when Kubernetes ends a pod; 0: the pod template's grace period.
   std::uint32_t grace_seconds = 0;
 };
 
-// Settings that determine the samples of a run independently of the world's size. If a setting is absent, the
-// program decides.
+// Settings that determine which samples a run reads, for any number of processes. If a setting is absent, the
+// trainer decides.
 struct DataPolicy {
   std::optional<std::uint64_t> seed;
   std::optional<std::uint32_t> global_batch_size;  // samples in one step, of all processes together
 };
 
-// Roles without `replicas` may train with fewer members for a while, and with more members if there is room.
+// Roles without `replicas` may train with fewer members if nodes are missing, and with more if there is room.
 struct ElasticPolicy {
   std::uint32_t members_min = 1;            // of each such role
   std::uint32_t members_max = 0;            // of each such role; 0: numNodes
@@ -142,9 +142,9 @@ struct TrainingJobSpec {
 // The largest number of members that the role may have at once.
 [[nodiscard]] std::uint32_t members_max_of(const TrainingJobSpec& spec, const Role& role);
 
-// Whether no role of the job has the agent. Members of such a job exchange no messages with the coordinator.
-// Members without the agent receive their ranks when their pods are created, and they start, end and are
-// replaced as one group.
+// Returns whether no role of the job uses the agent library. The members of such a job form a group: they
+// exchange no messages with the coordinator, receive their ranks when their pods are created, and start, end
+// and are replaced together.
 [[nodiscard]] bool is_group(const TrainingJobSpec& spec);
 
 enum class JobPhase { kPending, kRunning, kRecovering, kSuspended, kSucceeded, kFailed };
@@ -152,7 +152,7 @@ enum class JobPhase { kPending, kRunning, kRecovering, kSuspended, kSucceeded, k
   return phase == JobPhase::kSucceeded || phase == JobPhase::kFailed;
 }
 
-// The incarnation of a member that may join now. Older incarnations are refused.
+// One member's current incarnation (the number of its replacement); older incarnations may not join.
 struct MemberStatus {
   std::string role;
   std::uint32_t index = 0;
@@ -160,14 +160,14 @@ struct MemberStatus {
   std::string uid;            // of its pod; empty until the pod was observed
   std::string node;           // of its pod; empty until the pod was placed
   bool is_completed = false;  // all its processes reported their completion
-  // The incarnation that is created while the present one still trains, because its node will be removed. 0:
-  // none. For a member that has completed: the newest incarnation that was created and given up.
+  // The successor: the incarnation that is created while the current one still trains, because its node will
+  // go. 0: none. For a member that has completed: the newest successor that was created and not used.
   std::uint32_t successor = 0;
   std::string successor_uid;             // of the successor's pod; empty until the pod was observed
   std::optional<WallTime> node_ends_at;  // if the notice has a time
   bool is_absent = false;                // the last world was formed without it
   std::optional<WallTime> not_before;    // its program failed: the next pod is not created before this time
-  // The pod of that incarnation has run since then, and some of its processes have sent no message yet.
+  // Since when the current pod runs without a message from some of its processes; absent if all have sent.
   std::optional<WallTime> awaited_since;
   std::uint64_t done = 0;  // bits of local ranks that reported completion while others have not
 
@@ -188,7 +188,7 @@ struct Restarts {
   friend bool operator==(const Restarts&, const Restarts&) = default;
 };
 
-// The duration of each part of one recovery, in the order of time.
+// The duration of each phase of a recovery after a loss, in the order of time.
 struct RecoveryPhases {
   double detect_seconds = 0;      // from the last message to the decision
   double decide_seconds = 0;      // until the replacement's pod exists
@@ -216,7 +216,7 @@ struct Disruption {
   friend bool operator==(const Disruption&, const Disruption&) = default;
 };
 
-// A recovery in progress: what an operator that takes over has to know to measure and report it.
+// A recovery in progress, stored so that a new leader can still measure and report it.
 struct OpenRecovery {
   std::string member;  // the name of the lost incarnation
   std::string role;
@@ -233,7 +233,7 @@ struct OpenRecovery {
 
 constexpr std::size_t kSuspectNodesMax = 64;  // limit of the status
 
-// A node on which a member was lost. No member is placed on the node until this time.
+// A node on which a member was lost. The operator places no member on it before the time `until`.
 struct SuspectNode {
   std::string name;
   std::string reason;
@@ -245,7 +245,7 @@ struct SuspectNode {
 
 constexpr std::size_t kFailedNodesMax = 64;  // limit of the status
 
-// A node on which a program recently failed before all others of its world, or whose kubelet did not start a
+// A node on which recently a program was the first of its world to fail, or whose kubelet did not start a
 // pod.
 struct FailedNode {
   std::string name;
@@ -257,8 +257,8 @@ struct FailedNode {
 
 constexpr std::size_t kLastLinesBytesMax = 4096;
 
-// The failure that broke a world: the failure of the first member that failed. Failures that follow from this
-// failure are not recorded as causes.
+// The failure of the member that failed first in a world. Failures of other members that follow from it are
+// not recorded here.
 struct MemberFailure {
   std::string member;
   std::string node;
@@ -273,7 +273,7 @@ struct MemberFailure {
   friend bool operator==(const MemberFailure&, const MemberFailure&) = default;
 };
 
-// As in Kubernetes: `since` is the time of the last change of `is_true`, not of the message.
+// A condition as in Kubernetes: `since` is when `is_true` changed last, not when the message changed.
 struct Condition {
   std::string type;
   bool is_true = false;
@@ -285,7 +285,7 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 
-// Conditions and reasons that several parts of the operator use.
+// Names of conditions, and of their reasons, that several parts of the operator use.
 namespace condition {
 inline constexpr std::string_view kScheduled = "Scheduled";
 inline constexpr std::string_view kInvalidSpec = "InvalidSpec";
@@ -294,13 +294,13 @@ inline constexpr std::string_view kTemplateRefused = "TemplateRefused";  // a re
 inline constexpr std::string_view kUnreadable = "Unreadable";            // a reason of InvalidSpec
 }  // namespace condition
 
-// The uses of a job's time that the operator can tell apart. A save for which training waits counts as useful
-// time here.
+// The operator divides a job's time into these parts. Time in which training waits for a save counts as
+// useful here.
 enum class LedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, kHung, kSuspended };
 constexpr std::size_t kLedgerParts = 6;
 
-// Each moment since the job's start belongs to exactly one part. The ledger changes only when the part
-// changes, so that an unchanged job needs no write.
+// Sums up a job's time by part: each moment since the job's start belongs to exactly one part. The ledger
+// changes only when the part changes, so that a job that just trains needs no writes.
 struct JobLedger {
   std::array<double, kLedgerParts> seconds{};  // of each part, without the time since `since`
   LedgerPart part = LedgerPart::kRestarting;   // the present part
@@ -308,7 +308,7 @@ struct JobLedger {
   Step newest_step{0};                         // the newest step before the last world ended
   Attempt newest_attempt{0};                   // of the newest world; 0: there was none
   Step resumed_step{0};                        // the step from which that world began
-  // Steps that a world had made and that the next world made again, of all worlds.
+  // The number of steps that a world had made and the next world had to repeat, summed over all worlds.
   std::uint64_t steps_made_again = 0;
 
   friend bool operator==(const JobLedger&, const JobLedger&) = default;
@@ -338,10 +338,10 @@ struct TrainingJobStatus {
   std::optional<ResumePoint> last_checkpoint;
   std::string final_weights{};  // the weights file that the training wrote at its end
   std::string finish_reason{};  // of finish(), if the program ended the run early
-  // The tier on which the commit was seen; empty: an older operator did not record it.
+  // The storage tier of the last checkpoint (such as "volume"); empty: an older operator wrote none.
   std::string last_checkpoint_tier;
-  // For a job with `overwrite`: the attempt of its first world, 0 before the first world was formed.
-  // Checkpoints of older attempts belong to another run.
+  // For a job with `overwrite`: the attempt of its first world, or 0 before that world is formed. Checkpoints
+  // of earlier attempts belong to another run.
   std::optional<Attempt> lineage_start;
   std::optional<Disruption> last_disruption;  // the last one after which all members were back
   std::optional<OpenRecovery> open_recovery;
@@ -366,10 +366,10 @@ struct TrainingJob {
 [[nodiscard]] std::string_view name_of(JobPhase phase);
 [[nodiscard]] bool is_phase_name(std::string_view text);
 
-// Errors name the field that is wrong. The spec is checked; the status is only read.
+// Checks the spec, and only reads the status. An error names the field that is wrong.
 [[nodiscard]] Result<TrainingJob> decode_training_job(const nlohmann::json& document);
 [[nodiscard]] nlohmann::json encode_status(const TrainingJobStatus& status);
-// The decoded document with a new status.
+// Returns the document from which the job was decoded, with the job's new status.
 [[nodiscard]] nlohmann::json encode_training_job(const TrainingJob& job);
 
 [[nodiscard]] inline JobKey key_of(const TrainingJob& job) {

@@ -39,7 +39,7 @@ constexpr std::size_t kQuantityBytesMax = 8;
 constexpr std::uint64_t kSeedMax = (1ULL << 53) - 1;    // all JSON readers keep numbers up to here exactly
 constexpr std::uint32_t kGlobalBatchMax = 268'435'456;  // the limit of a Stream
 
-// The trainer receives all stores in one variable, separated by commas.
+// The trainer gets all URIs of stores in one variable, separated by commas, so a URI has no comma.
 bool is_uri(std::string_view text, bool may_be_read_only) {
   if (text.find_first_of(", \t\r\n") != std::string_view::npos) return false;
   const auto begins = [&](std::string_view scheme) {
@@ -61,7 +61,7 @@ void read_numbers(Fields& f, const char* name, std::size_t numbers_max, std::uin
   }
 }
 
-// The meaning of these codes is fixed: with them a trainer says that it left on request or can never start.
+// Exit codes with a fixed meaning, such as 80 (the trainer left on request) and 82 (it can never start).
 bool is_reserved(std::uint32_t exit_code) {
   return exit_code >= static_cast<std::uint32_t>(ExitCode::kPreempted) &&
          exit_code <= static_cast<std::uint32_t>(ExitCode::kAbortOverdue);
@@ -71,7 +71,7 @@ RestartRule read_rule(Fields f) {
   RestartRule rule;
   read_numbers(f, "exitCodes", kRuleItemsMax, kExitCodeMax, rule.exit_codes);
   if (std::any_of(rule.exit_codes.begin(), rule.exit_codes.end(), is_reserved))
-    f.complain("exitCodes", "codes other than 80 to 86, whose meaning is fixed");
+    f.complain("exitCodes", "exit codes other than 80 to 86, whose meaning is fixed");
   read_numbers(f, "signals", kRuleItemsMax, kSignalMax, rule.signals);
   read_texts(f, "reasons", kRuleItemsMax, kReasonLengthMax, rule.reasons);
   read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, rule.roles);
@@ -111,7 +111,7 @@ std::string read_keep_last(Fields& f, bool has_stores) {
   return std::to_string(kept);
 }
 
-// All places share one endpoint, because a process has one set of S3 variables.
+// All s3:// URIs of a job share one endpoint, because a process has one set of AWS variables.
 void read_s3(Fields f, CheckpointPolicy& policy) {
   policy.s3_endpoint = f.optional_text("endpoint", kEndpointBytesMax);
   std::string_view rest = policy.s3_endpoint;
@@ -125,7 +125,7 @@ void read_s3(Fields f, CheckpointPolicy& policy) {
   const auto is_of_regions = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   };
-  if (!std::ranges::all_of(policy.s3_region, is_of_regions)) f.complain("region", "one like eu-central-1");
+  if (!std::ranges::all_of(policy.s3_region, is_of_regions)) f.complain("region", "a name like eu-central-1");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The codecs of the policies in TrainingJob's spec.
+// Converts the policies in a TrainingJob's spec from JSON.
 #pragma once
 
 #include "base/contract/fields.h"

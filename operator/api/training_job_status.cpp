@@ -24,7 +24,7 @@ ResumePoint read_checkpoint(Fields f) {
           .digest = f.text("digest", 128)};
 }
 
-// Each invalid UTF-8 byte of a log is written as three bytes, while the schema counts characters.
+// The limit is in bytes, not characters: each invalid UTF-8 byte of a log became three bytes (U+FFFD).
 MemberFailure read_api_failure(Fields f) {
   MemberFailure failure{.member = f.text("member", 253),
                         .node = f.optional_text("node", 253),
@@ -72,7 +72,7 @@ Restarts read_restarts(Fields f) {
           .crashes_in_a_row = static_cast<std::uint32_t>(f.optional_whole("crashesInARow", 0xffffffffU))};
 }
 
-// The bits are written as a hexadecimal number: not every JSON reader keeps a number of 64 bits exactly.
+// Reads the bits from a hexadecimal text, because some JSON readers do not keep 64-bit numbers exactly.
 std::uint64_t read_local_ranks(Fields& f) {
   const std::string text = f.optional_text("done", kProcessesPerNodeMax / 4);
   std::uint64_t bits = 0;
@@ -168,7 +168,7 @@ TrainingJobStatus read_status(Fields f) {
   TrainingJobStatus status;
   for (const auto& item : f.list("conditions", kConditionsMax))
     status.conditions.push_back(read_condition(f.child(item, "conditions[]")));
-  // No operator has been able to read the spec yet; the conditions report that.
+  // Without a phase, no operator has been able to read the spec yet; only the conditions are set.
   if (f.find("phase") == nullptr) return status;
   const std::string phase = f.text("phase", 32);
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);

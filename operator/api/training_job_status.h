@@ -1,4 +1,4 @@
-// The codec of TrainingJob's status.
+// Converts a TrainingJob's status to JSON and back.
 #pragma once
 
 #include <cstddef>

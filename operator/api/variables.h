@@ -1,5 +1,5 @@
-// Variables of a container, and the expansion of $(NAME) as Kubernetes defines it: a known name is replaced
-// by its value, an unknown one stays as written, and $$ stands for $.
+// Expands $(NAME) in a container's variables and command as Kubernetes does: a known name is replaced by its
+// value, an unknown name stays as written, and $$ becomes $.
 #pragma once
 
 #include <map>
@@ -20,11 +20,11 @@ using VariableMap = std::map<std::string, std::string>;
 
 [[nodiscard]] std::string expand_variables(std::string_view text, const VariableMap& known);
 
-// Adds `variables` to `known`. A value may refer to variables before it, and the last definition of a name
-// counts.
+// Adds `variables` to `known` and returns the result. A value may refer to variables before it. If a name is
+// defined twice, its last definition counts.
 [[nodiscard]] VariableMap expand_environment(const std::vector<Variable>& variables, VariableMap known);
 
-// Returns a text that expands to `text`.
+// Escapes `text` so that expansion returns exactly `text`.
 [[nodiscard]] std::string escape_variables(std::string_view text);
 
 }  // namespace ratoon::api

@@ -12,7 +12,7 @@
 
 namespace ratoon::api {
 
-// The newest start of one process.
+// All facts about the newest start of one trainer process.
 struct ProcessFacts {
   ProcessIdentity identity;
   Timestamp last_heard;
@@ -24,11 +24,11 @@ struct ProcessFacts {
   std::string weights{};        // the weights file of its completion; empty: none
   std::string finish_reason{};  // of its completion, if its program ended the run early
   std::string save_location{};  // where it saves, as it said when it joined; empty: it did not say
-  // When it began to read the list of checkpoints that `waiting` has; else when it first sent it.
+  // When the process began to read its list of checkpoints (in `waiting`), or when it first sent that list.
   Timestamp listed{};
   Timestamp
       moved{};  // when it sent its first message, began to wait, got its place, or reported another step
-  // Since when each of its beats names peers that it cannot reach.
+  // Since when every beat of the process has named peers that it cannot reach.
   std::optional<Timestamp> unreachable_since{};
   Timestamp peer_added_at{};  // when such a beat last named a peer that the beat before did not name
 };
@@ -39,7 +39,7 @@ struct Seat {
   std::string address{};  // where the process listens
 };
 
-// A member whose node ends at a known time.
+// A member whose node will go at a known time.
 struct Departure {
   std::string role;
   std::uint32_t index = 0;
@@ -49,10 +49,10 @@ struct Departure {
   friend bool operator==(const Departure&, const Departure&) = default;
 };
 
-// The greatest number of members of a job, which the definition of TrainingJob enforces.
+// The greatest number of processes of one member; the CustomResourceDefinition has the same limit.
 constexpr std::uint32_t kProcessesPerNodeMax = 64;
 
-// The facts of one pod: a bit for each local rank that the job's status records as completed.
+// A bit for each local rank of a pod that is completed, according to the job's status.
 struct RecordedCompletion {
   std::string member_uid;
   std::uint64_t local_ranks = 0;
@@ -63,8 +63,8 @@ struct RecordedCompletion {
 struct Announcement {
   Attempt attempt{0};
   std::vector<Seat> world;
-  // Each member, and its successor if it has one: only messages of these count; local_rank and start are
-  // unused.
+  // The current incarnation of each member, and its successor if it has one: the coordinator accepts messages
+  // only from these. `local_rank` and `start` are unused.
   std::vector<ProcessIdentity> current;
   std::vector<Departure> departures{};  // each is sent only to the processes of that member
   std::vector<RecordedCompletion> done{};
@@ -72,10 +72,10 @@ struct Announcement {
   bool hand_over = false;  // successors are ready: processes save together, leave this world and join again
   bool stop = false;
   bool is_hung = false;  // the last world was given up because of a hang
-  // Processes that wait and listed their checkpoints before this time must list them again.
+  // A waiting process that listed its checkpoints before this time must list them again.
   std::optional<Timestamp> lists_from{};
   std::string reason{};
-  // Larger local ranks are refused. A job that is over accepts any local rank up to the limit for all jobs.
+  // The coordinator refuses local ranks from this number on. For a job that is over the limit is the maximum.
   std::uint32_t processes_per_node = kProcessesPerNodeMax;
 };
 

@@ -11,14 +11,14 @@ namespace ratoon::coordinator {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);
-// After a tick that is this late, the machine or this process has stalled, and unread beats of all members
-// may be waiting.
+// If the timekeeper runs this late, the machine or this process has stalled, and unread beats of all members
+// may be waiting in sockets.
 constexpr Duration kStall = std::chrono::seconds(1);
-// An agent has two or three connections, and opens new connections while it closes old ones.
+// An agent needs two or three connections, and opens new ones while it closes old ones.
 constexpr std::size_t kConnectionsOfAProcess = 8;
-// How long the answer to a member that calls too often is delayed.
+// How long the coordinator delays its answer to a member that calls too often.
 constexpr Duration kAnswerDelay = std::chrono::seconds(1);
-// The pause between two scans for parked calls whose callers have disconnected.
+// How often the coordinator looks for parked (waiting) calls whose callers have disconnected.
 constexpr Duration kFullScanPause = std::chrono::seconds(2);
 
 template <class Message>
@@ -35,8 +35,8 @@ int status_of(const Refusal& refusal) {
   return refusal.kind == names::refusal::kUnauthorized ? 401 : 409;
 }
 
-// A world that was announced before keeps its secret, because some members have received it already. If no
-// secret can be drawn, no assignment is sent, and the processes that wait cause another attempt.
+// Adds the world's secret to its assignments. A world that was announced before keeps its secret, because
+// some members have it already. If no secret can be drawn, no assignment is sent; a new attempt follows.
 api::Announcement with_secret(api::Announcement announcement, const std::vector<api::Seat>& before,
                               const std::function<Result<std::string>()>& draw) {
   auto& world = announcement.world;
@@ -51,7 +51,7 @@ api::Announcement with_secret(api::Announcement announcement, const std::vector<
   return announcement;
 }
 
-// The answer is no Refusal: on status 503 agents of every version list their checkpoints again and repeat the
+// Answers 503 instead of a Refusal: agents of every version then list their checkpoints again and repeat the
 // request.
 void ask_for_new_list(http::Responder& responder) {
   responder.send({.status = 503,
@@ -96,8 +96,8 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   if (!message) return refuse(responder, 422, names::refusal::kBadMessage, message.error().message());
   if (const auto known = options_.authenticate(bearer_token(request), message->process); !known) {
     if (known.error().kind() != ErrorKind::kPermissionDenied) {
-      // The answer is no Refusal: the caller must try again. Such a member is not silent: the operator cannot
-      // read its message.
+      // Answers 503, not a Refusal, so that the agent tries again. The member does not count as silent: it
+      // did send a message, and only the operator could not authenticate it.
       note_unproved(message->process);
       return responder.send({.status = 503, .body = known.error().message() + "\n"});
     }
@@ -212,7 +212,7 @@ bool Coordinator::answer(JobEntry& entry, ParkedPoll& poll, Timestamp now) {
   return true;
 }
 
-// All polls are examined after a change that concerns some of them, and regularly for callers that
+// Checks all parked (waiting) calls after a change, and regularly, in order to find callers that have
 // disconnected.
 void Coordinator::answer_parked(JobEntry& entry, Timestamp now) {
   for (; !entry.delayed.empty() && entry.delayed.front().due <= now; entry.delayed.pop_front())
@@ -308,7 +308,7 @@ Timestamp Coordinator::listening_since(const JobKey& job) const {
     const std::lock_guard lock(mutex_);
     const auto found = jobs_.find(job);
     const Timestamp now = clock_.now();
-    // After a stall, this function may be called before the timekeeper runs again.
+    // Checks for a stall here too, because this function may be called before the timekeeper runs again.
     if (found == jobs_.end() || has_stalled(now, clock_.wall_now())) return now;
     entry = found->second;
     listening = std::max(listening_since_, entry->opened);
@@ -328,7 +328,7 @@ Coordinator::Load Coordinator::load() const {
   return load;
 }
 
-// While a machine sleeps its steady clock stands still, so the wall clock is ahead of it afterwards.
+// While a machine sleeps, its steady clock stands still: a wall clock that ran ahead shows the sleep.
 bool Coordinator::has_stalled(Timestamp now, WallTime wall_now) const {
   const Duration passed = now - ticked_;
   return passed > kStall || wall_now.since_epoch - wall_ticked_.since_epoch - passed > kStall;

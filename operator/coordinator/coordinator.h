@@ -1,10 +1,10 @@
-// Coordinator: the agents' endpoint over HTTP. Join and orders are long polls; a parked poll holds a
-// connection and no thread. The coordinator is a cache: the durable state is in the TrainingJob's status and
-// in checkpoint manifests.
+// Coordinator: the agents' endpoint over HTTP. Calls of join and orders are long polls; a parked (waiting)
+// poll holds a connection but no thread. The coordinator is only a cache: durable state is in the
+// TrainingJob's status and in checkpoint manifests.
 //
-// Each job has an entry with its own lock, so that work for one job delays no other job.
+// Each job has its own lock, so that work for one job delays no other job.
 //
-// Thread contract: every method may be called from any thread. `on_news` is called without locks held.
+// Thread contract: every method may be called from any thread. `on_news` is called without a lock held.
 #pragma once
 
 #include <atomic>
@@ -35,8 +35,8 @@
 
 namespace ratoon::coordinator {
 
-// Checks that the bearer of this token is that process. kPermissionDenied: it is another process. Any other
-// error means that the check is not possible now.
+// Checks that the bearer token belongs to the process. Returns kPermissionDenied if it belongs to another
+// process. Any other error means that the check is not possible now.
 using Authenticate = std::function<Result<void>(std::string_view token, const ProcessIdentity& process)>;
 
 struct CoordinatorOptions {
@@ -47,7 +47,7 @@ struct CoordinatorOptions {
   std::function<Result<std::string>()> draw = [] { return draw_secret(kSecretBytes); };
 };
 
-// The bearer token of the call; empty: the call has no token.
+// Returns the bearer token of the HTTP request, or an empty text if it has none.
 [[nodiscard]] std::string_view bearer_token(const http::ServerRequest& request);
 
 class Coordinator final : public JobRegistry {
@@ -57,25 +57,25 @@ class Coordinator final : public JobRegistry {
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  // The handler for an HttpServer.
+  // Handles one request of an agent; pass this function to an HttpServer.
   void handle(const http::ServerRequest& request, http::Responder responder);
 
-  // The first announcement of an attempt's world draws the secret of that world. Only this process has the
-  // secret: the next leader cannot send this attempt's assignments, so a process that still waits for one
-  // causes the next attempt.
+  // The first announcement of an attempt's world draws that world's secret. Only this operator process knows
+  // the secret. So a later leader cannot send assignments of this attempt, and a process that still waits for
+  // its assignment causes a new attempt.
   void announce(const JobKey& job, const api::Announcement& announcement) override;
   void close(const JobKey& job) override;
   void forget_processes(const JobKey& job) override;
 
-  // Call this when messages of unknown processes were left unread. One of these messages may come from a
-  // member that seems silent.
+  // Call this when the operator left messages of unknown senders unread: a member that seems silent may have
+  // sent one of them.
   void note_unread();
 
   [[nodiscard]] std::vector<api::ProcessFacts> processes(const JobKey& job) const override;
   [[nodiscard]] std::vector<api::Seat> world(const JobKey& job) const override;
   [[nodiscard]] Timestamp listening_since(const JobKey& job) const override;
 
-  // Of all jobs.
+  // How much the coordinator does now, for all jobs together.
   struct Load {
     std::uint64_t messages = 0;  // decoded messages since the start
     std::size_t parked = 0;      // polls that wait for an answer
@@ -83,7 +83,7 @@ class Coordinator final : public JobRegistry {
   [[nodiscard]] Load load() const;
 
  private:
-  // The answer to a member that calls too often.
+  // A delayed answer to a member that calls too often.
   struct DelayedAnswer {
     Timestamp due;
     http::Responder responder;
@@ -100,7 +100,7 @@ class Coordinator final : public JobRegistry {
     std::deque<DelayedAnswer> delayed;  // guarded by mutex; the first is due first
     Timestamp scanned_at;               // the last scan of all parked polls; guarded by mutex
     bool needs_full_scan = false;       // a scan of all parked polls is due; guarded by mutex
-    // The last call of an unknown process that could not be authenticated; guarded by mutex.
+    // When a call from an unknown process last could not be authenticated; guarded by mutex.
     Timestamp unproved{};
   };
   using JobEntryPtr = std::shared_ptr<JobEntry>;
@@ -112,8 +112,8 @@ class Coordinator final : public JobRegistry {
   void note_unproved(const ProcessIdentity& process);
   template <class Message>
   void serve(const http::ServerRequest& request, http::Responder responder);
-  // Each function answers at once or parks the responder. The entry's mutex is held during calls of these
-  // functions. Returns whether the next decision may differ.
+  // Each overload answers at once or parks the responder until an answer exists. The caller holds the entry's
+  // mutex. Returns whether the message may change the operator's next decision.
   bool answer_or_park(JobEntry& entry, const JoinRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);

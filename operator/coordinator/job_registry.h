@@ -1,4 +1,4 @@
-// The interface between the operator's loop and the coordinator, job by job.
+// The interface through which the operator's reconcile loop uses the coordinator, job by job.
 #pragma once
 
 #include <vector>
@@ -16,14 +16,14 @@ class JobRegistry {
   // Begins to serve a job, or sends a change to its agents. Calls for jobs that are not served are refused.
   virtual void announce(const JobKey& job, const api::Announcement& announcement) = 0;
   virtual void close(const JobKey& job) = 0;
-  // The job is over: forgets the facts about its processes. The coordinator still serves the job, and the
-  // job's processes learn that it is over.
+  // Call this when the job is over: forgets the facts about its processes. The coordinator still answers
+  // these processes, and tells them that the job is over.
   virtual void forget_processes(const JobKey& job) = 0;
 
   [[nodiscard]] virtual std::vector<api::ProcessFacts> processes(const JobKey& job) const = 0;
   [[nodiscard]] virtual std::vector<api::Seat> world(const JobKey& job) const = 0;
-  // Since when beats of this job were received without a stall of this process. Never before the job was
-  // served.
+  // Returns since when the coordinator has received this job's beats without a stall of this process. The
+  // time is not before the coordinator began to serve the job.
   [[nodiscard]] virtual Timestamp listening_since(const JobKey& job) const = 0;
 };
 

@@ -33,8 +33,8 @@ std::optional<Refusal> JobSession::refuse_join(const ProcessIdentity& process) c
 }
 
 std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const {
-  // The token is checked first: it authenticates the whole pod, which must not add processes that it cannot
-  // have.
+  // Refuses local ranks that the job does not have: a token authenticates the whole pod, and a pod must not
+  // invent processes.
   const std::uint32_t processes = announcement_.processes_per_node;
   if (process.local_rank >= processes) {
     return Refusal{.kind = names::refusal::kUnauthorized,
@@ -66,7 +66,7 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
     return Refusal{.kind = names::refusal::kSuperseded,
                    .message = "the job has no member " + process.role + "-" + std::to_string(process.index)};
   }
-  // An incarnation newer than all known ones comes from a decision that was not announced yet.
+  // A newer incarnation than all known ones is real: its pod exists, but its announcement is still to come.
   if (process.incarnation > newest->incarnation) return std::nullopt;
   return Refusal{.kind = names::refusal::kSuperseded,
                  .message = member_name(process.job, process.role, process.index, process.incarnation) +
@@ -102,8 +102,8 @@ bool JobSession::record_join(const JoinRequest& request, Timestamp now) {
   auto& facts = facts_of(request.process, now);
   const auto old = stale_lists_.find(process_key_of(request.process));
   const bool has_looked_again = old != stale_lists_.end() && old->second == StaleList::kReported;
-  // A process repeats its list in each call. An operator that hears of the list for the first time learns its
-  // age only from the message.
+  // A process repeats its list of checkpoints in each call. If this operator sees the list for the first
+  // time, only the message can tell its age.
   if (request.inventory_age_seconds)
     facts.listed = now - from_seconds(*request.inventory_age_seconds);
   else if (!facts.waiting || has_looked_again)
@@ -141,8 +141,8 @@ bool JobSession::record_unauthenticated(const ProcessIdentity& process, Timestam
   return is_its_pod;
 }
 
-// The start of this process in the present world, if the world has another start of it. Only a join replaces
-// the recorded start: a beat may be a delayed one, of an earlier start that was never recorded.
+// Returns the facts of the start that is in the current world, if `process` is another start of the same
+// process. Only a join replaces that start: a beat may be a delayed message of an earlier start.
 api::ProcessFacts* JobSession::find_other_seated(const ProcessIdentity& process) {
   const auto at = facts_at_.find(process_key_of(process));
   if (at == facts_at_.end()) return nullptr;
@@ -158,7 +158,7 @@ bool JobSession::record_beat(const Beat& beat, Timestamp now) {
   auto& facts = facts_of(beat.process, now);
   if (facts.beat && beat.sequence <= facts.beat->sequence) return false;  // arrived out of order
   facts.has_met = facts.has_met || beat.attempt > Attempt(0);
-  // Of the same world: each attempt has other waits.
+  // Compare only with a beat of the same attempt: after a new attempt the process waits for other peers.
   const bool is_same_world = facts.beat && facts.beat->attempt == beat.attempt;
   if (!is_same_world || names_another(beat.unreachable_peers, facts.beat->unreachable_peers))
     facts.peer_added_at = now;
@@ -188,7 +188,7 @@ std::optional<Refusal> JobSession::refuse_completion(const Completed& completed)
     const bool was_damaged = std::ranges::any_of(facts.beat->damaged, [&](const auto& one) {
       return one.attempt == told.attempt && one.step == told.step;
     });
-    // A checkpoint of an earlier attempt is not the last one if this attempt has committed as well.
+    // A last checkpoint of an earlier attempt is wrong if this attempt has committed a checkpoint too.
     const bool is_passed = told.attempt == completed.attempt && told.attempt > last.attempt;
     if (was_damaged || (!is_passed && may_be_last(last, told.attempt, told.step, told.digest))) continue;
     return Refusal{.kind = names::refusal::kBadMessage,
@@ -297,7 +297,7 @@ bool JobSession::announce(const api::Announcement& announcement) {
     if (at == facts_at_.end() || processes_[at->second].identity != seat.process) continue;
     processes_[at->second].has_met = true;
   }
-  // Facts about superseded processes no longer count.
+  // Removes the facts about processes that refuse() would refuse now.
   const auto counts_not = [&](const auto& facts) { return refuse(facts.identity).has_value(); };
   if (std::erase_if(processes_, counts_not) > 0) index_processes();
   return true;
@@ -325,7 +325,7 @@ void JobSession::index_announcement() {
   for (std::size_t i = 0; i < announcement_.world.size(); ++i) {
     const ProcessIdentity& process = announcement_.world[i].process;
     seats_at_.emplace(process_key_of(process), i);
-    // Ranks are given member by member.
+    // A member's ranks are consecutive, so a new member begins where the UID changes.
     const bool is_first = i == 0 || announcement_.world[i - 1].process.member_uid != process.member_uid;
     if (is_first) first_seats_.push_back(i);
   }

@@ -1,6 +1,6 @@
-// Limits the calls of each member of a job. A member that calls far more often than any agent has its answers
-// delayed. Because such a member has few connections, the delay limits its cost to the other members. Not
-// thread-safe.
+// Limits the rate of calls by each member of a job. The coordinator delays its answers to a member that calls
+// far more often than any agent does. A member may have only few connections, so the delay bounds the load
+// that it causes. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ class MessageRateLimiter {
  public:
   explicit MessageRateLimiter(MessageRateLimits limits) : limits_(limits) {}
 
-  // Whether this member, which has `processes` processes, may send this message.
+  // Returns whether this member, which has `processes` processes, may send another message now.
   [[nodiscard]] bool take(const std::string& member_uid, std::size_t processes, Timestamp now);
-  // Frees the records of members that have sent no message for long enough.
+  // Frees the counters of members that have sent no message for a while.
   void forget_quiet(Timestamp now);
 
   [[nodiscard]] std::size_t size() const { return spent_.size(); }

@@ -1,4 +1,4 @@
-// Keys of processes and members for maps, so that handling a message needs no search through the job.
+// Keys for hash maps of processes and members, so that handling a message needs no search through the job.
 #pragma once
 
 #include <compare>
@@ -11,7 +11,7 @@
 
 namespace ratoon::coordinator {
 
-// The key of a member of a job, for all its incarnations.
+// The key of a member of a job, the same for all its incarnations.
 struct MemberKey {
   std::string role;
   std::uint32_t index = 0;

@@ -1,6 +1,6 @@
-// The starts of a job's processes that sent messages before another start of the same process. A start has no
-// field that tells which of two is newer: the start that joins last counts as newer. Messages of the
-// superseded starts that are still on their way are refused.
+// Remembers starts of a job's processes that were superseded by a later start of the same process, so that
+// the coordinator refuses their late messages. No field of a start tells which of two starts is newer, so the
+// start that joins last counts as newer.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace ratoon::coordinator {
 
 class SupersededStarts {
  public:
-  // Drops the oldest start if there are too many, because late messages arrive within seconds.
+  // Adds a start. Drops the oldest one if there are too many: late messages arrive within seconds.
   void add(const ProcessIdentity& process);
   // Records that the start joined: it is current, and all other starts of its process are superseded. Returns
   // whether another start was superseded.

@@ -1,6 +1,6 @@
-// The next steps for one job, in this order: the status is stored, then the actions are done, then the
-// announcement is sent. Each part may be repeated, and after a crash all parts from any point on may be
-// missing: the next decision corrects that.
+// The next steps for one job, in this order: store the status, carry out the actions, send the announcement.
+// The operator may repeat any step, and may crash between two steps: the next decision then completes the
+// missing ones.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@
 
 namespace ratoon::core {
 
-// Creates this pod unless it exists. The name holds the incarnation, so that a repeated creation finds the
-// first pod.
+// Creates this pod unless it exists. The pod's name contains the incarnation, so that a repeated creation
+// finds the pod that was created first.
 struct CreatePod {
   api::Pod pod;
   std::vector<api::NodeToAvoid> avoid_nodes;  // the pod must not be placed on these
@@ -27,8 +27,8 @@ struct CreatePod {
   friend bool operator==(const CreatePod&, const CreatePod&) = default;
 };
 
-// Deletes exactly this pod, by UID. The deletion has no grace period of its own: members save their work when
-// they receive the notice.
+// Deletes exactly this pod, by UID. Unless has_grace, the pod gets only a second to end: members have saved
+// since they received the notice.
 struct DeletePod {
   std::string name;
   std::string uid;
@@ -38,7 +38,7 @@ struct DeletePod {
   friend bool operator==(const DeletePod&, const DeletePod&) = default;
 };
 
-// A message: a Kubernetes event, or in a local run a line for the user.
+// Emits a message: a Kubernetes event, or in a local run a line for the user.
 struct EmitEvent {
   bool is_warning = false;
   std::string reason;
@@ -47,7 +47,7 @@ struct EmitEvent {
   friend bool operator==(const EmitEvent&, const EmitEvent&) = default;
 };
 
-// Deletes the job itself, by UID, and with it its pods.
+// Deletes the job itself, by UID; Kubernetes deletes its pods with it.
 struct DeleteJob {
   std::string uid;
 

@@ -1,5 +1,5 @@
-// The complete input of a decision about one job. A decision uses no clock, no client and no state besides
-// its Observation.
+// Observation: the complete input of a decision about one job. A decision depends on nothing else: it reads
+// no clock, makes no call and keeps no state.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace ratoon::core {
 
-// The moments of a recovery in progress, whose other facts are in status.open_recovery. See recovery.h.
+// When the phases of a recovery in progress ended; other facts are in status.open_recovery. See recovery.h.
 struct RecoveryWatch {
   Timestamp last_sign;               // of the last message of the lost member
   Timestamp decided;                 // when the member was judged lost
@@ -29,14 +29,14 @@ struct RecoveryWatch {
   friend bool operator==(const RecoveryWatch&, const RecoveryWatch&) = default;
 };
 
-// The volume claim that a job's members share, as its owner requested it.
+// The PersistentVolumeClaim that a job's members share, as its owner requested it.
 struct VolumeClaim {
   std::vector<std::string> access_modes;
 
   friend bool operator==(const VolumeClaim&, const VolumeClaim&) = default;
 };
 
-// The positions of items in an Observation, sorted by member. Empty: see observation_index.h.
+// Indexes of an Observation's items, sorted by member; they may be empty. See observation_index.h.
 struct ObservationIndex {
   std::vector<std::uint32_t> processes;
   std::vector<std::uint32_t> seats;
@@ -50,21 +50,21 @@ struct Observation {
   std::vector<api::Seat> world;              // the world of status.attempt, if it is formed
   std::vector<api::Node> nodes;              // the nodes of these pods, if the backend knows them
   WallTime wall_now;                         // for texts, and for times that outlive this process
-  // From the last decision; nothing if another operator made it.
+  // Kept from the last decision; absent if another operator made that decision.
   std::optional<RecoveryWatch> recovery;
   std::optional<Timestamp> lists_from{};  // announced by the last decision
   Timestamp listening_since;              // since when the coordinator has received beats without a stall
   std::optional<VolumeClaim> claim{};     // if needs_volume_claim() and the claim exists
   std::string refusal{};  // why the last requested pods were not created: a quota, or a bad template
-  // Names of pods of other jobs, and of pods that are stuck in deletion.
+  // Pod names that cannot be used: of other jobs' pods, and of pods that are stuck in deletion.
   std::vector<std::string> held_names{};
   bool is_template_refused = false;  // `refusal` is about the template: no pod can be created
-  // Processes whose join request does not count (without_joins_of()).
+  // Processes that are silent, so that their join request does not count (without_joins_of()).
   std::vector<ProcessIdentity> quiet{};
   ObservationIndex index{};
 };
 
-// After a change of leader the assignments are unknown, and the members' messages count instead.
+// Returns whether a world trains whose assignments this operator does not know, after a change of leader.
 [[nodiscard]] inline bool is_world_forgotten(const Observation& seen) {
   return seen.job.status.is_formed && seen.world.empty();
 }

@@ -10,11 +10,11 @@ namespace ratoon::core {
 namespace {
 
 using Positions = std::vector<std::uint32_t>;
-// The index is the first sort key because it differs for nearly all members, so that names are rarely
+// The member's index is the first sort key: it differs for nearly all members, so role names are rarely
 // compared.
 using MemberKey = std::tuple<std::uint32_t, std::uint32_t, std::string_view>;
 
-// The order for a member and a pod, and for the identity of a process.
+// Returns the sort key of a member, a pod or the identity of a process.
 template <class Item>
 MemberKey member_key(const Item& item) {
   return {item.index, item.incarnation, item.role};

@@ -54,7 +54,7 @@ std::vector<api::SuspectNode> note_suspects(const Observation& seen, const Roste
   return update_suspects(seen, losses);
 }
 
-// Applies the change of the roster: creates pods, and keeps them off the nodes to avoid.
+// Adds the actions that the new list of members needs: creates pods (not on nodes to avoid), deletes others.
 void follow(const Observation& seen, const RosterChange& change, Decision& decision) {
   auto& status = decision.status;
   const auto avoid_nodes = nodes_to_avoid(seen, status.suspect_nodes);
@@ -67,7 +67,7 @@ void follow(const Observation& seen, const RosterChange& change, Decision& decis
   append(decision.actions, reconcile_pods(seen, status.members, avoid_nodes, sick_nodes(seen, status)));
 }
 
-// Repeated steps are no progress. A save is progress even if the run later resumes from an earlier save.
+// Returns whether there is progress: a step that was never made before, or a newer checkpoint.
 bool has_advanced(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
   const auto& saved = after.last_checkpoint;
   return after.step > std::max(before.step, before.ledger.newest_step) ||
@@ -93,7 +93,7 @@ std::string describe_success(const api::TrainingJobSpec& spec, const api::Traini
 Decision rest(const Observation& seen, const RosterChange& change, Timestamp now,
               std::optional<Timestamp> next_check, api::TrainingJobStatus status) {
   Decision decision = suspend(seen, change, next_check, std::move(status));
-  // With another number of members the job may be complete already.
+  // If the user changed the job's size, the remaining members may all be complete: decide again at once.
   if (decision.status.members.size() != seen.job.status.members.size()) decision.wake_at = now;
   return decision;
 }
@@ -106,14 +106,14 @@ void note_reports(const Observation& seen, api::TrainingJobStatus& status) {
   if (status.step > seen.job.status.step) status.stepped_at = seen.wall_now;
 }
 
-// A job whose members leave, or have left, is decided about again at these moments.
+// Sets when to decide again about a job whose members are leaving or have left.
 Decision wake_while_leaving(const Observation& seen, Timestamp now,
                             const std::optional<WallTime>& pauses_end_at, Decision decision) {
   for (const auto& moment : {pauses_end_at, next_end(decision.status.suspect_nodes),
                              stalls_at(seen, now, decision.status), next_judgement_time(seen)})
     wake_no_later_than(moment, seen.wall_now, now, decision);
   if (!decision.status.is_formed) return decision;
-  // A member that drains can be lost like a member that trains.
+  // A member that saves before a suspension can be lost like a member that trains.
   for (const auto& moment :
        {drain_deadline(seen, decision.status), note_awaited(seen, now, decision.status), next_pod_end(seen)})
     wake_no_later_than(moment, seen.wall_now, now, decision);
@@ -170,7 +170,7 @@ Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp
   decision.announcement.is_hung =
       !keeps_world && decision.status.open_recovery && decision.status.open_recovery->is_hung;
   decision.announcement.reason = describe_loss(seen, change, decision.status.message);
-  // The silence rules depend on the members, so a change of the members needs another decision.
+  // The rules about silence depend on the members, so after a change of members decide again.
   const bool is_other = decision.status.members != seen.job.status.members ||
                         decision.status.attempt != seen.job.status.attempt ||
                         decision.status.suspect_nodes != seen.job.status.suspect_nodes;
@@ -184,7 +184,7 @@ Decision decide(const Observation& seen, const SilentMembers& silence, Timestamp
   return decision;
 }
 
-// The remaining work for a job that is over.
+// Does what remains for a job that is over: members that are still leaving, and cleanup of pods.
 void release_leaving_members(const Observation& seen, Timestamp now, Decision& decision) {
   expire_job(seen, now, decision);
   wake_no_later_than(next_sidecar_deadline(seen, decision.status), seen.wall_now, now, decision);

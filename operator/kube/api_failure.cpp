@@ -13,7 +13,7 @@ constexpr std::size_t kBodyBytesMax = 1024 * 1024;
 constexpr std::size_t kMessageBytesMax = 1024;
 
 ErrorKind kind_of(int status, const std::string& reason, const std::string& message) {
-  // A quota's refusal is a 403 like the refusal of a missing right; only the message differs.
+  // A refusal by a quota has status 403, like one by RBAC; only the message tells them apart.
   if (status == 403 && message.find("exceeded quota") != std::string::npos) return ErrorKind::kNoSpace;
   switch (status) {
     case 401:

@@ -1,4 +1,4 @@
-// The meaning of an API server's reply that is not a success.
+// Interprets a reply of the API server that reports a failure.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct ApiFailure {
   Error error;
   std::optional<std::uint32_t> retry_after_seconds;
 
-  // The requested version is older than those that the server remembers: list again.
+  // The server no longer remembers the requested resource version: list the objects again.
   [[nodiscard]] bool is_expired() const { return status == 410; }
 };
 
-// `body` is a Status object or any other text; `retry_after` is the header of that name, or empty.
+// `body` is a Status object or any other text; `retry_after` is the value of Retry-After, or empty.
 [[nodiscard]] ApiFailure read_api_failure(int status, std::string_view body, std::string_view retry_after);
 
-// Does the same for a Status within a watch; its `code` stands for the HTTP status.
+// Does the same for a Status object within a watch; its field `code` replaces the HTTP status.
 [[nodiscard]] ApiFailure read_api_failure(const nlohmann::json& status);
 
 }  // namespace ratoon::kube

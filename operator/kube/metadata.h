@@ -1,4 +1,4 @@
-// Reads the metadata of any object.
+// Reads the metadata of any Kubernetes object.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace ratoon::kube {
 
-// Namespace and name; empty if the object lacks them.
+// Returns the object's namespace and name; they are empty if the object lacks them.
 [[nodiscard]] JobKey key_in(const nlohmann::json& object);
 
-// A resource version as a number, since versions must be compared; 0 if it is not a number.
+// Returns a resource version as a number, so that versions can be compared; 0 if it is not a number.
 [[nodiscard]] std::uint64_t parse_version(std::string_view text);
 [[nodiscard]] std::uint64_t version_in(const nlohmann::json& object);
 

@@ -7,7 +7,7 @@
 
 namespace ratoon::kube {
 
-// The server accepts exactly six digits of a second.
+// The API server accepts a MicroTime only with exactly six digits after the second.
 [[nodiscard]] std::string format_micros(WallTime time);
 
 }  // namespace ratoon::kube

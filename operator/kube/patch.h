@@ -1,12 +1,12 @@
-// The JSON merge patch (RFC 7396) that turns one value into another.
+// Computes the JSON merge patch (RFC 7396) that turns one JSON value into another.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace ratoon::kube {
 
-// Removed members become null; lists and plain values are replaced; an empty object changes nothing. Both
-// arguments are objects, and `to` contains no null, which a merge patch cannot write.
+// In the patch, removed members are null, and changed lists and plain values are replaced as a whole; an
+// empty patch changes nothing. Both arguments must be objects, and `to` has no null: a patch cannot write it.
 [[nodiscard]] nlohmann::json patch_between(const nlohmann::json& from, const nlohmann::json& to);
 
 }  // namespace ratoon::kube

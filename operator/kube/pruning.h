@@ -1,4 +1,4 @@
-// Fields that a server does not store, because its definition of the kind is older than they are.
+// Finds fields that the API server does not store because its CustomResourceDefinition is too old.
 #pragma once
 
 #include <set>
@@ -8,11 +8,11 @@
 
 namespace ratoon::kube {
 
-// Paths from the top; a path through a list stands for all of its items: "members[].node", "ledger".
+// Paths from the top of an object; "members[].node" means the field `node` of all items of `members`.
 using FieldPaths = std::set<std::string>;
 
-// Returns the fields of `sent` that are missing in `stored`, regardless of their values. Items of lists are
-// compared by position.
+// Returns the paths of the fields of `sent` that are missing in `stored`; values may differ. Items of lists
+// are compared by position.
 [[nodiscard]] FieldPaths find_pruned(const nlohmann::json& sent, const nlohmann::json& stored);
 
 // Removes the fields with the given paths from the value.

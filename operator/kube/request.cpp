@@ -11,7 +11,7 @@ using nlohmann::json;
 constexpr const char* kJsonType = "application/json";
 constexpr const char* kMergePatchType = "application/merge-patch+json";
 
-// Escapes all characters but RFC 3986's unreserved ones, for path segments and for values in a query.
+// Escapes all characters except RFC 3986's unreserved ones, for segments of a path and values in a query.
 std::string escape(std::string_view text) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string out;
@@ -28,7 +28,7 @@ std::string escape(std::string_view text) {
   return out;
 }
 
-// The server's own rule for names in paths, and its length limit.
+// Checks a name by the API server's rules for names in paths, and escapes it.
 Result<std::string> segment(const char* what, const std::string& name) {
   constexpr std::size_t kBytesMax = 253;
   const bool is_good = !name.empty() && name.size() <= kBytesMax && name != "." && name != ".." &&
@@ -52,7 +52,7 @@ Result<std::string> path_of(const Resource& resource, const std::string& name_sp
 Result<std::string> path_of(const ObjectReference& target) {
   if (target.resource.is_namespaced && target.name_space.empty())
     return Error(ErrorKind::kInvalid,
-                 "an object of kind " + std::string(target.resource.plural) + " needs its namespace");
+                 "an object of " + std::string(target.resource.plural) + " needs a namespace");
   auto path = path_of(target.resource, target.name_space);
   if (!path) return path;
   const auto name = segment("name", target.name);
@@ -118,7 +118,7 @@ Result<ApiRequest> pod_log(const ObjectReference& pod, const LogSelection& selec
 Result<ApiRequest> create(const ObjectReference& place, const json& object, UnknownFields unknown) {
   if (place.resource.is_namespaced && place.name_space.empty())
     return Error(ErrorKind::kInvalid,
-                 "one of " + std::string(place.resource.plural) + " needs its namespace");
+                 "a new object of " + std::string(place.resource.plural) + " needs a namespace");
   auto path = path_of(place.resource, place.name_space);
   if (!path) return path.error();
   if (unknown == UnknownFields::kRefused) *path += "?fieldValidation=Strict";
@@ -131,7 +131,7 @@ Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
   if (!path) return path.error();
   if (uid.empty())
     return Error(ErrorKind::kInvalid,
-                 "deleting " + target.name + " needs its UID: another object may have that name");
+                 "deleting " + target.name + " needs its UID: a newer object may have that name");
   json preconditions = {{"uid", uid}};
   if (!resource_version.empty()) preconditions["resourceVersion"] = resource_version;
   json options = {

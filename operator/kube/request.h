@@ -1,5 +1,5 @@
-// Calls to the API server as values. Every name is checked and escaped here, so that a name from an object
-// cannot address another object.
+// Builds calls to the API server as plain values. Checks and escapes every name, so that a name in an object
+// cannot lead to another path on the server.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct ApiRequest {
   std::string target;  // path and query, escaped
   std::string content_type{};
   std::string body{};
-  // The call's labels in metrics, as the server's own metrics name them.
+  // Labels of the call in the operator's metrics, with the same values as in the API server's metrics.
   std::string_view verb = "get";
   std::string_view resource{};
 };
 
-// A kind of objects, as in the server's paths.
+// A kind of Kubernetes objects, as it stands in the API server's paths.
 struct Resource {
   std::string_view group_path;  // "/api/v1", "/apis/ratoon.dev/v1alpha1"
   std::string_view plural;
@@ -40,7 +40,7 @@ inline constexpr Resource kLeases{"/apis/coordination.k8s.io/v1", "leases"};
 inline constexpr Resource kEndpointSlices{"/apis/discovery.k8s.io/v1", "endpointslices"};
 inline constexpr Resource kTokenReviews{"/apis/authentication.k8s.io/v1", "tokenreviews", false};
 
-// The objects of a list or a watch. An empty namespace means all namespaces.
+// Selects the objects of a list or a watch. An empty namespace means all namespaces.
 struct Selection {
   Resource resource;
   std::string name_space{};
@@ -48,17 +48,17 @@ struct Selection {
   std::string field_selector{};
 };
 
-// The path of one object, or with an empty name the path of the collection in which such objects are created.
+// Refers to one object or, with an empty name, to the collection in which objects are created.
 struct ObjectReference {
   Resource resource;
   std::string name_space{};
   std::string name{};
 };
 
-// A consistent read: without a resourceVersion, a server that lags behind cannot answer from its cache.
+// A consistent read: it names no resourceVersion, so the API server does not answer from an old cache.
 [[nodiscard]] Result<ApiRequest> list(const Selection& selection, std::uint32_t items_max,
                                       const std::string& continue_token);
-// Events after `resource_version`; the server ends the watch after `timeout_seconds`.
+// Watches changes after `resource_version`; the server ends the watch after `timeout_seconds`.
 [[nodiscard]] Result<ApiRequest> watch(const Selection& selection, const std::string& resource_version,
                                        std::uint32_t timeout_seconds);
 
@@ -70,21 +70,21 @@ struct LogSelection {
   std::optional<std::uint32_t> lines_max{};  // from the end
   std::string since{};                       // RFC 3339; empty: from the first line
 };
-// Each line of the reply begins with its time and a space.
+// Reads a log. Each line of the reply begins with its timestamp and a space.
 [[nodiscard]] Result<ApiRequest> pod_log(const ObjectReference& pod, const LogSelection& selection);
 
-// The server silently drops a field that it does not know, or refuses it by name.
+// Asks the server to drop a field that it does not know silently, or to refuse the write.
 enum class UnknownFields { kLeftOut, kRefused };
 [[nodiscard]] Result<ApiRequest> create(const ObjectReference& place, const nlohmann::json& object,
                                         UnknownFields unknown = UnknownFields::kLeftOut);
-// Deletes the object only if it still has this UID and, if a version is given, was not written after it.
-// Without `grace_seconds` the object's own grace period applies.
+// Deletes the object only if it still has this UID and, if `resource_version` is given, was not written after
+// that version. Without `grace_seconds` the object's own grace period applies.
 [[nodiscard]] Result<ApiRequest> remove(const ObjectReference& target, const std::string& uid,
                                         std::optional<std::uint32_t> grace_seconds,
                                         const std::string& resource_version = "");
 [[nodiscard]] Result<ApiRequest> merge_patch(const ObjectReference& target, const nlohmann::json& patch);
-// Patches the status. The server refuses the write if the object was written after `resource_version` was
-// read.
+// Patches an object's status. The server refuses the write if the object was written after
+// `resource_version`.
 [[nodiscard]] Result<ApiRequest> patch_status(const ObjectReference& target,
                                               const std::string& resource_version,
                                               const nlohmann::json& patch);

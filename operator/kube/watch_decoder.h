@@ -1,4 +1,4 @@
-// WatchDecoder converts the bytes of a watch, in pieces of any size, into events.
+// WatchDecoder converts the bytes of a Kubernetes watch, which arrive in pieces of any size, to events.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +25,18 @@ struct WatchEvent {
   std::string complaint{};
 };
 
-// The record of which client wrote which field of an object. The record is as large as all the rest of the
-// object, and is not needed here, so it is not read.
+// The list in an object that records which client wrote which field. It is as large as the rest of the
+// object, and the operator does not need it, so the decoder skips it.
 inline constexpr std::string_view kLeftOutList = "managedFields";
 
 class WatchDecoder {
  public:
-  // The limit is more than the server stores of one object: 1.5 MiB, each byte of which may be six in JSON.
+  // More than any object can need: the server stores at most 1.5 MiB, and JSON may write a byte as six.
   static constexpr std::size_t kLineBytesMax = 16 * 1024 * 1024;
 
   explicit WatchDecoder(std::size_t line_bytes_max = kLineBytesMax) : line_bytes_max_(line_bytes_max) {}
 
-  // Calls `take` for each line that `bytes` completes. A line that is too long is skipped to its end.
+  // Calls `take` for each event (line) that `bytes` completes. Skips a line that is too long.
   void feed(std::string_view bytes, const std::function<void(WatchEvent)>& take);
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// The fields of the first container, which is the trainer's.
+// The fields of the first container (the trainer's) that have an effect in a local run.
 constexpr std::array<std::string_view, 5> kHeldOfContainer = {"name", "command", "args", "env", "resources"};
 constexpr std::array<std::string_view, 2> kHeldLimits = {kMemory, kCpu};
 
@@ -26,8 +26,8 @@ const json& at(const json& object, const char* name) {
   return object.is_object() && found != object.end() ? *found : *kNothing;
 }
 
-// Processes of a local run end with codes, with signals, or at their memory limit; other reasons exist only
-// on clusters.
+// Of the reasons in restartPolicy.rules only OOMKilled occurs in a local run, next to exit codes and signals;
+// all other reasons exist only on clusters.
 void add_policies(const api::TrainingJobSpec& spec, std::vector<std::string>& sentences) {
   const auto& rules = spec.restart_policy.rules;
   const auto is_of_clusters = [](const std::string& reason) { return reason != "OOMKilled"; };

@@ -1,4 +1,4 @@
-// The fields of a job that have no effect on one machine. The user is told about these fields once.
+// Finds the fields of a job that have no effect in a local run, so that the user can be told about them.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ratoon::local {
 
-// Returns one sentence for each such field.
+// Returns one sentence for each field of the job that has no effect in a local run.
 [[nodiscard]] std::vector<std::string> describe_cluster_only_fields(const api::TrainingJob& job);
 
 }  // namespace ratoon::local

@@ -6,8 +6,8 @@
 namespace ratoon::local {
 namespace {
 
-// The count includes the two connections of a process to the coordinator, and those of the process that
-// replaces it.
+// Files that `ratoon run` opens per process: the two connections of the process to the coordinator, and those
+// of its replacement.
 constexpr std::uint64_t kFilesPerProcess = 4;
 constexpr std::uint64_t kUnauthenticatedFiles = 24;
 constexpr std::uint64_t kFilesOfRunner = 40 + kUnauthenticatedFiles;

@@ -1,4 +1,4 @@
-// Whether a job fits on this machine. The check runs before any file is created or process is started.
+// Checks whether a job fits on this machine, before any file is created or process is started.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ struct MachineCapacity {
 
 [[nodiscard]] Result<void> check_capacity(const api::TrainingJob& job, const MachineCapacity& capacity);
 
-// The limit of simultaneous connections to the coordinator that are not authenticated. Other users of the
-// machine can open such connections, and the files that they take must leave enough for the run.
+// Returns how many unauthenticated connections the coordinator may have at once. Other users of the machine
+// can open such connections, and these must leave enough open files for the run.
 [[nodiscard]] std::size_t unauthenticated_connections_max(const api::TrainingJobSpec& spec);
 
-// The largest number of nodes that a trace has at once.
+// Returns the largest number of nodes that exist at the same time in a trace.
 [[nodiscard]] std::uint64_t most_nodes_of(const std::vector<TraceEvent>& trace);
 
 }  // namespace ratoon::local

@@ -22,7 +22,7 @@ constexpr std::uint32_t kFirstPort = 10'240;  // below are the ports of services
 constexpr std::uint32_t kEndOfPorts = 65'536;
 constexpr std::uint32_t kPlacesOfRuns = 97;  // where the runs of a machine begin to look
 
-// Whether a server could listen at the port.
+// Returns whether a server could listen at this port of 127.0.0.1.
 bool is_port_free(std::uint32_t port) {
   const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int one = 1;
@@ -34,7 +34,7 @@ bool is_port_free(std::uint32_t port) {
          ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-// Nothing: the text is no number, which the trainer refuses.
+// Returns nothing if the text is not a number; the trainer will refuse such a port.
 std::optional<std::uint32_t> parse_port(const std::optional<std::string>& text) {
   std::uint32_t port = 0;
   if (!text) return std::nullopt;
@@ -56,7 +56,7 @@ MetricsPorts::MetricsPorts(std::optional<std::string> named, Range ephemeral) : 
   const std::uint32_t above = ephemeral.last < kEndOfPorts ? kEndOfPorts - 1 - ephemeral.last : 0;
   begin_ = below >= above ? kFirstPort : ephemeral.last + 1;
   end_ = below >= above ? kFirstPort + below : kEndOfPorts;
-  // Two runs that begin at once try different ports first.
+  // Begin at a place that depends on the process id: runs that begin at once try different ports first.
   const auto place = static_cast<std::uint32_t>(::getpid()) % kPlacesOfRuns;
   next_ = begin_ + (end_ - begin_) / kPlacesOfRuns * place;
 }
@@ -66,7 +66,7 @@ void MetricsPorts::choose(const api::TrainingJob& job, const api::Pod& pod,
   std::erase_if(blocks_, [&](const auto& block) {
     return std::ranges::none_of(pods, [&](const api::Pod& one) { return one.name == block.first; });
   });
-  // The user's port for the first process: in the container's `env`, or in the runner's environment.
+  // The user's port for the first process, from the container's `env` or from `ratoon run`'s environment.
   const auto of_job = find_trainer_option(job, {.flag = "", .variable = names::env::kMetricsPort});
   const auto named = parse_port(of_job ? of_job : named_);
   if (pod.group_seat || named == 0U) return;
@@ -89,7 +89,7 @@ std::optional<std::uint16_t> MetricsPorts::assign(const std::string& member, std
   auto found = named ? find_block(*named, kEndOfPorts, processes) : find_block(next_, end_, processes);
   if (!found && !named) found = find_block(begin_, end_, processes);
   if (!found) return std::nullopt;
-  // The next member gets other ports than a member that has just ended, which a scraper may still read.
+  // The next member gets other ports: Prometheus may still read those of a member that just ended.
   if (!named) next_ = *found + processes;
   blocks_[member] = {.first = *found, .count = processes};
   return static_cast<std::uint16_t>(*found);

@@ -1,5 +1,5 @@
-// MetricsPorts: the ports of 127.0.0.1 at which the members of a local run serve /metrics. Each process has a
-// port of its own: local rank 0 the first port of its member, and the others the following ports.
+// MetricsPorts: assigns the ports of 127.0.0.1 at which members of a local run serve /metrics. Each process
+// has its own port: local rank 0 has the first port of its member, local rank n the n-th port after it.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,28 @@ namespace ratoon::local {
 
 class MetricsPorts {
  public:
-  // The range from which the kernel takes ports for programs that ask for any port.
+  // The kernel's range of ephemeral ports, which programs get that ask for any port.
   struct Range {
     std::uint32_t first = 32'768;
     std::uint32_t last = 60'999;
   };
   [[nodiscard]] static Range read_ephemeral_range();
 
-  // Outside of this range other programs do not get a port by accident. `named`: RATOON_METRICS_PORT in the
-  // runner's environment.
+  // Assigns ports outside of the ephemeral range, which other programs do not get by accident. `named`:
+  // RATOON_METRICS_PORT in the environment of `ratoon run`.
   explicit MetricsPorts(std::optional<std::string> named = {}, Range ephemeral = read_ephemeral_range());
 
-  // Assigns ports to the processes of a pod that is about to start; `pods`: those that exist. A program
-  // without the agent gets no port, nor does a program whose user has set RATOON_METRICS_PORT to 0.
+  // Assigns ports to the processes of a pod that is about to start. `pods`: the existing pods. A program gets
+  // no port if it runs without the agent or if the user has set RATOON_METRICS_PORT to 0.
   void choose(const api::TrainingJob& job, const api::Pod& pod, const std::vector<api::Pod>& pods);
-  // Adds the ports of their processes to the living members in status.json.
+  // Adds the ports of their processes to the running members in status.json.
   void add_to(nlohmann::json& members) const;
 
-  // Returns the first port of the member, whose ports are free now. `named` is the lowest port to take, as
-  // the user has it in RATOON_METRICS_PORT; without it any port. Nothing: too few ports are free.
+  // Returns the first of the member's ports, all of which are free now, or nothing if too few are free.
+  // `named`: the lowest port to take, from RATOON_METRICS_PORT; without it any port will do.
   [[nodiscard]] std::optional<std::uint16_t> assign(const std::string& member, std::uint32_t processes,
                                                     std::optional<std::uint32_t> named);
-  // Nothing: the member has no port.
+  // Returns the first port of the member, or nothing if it has none.
   [[nodiscard]] std::optional<std::uint16_t> first_of(const std::string& member) const;
 
  private:

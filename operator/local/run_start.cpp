@@ -8,8 +8,8 @@
 namespace ratoon::local {
 namespace {
 
-// The last attempt's number is never used again, because its checkpoints may be on the disk. No world
-// outlives its runner: its members would count as silent, and the time of its last step is long ago.
+// Takes the next attempt number, because checkpoints of the last one may be on the disk. The last world ended
+// with its `ratoon run`, so resets the fields about it: its members would count as silent.
 void begin_next_attempt(api::TrainingJobStatus& status) {
   status.attempt = status.attempt.next();
   status.is_formed = false;
@@ -18,12 +18,12 @@ void begin_next_attempt(api::TrainingJobStatus& status) {
   status.stepped_at.reset();
 }
 
-// A staging slot names its attempt and step, but not its run.
+// Discards staged checkpoints, which name their attempt and step but not their run.
 Result<void> discard_staged(const RunFolder& folder) {
   return StagingFolder::discard(StagingFolder::kMemoryRoot, folder.path());
 }
 
-// Whether the roles of the job have changed, and with them perhaps the end of the training.
+// Returns whether the job's roles have changed; new arguments may move the end of the training.
 bool has_other_roles(const nlohmann::json& document, const api::TrainingJob& job) {
   const nlohmann::json::json_pointer stored("/job/spec/roles");
   const nlohmann::json::json_pointer given("/spec/roles");
@@ -61,7 +61,7 @@ api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::Tra
   status.message.clear();
   if (status.attempt.value() != 0) begin_next_attempt(status);
   for (auto& member : status.members) {
-    // A process of the last run may still be ending, so its incarnation must be refused.
+    // A process of the last run may still be ending, so use a newer incarnation than its own.
     const std::uint32_t newest = std::max(member.incarnation, member.successor);
     if (member.is_completed && !api::is_group(spec)) continue;
     member = {.role = member.role, .index = member.index, .incarnation = newest + 1, .uid = ""};
@@ -87,8 +87,8 @@ Result<RunStart> begin_run(const RunFolder& folder, const api::TrainingJob& job,
                            WallTime now,
                            const std::function<Result<void>(const api::TrainingJobStatus&)>& store) {
   const auto stored = folder.read_status(job);
-  // A read error is an error even for a run that starts over: its attempts must count on from those in
-  // stores.
+  // A read error counts even for a run that starts over: its attempt numbers must continue from the old
+  // status, because stores may have checkpoints of those attempts.
   if (!stored) return stored.error();
   if (starts_over) {
     RunStart fresh{.status = fresh_status(stored->value_or(api::TrainingJobStatus()))};

@@ -1,4 +1,4 @@
-// RunStart: the status with which a runner begins: the first status of a job, the continued status of an
+// RunStart: the job status with which `ratoon run` begins: the first status of a job, the status of an
 // earlier run, or a fresh status if the run starts over.
 #pragma once
 
@@ -16,15 +16,15 @@
 
 namespace ratoon::local {
 
-// The status with which a run continues after its runner has ended: no old member is alive.
+// Returns the status with which a new `ratoon run` continues a job: no old member is alive.
 [[nodiscard]] api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec,
                                                     api::TrainingJobStatus status);
 
-// The status of a completed job that continues to a later end.
+// Returns the status with which a completed job continues to a later end of training.
 [[nodiscard]] api::TrainingJobStatus reopen(api::TrainingJobStatus status);
 
-// The status with which a job starts over. The number of attempts counts on, and checkpoints of older
-// attempts, on any tier, no longer belong to the job.
+// Returns the status with which a job starts over. The attempt number continues, and checkpoints of older
+// attempts, in any storage, no longer belong to the job.
 [[nodiscard]] api::TrainingJobStatus fresh_status(const api::TrainingJobStatus& status);
 
 struct RunStart {
@@ -34,9 +34,9 @@ struct RunStart {
   std::optional<std::string> set_aside;  // a sentence for the user: where the files of earlier runs are now
 };
 
-// `store` writes a fresh status before files of the old run are moved. Checkpoints that exist only in memory
-// are discarded unless their run continues. A completed run continues if the roles of its job have changed,
-// because their arguments may name a later end.
+// If the run starts over, calls `store` to write the fresh status before it moves the old files. Discards
+// checkpoints that exist only in memory unless their run continues. A completed run continues if the roles of
+// its job have changed, because the new arguments may name a later end.
 [[nodiscard]] Result<RunStart> begin_run(
     const RunFolder& folder, const api::TrainingJob& job, bool starts_over, WallTime now,
     const std::function<Result<void>(const api::TrainingJobStatus&)>& store);

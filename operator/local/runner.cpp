@@ -44,12 +44,12 @@ using std::chrono::seconds;
 
 constexpr Duration kSleepMax = seconds(1);
 constexpr Duration kDrainMax = seconds(10);
-// If a signal to this process and one to its process group arrive within this time, they count as one request
-// to stop.
+// Two signals within this time count as one request to stop: a supervisor may signal this process and then
+// its process group.
 constexpr Duration kOneStopRequest = milliseconds(100);
 constexpr std::uint32_t kGraceSeconds = 30;  // the default of a pod
 constexpr Duration kPauseWhileWaiting = milliseconds(100);
-// Members leave this long before the run's end, and earlier if saves take long.
+// Members leave at least this long before the run's end; they leave earlier if saves take long.
 constexpr Duration kLeaveBeforeEnd = seconds(30);
 constexpr int kSavesBeforeEnd = 3;
 
@@ -86,7 +86,7 @@ class Runner {
               {.pattern = folder_.log_path("*").string(),
                .repeats_last_lines = !options.shows_lines_of_members},
               clock),
-        // There are as many nodes as members and one spare node for a replacement; or the nodes of the trace.
+        // Without a trace there are as many nodes as members, and one spare node for a replacement.
         cluster_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),
                  [this](const api::Pod& pod) {
                    return launch_context_.plan(job_, pod, folder_,
@@ -214,21 +214,21 @@ class Runner {
   Result<void> act(const core::CreatePod& action) {
     auto started = start(action);
     if (started || !(started.error().is_retryable() || roles_run_.contains(action.pod.role))) return started;
-    // A role that has run can run again: the disk may be full for a while, or its file system not mounted.
-    // The next decision, a second later, requests the pod again.
+    // A role that has run before may be able to start again later: the disk may be full or not mounted for a
+    // while. The next decision, a second later, requests the pod again.
     if (refused_start_ != started.error().message()) news_.say(started.error().message());
     refused_start_ = started.error().message();
     return {};
   }
   Result<void> start(const core::CreatePod& action) {
-    // Pods that are ending may occupy all nodes. The end of such a pod wakes the runner, and the new pod is
-    // requested again.
+    // If pods that are ending occupy all nodes, do not create the pod: the end of such a pod wakes this loop,
+    // and the next decision requests the pod again.
     if (!cluster_.has_room_for(action.pod)) {
       without_node_.push_back(action.pod.name);
       return {};
     }
     if (action.pod.group_seat && action.pod.group_seat->first_rank == 0) {
-      // Each group has another port, because processes of the last group may still use the old port.
+      // Each new group of members without the agent gets another port: the old port may still be in use.
       auto port = find_free_port();
       if (!port) return port.error();
       group_port_ = *port;
@@ -245,7 +245,7 @@ class Runner {
     cluster_.remove(action.uid);
     return {};
   }
-  // The job's file belongs to the user and is never deleted; describe_cluster_only_fields() reports that.
+  // Does nothing: the job's file is the user's and is never deleted, as describe_cluster_only_fields() says.
   static Result<void> act(const core::DeleteJob&) { return {}; }
   Result<void> act(const core::EmitEvent& action) {
     if (news_.tell_event(action.message)) events_.tell(action.reason, action.message, clock_.wall_now());
@@ -275,8 +275,8 @@ class Runner {
     return std::max(next - now, Duration(milliseconds(1)));
   }
 
-  // Whether the run's end has come, or a member has left because the end is near: a new member would leave as
-  // well.
+  // Returns whether the run must end now: its end has come, or a member has left because the end is near, and
+  // a new member would leave too.
   bool is_ending() const {
     if (!options_.end) return false;
     const Duration left = options_.end->at - clock_.now();
@@ -354,7 +354,7 @@ class Runner {
   RunJournal journal_;
   RunControls controls_;
   coordinator::Coordinator coordinator_;
-  // This object is declared after the coordinator, so that it stops before the coordinator is destroyed.
+  // Declared after the coordinator, so that the server stops before the coordinator is destroyed.
   std::unique_ptr<http::HttpServer> server_;
   std::optional<Timestamp> wake_at_;
   std::vector<std::string> without_node_;  // of the last decision

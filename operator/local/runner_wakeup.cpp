@@ -24,7 +24,7 @@ Result<RunnerWakeup> RunnerWakeup::open() {
   if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
     return system_error(error, "blocking signals");
   }
-  // If SIGCHLD was inherited as ignored (nohup, some supervisors), the exit status of children would be lost.
+  // Some supervisors start programs with SIGCHLD ignored; the exit status of children would then be lost.
   std::signal(SIGCHLD, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);  // if the output is no longer read, the run goes on
   UniqueFd signal_fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
@@ -35,7 +35,7 @@ Result<RunnerWakeup> RunnerWakeup::open() {
 
 void RunnerWakeup::notify() const {
   const std::uint64_t one = 1;
-  // A full counter already wakes the sleeper.
+  // The write fails only if the eventfd's counter is full, and then the sleeper wakes anyway.
   if (::write(news_.get(), &one, sizeof one) < 0) return;
 }
 

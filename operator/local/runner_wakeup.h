@@ -1,5 +1,5 @@
-// RunnerWakeup: the only object on which a runner sleeps. Children that end, signals of the user and
-// notifications of other threads end the sleep.
+// RunnerWakeup: the one place where the loop of `ratoon run` sleeps. Children that end, signals of the user
+// and notifications by other threads end the sleep.
 #pragma once
 
 #include <functional>
@@ -14,20 +14,20 @@ namespace ratoon::local {
 class RunnerWakeup {
  public:
   // Blocks SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 for this thread and for threads that it
-  // starts later, and reads them here. A signal that was inherited as ignored, for example after nohup or
-  // behind '&' in a script, stays ignored.
+  // starts later; sleep() reads them instead. A signal that this process inherited as ignored, for example
+  // from nohup or after '&' in a script, stays ignored.
   [[nodiscard]] static Result<RunnerWakeup> open();
 
-  // Readable data on this descriptor ends the sleep as well; -1: no descriptor.
+  // Makes readable data on this descriptor end the sleep, too; -1: no descriptor.
   void watch(int fd) { watched_ = fd; }
-  // The function is called regularly during sleeps; it must not block.
+  // Makes each sleep call `act` at this interval; `act` must not block.
   void call_while_asleep(Duration every, std::function<void()> act) {
     pause_ = every;
     act_ = std::move(act);
   }
-  // The function is called during a sleep with SIGUSR1 or SIGUSR2, whose meaning the trainers know.
+  // Makes a sleep call `act` for SIGUSR1 and SIGUSR2, so that it can pass these signals to the trainers.
   void pass_signals_to(std::function<void(int number)> act) { pass_ = std::move(act); }
-  // From any thread.
+  // Ends the current or the next sleep. Any thread may call this.
   void notify() const;
   // Returns the number of stop requests during this sleep: SIGINT, SIGTERM, or SIGHUP (the terminal was
   // closed).
@@ -36,7 +36,7 @@ class RunnerWakeup {
  private:
   RunnerWakeup(UniqueFd signals, UniqueFd news) : signals_(std::move(signals)), news_(std::move(news)) {}
 
-  // Sleeps until an event, or for at most this long.
+  // Sleeps until an event occurs, at most this long.
   void wait(Duration at_most) const;
 
   UniqueFd signals_;

@@ -16,24 +16,24 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Duration kRetryPauseMin = milliseconds(100);
-// An unreachable server is called again soon, because its return causes no event.
+// Limits the retry pause for an unreachable API server: no event tells when the server is back.
 constexpr int kRetryDoublingsMax = 4;
-// A server that refuses a pod will do so for a while: until a quota has room, or a user corrects the job.
+// After a refused pod the retry pause grows longer: a quota or a user's correction may take a while.
 constexpr int kRefusalDoublingsMax = 8;
-// Beats that change only the step cause no decision; their progress is stored at this interval.
+// Decide about each job at least this often: beats that change only the step cause no decision themselves.
 constexpr Duration kLookAgainAtJobs = std::chrono::seconds(5);
 
 Duration pause_after(int times, int doublings_max) {
   return kRetryPauseMin * (1 << std::min(times, doublings_max));
 }
 
-// Whether another call of the same kind would wait equally long, because a webhook hangs or the server is
-// unreachable.
+// Returns whether the next call of this kind would wait just as long, because a webhook hangs or the server
+// is unreachable.
 bool is_trouble(const Error& error) {
   return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout;
 }
 
-// A missing answer or a conflict with another writer is no refusal.
+// Returns whether the server refused the call. No answer, or a conflict with another writer, does not count.
 bool is_refusal(const Error& error) {
   return !error.is_retryable() || error.kind() == ErrorKind::kNoSpace;
 }
@@ -135,8 +135,8 @@ void Controller::reconcile_job(const JobKey& key) {
   queue_.add(key, next_look(decision, done, memory));
 }
 
-// A pod that no longer exists may have used the quota that refused a pod. The server updates the quota a
-// moment later, so the pauses start again from the shortest.
+// If a pod of the job is gone, the quota that refused a pod may have room now. The server updates quotas a
+// moment later, so retry with pauses from the shortest one on.
 void Controller::note_gone_pods(const JobView& view, JobMemory& memory) {
   if (!std::ranges::includes(uids_of_pods(view), std::exchange(memory.pods_seen, {}))) {
     memory.refusals_in_a_row = 0;
@@ -144,7 +144,7 @@ void Controller::note_gone_pods(const JobView& view, JobMemory& memory) {
   }
 }
 
-// A change without resulting actions, such as one of a node without members, does not count as a notice.
+// Measures the reaction to a notice. A change that causes no action does not count as a notice.
 void Controller::note_outcome(const core::Decision& decision, const Result<void>& done, JobMemory& memory) {
   if (!done) return metrics_.note_retry();
   if (memory.disrupted && !decision.actions.empty())
@@ -164,13 +164,13 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
     return next;
   }
   const Timestamp again = now + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax);
-  // A failure must not delay the next check for silence. If an action that is due at once has just failed, it
-  // is tried again after the pause.
+  // The retry pause after a failure must not delay a later wake-up time, such as the next check for silence.
+  // Only an action that was due at once and failed waits for the whole pause.
   return decision.wake_at && *decision.wake_at > now ? std::min(again, *decision.wake_at) : again;
 }
 
-// A claim that cannot be shared is read again in growing pauses, because its replacement causes no event. If
-// the server does not let us read the claim, we assume that it can be shared.
+// Reads a claim that cannot be shared again and again, with growing pauses, because no event reports its
+// replacement. If the server does not let the operator read the claim, assumes that it can be shared.
 Result<void> Controller::read_volume_claim(const api::TrainingJob& job, JobMemory& memory) {
   if (memory.claim_generation != job.meta.generation) memory.claims_read = 0;
   if (memory.claims_read > 0 && clock_.now() < memory.claim_due) return {};
@@ -183,8 +183,8 @@ Result<void> Controller::read_volume_claim(const api::TrainingJob& job, JobMemor
   return {};
 }
 
-// A job that cannot be read, by an older operator or after an edit by hand, is not changed: its members
-// continue to train, and its owner gets the reason.
+// Handles a job that this operator cannot read (it is newer, or was edited by hand): leaves it as it is, so
+// that its members continue to train, and reports the reason in a condition.
 bool Controller::report_unreadable(const JobKey& key) {
   for (const auto& broken : cluster_.unreadable_jobs()) {
     if (broken.meta.name_space != key.name_space || broken.meta.name != key.name) continue;
@@ -196,7 +196,7 @@ bool Controller::report_unreadable(const JobKey& key) {
     metrics_.note_unreadable(key);
     const auto told = cluster_.write_complaint(broken);
     if (!told) tell_failure(key, told.error());
-    // A refused status is not sent again until the job changes.
+    // If the server refuses the status, do not send it again until the job changes.
     if (!told && !is_refusal(told.error())) queue_.add(key, clock_.now() + kLookAgainAtJobs);
     return true;
   }
@@ -221,7 +221,7 @@ Result<void> Controller::carry_out(const JobView& seen, const core::Decision& de
     is_deleting = is_deleting && !(is_deletion && is_trouble(done.error()));
     all_done = done;
   }
-  // Agents get the announcement even if a pod cannot be created.
+  // Announce the decision to agents even if a pod cannot be created.
   if (auto done = create_pods(decided, decision, memory); !done) all_done = done;
   registry_.announce(key_of(job), decision.announcement);
   if (api::is_over(decision.status.phase)) registry_.forget_processes(key_of(job));
@@ -259,8 +259,8 @@ Result<void> Controller::act(const JobView& seen, const api::TrainingJob& job, c
   return {};
 }
 
-// If a pod cannot be created, the others are still created, except those of its role, which are the same.
-// After a call without an answer no further pod is created in this round.
+// Creates pods. If one is refused, skips the other pods of its role, which are equal, and creates those of
+// other roles. After a call without an answer creates no further pod in this round.
 Result<void> Controller::create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                      JobMemory& memory) {
   const Timestamp now = clock_.now();
@@ -276,8 +276,8 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
     auto created = create_pod(job, *create, memory);
     if (created) continue;
     if (is_refusal(created.error())) {
-      // If several roles are refused, a refused template is reported, because that problem does not resolve
-      // itself.
+      // If pods of several roles are refused, report a refused template, which only a user can
+      // correct.
       if (!is_template_refused) refusal = created.error().message();
       is_template_refused |= created.error().kind() == ErrorKind::kInvalid;
       refused_roles.insert(create->pod.role);
@@ -322,7 +322,7 @@ Result<void> Controller::create_pod(const api::TrainingJob& job, const core::Cre
 }
 
 void Controller::tell_failure(const JobKey& key, const Error& error) const {
-  // Another writer has changed the object first. This is no failure: the next decision sees that write.
+  // Another writer changed the object first. This is no failure: the next decision uses the new object.
   if (error.kind() == ErrorKind::kConflict) return;
   const std::string name = text_of(key);
   logger_.warning("a decision could not be carried out; the decision is repeated",

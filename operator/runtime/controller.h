@@ -1,6 +1,6 @@
-// Controller: handles one job after the other. The core decides, and the controller carries out the decision
-// in this order: store the status, create and delete pods, announce the decision to agents. A failed step is
-// repeated in the next round, which the failure itself requests.
+// Controller: the reconcile loop. The core decides about a job, and the controller carries out the decision
+// in this order: store the status, create and delete pods, announce the decision to agents. If a step fails,
+// the controller decides about the job again after a pause.
 //
 // Thread contract: several threads work in run(), on different jobs; changes arrive through the queue.
 #pragma once
@@ -30,34 +30,34 @@ class Controller {
 
   // Works until `stop` is requested, on up to `threads` jobs at once.
   void run(const std::stop_token& stop, int threads);
-  // Handles one job if one is due; returns false if no job is due. This function is for callers that move the
+  // Handles one job if one is due; returns false if no job is due. For tests and other callers that move the
   // clock themselves.
   bool step();
 
  private:
-  // The memory of a job between two decisions. If this memory is lost, only some seconds of the ledger are
-  // lost, and lists of checkpoints are asked for again.
+  // The controller's memory of a job between two decisions. Losing it (a new leader) costs only some seconds
+  // of the job's time ledger, and processes list their checkpoints again.
   struct JobMemory {
     std::string uid;  // of the job that had this name at that time
     std::optional<core::RecoveryWatch> recovery;
     std::optional<Timestamp> lists_from{};  // announced by the last decision
     Timestamp status_stored;
-    // While a changed status waits to be stored: the beginning and the end of the wait, and the members in
-    // the status.
+    // While a changed status waits until it is stored: when the wait began and will end, and the members in
+    // that status.
     std::optional<Timestamp> news_since{};
     std::optional<Timestamp> status_due{};
     std::vector<api::MemberStatus> roster{};
     int failures_in_a_row = 0;
     std::optional<Timestamp> disrupted{};  // since when a disruption waits for its resulting actions
-    // The server refuses pods because of the template or a quota: the reason, and the time of the next
-    // attempt.
+    // If the server refuses pods because of their template or a quota: the reason, and when to try
+    // again.
     std::string refusal{};
     bool is_template_refused = false;
     Timestamp pods_due;
     int refusals_in_a_row = 0;
     std::set<std::string> pods_seen{};      // their UIDs at the last look, if the job was refused a pod
     std::vector<std::string> held_names{};  // pod names that hanging pods of others hold
-    // The job's claim when it was last read, and the time of the next read.
+    // The job's volume claim when it was last read, and when to read it again.
     std::optional<core::VolumeClaim> claim{};
     std::uint64_t claim_generation = 0;  // of the job at that time
     Timestamp claim_due;
@@ -68,12 +68,12 @@ class Controller {
   void reconcile_job(const JobKey& key);
   [[nodiscard]] JobMemory& memory_of(const JobKey& key);
   static void note_gone_pods(const JobView& view, JobMemory& memory);
-  // Reads the claim if the decision needs it and the read is due.
+  // Reads the volume claim if the decision needs it and a read is due.
   [[nodiscard]] Result<void> read_volume_claim(const api::TrainingJob& job, JobMemory& memory);
   bool report_unreadable(const JobKey& key);  // returns whether the job is unreadable
   [[nodiscard]] Result<void> carry_out(const JobView& seen, const core::Decision& decision,
                                        JobMemory& memory);
-  // Stores the status if it has a change that is due (StatusDebounce).
+  // Stores the status if it has a change whose write is due (see StatusDebounce).
   [[nodiscard]] Result<void> store_status(const api::TrainingJob& decided,
                                           const api::TrainingJobStatus& before, JobMemory& memory);
   [[nodiscard]] Result<void> act(const JobView& seen, const api::TrainingJob& job,
@@ -83,9 +83,9 @@ class Controller {
   [[nodiscard]] static bool is_held(const JobMemory& memory, const std::string& pod);
   [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action,
                                         JobMemory& memory);
-  // Counts the repeated decisions, and the time from a notice to its resulting actions.
+  // Counts failed decisions, and measures the time from a notice to the actions that follow from it.
   void note_outcome(const core::Decision& decision, const Result<void>& done, JobMemory& memory);
-  // The time of the next decision after this one was carried out or failed.
+  // Returns when to decide about the job again, after this decision was carried out or failed.
   [[nodiscard]] Timestamp next_look(const core::Decision& decision, const Result<void>& done,
                                     JobMemory& memory) const;
   void tell_failure(const JobKey& key, const Error& error) const;

@@ -19,7 +19,7 @@ constexpr kube::Resource kDeployments{"/apis/apps/v1", "deployments"};
 constexpr Duration kPause = std::chrono::milliseconds(500);
 constexpr Duration kCallTimeout = std::chrono::seconds(10);
 
-// Empty: it is available.
+// Returns why the Deployment is not available; empty if it is.
 std::string why_unavailable(const json& deployment) {
   for (const json& condition : kube::items_of(kube::child(deployment, "status"), "conditions")) {
     if (kube::text_in(condition, "type") != "Available") continue;
@@ -28,7 +28,7 @@ std::string why_unavailable(const json& deployment) {
   return "its status has no condition Available yet";
 }
 
-// The reason why no jobs are served yet, or nothing.
+// Returns why the installed operator does not run jobs yet, or an empty text if it does.
 Result<std::string> why_not_serving(const ApiClient& client, const InstallationCheck& check) {
   const auto deployment =
       client.call(kube::get({kDeployments, client.name_space(), check.deployment}), {}, kCallTimeout);

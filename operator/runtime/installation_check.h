@@ -1,5 +1,5 @@
-// The check that `helm test` runs: whether an installed operator serves, and whether the API server accepts a
-// TrainingJob. The check creates nothing.
+// The check that `helm test` runs: that an installed operator leads, and that the API server accepts a
+// TrainingJob. It creates no objects.
 #pragma once
 
 #include <string>
@@ -18,12 +18,12 @@ struct InstallationCheck {
   Duration timeout = std::chrono::seconds(60);  // for operators that still start
 };
 
-// Waits until the Deployment is available and one of its operators leads, then has a TrainingJob checked as a
-// dry run. An error names the part that is missing.
+// Waits until the Deployment is available and one of its operators leads, then creates a TrainingJob as a dry
+// run. An error names the missing part.
 [[nodiscard]] Result<void> check_installation(const ApiClient& client, const Clock& clock,
                                               const InstallationCheck& check);
 
-// The same, as the pod's service account or by the kubeconfig of the options.
+// Does the same with the credentials of the kubeconfig in `options` or of the pod's service account.
 [[nodiscard]] Result<void> run_installation_check(const OperatorOptions& options,
                                                   const std::string& deployment);
 

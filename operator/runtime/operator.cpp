@@ -33,15 +33,15 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr int kMemberServerThreads = 4;
-// The workers of this many namespaces may all wait at once for the API server, or for a webhook.
+// So many namespaces may have all their workers wait for the API server or a webhook at the same time.
 constexpr int kNamespacesAtOnce = 4;
 constexpr int kReviewThreads = 4;  // they review known tokens again
 constexpr Duration kLook = std::chrono::milliseconds(20);
 constexpr Duration kQueueIdle = std::chrono::seconds(1);
 constexpr Duration kRecent = std::chrono::seconds(2);  // the greatest age of a list
 
-// Each thread allocates from its own heap, and the memory for a scrape of a thousand jobs would stay with the
-// process. The number of heaps is therefore limited, and large blocks are returned at once.
+// Limits the number of glibc's heaps (arenas), and returns large blocks to the system at once: otherwise each
+// thread's own heap would keep the memory that a scrape of 1000 jobs needed.
 void limit_memory_arenas() {
   constexpr int kLargeBytes = 256 * 1024;
   ::mallopt(M_ARENA_MAX, 2);
@@ -94,7 +94,7 @@ class Operator {
       if (leadership_->is_lost()) return lost_lease();
       if (is_signalled(signals, kLook)) return {};
     }
-    // The lists of a standby may be old: it would mistake a member's pod that is missing in them for
+    // A standby's lists may be old. If a member's pod is missing in them, it would wrongly count as
     // vanished.
     if (clock_.now() - synced > kRecent) cluster_->list_again();
     return lead(*url, signals);
@@ -124,7 +124,7 @@ class Operator {
     return taken;
   }
 
-  // The certificate of a standby may be old when it starts to lead.
+  // Reads the certificate again when this operator starts to lead: a standby's certificate may be old.
   void renew_certificate() {
     if (!certificate_ || !certificate_->has_changed()) return;
     certificate_ends_ = certificate_->ends().value_or(WallTime());
@@ -168,7 +168,7 @@ class Operator {
     return {};
   }
 
-  // From this point on this operator runs the jobs, until a signal stops it or the lease is lost.
+  // Runs the jobs as the leader, until a signal stops this operator or it loses the lease.
   Result<void> lead(const std::string& url, const sigset_t& signals) {
     renew_certificate();
     if (auto open = open_member_server(); !open) return open;
@@ -177,7 +177,7 @@ class Operator {
     std::jthread working;
     while (!leadership_->is_lost()) {
       renew_certificate();
-      // Members of a served job are expected to send beats, so the endpoint is published first.
+      // Publish the endpoint first, because members of a served job must be able to send beats.
       const bool is_found = leadership_->publish_endpoint();
       if (is_found && cluster_->is_synced() && !working.joinable())
         working = std::jthread(
@@ -221,7 +221,7 @@ class Operator {
     return {};
   }
 
-  // A standby is ready too, because it could take over at once.
+  // Returns why /readyz fails, or an empty text. A standby is ready too, because it can take over at once.
   [[nodiscard]] std::string why_not_ready() const {
     if (!is_ready_) return "this operator waits for its first lists, or is ending";
     if (!cluster_->is_fresh()) return "the cached objects are too old";

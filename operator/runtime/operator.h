@@ -1,5 +1,5 @@
-// The whole operator as one call: starts and stops the caches, the coordinator, the controller and the
-// metrics in the right order.
+// Runs the whole operator by one function, which starts and stops the caches, the coordinator, the controller
+// and the metrics in the right order.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct OperatorOptions {
   std::string tls_server_name;  // in that certificate; empty: the host of the address that members call
   std::uint16_t coordinator_port = names::port::kCoordinator;
   std::uint16_t metrics_port = names::port::kOperatorMetrics;
-  // Number of jobs handled at once: each has at most one call to the API server under way.
+  // How many jobs are handled at the same time; each makes at most one call to the API server at a time.
   std::uint16_t workers = 4;
   bool is_text_log = false;
   bool is_elected = false;  // several operators run: lead only while holding the lease
@@ -30,8 +30,8 @@ struct OperatorOptions {
   EnvironmentLookup environment;
 };
 
-// Serves until SIGTERM or SIGINT. The call blocks both signals in the calling thread, which must be the first
-// one. An error explains why the operator cannot start, or that another operator leads now.
+// Runs until SIGTERM or SIGINT. Blocks both signals in the calling thread, which must be the process's first
+// thread. An error explains why the operator cannot start, or that another operator leads now.
 [[nodiscard]] Result<void> run_operator(const OperatorOptions& options);
 
 }  // namespace ratoon::runtime

@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr const char* kVersion = "operator.ratoon.dev/v1alpha1";
 constexpr const char* kKind = "OperatorConfig";
 
-// Takes a value. Returns the expected value if the value is refused, else an empty string.
+// Stores a value and returns an empty text, or refuses it and returns a description of the expected value.
 using Take = std::function<std::string(const json& value)>;
 using Known = std::map<std::string, Take>;
 
@@ -39,7 +39,7 @@ Take flag(bool& into) {
   };
 }
 
-// From 1 to `max`.
+// Accepts a number from 1 to `max`.
 Take number(const char* what, std::uint16_t max, std::uint16_t& into) {
   return [what, max, &into](const json& value) -> std::string {
     const auto found = value.is_string() ? kube::parse_whole(value.get<std::string>()) : std::nullopt;

@@ -1,4 +1,4 @@
-// The operator's options in a file. An unknown field is an error, because it would have no effect.
+// Reads the operator's options from a file. An unknown field is an error, because it would have no effect.
 //
 //   apiVersion: operator.ratoon.dev/v1alpha1
 //   kind: OperatorConfig
@@ -15,10 +15,10 @@
 
 namespace ratoon::runtime {
 
-// Sets the options that the document contains and leaves the others.
+// Sets the options that the document contains; leaves all other options unchanged.
 [[nodiscard]] Result<void> apply_operator_config(const nlohmann::json& document, OperatorOptions& options);
 
-// Reads the options from a YAML file; the error names the file.
+// Does the same for the YAML file at `path`; an error names the file.
 [[nodiscard]] Result<void> read_operator_config(const std::string& path, OperatorOptions& options);
 
 }  // namespace ratoon::runtime

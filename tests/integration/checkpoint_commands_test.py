@@ -114,7 +114,7 @@ class Commands(unittest.TestCase):
         self.assert_refused(82, "give <save folder>/<run name>, such as " + self.place, "list", self.above)
         self.assert_refused(82, "there are: step 20 of attempt 1", "show", self.place, "--step", 7)
         self.assert_refused(82, "there is no rank 4", "show", self.place, "--rank", 4)
-        self.assert_refused(82, "no tensor has such a name", "export", self.place, self.scratch / "a.pt", "--tensors", "x")
+        self.assert_refused(82, "no tensor has that name", "export", self.place, self.scratch / "a.pt", "--tensors", "x")
         self.assert_refused(82, "let it end with", "export", self.place, self.scratch / "a.bin")
         self.assert_refused(82, "unknown placeholder {loss}", "export", self.place, self.scratch / "{loss}.pt")
         named = self.found("export", self.place, self.scratch / "{run_name}-ba{batch}.pt")

@@ -167,7 +167,7 @@ class LaunchWorld(unittest.TestCase):
                  "while True: time.sleep(600)")
         self.start("--nproc", 2, "--grace", 1, "--", "python3", "-c", stays, RATOON_COORDINATOR_URL="http://127.0.0.1:9")
         self.assertEqual(self.finish(), 80, self.output())
-        self.assertIn("a process left because it was told to, and others still run: they get SIGTERM", self.output())
+        self.assertIn("a process left after a signal, but others still run: they get SIGTERM now", self.output())
 
 
 if __name__ == "__main__":

@@ -43,18 +43,18 @@ bool tells_length(const Request& request) {
 std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1, std::size_t head_bytes_max) {
   const auto& [status, headers] = head;
   if (!is_http_1 || status < 200 || status > 999) {
-    return "got a reply that is no final HTTP/1.1 reply (status " + std::to_string(status) +
+    return "got something else than a final HTTP/1.1 reply (status " + std::to_string(status) +
            "); check that an HTTP server listens there";
   }
   if (size_of(headers) > head_bytes_max)
     return "got a reply head over the limit of " + in_bytes(head_bytes_max);
   const auto length = headers.get("Content-Length");
   if (headers.contains("Content-Length") && (!is_digits(length) || length.size() > 18)) {
-    return "got a reply whose Content-Length is not one number below 10^18";
+    return "got a reply whose Content-Length is not a number below 10^18";
   }
   if (headers.contains("Transfer-Encoding") &&
       !equals_ignoring_case(headers.get("Transfer-Encoding"), "chunked")) {
-    return "got a reply with an unknown Transfer-Encoding; only chunked is understood";
+    return "got a reply with an unknown Transfer-Encoding; this client only understands chunked";
   }
   return std::nullopt;
 }
@@ -85,8 +85,8 @@ Error flood_error(const CallPlan& plan, const char* part, std::size_t allowed_by
 
 Error short_source_error(const CallPlan& plan, std::size_t sent_bytes) {
   return error_of(ErrorKind::kInvalid, plan,
-                  "was given up: its body ended after " + in_bytes(sent_bytes) +
-                      ", but its size was given as " + std::to_string(body_size_of(plan.request)));
+                  "was cancelled: the request's body ended after " + in_bytes(sent_bytes) +
+                      ", but the request announced " + std::to_string(body_size_of(plan.request)));
 }
 
 Error not_http_error(const CallPlan& plan, const std::string& problem) {
@@ -98,10 +98,10 @@ Error break_error(const CallPlan& plan, const BrokenExchange& broken) {
   const bool is_https = plan.url.is_https;
   if (!broken.certificate_problem.empty()) {
     return error_of(ErrorKind::kPermissionDenied, plan,
-                    "was refused by us: the server's certificate is not acceptable (" +
+                    "was ended by this client: the server's certificate is not acceptable (" +
                         broken.certificate_problem + "); expected one for '" + broken.expected_name +
-                        "' that a trusted authority signed and that is valid now: check these and the "
-                        "clock");
+                        "' that a trusted CA signed and that is valid now: check name, CA, dates and this "
+                        "machine's clock");
   }
   if (is_https && says_not_tls(broken.code)) {
     return error_of(ErrorKind::kInvalid, plan,
@@ -110,7 +110,7 @@ Error break_error(const CallPlan& plan, const BrokenExchange& broken) {
   if (const auto reason = tls_reason(broken.code); is_https && !reason.empty()) {
     return error_of(
         ErrorKind::kPermissionDenied, plan,
-        "was refused by TLS (" + reason + "); check our certificate and what the server asks for");
+        "was refused by TLS (" + reason + "); check the client certificate and the server's demands");
   }
   return error_of(ErrorKind::kUnavailable, plan,
                   "was cut off by the other side (" + broken.problem + "); its effect is unknown");

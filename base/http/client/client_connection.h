@@ -35,14 +35,14 @@ class ClientConnection {
  public:
   virtual ~ClientConnection() = default;
 
-  // One exchange, from the first byte sent until no object refers to the plan any longer.
+  // Makes one call: from the first byte sent until no object refers to the plan any longer.
   [[nodiscard]] virtual CallOutcome run(const CallPlan& plan) = 0;
   [[nodiscard]] virtual int socket() const = 0;
 };
 
-// Size of the body to send, from any of its three sources.
+// Returns the size of the body to send: a string, a memory view or a source function.
 [[nodiscard]] std::size_t body_size_of(const Request& request);
-// Whether the request has a Content-Length, also for an empty body.
+// Returns whether the request has a Content-Length header, which an empty body may need too.
 [[nodiscard]] bool tells_length(const Request& request);
 
 // Describes why the end or the kind of a reply is unclear: "got a reply that ...", or nothing.
@@ -55,11 +55,11 @@ class ClientConnection {
 [[nodiscard]] Error cancelled_error(const CallPlan& plan);
 [[nodiscard]] Error late_error(const CallPlan& plan);
 [[nodiscard]] Error silence_error(const CallPlan& plan);
-// `part` of the reply, its head or a chunk, is longer than allowed.
+// The error if `part` of the reply (its head or a chunk) is longer than `allowed_bytes`.
 [[nodiscard]] Error flood_error(const CallPlan& plan, const char* part, std::size_t allowed_bytes);
 [[nodiscard]] Error short_source_error(const CallPlan& plan, std::size_t sent_bytes);
 
-// An exchange that broke off: `problem` in words, `code` is errno or OpenSSL's packed code.
+// Why a call broke off: `problem` in words; `code` is errno or OpenSSL's packed error code.
 struct BrokenExchange {
   std::string problem;
   int code = 0;

@@ -31,7 +31,7 @@ struct Address {
   socklen_t size = 0;
 };
 
-// A lookup that may outlive its caller: the system's resolver cannot be interrupted.
+// A DNS lookup, which may outlive its caller because the system's resolver cannot be interrupted.
 struct Lookup {
   std::mutex mutex;
   bool is_done = false;            // guarded by mutex
@@ -104,7 +104,7 @@ Result<std::vector<Address>> Attempt::find_addresses() {
 
 Result<std::vector<Address>> Attempt::look_up() {
   auto lookup = std::make_shared<Lookup>();
-  // The callback keeps the resolver alive.
+  // The callback holds a pointer to the resolver, which keeps the resolver alive until the lookup ends.
   auto resolver = std::make_shared<tcp::resolver>(crossplat::threadpool::shared_instance().service());
   resolver->async_resolve(
       url_.host, std::to_string(url_.port),
@@ -159,8 +159,8 @@ Result<UniqueFd> Attempt::try_address(const Address& address, std::size_t addres
   UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.is_open()) return system_error(errno, "making a socket for " + url_.shown);
   set_option(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-  // During a silent watch, a peer that lost power is noticed in 20 s. A sender has its own limit: a slow
-  // receiver does not end the connection by this timeout.
+  // TCP keepalive detects in 20 s, during a silent watch, that the peer lost power. Sending has its own
+  // limit: this timeout does not end the connection to a slow receiver.
   set_option(fd.get(), SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd.get(), IPPROTO_TCP, TCP_KEEPIDLE, 8);
   set_option(fd.get(), IPPROTO_TCP, TCP_KEEPINTVL, 4);
@@ -170,7 +170,7 @@ Result<UniqueFd> Attempt::try_address(const Address& address, std::size_t addres
       errno != EINPROGRESS) {
     return failed(ErrorKind::kUnavailable, std::string("failed: ") + std::strerror(errno));
   }
-  // The time for each address is limited, so that one dead address does not use up the time of the others.
+  // Each address gets only a part of the time, so that a dead address leaves time to try the next ones.
   auto until = deadline_;
   if (until) {
     const auto now = SteadyClock::now();

@@ -11,8 +11,8 @@
 
 namespace ratoon::http {
 
-// A non-blocking socket that is connected to one of the addresses of `url.host`. A duration of zero means no
-// limit.
+// Returns a non-blocking socket that is connected to one of the addresses of `url.host`. If `within` is zero,
+// the time has no limit.
 [[nodiscard]] Result<UniqueFd> connect_to(const Url& url, Duration within, const std::stop_token& stop);
 
 }  // namespace ratoon::http

@@ -1,4 +1,4 @@
-// One exchange over cpprestsdk, supervised by the thread of the call.
+// Makes one HTTP call over cpprestsdk; the calling thread supervises it.
 
 #include <algorithm>
 #include <cerrno>
@@ -16,9 +16,9 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// The library reads up to 64 KiB at once, so it may hold 64 KiB more than it needs.
+// cpprestsdk reads up to 64 KiB at once, so it may hold 64 KiB more than it has passed on.
 constexpr std::uint64_t kCallReadAheadBytes = 128 * 1024;
-// The interval, while bytes arrive, of checks how many bytes the library has read and not passed on.
+// While bytes arrive, we check at this interval how many bytes the library has read but not passed on.
 constexpr std::chrono::milliseconds kFloodTick{1};
 // How long the library may take to release a finished exchange before we cut its connection.
 constexpr std::chrono::seconds kReleaseGrace{1};
@@ -45,7 +45,7 @@ class RunningCall {
     CallOutcome outcome{std::move(problem_), std::move(head_)};
     outcome.was_never_sent = is_broken_ && !ended_->is_our_fault && connection_.was_never_sent();
     const auto after = read_meter(connection_.socket());
-    // The kernel counts the end of the connection as a byte.
+    // The kernel counts the end of the connection as one received byte, so 1 means: no reply.
     outcome.has_had_no_reply = is_broken_ && !has_read_source_ && before && after &&
                                after->received_bytes <= before->received_bytes + 1;
     return outcome;
@@ -109,7 +109,7 @@ class RunningCall {
 
 void RunningCall::on(HeadArrived& arrived) {
   has_head_ = true;
-  // The library may have read further already: all bytes received so far count as taken.
+  // The library may have read beyond this piece, so all bytes received so far count as read.
   if (const auto reading = read_meter(connection_.socket())) taken_at_last_piece_ = reading->received_bytes;
   if (auto flaw = find_flaw(arrived.head, arrived.is_http_1, plan_.limits.head_bytes_max))
     return fail(call_error(ErrorKind::kInvalid, plan_.request, plan_.url, *flaw));
@@ -168,8 +168,8 @@ void RunningCall::check_flood() {
   const std::size_t allowed = has_head_ ? plan_.limits.body_bytes_max : plan_.limits.head_bytes_max;
   const auto reading = read_meter(connection_.socket());
   if (!reading || reading->taken_at_least_bytes <= since + allowed + kCallReadAheadBytes) return;
-  // This check comes after the measurement: bytes that came after an event that we have not handled yet may
-  // belong to what follows the event.
+  // This check comes after the measurement: if an event is still unhandled, the bytes that were counted may
+  // belong to the next part of the reply.
   if (channel_->has_event()) return;
   fail(flood_error(plan_, has_head_ ? "chunk" : "head", allowed));
 }
@@ -180,8 +180,8 @@ void RunningCall::sleep() {
   Duration left = until ? std::max<Duration>(*until - SteadyClock::now(), Duration::zero()) : Duration(-1);
   if (is_flood_possible_ && (left > kFloodTick || left < Duration::zero())) left = kFloodTick;
 
-  // A waiting call costs nothing until a byte arrives. After the first byte we check every millisecond while
-  // more bytes arrive.
+  // A waiting call uses no CPU time until a byte arrives. After the first byte we check every millisecond
+  // while more bytes arrive.
   pollfd entries[] = {{channel_->wakeup().fd(), POLLIN, 0}, {connection_.socket(), POLLIN, 0}};
   const timespec timeout{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
   const nfds_t watched = is_flood_possible_ ? 1 : 2;
@@ -194,7 +194,7 @@ void RunningCall::sleep() {
   channel_->wakeup().clear();
 }
 
-// Answers the library's remaining requests, until nothing of it can use the request or the sink any longer.
+// Answers the library's remaining requests until the library can no longer use the request or the sink.
 void RunningCall::drain() {
   const auto cut_at = SteadyClock::now() + kReleaseGrace;
   bool is_cut = problem_.has_value();

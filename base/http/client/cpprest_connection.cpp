@@ -25,12 +25,12 @@ namespace {
 namespace rest = web::http;
 using boost::asio::ip::tcp;
 
-// The library's own deadline is not usable, because it begins anew with each read of up to 64 KiB. A call
-// limits its own time.
+// cpprestsdk's own timeout is not usable, because it restarts with each read of up to 64 KiB. RunningCall
+// limits the time of a call instead.
 constexpr std::chrono::hours kNever{24 * 365};
 
-// The connection is made before the library sees it, so the library never connects to the address in its base
-// URL. If the library did connect, it would find that no program listens on this port.
+// We make the connection and hand it to cpprestsdk, so the library never connects to the address in its base
+// URL. On this port no program listens, so an attempt to connect would fail.
 constexpr const char* kPlaceholderHttp = "http://127.0.0.1:1";
 constexpr const char* kPlaceholderHttps = "https://127.0.0.1:1";
 
@@ -46,9 +46,9 @@ struct CpprestCallState {
 
   static constexpr std::uint64_t kNotYet = std::numeric_limits<std::uint64_t>::max();
 
-  // The library calls this function before each use of a connection. A socket that is not open means that the
-  // library wants a new connection: the first time it gets ours. If the library asked a later time, it would
-  // repeat a request by itself, and only the transport may decide a repetition.
+  // cpprestsdk calls this function before each use of a connection. If the socket is not open, the library
+  // wants a new connection, and gets ours the first time. A second time fails: the library would repeat the
+  // request by itself, but only HttpTransport may decide to repeat one.
   void attach(void* handle) {
     using TlsStream = boost::asio::ssl::stream<tcp::socket&>;
     auto* tls_stream = is_tls ? static_cast<TlsStream*>(handle) : nullptr;
@@ -57,9 +57,9 @@ struct CpprestCallState {
       has_begun = true;
       return;
     }
-    if (!unused.is_open()) throw std::runtime_error("the kept connection is gone");
+    if (!unused.is_open()) throw std::runtime_error("the open connection is lost");
     if (tls_stream != nullptr) announce_name(tls_stream->native_handle(), peer);
-    // The protocol only matters for options that the library does not use. The library's connect() on this
+    // The protocol (v4) only matters for options, and the library sets none. The library's connect() on this
     // connected socket succeeds at once: Linux reports a finished non-blocking connect() to the next caller.
     socket_of_library.assign(tcp::v4(), unused.get());
     [[maybe_unused]] const int now_of_library = unused.release();
@@ -74,8 +74,8 @@ struct CpprestCallState {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"  // the library's interface has none
-// Runs the continuation of a task in the thread that ends the task. The call therefore has the head before
-// the library reads further, and all later bytes count as the body.
+// Runs the continuation of a task in the thread that ends the task. The call therefore gets the reply's head
+// before the library reads the body, so all later bytes count as the body.
 class InlineScheduler final : public pplx::scheduler_interface {
  public:
   void schedule(pplx::TaskProc_t work, void* argument) override { work(argument); }
@@ -88,8 +88,8 @@ class InlineScheduler final : public pplx::scheduler_interface {
 
 #pragma GCC diagnostic pop
 
-// The destruction of this object shows that the library has dropped its last copy of the request, and with it
-// the whole exchange.
+// When this object is destroyed, the library has dropped its last copy of the request, so it no longer works
+// on the call.
 class ReleaseGuard {
  public:
   explicit ReleaseGuard(std::shared_ptr<ExchangeChannel> channel) : channel_(std::move(channel)) {}
@@ -109,7 +109,7 @@ HeadArrived convert_head(const rest::http_response& reply) {
   return event;
 }
 
-// Converts the current exception into the end of an exchange.
+// Converts the current exception into the event that ends the call.
 Ended describe_exception() {
   try {
     throw;
@@ -259,15 +259,15 @@ void prepare_library() {
   static std::once_flag once;
   std::call_once(once, [] {
     try {
-      // This object is initialized first, so that the pool's threads end before OpenSSL, which frees their
-      // parts of its memory.
+      // OpenSSL must be initialized before the thread pool, so that at exit the pool's threads end before
+      // OpenSSL frees its data for each thread.
       OPENSSL_init_ssl(0, nullptr);
       crossplat::threadpool::initialize_with_threads(4);  // our code never blocks them
     } catch (const std::exception&) {
-      // If other code in this process has started the pool already, we use that pool.
+      // Other code in this process has started the library's thread pool already: use that pool.
     }
-    // The scheduler is made here by one thread. Without this call, the two threads that make the first calls
-    // could each make a scheduler.
+    // This call makes the scheduler in one thread. Otherwise two threads that make the first HTTP calls at
+    // the same time could each make a scheduler.
     static_cast<void>(pplx::get_ambient_scheduler());
   });
 }

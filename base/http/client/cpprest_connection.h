@@ -1,6 +1,6 @@
-// CpprestConnection: one cpprestsdk client with exactly one connection. We make the connection, give it to
-// the library and keep a second descriptor of it. We use that descriptor to measure a call and, if necessary,
-// to cut the connection.
+// CpprestConnection: one cpprestsdk client with exactly one connection. We make the TCP connection, give it
+// to the library and keep a second file descriptor of it, to measure a call and, if necessary, to cut the
+// connection.
 #pragma once
 
 #include <memory>
@@ -23,28 +23,28 @@ class CpprestConnection : public ClientConnection {
                                                                       UniqueFd connected,
                                                                       std::shared_ptr<const TlsClient> tls);
 
-  // Returns when the library has released the exchange.
+  // Returns only after the library has released all objects of the call.
   [[nodiscard]] CallOutcome run(const CallPlan& plan) final;
 
-  // Begins an exchange. Everything that `request` refers to must live until the channel reports Released.
+  // Begins a call. All objects to which `request` refers must live until the channel reports Released.
   virtual void start(const Request& request, const Url& url,
                      const std::shared_ptr<ExchangeChannel>& channel) = 0;
 
-  // The number of bytes that the library had read when it began to wait for the reply's head; nothing before
-  // the wait began.
+  // Returns how many bytes the library had read when it began to wait for the reply's head, or nothing if it
+  // does not wait yet.
   [[nodiscard]] virtual std::optional<std::uint64_t> taken_before_reply() const = 0;
 
-  // Whether the library found that its kept connection had been closed before it sent anything. Valid only
-  // after the exchange has ended.
+  // Returns whether the server had closed the kept-alive connection before the library sent a byte on it.
+  // Call it only after the call has ended.
   [[nodiscard]] virtual bool was_never_sent() const = 0;
 
-  // The reason why TLS refused the other side's certificate, or empty. Only after the exchange has ended.
+  // Returns why TLS refused the server's certificate, or an empty text. Ask only after the call's end.
   [[nodiscard]] virtual const std::string& certificate_problem() const = 0;
   [[nodiscard]] virtual const std::string& expected_name() const = 0;
 };
 
-// Bounds cpprestsdk's global pool of threads (40 by default) and makes its scheduler. Only the first call of
-// this function has an effect.
+// Limits the size of cpprestsdk's global thread pool (40 threads by default) and makes its scheduler. Only
+// the first call of this function has an effect.
 void prepare_library();
 
 }  // namespace ratoon::http

@@ -10,7 +10,7 @@ namespace {
 
 using Base = concurrency::streams::details::streambuf_state_manager<std::uint8_t>;
 
-// cpprestsdk's HTTP client calls only getn and putn_nocopy; its interface requires all of the rest.
+// cpprestsdk's HTTP client calls only getn and putn_nocopy; the base class requires the other functions.
 class BridgeBuffer : public Base {
  public:
   explicit BridgeBuffer(std::ios_base::openmode mode) : Base(mode) {}

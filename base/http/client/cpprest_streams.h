@@ -1,5 +1,5 @@
-// The adapters between cpprestsdk's streams and our ExchangeChannel. Includes cpprestsdk: for .cpp files
-// only.
+// The adapters between cpprestsdk's streams and our ExchangeChannel. This header includes cpprestsdk, so
+// include it in .cpp files only.
 #pragma once
 
 #include <memory>

@@ -41,7 +41,7 @@ class DirectCall {
     if (is_secured && send()) {
       receive();
     } else if (is_secured && is_broken()) {
-      // A server that closes while we send may have sent its reason before.
+      // A server that closes the connection while we send may have sent an error reply before: read it.
       const auto first = std::exchange(interruption_, std::nullopt);
       receive();
       if (interruption_ && tls_reason(interruption_->code).empty()) interruption_ = first;
@@ -64,7 +64,7 @@ class DirectCall {
     return !problem_ && interruption_ && interruption_->cause == Interruption::Cause::kBroken;
   }
 
-  // Returns false after an interruption.
+  // Keeps the first interruption; returns false if there is one.
   bool note(std::optional<Interruption> interruption) {
     if (interruption && !interruption_) interruption_ = std::move(interruption);
     return !interruption_;

@@ -1,5 +1,5 @@
-// DirectConnection: a connection whose calls are made by the calling thread, from the first byte to the last.
-// No other thread takes part, so no data is handed over and no thread is woken.
+// DirectConnection: a connection on which the calling thread sends and receives every byte itself. No other
+// thread takes part, so no data passes between threads and no thread is woken.
 #pragma once
 
 #include <memory>

@@ -21,14 +21,14 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using Cause = Interruption::Cause;
 
-// OpenSSL reads this number of bytes from the kernel at once: several events of a watch in one call.
+// OpenSSL reads up to this number of bytes in one system call: several events of a watch at once.
 constexpr std::size_t kReadAheadBytes = 32 * 1024;
 
 Interruption broken(int code) {
   return {.problem = std::strerror(code), .code = code};
 }
 
-// OpenSSL's own writes to a socket raise SIGPIPE.
+// Writes without SIGPIPE: OpenSSL's own socket functions would raise that signal on a closed connection.
 int write_to_socket(BIO* bio, const char* data, int size) {
   const int socket = static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
   BIO_clear_retry_flags(bio);
@@ -203,7 +203,7 @@ std::optional<Interruption> DirectStream::write(std::string_view bytes) {
 }
 
 DirectStream::Read DirectStream::read(std::span<char> into) {
-  // A reply has rarely arrived already, so a read before the wait would usually fail.
+  // Waits before it reads: a reply has rarely arrived already, so a read before the wait would usually fail.
   if (!has_read_ahead()) {
     if (auto interruption = wait(POLLIN)) return {.interruption = std::move(interruption)};
   }

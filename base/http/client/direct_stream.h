@@ -40,11 +40,11 @@ class DirectStream {
     Duration silence{0};  // 0: none
     std::stop_token stop;
   };
-  // Sets the bounds of all following calls.
+  // Sets the time limits and the stop token of all following calls.
   void set_bounds(Bounds bounds);
   // Wakes the waiting thread, from any thread, so that it checks for a stop request.
   void notify() const { wakeup_.notify(); }
-  // Time that the caller spent elsewhere must not count as silence of the server.
+  // Call this after other work: time spent elsewhere must not count as silence of the server.
   void restart_silence_timer();
 
   // Uses TLS for the rest of the connection.
@@ -65,7 +65,7 @@ class DirectStream {
   [[nodiscard]] std::uint64_t received_bytes() const { return received_bytes_; }
   [[nodiscard]] std::uint64_t sent_bytes() const { return sent_bytes_; }
   [[nodiscard]] int socket() const { return socket_.get(); }
-  // The reason why the other side's certificate was refused, or empty.
+  // Returns why this side refused the server's certificate, or an empty text.
   [[nodiscard]] const std::string& certificate_problem() const { return peer_.problem; }
   [[nodiscard]] const std::string& expected_name() const { return peer_.expected_name; }
 
@@ -75,7 +75,7 @@ class DirectStream {
 
   [[nodiscard]] std::optional<Interruption> wait(short events);
   [[nodiscard]] bool is_silent(TimePoint now);
-  // Waits for the event that a call of OpenSSL, which returned `result`, needs.
+  // Waits until the socket is ready for the OpenSSL call that returned `result`, then repeat that call.
   [[nodiscard]] std::optional<Interruption> wait_for_tls(int result);
 
   UniqueFd socket_;

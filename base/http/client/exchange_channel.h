@@ -1,6 +1,6 @@
-// Passes the events of one exchange from cpprestsdk's threads to the thread of the call, one at a time. Bytes
-// are lent, not copied: the library reads no further until they are given back, so a slow reader slows down
-// the sender.
+// Passes the events of one HTTP call from cpprestsdk's threads to the calling thread, one at a time. Bytes
+// are lent, not copied: the library does not read on until the thread gives them back, so a slow reader slows
+// down the sender.
 #pragma once
 
 #include <cstddef>
@@ -43,23 +43,23 @@ class ExchangeChannel {
  public:
   [[nodiscard]] const Wakeup& wakeup() const { return wakeup_; }
 
-  // The function is called by the library's threads.
+  // The library's threads call post().
   void post(HeadArrived event);
   void post(BytesArrived event);
   void post(BytesWanted event);
   void post(Ended event);
   void post(Released event);
 
-  // The function is called by the thread of the call. Returns no part of a body before the head, unless the
-  // call only drains.
+  // The thread that makes the call calls take(). It returns the head before any part of the body, unless
+  // `is_draining`.
   [[nodiscard]] ChannelEvent take(bool is_draining);
   [[nodiscard]] bool has_event() const;
 
  private:
   Wakeup wakeup_;
   mutable std::mutex mutex_;
-  // All guarded by mutex_. One slot of each kind is enough: the library never has two pieces under way in one
-  // direction.
+  // mutex_ guards all events. One slot for each kind of event is enough: in each direction the library passes
+  // on only one piece of a body at a time.
   std::optional<HeadArrived> head_;
   std::optional<BytesArrived> bytes_;
   std::optional<BytesWanted> wanted_;

@@ -44,7 +44,7 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
   }
 
   Result<std::size_t> feed(std::string_view bytes) {
-    // Beast waits for eight bytes before it checks the first.
+    // Beast waits for eight bytes before it checks the first, so check the beginning here.
     if (head.status == 0 && !kBeginning.starts_with(bytes.substr(0, kBeginning.size())))
       return not_http_error(plan_, "bad version");
     std::size_t understood = 0;
@@ -69,7 +69,7 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
  private:
   // Parses one line of a chunked body, or all available bytes of any other part.
   Result<std::size_t> feed_part(std::string_view bytes) {
-    // Beast 1.74 asserts that the last line is complete: do not call it before.
+    // Beast 1.74 fails an assertion if the last line of a chunked body is incomplete: wait for that line.
     if (is_header_done() && chunked() && chunk_bytes_left_ == 0 && bytes.size() < kLastLinesMin) return 0;
     BeastError error;
     has_read_line_ = false;
@@ -93,7 +93,7 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
 
   Error head_flood() const { return flood_error(plan_, "head", plan_.limits.head_bytes_max); }
 
-  // Ends the parsing; Beast needs any error to end it.
+  // Ends the parsing: any error in `error` makes Beast stop.
   void stop(Error problem, BeastError& error) {
     problem_ = std::move(problem);
     error = beast_http::error::end_of_stream;

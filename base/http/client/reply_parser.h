@@ -1,5 +1,5 @@
-// Reads one reply from the bytes of a connection, within limits, and passes it to the sink of the call as it
-// arrives. The body is not copied or kept.
+// Reads one reply from the bytes of a connection, within limits, and passes its parts to the call's sink as
+// they arrive. The parser neither copies nor keeps the body.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class ReplyParser {
 
   // Returns how many of `bytes` were used. The caller passes the rest again, together with more bytes.
   [[nodiscard]] Result<std::size_t> feed(std::string_view bytes);
-  // Call this function when the connection was closed properly. Returns whether that is the end of the reply
-  // too.
+  // Call this function when the server has closed the connection properly. Returns whether the reply is
+  // complete by that.
   [[nodiscard]] bool ends_with_connection();
 
   [[nodiscard]] bool is_done() const;

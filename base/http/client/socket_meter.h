@@ -1,5 +1,5 @@
-// The kernel's counters of a TCP connection that a library owns. With these counters calls over cpprestsdk
-// are bounded: the library reports neither how much it has read nor when the last byte came.
+// Reads the kernel's counters of a TCP connection that cpprestsdk owns, in order to limit the time and size
+// of a call: the library reports neither how much it has read nor when the last byte came.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace ratoon::http {
 
 struct SocketReading {
   std::uint64_t received_bytes = 0;  // by the kernel
-  // The part of the received bytes that the socket's reader has taken by now. The kernel is asked twice and
-  // bytes move between the two calls, so there are two values; the upper value is only valid while no thread
+  // How many of the received bytes the socket's reader has read. Two system calls are needed, and bytes move
+  // between them, so the number lies between two bounds; the upper bound is only valid while no thread
   // reads.
   std::uint64_t taken_at_least_bytes = 0;
   std::uint64_t taken_at_most_bytes = 0;
@@ -22,11 +22,11 @@ struct SocketReading {
 
 [[nodiscard]] std::optional<SocketReading> read_meter(int socket);
 
-// Whether an idle connection has something to read: a surplus reply, or its end. In both cases the connection
-// cannot be used again.
+// Returns whether an idle connection has input: bytes that no call expects, or the end of the connection. In
+// both cases the connection cannot be used again.
 [[nodiscard]] bool has_input(int socket);
 
-// Ends a connection at once, for any thread that uses it.
+// Ends a connection at once; other threads may still be using it.
 void cut_socket(int socket);
 
 }  // namespace ratoon::http

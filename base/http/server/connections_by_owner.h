@@ -1,6 +1,6 @@
-// The authenticated connections of a server (Responder::mark_authenticated), by owner, with a limit for each.
-// A further connection closes the oldest connection of its owner. A client that opens thousands of
-// connections therefore does not take the places of other owners.
+// The authenticated connections of a server (Responder::mark_authenticated) by owner, with a limit for each
+// owner. A connection beyond the limit closes its owner's oldest connection, so a client that opens thousands
+// of connections does not use up the places of other owners.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The unsent part of one reply. Any thread fills the buffer, the connection empties it.
+// The unsent part of one HTTP reply. Any thread may add to the buffer; the connection sends from it.
 #pragma once
 
 #include <atomic>
@@ -18,19 +18,19 @@ class ReplyBuffer {
   // Adds a piece; the last piece completes the reply.
   void put(std::string piece, bool is_last);
 
-  // Waits until less than kUnsentBytesMax is unsent, then adds the piece. Returns false when the connection
-  // has ended.
+  // Waits until fewer than kUnsentBytesMax bytes are unsent, then adds the piece. Returns false if the
+  // connection has ended.
   [[nodiscard]] bool put_when_space(std::string piece);
 
-  // Returns the next piece for the connection to write. A piece counts as unsent until the next piece is
-  // requested.
+  // Returns the next piece for the connection to write. A piece counts as unsent until the connection asks
+  // for the piece after it.
   [[nodiscard]] std::optional<std::string> next();
   [[nodiscard]] bool is_sent() const;
 
-  // Ends all waiting; pieces added from now on are not sent.
+  // Wakes all waiting threads; pieces that are added from now on are not sent.
   void close();
 
-  // The client has closed its connection, or its sending half.
+  // Tells that the client has closed its connection, or the sending half of it.
   void mark_abandoned() { is_abandoned_ = true; }
   [[nodiscard]] bool is_abandoned() const { return is_abandoned_; }
 

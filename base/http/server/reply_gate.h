@@ -10,15 +10,15 @@
 
 namespace ratoon::http {
 
-// The connection, as seen by a reply. Safe from any thread.
+// The functions of a connection that a reply needs. Any thread may call them.
 class ReplyConnection {
  public:
   virtual ~ReplyConnection() = default;
   virtual void flush_soon() = 0;
   virtual void cut_soon() = 0;
   virtual void mark_authenticated(const std::string& owner, std::size_t connections_max) = 0;
-  // Both functions are called around a wait for space in the reply buffer, which may block one of the
-  // server's own threads.
+  // A reply calls begin_blocking() and end_blocking() around a wait for space in its buffer, because the wait
+  // may block one of the server's own threads.
   virtual void begin_blocking() = 0;
   virtual void end_blocking() = 0;
 };

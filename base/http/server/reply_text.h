@@ -1,4 +1,4 @@
-// Converts replies to the bytes that are sent.
+// Converts HTTP replies to the bytes that the server sends.
 #pragma once
 
 #include <string>
@@ -19,17 +19,17 @@ struct ReplyForm {
   bool is_for_head_request = false;
 };
 
-// Head and body in one string.
+// Returns the reply's head and body in one string.
 [[nodiscard]] std::string write_reply(const Response& response, ReplyForm form);
 
-// The head of a streamed reply.
+// Returns the head of a reply whose body follows in pieces.
 [[nodiscard]] std::string write_stream_head(int status, const Headers& headers, BodyForm body,
                                             ReplyForm form);
 
 [[nodiscard]] std::string write_chunk(std::string_view bytes);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
-// Whether a reply of that status has a body at all.
+// Returns whether a reply with that HTTP status may have a body.
 [[nodiscard]] bool has_body(int status);
 
 }  // namespace ratoon::http

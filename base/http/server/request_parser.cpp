@@ -36,8 +36,8 @@ bool is_target(const Fields& fields) {
 
 using Refusal = RequestParser::Refusal;
 
-// RFC 9112 section 6: if a request's length can be read in two ways, a proxy before us may have read it in
-// the other way.
+// Refuses requests whose length can be read in two ways: a proxy before this server may have read the other
+// length (request smuggling, RFC 9112 section 6).
 std::optional<Refusal> find_flaw(const Fields& fields) {
   using beast_http::field;
   const bool is_chunked = count_of(fields, field::transfer_encoding) != 0;
@@ -47,7 +47,7 @@ std::optional<Refusal> find_flaw(const Fields& fields) {
   if (count_of(fields, field::host) > 1 || (fields.version() == 11 && count_of(fields, field::host) != 1)) {
     return Refusal{400, "Exactly one Host header is expected."};
   }
-  // Beast reads "4, 4" as 4; another parser might not.
+  // Beast reads the Content-Length "4, 4" as 4, but other parsers refuse it, so refuse it too.
   const bool is_number = lengths == 0 || is_digits(view_of(fields[field::content_length]));
   if (lengths > 1 || !is_number || (is_chunked && lengths != 0)) {
     return Refusal{400, "The length of the body must be given once."};
@@ -98,16 +98,16 @@ ServerRequest without_body(const Fields& fields) {
 
 struct RequestParser::Parts {
   Parts(std::size_t head_max, std::size_t body_max) : head_bytes_max(head_max), body_bytes_max(body_max) {
-    // The parser's own limit depends on the pieces in which bytes arrive, so find_too_long() checks the
-    // length instead.
+    // Beast's own limit for the head depends on the pieces in which bytes arrive, so find_too_long() checks
+    // the length of the head instead.
     parser.header_limit(std::numeric_limits<std::uint32_t>::max());
     parser.body_limit(body_bytes_max);
     parser.eager(false);  // one line at a time, so that each is measured, for any split of its bytes
     parser.on_chunk_header(note_line);
   }
 
-  // Names the part that is too long, if any: the head, or a line of the body (a chunk's, or the last one with
-  // the trailers). `waiting` is the size of the incomplete rest.
+  // Returns the name of the part that is too long, or null: the head, or a line of a chunked body (a chunk's
+  // length, or the trailers). `waiting` is the size of the incomplete part.
   [[nodiscard]] const char* find_too_long(std::size_t used, std::size_t waiting) {
     if (!is_head_checked) {
       head_bytes += used;
@@ -121,8 +121,8 @@ struct RequestParser::Parts {
   beast_http::request_parser<beast_http::string_body> parser;
   Refusal refusal{};
   bool is_head_checked = false;
-  // The request is copied at the end of the head: headers that come behind the body (trailers) must not
-  // change it.
+  // Copied when the head is complete, so that headers after the body (trailers) cannot change the
+  // request.
   ServerRequest request{};
   bool keeps_alive = false;
   bool wants_continue = false;
@@ -142,8 +142,8 @@ RequestParser::~RequestParser() = default;
 RequestParser::State RequestParser::feed(std::string& bytes) {
   auto& parser = parts_->parser;
   while (!bytes.empty() && !parser.is_done()) {
-    // Beast 1.74 asserts that the last line is complete: do not call it before. At every place of a chunked
-    // body at least this many bytes follow.
+    // Beast 1.74 fails an assertion if the last line of a chunked body is incomplete. So wait for 5 bytes,
+    // which always follow until the body is complete ("0\r\n\r\n").
     if (parser.is_header_done() && parser.chunked() && bytes.size() < kLastLinesBytesMin) break;
     boost::system::error_code error;
     parts_->has_read_line = false;

@@ -1,5 +1,5 @@
-// Reads one request from the bytes of a connection, within limits. Refuses requests that two parsers could
-// read in two ways.
+// Reads one request from the bytes of a connection, within limits. Refuses ambiguous requests, which two
+// parsers could read differently.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class RequestParser {
   // Removes the bytes that it uses; the rest (of this or of the next request) stays in `bytes`.
   State feed(std::string& bytes);
 
-  // The status to answer with, and a sentence for the body.
+  // The HTTP status of the answer, and a sentence for its body.
   struct Refusal {
     int status = 400;
     std::string reason;

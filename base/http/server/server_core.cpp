@@ -87,7 +87,7 @@ void ServerCore::mark_authenticated(const std::shared_ptr<ServerSession>& sessio
                                     std::size_t connections_max) {
   const std::lock_guard lock(mutex_);
   unauthenticated_.remove(session);
-  // A connection that was closed in the meantime is in no list any longer.
+  // If the connection was closed in the meantime, it is not in the list of connections any longer.
   if (connections_max == 0 || !sessions_.contains(session)) return;
   if (const auto leaving = by_owner_.add(session, owner, connections_max)) leaving->close_soon();
 }
@@ -113,7 +113,7 @@ void ServerCore::renew(std::shared_ptr<boost::asio::ssl::context> tls) {
 }
 
 void ServerCore::post(const Strand& strand, std::function<void()> work) {
-  // With the lock, stop() cannot see its threads finish between the check and the post.
+  // The lock keeps stop() from ending the threads between this check and the post.
   const std::lock_guard lock(mutex_);
   if (!is_stopping_) boost::asio::post(strand, std::move(work));
 }

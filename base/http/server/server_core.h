@@ -1,6 +1,6 @@
 // base/http/server/: a server's connections. ServerCore: the parts that the connections of one server share:
 // its options, its threads and the list of connections. The core lives as long as the last connection object,
-// so that a reply after the server's end uses no destroyed object.
+// so that a reply after the server's end does not use a destroyed core.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ class ServerCore {
   ~ServerCore();
 
   void start_threads();
-  // Cuts every connection and waits until all threads have ended. Later calls wait for the first.
+  // Closes every connection and waits until all threads have ended. A second call waits for the first one.
   void stop(const std::function<void()>& close_acceptor);
 
   // Adds an unauthenticated connection. Returns false if the connection must not be started: the server
@@ -42,15 +42,15 @@ class ServerCore {
   [[nodiscard]] std::size_t session_count() const;
   [[nodiscard]] bool is_stopping() const;
 
-  // The TLS context of the next connection; null: plain TCP.
+  // Returns the TLS context for the next connection, or null for a server without TLS.
   [[nodiscard]] std::shared_ptr<boost::asio::ssl::context> tls() const;
   void renew(std::shared_ptr<boost::asio::ssl::context> tls);
 
-  // Runs `work` on that strand; drops it once the server stops.
+  // Runs `work` on that strand (Asio's serial executor); drops `work` if the server stops.
   void post(const Strand& strand, std::function<void()> work);
 
-  // A handler that waits for the reader of its reply blocks one of our threads. When all threads are blocked,
-  // a spare thread does the writing for which they wait.
+  // A handler that waits until the client reads its reply blocks one of the server's threads. When all
+  // threads are blocked, a spare thread sends the replies for which they wait.
   void begin_blocking();
   void end_blocking();
 

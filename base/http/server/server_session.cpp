@@ -12,12 +12,12 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// How long we continue to read after the last reply. Closing with unread input would reset the connection,
-// and the reset may overtake the reply.
+// How long we continue to read after the last reply. Closing with unread input would reset the TCP
+// connection, and the client may get the reset before the reply.
 constexpr std::chrono::seconds kLingerTime{1};
 
-// Unread input that we accept while a request is being handled. By reading the socket we notice that the
-// client has closed the connection.
+// How many bytes we read ahead while a request is being handled. Only by reading do we notice that the client
+// has closed the connection.
 constexpr std::size_t kReadAheadBytesMax = 8 * 1024;
 
 SteadyClock::duration to_steady(Duration duration) {
@@ -57,7 +57,7 @@ void ServerSession::start() {
     self->set_read_deadline(self->core_->options.head_deadline);
     self->socket_->handshake([self](const boost::system::error_code& error, std::size_t) {
       if (self->phase_ == Phase::kClosed) return;
-      // The TLS alert with the reason is already sent; this pause lets it arrive.
+      // OpenSSL has sent the TLS alert with the reason; linger() gives the alert time to arrive.
       if (error) return self->linger();
       self->begin_request();
     });
@@ -66,7 +66,7 @@ void ServerSession::start() {
 
 void ServerSession::start_refusing() {
   boost::asio::post(strand_, [self = shared_from_this()] {
-    // A full server does not spend work on a TLS handshake.
+    // The server may have closed the connection because it is full: then skip the TLS handshake.
     if (self->phase_ == Phase::kClosed) return;
     if (self->core_->tls()) return self->close();
     self->refuse(503, "The server has too many connections; try again later.");
@@ -150,8 +150,8 @@ void ServerSession::dispatch() {
                       try {
                         core->handler(std::move(request), std::move(responder));
                       } catch (...) {
-                        // The responder was destroyed and has answered 500. The exception may contain
-                        // secrets.
+                        // The responder was destroyed and has answered 500. Do not log the exception: it may
+                        // contain secrets.
                       }
                     });
   keep_reading();
@@ -194,8 +194,8 @@ void ServerSession::on_end_of_input(const boost::system::error_code& error) {
   has_input_ended_ = true;
   const bool is_orderly =
       error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
-  // A client that has closed only its sending half still reads replies. We try to send the reply: success
-  // shows that the client still reads.
+  // A client that has closed only its sending half still reads replies. So we try to send the reply, which
+  // fails if the client has gone.
   if (phase_ == Phase::kReplying && is_orderly) {
     if (buffer_) buffer_->mark_abandoned();
     return;
@@ -260,7 +260,7 @@ void ServerSession::linger() {
   if (!is_reading_) discard_input();
 }
 
-// Reads below TLS: the input is discarded.
+// Reads from the TCP socket without decryption, because the input is discarded.
 void ServerSession::discard_input() {
   is_reading_ = true;
   socket_->tcp().async_read_some(
@@ -301,7 +301,7 @@ void ServerSession::wait_until(SteadyClock::time_point deadline) {
   deadline_ = deadline;
   timer_.expires_at(*deadline_);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-    // A timer that had expired before the deadline was moved also calls this function.
+    // The timer also calls this if it expired before the deadline was moved, so check the deadline.
     if (!error && self->deadline_ && SteadyClock::now() >= *self->deadline_) self->on_deadline();
   });
 }

@@ -1,5 +1,5 @@
-// One connection of a client: reads a request, has it handled, writes the reply, and repeats. All code of a
-// session runs on the session's strand, except the methods of ReplyConnection.
+// One connection of a client: reads a request, calls the handler, writes the reply, and repeats. All code of
+// a session runs on its strand (Asio's serial executor), except the methods of ReplyConnection.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class ServerSession final : public ReplyConnection, public std::enable_shared_fr
   ServerSession(std::shared_ptr<ServerCore> core, ServerTcp socket);
 
   void start();
-  // Answers 503 to any request: there are too many connections.
+  // Answers 503 to any request, because the server has too many connections.
   void start_refusing();
   void close_soon();  // works also while the server stops
   [[nodiscard]] const std::string& address() const { return peer_.address; }
@@ -61,7 +61,7 @@ class ServerSession final : public ReplyConnection, public std::enable_shared_fr
 
   void set_deadline(Duration from_now);
   void set_write_deadline();
-  // Sets the deadline for the next part of a request: it is earlier for an unauthenticated connection.
+  // Sets the deadline for the next part of a request; an unauthenticated connection gets an earlier one.
   void set_read_deadline(Duration from_now);
   void wait_until(std::chrono::steady_clock::time_point deadline);
   void clear_deadline();

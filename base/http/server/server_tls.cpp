@@ -6,7 +6,7 @@
 namespace ratoon::http {
 namespace {
 
-// Clients must show a certificate of one of these authorities.
+// Makes the server require client certificates signed by one of the authorities in `client_ca_pem`.
 Result<void> ask_for_certificates(SSL_CTX* context, const std::string& client_ca_pem) {
   constexpr std::string_view kWhat = "the authorities of clients (client_ca_pem)";
   auto authorities = parse_certificates(client_ca_pem, kWhat);
@@ -31,8 +31,8 @@ Result<std::shared_ptr<boost::asio::ssl::context>> make_server_context(const Tls
   SSL_CTX* native = context->native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  // Without resumption a client's certificate is checked on every connection, and nothing follows the
-  // handshake.
+  // TLS session resumption is off: the server checks the client's certificate on every connection, and sends
+  // no session tickets after the handshake.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(native, SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(native, 0);

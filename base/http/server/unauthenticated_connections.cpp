@@ -9,7 +9,7 @@ namespace ratoon::http {
 namespace {
 
 constexpr std::size_t kCrowdShare = 16;  // an address with over 1/16 of the limit crowds out others
-// Enough for a handshake and a request, on a server that makes many handshakes.
+// An honest client needs less time for handshake and request, even if the server makes many handshakes.
 constexpr std::chrono::seconds kHonestTime{2};
 
 }  // namespace
@@ -36,7 +36,7 @@ UnauthenticatedConnections::find_one_to_close(Time now) {
       return !one.is_in_work && is_meant(one);
     });
   };
-  // If no connection matches, both searches end at the newest connection.
+  // If no connection matches, each of the two searches returns the newest connection.
   if (count * kCrowdShare <= max_)
     return oldest_silent(
         [now](const UnauthenticatedConnection& one) { return now - one.came > kHonestTime; });

@@ -1,9 +1,9 @@
 // The connections of a server that are not authenticated yet (Responder::mark_authenticated), oldest first,
-// up to a limit. A further connection closes one connection. If one address has many connections, the oldest
-// connection of that address without a running request is closed; if all have one, its oldest. If no address
-// has many connections, the oldest connection that has been without a request for longer than an honest
-// client needs is closed. If there is no such connection, the newest is closed: when a thousand clients
-// reconnect at once, clients in a handshake can finish.
+// up to a limit. A connection beyond the limit closes one connection. If one address has many connections,
+// the server closes that address's oldest connection without a running request, or its oldest if all have
+// one. If no address has many connections, the server closes the oldest connection that has sent no request
+// for longer than an honest client needs. If there is none, the server closes the newest: when 1000 clients
+// reconnect at once, handshakes in progress can finish.
 #pragma once
 
 #include <chrono>

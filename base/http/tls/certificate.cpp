@@ -31,7 +31,7 @@ Result<void> check_certificate(const TlsServerOptions& shown, const std::string&
                                const std::string& name, WallTime now) {
   const auto identity = parse_identity(shown.certificate_pem, shown.private_key_pem, "the server's");
   if (!identity) return identity.error();
-  if (identity->chain.empty()) return Error(ErrorKind::kInvalid, "there is no certificate");
+  if (identity->chain.empty()) return Error(ErrorKind::kInvalid, "the PEM text has no certificate");
   if (const auto authorities = parse_certificates(ca_pem, "the authorities"); !authorities)
     return authorities.error();
   const auto trusted = make_trust_store(ca_pem, "the authorities");

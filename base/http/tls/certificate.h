@@ -11,12 +11,12 @@
 
 namespace ratoon::http {
 
-// The end of validity of the first certificate in `pem`; nothing if none can be read.
+// Returns when the first certificate in `pem` expires, or nothing if `pem` has no readable certificate.
 [[nodiscard]] std::optional<WallTime> certificate_end(const std::string& pem);
 
-// Whether clients that trust only the authorities in `ca_pem` would accept this server's certificate for
-// `name`, a host name or an IP address, at that time. The error explains why clients would not accept the
-// certificate.
+// Checks that clients which trust only the authorities in `ca_pem` would accept the server
+// certificate `shown` for `name` (a host name or an IP address) at that time. The error explains why
+// not.
 [[nodiscard]] Result<void> check_certificate(const TlsServerOptions& shown, const std::string& ca_pem,
                                              const std::string& name, WallTime now);
 

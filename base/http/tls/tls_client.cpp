@@ -13,8 +13,8 @@ int pass_on(int is_ok, X509_STORE_CTX*) {
   return is_ok;
 }
 
-// Replaces the whole verification. This function also replaces Boost's own check, which would compare with
-// the Host header with its port, and which accepts a name in the subject.
+// Replaces the whole certificate verification of OpenSSL and Boost. Boost's own check would compare the
+// certificate's name with the Host header and its port, and it accepts a name in the subject.
 int verify_certificate(X509_STORE_CTX* verification, void* argument) {
   auto* peer = static_cast<TlsPeer*>(argument);
   const bool is_set = expect_name(X509_STORE_CTX_get0_param(verification), peer->expected_name);

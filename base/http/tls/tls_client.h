@@ -1,5 +1,5 @@
-// This folder: TLS with OpenSSL. The client's side of TLS: its trusted authorities, its certificate, and the
-// check of the server's name, in place of cpprestsdk's.
+// The folder base/http/tls/: TLS with OpenSSL. TlsClient: the client's trusted authorities and certificate,
+// and the check of the server's name, which replaces cpprestsdk's check.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ struct ssl_st;      // SSL
 
 namespace ratoon::http {
 
-// The expected name of one connection, and the fault that was found. The object must outlive the handshake.
+// The server name that one connection expects, and the certificate's fault. Must outlive the handshake.
 struct TlsPeer {
   std::string expected_name;  // a host name or an IP address
   std::string problem;        // why the certificate was refused; read it only after the exchange has ended
@@ -25,14 +25,14 @@ class TlsClient {
   [[nodiscard]] static Result<std::shared_ptr<const TlsClient>> make(const TlsClientOptions& options);
   virtual ~TlsClient() = default;
 
-  // Replaces every default of the library; returns false if OpenSSL refuses.
+  // Replaces all TLS defaults of the HTTP library; returns false if OpenSSL refuses a setting.
   [[nodiscard]] virtual bool prepare(ssl_ctx_st* context, TlsPeer* peer) const = 0;
 };
 
 // Sends the expected name to the server; an IP address is never sent (RFC 6066).
 void announce_name(ssl_st* connection, const TlsPeer& peer);
 
-// The reason in OpenSSL's packed code; empty if `code` is no such code.
+// Returns the reason in OpenSSL's packed error code; empty if `code` is not an OpenSSL error.
 [[nodiscard]] std::string tls_reason(int code);
 [[nodiscard]] bool says_not_tls(int code);
 

@@ -39,7 +39,7 @@ Result<std::vector<OpenSslPtr<X509>>> parse_certificates(const std::string& pem,
   while (X509* certificate = PEM_read_bio_X509(memory.get(), nullptr, refuse_password, nullptr)) {
     certificates.emplace_back(certificate);
   }
-  // The loop ends normally at the end of the PEM blocks; any other reason is damage.
+  // The loop ends normally when no PEM block is left; any other OpenSSL reason means damaged PEM text.
   const bool is_at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string problem = take_openssl_error();
   if (!is_at_end || certificates.empty()) return bad_pem(what, problem);

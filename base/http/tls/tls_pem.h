@@ -23,17 +23,17 @@ struct OpenSslDelete {
 template <class T>
 using OpenSslPtr = std::unique_ptr<T, OpenSslDelete>;
 
-// All certificates in `pem`, in order; an error if there is none or one cannot be read.
+// Returns all certificates in `pem`, in order; an error if there is none, or if one cannot be read.
 [[nodiscard]] Result<std::vector<OpenSslPtr<X509>>> parse_certificates(const std::string& pem,
                                                                        std::string_view what);
 
 [[nodiscard]] Result<OpenSslPtr<EVP_PKEY>> parse_private_key(const std::string& pem, std::string_view what);
 
-// A store that trusts exactly the certificates in `pem`, or the system's authorities if `pem` is empty.
+// Returns an OpenSSL store that trusts the certificates in `pem`; an empty `pem` means the system's CAs.
 [[nodiscard]] Result<OpenSslPtr<X509_STORE>> make_trust_store(const std::string& pem, std::string_view what);
 
-// Makes a verification accept only certificates for that host name or IP address; a name in the subject does
-// not count. Returns false if OpenSSL refuses.
+// Makes a verification accept only certificates for that host name or IP address. The common name in a
+// certificate's subject does not count. Returns false if OpenSSL refuses.
 [[nodiscard]] bool expect_name(X509_VERIFY_PARAM* expected, const std::string& name);
 
 // A certificate with its chain and its key.

@@ -1,4 +1,4 @@
-// Writes a file so that, after any crash, it holds either its old bytes or all of its new bytes.
+// Writes a file so that, even after a crash, the file has either all its old or all its new bytes.
 //
 //   auto saved = ratoon::save_file_atomically("out/metrics.json", std::as_bytes(std::span(text)));
 //   if (!saved) std::cerr << saved.error().message() << '\n';
@@ -36,17 +36,17 @@ struct AtomicFileOptions {
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, std::string_view text,
                                                 AtomicFileOptions options = {});
 
-// Appends the bytes after the bytes of the earlier calls. The caller must return its error.
+// A function that appends bytes to the file. If it returns an error, `write` must return that error.
 using AppendBytes = std::function<Result<void>(std::span<const std::byte>)>;
 using WriteFileBody = std::function<Result<void>(const AppendBytes& append)>;
 
-// Saves the bytes that `write` appends. If `write` returns an error, the call returns that error, and the old
-// file stays.
+// Saves the bytes that `write` appends. If `write` returns an error, save_file_atomically() returns that
+// error and keeps the old file.
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, const WriteFileBody& write,
                                                 AtomicFileOptions options = {});
 
-// Removes the temporary files that killed writers of this path left beside it. Files of living writers, which
-// hold a lock on them, stay. On file systems without flock() all files stay.
+// Removes the temporary files that killed writers of this path left beside it. It keeps files of running
+// writers, which hold a lock on them. On file systems without flock() it removes nothing.
 void sweep_temporary_files(const std::filesystem::path& path);
 
 }  // namespace ratoon

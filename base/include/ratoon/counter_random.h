@@ -1,4 +1,4 @@
-// Random numbers that are a pure function of where they are used (Philox4x32-10 of Salmon et al., SC 2011).
+// Random numbers as a pure function of a seed and counters (Philox4x32-10 of Salmon et al., SC 2011).
 //
 //   ratoon::CounterRandom random(17, "mask", sample, epoch);  // the same on any rank, after any restart
 //   const std::uint64_t at = random.below(512);
@@ -20,7 +20,7 @@ namespace ratoon {
 using PhiloxKey = std::array<std::uint32_t, 2>;
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 
-// One block: 128 bits that depend on all bits of the key and the counter.
+// Returns one block of 128 random bits, a function of all bits of the key and the counter.
 [[nodiscard]] constexpr PhiloxBlock philox4x32(PhiloxKey key, PhiloxBlock counter) {
   constexpr std::uint64_t kMultiplier0 = 0xD2511F53;
   constexpr std::uint64_t kMultiplier1 = 0xCD9E8D57;
@@ -46,13 +46,13 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   return x ^ (x >> 31);
 }
 
-// Adds one more word to a hash. Tuples are chained, never added: seed + epoch would make neighbours collide.
+// Mixes one more word into a hash. Adding seed and epoch instead would make (1, 2) and (2, 1) collide.
 [[nodiscard]] constexpr std::uint64_t mix_into(std::uint64_t hash, std::uint64_t word) {
   return splitmix64(hash ^ word);
 }
 
-// hash64(seed, purpose): hashes 8 bytes at a time, little-endian, zero-padded, then the
-// length.
+// Hashes `seed` and the bytes of `purpose`: 8 bytes at a time (little-endian, zero-padded), then the number
+// of bytes.
 [[nodiscard]] constexpr std::uint64_t hash64(std::uint64_t seed, std::string_view purpose) {
   std::uint64_t hash = splitmix64(seed);
   for (std::size_t start = 0; start < purpose.size(); start += 8) {
@@ -66,8 +66,8 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   return mix_into(hash, purpose.size());
 }
 
-// A stream of 2^34 words. Key: hash64(seed, purpose), low word first. Counter: stream (for example the sample
-// id, low word first), substream (the source's epoch), number of the block.
+// A stream of 2^34 random 32-bit words. Philox's key is hash64(seed, purpose), low word first. Its counter
+// is: stream (such as the sample id, low word first), substream (the source's epoch), block number.
 class CounterRandom {
  public:
   using result_type = std::uint64_t;
@@ -76,7 +76,7 @@ class CounterRandom {
                           std::uint32_t substream = 0)
       : key_(split(hash64(seed, purpose))), stream_(split(stream)), substream_(substream) {}
 
-  // The constructor for callers that know hash64(seed, purpose) already, or have another key.
+  // Constructs the stream from a key: hash64(seed, purpose), computed before, or another key.
   [[nodiscard]] static constexpr CounterRandom with_key(std::uint64_t key, std::uint64_t stream,
                                                         std::uint32_t substream) {
     CounterRandom random;
@@ -102,30 +102,30 @@ class CounterRandom {
     return low | (std::uint64_t{next_u32()} << 32);
   }
 
-  // Uniform in [0, n), without bias (Lemire 2019); n is not 0. Takes a pair of words, rarely more.
+  // Returns a uniform number in [0, n), without bias (Lemire 2019). n must not be 0. Uses 2 words or more.
   constexpr std::uint64_t below(std::uint64_t n) {
     if (n == 0) std::abort();
     Wide product = Wide{next_u64()} * n;
     if (static_cast<std::uint64_t>(product) < n) {
-      // The first 2^64 mod n low halves occur once more than the other low halves, so they are rejected.
+      // Rejects the lowest 2^64 mod n low halves: otherwise some results would be more probable than others.
       const std::uint64_t surplus = (0 - n) % n;
       while (static_cast<std::uint64_t>(product) < surplus) product = Wide{next_u64()} * n;
     }
     return static_cast<std::uint64_t>(product >> 64);
   }
 
-  // Uniform in [0, 1), a multiple of 2^-53.
+  // Returns a uniform number in [0, 1), a multiple of 2^-53.
   constexpr double unit_double() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
 
-  // The number of words taken so far, and a jump to any word.
+  // position() returns the number of words taken so far, and seek() jumps to any word.
   [[nodiscard]] constexpr std::uint64_t position() const { return position_; }
   constexpr void seek(std::uint64_t position) {
     position_ = position;
     is_block_current_ = false;
   }
 
-  // UniformRandomBitGenerator. The results of std::shuffle and the std distributions differ between
-  // libraries: do not use them where results must be repeatable.
+  // UniformRandomBitGenerator. Do not use std::shuffle or the std distributions where results must be
+  // repeatable: their results differ between standard libraries.
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
   constexpr result_type operator()() { return next_u64(); }

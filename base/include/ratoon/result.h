@@ -1,6 +1,6 @@
 // Result<T>: a value, or an Error that says what happened, where, what was expected and what to do.
 //
-// Every module border of Ratoon returns a Result; exceptions of third parties are caught where they arise.
+// Functions that may fail return a Result; Ratoon catches exceptions of other libraries where they arise.
 //
 //   ratoon::Result<int> parsed = parse_port(text);
 //   if (!parsed) return parsed.error().with_context("reading --port");
@@ -17,8 +17,8 @@
 
 namespace ratoon {
 
-// Kinds of errors, by what a caller can do about them. New kinds are added at the end: the numbers appear in
-// metrics.
+// The kinds of errors differ in what a caller can do about them. Add new kinds at the end, because the
+// numbers appear in metrics.
 enum class ErrorKind {
   kInvalid,           // the input is wrong; repeating it cannot help
   kNotFound,          // the named thing does not exist
@@ -33,7 +33,7 @@ enum class ErrorKind {
   kIo,                // the system refused an operation on a file or socket
 };
 
-// A short lower-case word for logs and metrics, for example "not_found".
+// Returns the kind as a short lower-case word for logs and metrics, for example "not_found".
 [[nodiscard]] std::string_view name_of(ErrorKind kind);
 
 class [[nodiscard]] Error {
@@ -43,10 +43,10 @@ class [[nodiscard]] Error {
   [[nodiscard]] ErrorKind kind() const { return kind_; }
   [[nodiscard]] const std::string& message() const { return message_; }
 
-  // The same error with the action before its message: "reading job.yaml: ...".
+  // Returns the same error with the failed action before its message: "reading job.yaml: ...".
   [[nodiscard]] Error with_context(std::string_view doing) const;
 
-  // Whether the same call can succeed later with the same input.
+  // Returns whether the same call with the same input can succeed later.
   [[nodiscard]] bool is_retryable() const;
 
   friend bool operator==(const Error&, const Error&) = default;
@@ -97,7 +97,7 @@ class [[nodiscard]] Result {
   }
 
  private:
-  // Reading the value of a failed Result is a bug of the caller: stop at once, in every build.
+  // Reading the value of a failed Result is a bug of the caller, so abort, in release builds too.
   T* checked() {
     if (!has_value()) std::abort();
     return std::get_if<0>(&state_);

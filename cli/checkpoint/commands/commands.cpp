@@ -27,7 +27,7 @@ nlohmann::json begin_json(const CommonArguments& arguments) {
 }
 
 void print_json(const nlohmann::json& document) {
-  // Names and reasons come from files and may not be UTF-8. The replacement keeps the output valid JSON.
+  // Names and reasons come from files and may not be UTF-8: replace such bytes to keep the JSON valid.
   print_text(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 

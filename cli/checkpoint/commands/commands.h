@@ -1,6 +1,6 @@
-// cli/checkpoint/commands/: the subcommands of `ratoon checkpoint`, each in a file of its own. The folder
-// above does the work. docs/reference/checkpoint_commands.md describes the output and the exit codes of the
-// commands.
+// cli/checkpoint/commands/: the subcommands of `ratoon checkpoint`, one file for each. The code in
+// cli/checkpoint/ does the work. docs/reference/checkpoint_commands.md describes the output and the exit
+// codes of the commands.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ void add_unpin_command(CLI::App& app, int& exit_code);
 // if a field is added.
 inline constexpr int kJsonVersion = 1;
 
-// The arguments RUN and --json, which all commands have.
+// The arguments RUN and --json, which all subcommands of `ratoon checkpoint` have.
 struct CommonArguments {
   std::string run;  // the run's address, see run_location.h
   bool is_json = false;

@@ -48,7 +48,7 @@ struct ExportArguments {
   bool overwrites = false;
 };
 
-// Gathers small pieces, because otherwise each header of a zip file would be a system call.
+// Buffers small pieces, because otherwise each header in a zip file would cost a system call.
 class FileSink final : public checkpoint::ByteSink {
  public:
   FileSink(int fd, const std::string& shown) : fd_(fd), shown_(shown) {}
@@ -109,8 +109,8 @@ Result<void> check_target(const ExportArguments& arguments) {
   return Error(ErrorKind::kAlreadyExists, arguments.file + " exists already: pass --overwrite to replace it");
 }
 
-// Reserves the space, so that a full disk is reported now and not after the last gigabyte. On file systems
-// without this call the function succeeds.
+// Reserves disk space, so that a full disk is reported now and not after most bytes are written. On file
+// systems without fallocate() the function does nothing and succeeds.
 Result<void> reserve(int fd, std::uint64_t bytes, const std::string& shown) {
   if (bytes == 0 || ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
@@ -140,7 +140,7 @@ void report(const ExportArguments& arguments, const std::string& format, const O
                        "\n";
     if (stream.parts_taken_as_they_are() != 0)
       text += std::to_string(stream.parts_taken_as_they_are()) +
-              " of them are parts of larger tensors, as that rank had them\n";
+              " of them are parts of larger tensors, as that rank stored them\n";
     for (const std::string& name : stream.left_out())
       text += "without " + printable(name) +
               ", which differs on each rank: --rank exports the tensors of one rank\n";
@@ -158,7 +158,7 @@ void report(const ExportArguments& arguments, const std::string& format, const O
   print_json(document);
 }
 
-// Exports once. kConflict: the run has retired the chosen checkpoint, and the caller may choose another.
+// Exports once. Returns kConflict if the run has retired the checkpoint: the caller may choose another.
 Result<void> export_from(const checkpoint::Disk& disk, const ExportArguments& arguments,
                          const std::string& format) {
   const auto opened = open_checkpoint(disk, arguments.selection, arguments.rank);
@@ -167,7 +167,7 @@ Result<void> export_from(const checkpoint::Disk& disk, const ExportArguments& ar
   if (!stream) return stream.error();
   const std::size_t tensors = stream->sources({}).size();
   if (tensors == 0 && !arguments.tensors.empty())
-    return Error(ErrorKind::kNotFound, "no tensor has such a name: `ratoon checkpoint show` lists them");
+    return Error(ErrorKind::kNotFound, "no tensor has that name: `ratoon checkpoint show` lists the names");
   const SystemClock clock;
   auto named = name_export(arguments.file, arguments.common.run, *opened->found.manifest, arguments.rank,
                            clock.wall_now());

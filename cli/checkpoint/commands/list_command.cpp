@@ -19,8 +19,8 @@ be read.)";
 
 constexpr std::size_t kDigestDigitsShown = 12;
 
-// The time at which the manifest was written, or for a checkpoint in quarantine, set aside. The value is
-// empty if the time is unknown, as in a store.
+// Returns when the checkpoint's manifest was written or, for a checkpoint in quarantine, moved there. The
+// text is empty if the time is unknown, as in an object store.
 std::string saved_at(const RunLocation& place, const FoundCheckpoint& found) {
   const auto* const folder =
       found.standing == CheckpointState::kSetAside ? checkpoint::kQuarantine : checkpoint::kManifests;
@@ -28,7 +28,7 @@ std::string saved_at(const RunLocation& place, const FoundCheckpoint& found) {
   return written ? format_rfc3339(*written) : "";
 }
 
-// nullptr: the program did not end the run with this checkpoint.
+// Returns why the program ended the run early with this checkpoint, or null if it did not.
 const checkpoint::EarlyEnd* early_end_of(const FoundCheckpoint& found) {
   const bool is_end = found.manifest && found.manifest->run && found.manifest->run->early_end;
   return is_end ? &*found.manifest->run->early_end : nullptr;

@@ -10,16 +10,16 @@ constexpr const char* kNamespace = "--namespace";
 void add_cluster_options(CLI::App& command, ClusterSelection& selection, bool is_plugin) {
   selection.is_said = is_plugin;
   if (!is_plugin)
-    command.add_flag("--cluster", selection.is_said, "The jobs of a cluster, not runs of this machine");
+    command.add_flag("--cluster", selection.is_said, "Show jobs of a cluster, not runs of this machine");
   command.add_option(std::string("-n,") + kNamespace, selection.name_space,
-                     "The cluster's jobs of this namespace (default: that of the context)");
+                     "Show the cluster's jobs in this namespace (default: the context's)");
   command.add_option("--kubeconfig", selection.kubeconfig,
-                     "The kubeconfig of the cluster (default: KUBECONFIG, then ~/.kube/config)");
-  command.add_option("--context", selection.context, "A context of that file (default: its current one)");
+                     "The kubeconfig file to use (default: KUBECONFIG, then ~/.kube/config)");
+  command.add_option("--context", selection.context, "The kubeconfig's context (default: the current one)");
 }
 
 void add_all_namespaces_option(CLI::App& command, ClusterSelection& selection) {
-  command.add_flag("-A,--all-namespaces", selection.is_for_all, "The cluster's jobs of all namespaces")
+  command.add_flag("-A,--all-namespaces", selection.is_for_all, "Show the cluster's jobs in all namespaces")
       ->excludes(command.get_option(kNamespace));
 }
 

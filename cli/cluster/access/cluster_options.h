@@ -1,4 +1,4 @@
-// The options that select a cluster, shared by the commands that may ask one.
+// The command line options that select a cluster, shared by all commands that can ask a cluster.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,10 +7,10 @@
 
 namespace ratoon::cli {
 
-// As kubectl's plugin a command asks only clusters, so it needs no --cluster.
+// A command of the kubectl plugin always asks a cluster, so it has no --cluster option.
 void add_cluster_options(CLI::App& command, ClusterSelection& selection, bool is_plugin);
 
-// -A, for commands that show jobs.
+// Adds -A (all namespaces), for commands that show several jobs.
 void add_all_namespaces_option(CLI::App& command, ClusterSelection& selection);
 
 }  // namespace ratoon::cli

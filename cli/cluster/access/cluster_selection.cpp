@@ -9,7 +9,7 @@
 namespace ratoon::cli {
 namespace {
 
-// kubectl would merge several files. This program does not guess which of the files counts.
+// If KUBECONFIG names several existing files, kubectl merges them; this program returns an error instead.
 Result<std::string> choose_of(const std::string& list,
                               const std::function<bool(const std::string&)>& exists) {
   const auto named = split(list, ':');
@@ -19,9 +19,9 @@ Result<std::string> choose_of(const std::string& list,
   if (there.size() == 1) return there.front();
   if (there.empty())
     return Error(ErrorKind::kNotFound,
-                 "KUBECONFIG names " + list + ", but there is no such file: name one with --kubeconfig");
+                 "KUBECONFIG names " + list + ", which does not exist: name a file with --kubeconfig");
   return Error(ErrorKind::kInvalid,
-               "KUBECONFIG names several files, " + join(there, ", ") + ": name one with --kubeconfig");
+               "KUBECONFIG names several files, " + join(there, ", ") + ": choose one with --kubeconfig");
 }
 
 }  // namespace

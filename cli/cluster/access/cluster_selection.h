@@ -1,4 +1,4 @@
-// The cluster that the user means, and the kubeconfig that leads to it. Pure.
+// Chooses the cluster that the user means, and its kubeconfig. Pure: it reads no file.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ struct ClusterSelection {
   std::string context;      // empty: the current one
 };
 
-// Whether any option of a cluster was given. Without such an option, the user means a run of this machine.
+// Returns whether the user gave any cluster option; if not, the user means a run on this machine.
 [[nodiscard]] bool selects_cluster(const ClusterSelection& selection);
 
-// Returns the kubeconfig: the selected one, else the file of KUBECONFIG, else ~/.kube/config. The value is
-// empty in a pod without any of these files, which uses its service account.
+// Returns the path of the kubeconfig: --kubeconfig, else KUBECONFIG, else ~/.kube/config. In a pod without
+// any of these files the path is empty: the program then uses the pod's service account.
 [[nodiscard]] Result<std::string> choose_kubeconfig(const ClusterSelection& selection,
                                                     const runtime::EnvironmentLookup& environment,
                                                     const std::function<bool(const std::string&)>& exists);

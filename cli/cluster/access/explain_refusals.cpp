@@ -15,7 +15,7 @@ constexpr int kNotFound = 404;
 
 Error refuse_verb(const ClusterQuery& query, const std::string& verb, const Error& error) {
   return {ErrorKind::kPermissionDenied, "this user may not " + verb + " " + kResource + " in " +
-                                            query_text(query) + ": it needs a role with the verbs " +
+                                            query_text(query) + ": bind it to a role with the verbs " +
                                             (verb == "patch" ? "'list' and 'patch'" : "'list' and 'watch'") +
                                             " on that resource (" + error.message() + ")"};
 }
@@ -39,7 +39,7 @@ Error explain_failure(const ClusterQuery& query, const std::string& verb, const 
   const bool is_expired = query.certificate_end && *query.certificate_end <= now;
   const int status = refusal ? refusal->status : 0;
   if (status == kForbidden) return refuse_verb(query, verb, error);
-  // An empty list is not a 404, which the server returns for a kind that it does not know.
+  // The server returns 404 for an unknown kind; a cluster without TrainingJobs gets an empty list.
   if (status == kNotFound)
     return {ErrorKind::kInvalid, query.server +
                                      " does not know TrainingJobs: install Ratoon's chart there, or the "

@@ -1,4 +1,4 @@
-// Explains errors to a user whose question about a cluster's jobs was not answered. Pure.
+// Explains to a user why a call to a cluster's API server about its jobs failed. Pure.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace ratoon::cli {
 
-// The API server and the namespace that were asked.
+// The API server and the namespace to which a call went.
 struct ClusterQuery {
   std::string server;
   std::string name_space;                     // empty: all
@@ -22,7 +22,7 @@ struct ClusterQuery {
 // Returns "namespace 'prod' at https://10.0.0.1:6443".
 [[nodiscard]] std::string query_text(const ClusterQuery& query);
 
-// Explains a call that failed. `verb` is list or patch; `refusal` is the server's reply, if there was one.
+// Explains why a call failed. `verb` is list or patch; `refusal` is the server's reply, if it replied.
 [[nodiscard]] Error explain_failure(const ClusterQuery& query, const std::string& verb, const Error& error,
                                     const std::optional<kube::ApiFailure>& refusal, WallTime now);
 // Explains why the server refuses a watch.

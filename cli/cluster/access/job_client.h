@@ -1,5 +1,5 @@
-// JobClient: asks a cluster's API server for TrainingJobs, and changes them. Its errors tell a user the next
-// step.
+// JobClient: reads TrainingJobs from a cluster's API server, and changes them. Its errors tell the user what
+// to do next.
 #pragma once
 
 #include <memory>
@@ -26,9 +26,9 @@ class JobClient {
   JobClient(kube::ApiServerAccess access, const ClusterSelection& selection);
   [[nodiscard]] static Result<std::unique_ptr<JobClient>> connect(const ClusterSelection& selection);
 
-  // The jobs of this name, which may be several if all namespaces are asked. An empty name means all jobs.
+  // Returns the jobs with this name: several, if all namespaces are searched. An empty name means all jobs.
   [[nodiscard]] Result<std::vector<nlohmann::json>> list(const std::string& name) const;
-  // Explains which jobs exist if none has this name.
+  // Like list(), but returns an error that lists the existing jobs if no job has this name.
   [[nodiscard]] Result<std::vector<nlohmann::json>> find(const std::string& name) const;
   [[nodiscard]] Result<void> set_suspended(const std::string& name, bool is_suspended) const;
 

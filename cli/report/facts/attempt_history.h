@@ -1,5 +1,5 @@
-// AttemptHistory: the history of a run over all of its attempts. Steps after the checkpoint from which a
-// later attempt resumed are not in the weights. Such steps count as made, and a report shows them.
+// AttemptHistory: the history of a run over all its attempts. If a later attempt resumed from a checkpoint,
+// the steps after that checkpoint are not in the weights; a report still shows them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct AttemptHistory {
   std::vector<std::string> complaints;   // sentences about unreadable parts
 };
 
-// The times at which a step is known, also for a trainer that reports no values.
+// Returns the rows that tell when a step was reached, also for a trainer that reports no values.
 [[nodiscard]] inline const std::vector<HistoryRow>& known_steps(const AttemptHistory& history) {
   return history.steps.empty() ? history.ledgers : history.steps;
 }

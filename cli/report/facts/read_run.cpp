@@ -79,7 +79,7 @@ StoredCheckpoint stored(const FoundCheckpoint& found, const fs::path& saves) {
           .finish_reason = finish_reason_of(found)};
 }
 
-// Looks for copies in folders. Other stores are behind a network, which a report does not use.
+// Looks for copies of checkpoints in stores that are folders; a report uses no network, so no other store.
 void read_stores(const std::vector<std::string>& stores, const fs::path& saves, RunFacts& facts) {
   for (const std::string& store : stores) {
     const bool is_folder = store.starts_with(kFileScheme) || store.starts_with('/');
@@ -123,7 +123,7 @@ void read_saves(const fs::path& saves, RunFacts& facts) {
   facts.history = read_attempt_history(files);
 }
 
-// Returns the stores that the job names.
+// Reads the job's status into `facts`. Returns the checkpoint stores that the job names.
 std::vector<std::string> read_status(const checkpoint::Disk& disk, RunFacts& facts) {
   const auto text = checkpoint::read_whole(disk, "status.json", kStatusBytesMax);
   if (!text) {
@@ -156,7 +156,7 @@ void read_events(const checkpoint::Disk& disk, RunFacts& facts) {
 Result<RunFacts> read_run(const fs::path& folder) {
   const auto places = find_places(folder);
   if (!places) {
-    // The error is the same as that of `ratoon checkpoint`, with the run folders below.
+    // Gives the same error as `ratoon checkpoint`, which lists the run folders below `folder`.
     const auto disk = open_run_folder(folder);
     return disk ? Error(ErrorKind::kNotFound, folder.string() + " holds no run") : disk.error();
   }

@@ -1,4 +1,4 @@
-// Reads the files that a run has left in its folder, and changes nothing. The run may be writing at the same
+// Reads a run's files for a report, and changes nothing. The run may be writing the files at the same
 // time.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace ratoon::cli {
 
-// `folder` is that of `ratoon run`, or <save folder>/<run name> of a program that ran alone, under a launcher
-// or as a member. Returns an error if the folder is neither of these. Damaged or missing files become
+// `folder` is a folder of `ratoon run`, or <save folder>/<run name> of a trainer that ran alone, under a
+// launcher or as a member of a job. Returns an error for any other folder. Damaged or missing files become
 // complaints in the facts.
 [[nodiscard]] Result<RunFacts> read_run(const std::filesystem::path& folder);
 

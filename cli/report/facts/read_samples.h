@@ -1,4 +1,4 @@
-// The positions of the sample streams in the newest checkpoint of a run.
+// Reads the positions of a run's sample streams (training data) from its newest checkpoint.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace ratoon::cli {
 
-// The value is empty if there is no checkpoint, or no checkpoint with a stream. The data is verified when it
-// is read.
+// Returns an empty list if there is no checkpoint, or none with a sample stream. Reading verifies the data's
+// checksums.
 [[nodiscard]] std::vector<ConsumedSamples> read_samples(const checkpoint::Disk& disk);
 
 }  // namespace ratoon::cli

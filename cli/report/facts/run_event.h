@@ -1,4 +1,4 @@
-// Lines of a local run's events.jsonl as values; docs/reference/events.md.
+// Decodes the lines of a local run's events.jsonl (docs/reference/events.md).
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ struct RunEvent {
   std::optional<api::JobLedger> ledger{};
 };
 
-// The lines are in the order of the file. Unreadable lines are skipped: a killed runner may leave half a
-// line.
+// Returns the events in the order of the file. Skips unreadable lines, because a killed `ratoon run` may
+// leave half a line.
 [[nodiscard]] std::vector<RunEvent> decode_events(std::string_view text);
 
 }  // namespace ratoon::cli

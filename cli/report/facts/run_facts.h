@@ -1,4 +1,4 @@
-// cli/report/facts/: reading a run's files. The facts of a run, as its files have them.
+// cli/report/facts/: reads a run's files. RunFacts: all facts that these files tell about the run.
 #pragma once
 
 #include <optional>

@@ -33,7 +33,7 @@ std::vector<double> multiples(double step, double low, double high) {
 
 std::vector<double> round_numbers(double low, double high, int wanted) {
   const double span = high - low;
-  // There are no round numbers between two numbers that hardly differ.
+  // Between two numbers that hardly differ there is no round number: return both ends.
   if (!(span > std::abs(high) * 1e-12) || !std::isfinite(span)) return {low, high};
   const auto numbers = multiples(round_step(span, wanted), low, high);
   return numbers.size() < 2 ? std::vector{low, high} : numbers;
@@ -57,7 +57,7 @@ ValueAxis around(const Curve& curve, double top, double bottom) {
     }
   }
   if (low > high) return {.low = 0, .high = 1, .top = top, .bottom = bottom};
-  // The margin around the largest doubles would overflow.
+  // Values are limited to 1e300, because a margin around the largest doubles would overflow.
   constexpr double kLargest = 1e300;
   low = std::clamp(low, -kLargest, kLargest);
   high = std::clamp(high, -kLargest, kLargest);

@@ -12,7 +12,7 @@ namespace ratoon::cli {
 inline constexpr double kLeft = 92;  // names and numbers are left of it
 inline constexpr double kRight = 992;
 
-// The axis of time that all drawings of a report share.
+// The horizontal time axis, which is the same in all drawings of a report.
 struct TimeAxis {
   double length = 0;
   [[nodiscard]] double x(double at) const {
@@ -35,7 +35,7 @@ struct ValueAxis {
 // Returns round numbers of seconds: 1, 2, 5, 10, 15, 30, then minutes and hours.
 [[nodiscard]] std::vector<double> round_times(double length);
 
-// An axis that covers all values with a margin. The axis is never empty.
+// Returns an axis that covers all values with a margin; the axis is never empty.
 [[nodiscard]] ValueAxis around(const Curve& curve, double top, double bottom);
 
 }  // namespace ratoon::cli

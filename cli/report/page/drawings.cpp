@@ -59,7 +59,7 @@ std::string line_through(const CurveLine& line, const TimeAxis& along, const Val
   const std::string kind = line.is_kept ? "" : " undone";
   const std::string title = "<title>attempt " + std::to_string(line.attempt) +
                             (line.is_kept ? "" : ": made again by a later attempt") + "</title>";
-  // A path through one point draws nothing.
+  // An SVG path through one point draws nothing, so draw a circle.
   if (line.points.size() == 1) {
     const CurvePoint& only = line.points.front();
     return "<circle cx=\"" + pixel_text(along.x(only.at)) + "\" cy=\"" + pixel_text(axis.y(only.value)) +
@@ -72,7 +72,7 @@ std::string line_through(const CurveLine& line, const TimeAxis& along, const Val
   return "<path d=\"" + path + "\" class=\"curve" + kind + "\">" + title + "</path>";
 }
 
-// Lines that are in the weights are on top.
+// Draws the lines of steps that are in the weights last, on top of repeated steps.
 std::string lines_through(const std::vector<CurveLine>& lines, const TimeAxis& along, const ValueAxis& axis) {
   std::string drawn;
   for (const bool is_kept : {false, true})

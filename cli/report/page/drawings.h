@@ -1,5 +1,5 @@
-// The drawings of a report as SVG. Each drawing is a string that is put into the page unchanged: all text in
-// it is escaped.
+// Makes the drawings of a report as SVG. The page contains each string unchanged, so all text in a drawing is
+// escaped here.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace ratoon::cli {
 
-// The drawings are stacked and share an axis of time; the lines of losses run through all of them.
+// All drawings over time have the same time axis and stand below each other; lines mark losses in each.
 [[nodiscard]] std::string draw_curve(const Curve& curve, const Report& report);
-// The same values over the steps of the run.
+// Draws the curve's values over the steps instead of the time.
 [[nodiscard]] std::string draw_by_step(const Curve& curve, const Report& report);
 [[nodiscard]] std::string draw_rate(const Report& report);
 [[nodiscard]] std::string draw_timeline(const Report& report);  // with the saves and the axis
@@ -18,7 +18,7 @@ namespace ratoon::cli {
 [[nodiscard]] std::string draw_account(const Report& report);
 [[nodiscard]] std::string draw_recovery(const Recovery& recovery, double longest);
 
-// Returns the CSS class for the colour of a part or a phase. Unknown names share one class.
+// Returns the CSS class for the colour of a part of the time; unknown names share one class.
 [[nodiscard]] std::string colour_of(const std::string& name);
 // "save stall"
 [[nodiscard]] std::string title_of(const std::string& part);

@@ -24,7 +24,7 @@ std::string printed(const char* format, Values... values) {
   return text.data();
 }
 
-// Returns the character of 1 to 4 bytes at the front, or nothing.
+// Returns the UTF-8 character at the front (1 to 4 bytes), or an empty text if the bytes are invalid.
 std::string_view first_character(std::string_view text) {
   for (std::size_t size = 1; size <= std::min<std::size_t>(4, text.size()); ++size) {
     const std::string_view one = text.substr(0, size);
@@ -38,7 +38,7 @@ bool is_forbidden(std::string_view character) {
     const auto byte = static_cast<unsigned char>(character.front());
     return byte < 0x20 || byte == 0x7f;
   }
-  // Finds C1 controls, characters that change the direction of writing, and two that XML forbids.
+  // Finds C1 control characters, characters that change the text direction, and two that XML forbids.
   constexpr std::array kTurning = {"\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066",
                                    "\u2067", "\u2068", "\u2069", "\ufffe", "\uffff"};
   const bool is_c1 =

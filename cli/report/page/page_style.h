@@ -1,5 +1,5 @@
-// The CSS of a report, in light and in dark. Parts that cost no time have cool colours, and parts that cost
-// time have warm colours.
+// The CSS of a report, for light and dark mode. Useful time has cool colours, and lost time has warm
+// colours.
 #pragma once
 
 namespace ratoon::cli {

@@ -27,7 +27,7 @@ double useful_share(const Report& report) {
   return whole > 0 ? useful / whole : 0;
 }
 
-// As `ratoon status` counts them.
+// Returns the numbers of losses by cause, as `ratoon status` counts them.
 std::string causes_of(const Report& report) {
   return report.restarts ? " (" + losses_text(*report.restarts) + ")" : "";
 }
@@ -103,7 +103,7 @@ std::string account_of(const Report& report) {
   return section("Where the time went", "", draw_account(report) + legend_of(legend));
 }
 
-// In the order in which the reader meets them.
+// Returns the parts of the time that the page draws, in the order of their first use.
 std::vector<std::string> drawn_parts(const Report& report) {
   std::vector<std::string> parts;
   for (const TimelineRow& row : report.rows)
@@ -224,7 +224,7 @@ std::string remarks_of(const Report& report) {
 }  // namespace
 
 std::string render_page(const Report& report) {
-  // The page may load no other resource. A mistake in the escaping therefore could not send data anywhere.
+  // The page may load no other resource, so that even a mistake in the escaping could not send data out.
   return std::string(
              "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "

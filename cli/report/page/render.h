@@ -1,5 +1,5 @@
-// This folder: drawing. A report as one page that needs no network and no script. The page is well-formed XML
-// as well as HTML. All text from a run's files is escaped.
+// The folder cli/report/page/ draws a report as one page that needs no network and no script. The page is
+// well-formed XML and HTML. All text from a run's files is escaped.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace ratoon::cli {
 
 [[nodiscard]] std::string render_page(const Report& report);
 
-// Returns the same report in numbers, without the curves. docs/train/report.md lists its fields.
+// Returns the report's numbers as JSON, without the curves. docs/train/report.md lists the fields.
 [[nodiscard]] nlohmann::json report_json(const Report& report);
 
-// The reported values, one per row: time,attempt,step,kept,name,value.
+// Returns the values that the trainer reported as CSV, one per row: time,attempt,step,kept,name,value.
 [[nodiscard]] std::string history_csv(const AttemptHistory& history);
 
 }  // namespace ratoon::cli

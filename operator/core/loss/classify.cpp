@@ -22,13 +22,13 @@ constexpr int kSigInt = 2;
 constexpr int kSigKill = 9;
 constexpr int kSigTerm = 15;
 
-// The meaning of the exit codes that Ratoon's programs use.
+// Returns what an exit code of Ratoon's own programs means, or nothing for any other code.
 std::optional<MemberEnd> find_meaning(int code, const std::string& text) {
   switch (static_cast<ExitCode>(code)) {
     case ExitCode::kDone:
       return MemberEnd{EndCause::kApplication, text + kNoRecord};
     case ExitCode::kPreempted:
-      return MemberEnd{EndCause::kDisruption, text + " (left because it was told to)"};
+      return MemberEnd{EndCause::kDisruption, text + " (left on request)"};
     case ExitCode::kStartAgain:
       return MemberEnd{EndCause::kDisruption, text + " (asks for a fresh start)"};
     case ExitCode::kConfiguration:
@@ -36,8 +36,8 @@ std::optional<MemberEnd> find_meaning(int code, const std::string& text) {
     case ExitCode::kCheckpointsBad:
       return MemberEnd{EndCause::kFatal, text + ": checkpoints exist and none is good"};
     case ExitCode::kStorage:
-      // All members that use the same disk or store end at the same time, and no start succeeds until the
-      // storage works again.
+      // If a disk or store fails, all members that use it end at the same time, and no start succeeds until
+      // it works again.
       return MemberEnd{
           .cause = EndCause::kDisruption, .sentence = text + " (storage failed)", .is_of_storage = true};
     case ExitCode::kDeviceUnusable:
@@ -56,7 +56,7 @@ MemberEnd classify_exit_code(int code, bool is_ours) {
   const std::string text = "exit code " + std::to_string(code);
   if (const auto meaning = is_ours ? find_meaning(code, text) : std::nullopt) return *meaning;
   const int signal = code - kSignalBase;
-  // Programs do not send the following signals to themselves, so the cause is outside.
+  // Programs do not send these three signals to themselves, so the cause is outside of the program.
   if (signal == kSigKill || signal == kSigTerm || signal == kSigInt) {
     return {EndCause::kDisruption, "ended by signal " + std::to_string(signal)};
   }
@@ -73,8 +73,8 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
       parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
-// Whether a container did not start because of its program or command: runc and crun name the file that they
-// could not run. Failures of mounts, devices, hooks and cgroups are the node's.
+// Returns whether a container did not start because its program or command is wrong: then runc or crun names
+// a file that it could not run. Failures of mounts, devices, hooks and cgroups are faults of the node.
 bool blames_program(std::string words) {
   std::ranges::transform(words, words.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -98,10 +98,10 @@ MemberEnd classify_program(const api::Pod& pod) {
   constexpr std::string_view kStartError = "StartError";
   constexpr std::string_view kUnknown = "Unknown";
   constexpr int kUnknownCode = 255;
-  // The next start would need as much memory again, and no outside cause exists.
+  // OOMKilled counts as a program failure: the next start would need as much memory again.
   if (has_reason(pod, kOutOfMemory))
     return {EndCause::kApplication, "ended by signal 9: its memory limit was reached (OOMKilled)"};
-  // No program ran, so the runtime's message takes the place of the last lines.
+  // No program ran, so `last_lines` has the container runtime's message instead of the program's output.
   if (has_reason(pod, kStartError)) return classify_unstarted(pod);
   if (has_reason(pod, kUnknown) && pod.exit_code == kUnknownCode)
     return {.cause = EndCause::kDisruption,

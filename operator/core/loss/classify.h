@@ -1,5 +1,5 @@
-// Classifies the cause of a member's end. The checks are in this order: completion record, deletion, the
-// job's own rules, disruption, exit code, unknown.
+// Classifies why a member (pod) ended. Checks in this order: completion record, deletion, the job's own
+// rules, disruption by the platform, exit code, unknown.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ enum class EndCause {
   kCompleted,    // all its processes reported their completion
   kDisruption,   // an outside cause; not counted
   kApplication,  // the program failed; counts against maxRestarts
-  // The member was alive without progress; the end counts against maxRestarts, and its next pod is created
-  // without a pause.
+  // The member was alive but made no progress. Its end counts against maxRestarts, and the next pod is
+  // created without a pause.
   kHung,
   kFatal,  // the same start would fail again; the job fails
 };
@@ -24,7 +24,7 @@ struct MemberEnd {
   std::string sentence;       // "exit code 82 (configuration): the same start would fail again"
   bool is_shared = false;     // all losses of one observation that share this cause count as one failure
   bool is_rejection = false;  // the node did not start the pod: the next pod waits, as after a failure
-  // The node's accelerator is unusable: members avoid the node, and no failure is counted.
+  // The node's GPU is unusable: members avoid the node, and the end counts as no failure.
   bool is_of_device = false;
   bool is_of_storage = false;  // storage cannot be written or read: the next pod waits, as after a failure
   bool is_unheard = false;  // no process of the job has sent a message: perhaps none can reach the operator
@@ -32,11 +32,11 @@ struct MemberEnd {
   bool is_unreachable = false;  // it and others cannot connect to each other: its node is avoided
 };
 
-// Whether the end counts against maxRestarts or fails the job.
+// Returns whether the end counts against maxRestarts or fails the job at once.
 [[nodiscard]] bool is_failure(const MemberEnd& ending);
 
-// The job's own rules take precedence over the meaning of an exit code or a reason, but not over a completion
-// or a deletion.
+// The job's own restart rules take precedence over the built-in meaning of an exit code or reason, but not
+// over a completion or a deletion.
 [[nodiscard]] MemberEnd classify(const api::Pod& pod, bool is_completed,
                                  const api::RestartPolicy& policy = {});
 

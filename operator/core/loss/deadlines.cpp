@@ -21,14 +21,14 @@ WallTime on_the_wall(const Observation& seen, Timestamp moment, Timestamp now) {
   return {seen.wall_now.since_epoch + (moment - now)};
 }
 
-// By this time each live process has sent a beat to this operator.
+// Returns the time by which every live process must have sent a beat to this operator.
 WallTime hears_all_from(const Observation& seen, Timestamp now) {
   return on_the_wall(seen, seen.listening_since + limit_of_silence(seen), now);
 }
 
-// The time at which a member counts as late that is awaited since `awaited_since`. If the member started
-// before this operator listened, it may have called the last operator and not have found this one yet. A
-// member that started before this operator listened therefore gets as much time as a mass silence may last.
+// Returns when a member that has been awaited since `awaited_since` counts as late. If it started before this
+// operator began to listen, it may have called the last leader and not have found this one yet. Such a member
+// gets at least as much time as a silence of many members may last (silence.h).
 WallTime late_at(const Observation& seen, WallTime awaited_since, Timestamp now) {
   const WallTime late = after(awaited_since, seen.job.spec.start_deadline_seconds);
   if (awaited_since > on_the_wall(seen, seen.listening_since, now)) return late;
@@ -45,7 +45,7 @@ bool has_spoken(const Observation& seen, const api::MemberStatus& member) {
   return std::cmp_greater_equal(std::popcount(voices), seen.job.spec.processes_per_node);
 }
 
-// All members of the present world have sent messages; a missing beat of one of them is silence.
+// Awaited are running members outside of the current world. Silence of a world's member: see silence.h.
 bool is_awaited(const Observation& seen, const api::TrainingJobStatus& status,
                 const api::MemberStatus& member) {
   if (api::is_group(seen.job.spec) || (status.is_formed && !member.is_absent)) return false;
@@ -54,16 +54,16 @@ bool is_awaited(const Observation& seen, const api::TrainingJobStatus& status,
          !is_completed(seen, member) && !has_spoken(seen, member);
 }
 
-// The time at which a message of any process of the job last arrived.
+// Returns when a message of any process of the job last arrived.
 std::optional<WallTime> newest_word(const Observation& seen, Timestamp now) {
   if (seen.processes.empty()) return std::nullopt;
   const auto& newest = *std::ranges::max_element(seen.processes, {}, &api::ProcessFacts::last_heard);
   return WallTime{seen.wall_now.since_epoch - std::max(Duration(0), now - newest.last_heard)};
 }
 
-// The time at which this operator last received a step of the present world, or the first message of one of
-// its processes. There is no value if some process has sent no message since this operator began to listen,
-// or is silent now: the world may have made steps that could not be reported.
+// Returns when this operator last heard of a new step of the current world, or first heard of one of its
+// processes. Returns nothing if a process has sent no message since this operator began to listen, or is
+// silent now: the world may have made steps that could not be reported.
 std::optional<Timestamp> newest_move(const Observation& seen, Timestamp now,
                                      const api::TrainingJobStatus& status) {
   const Timestamp silent_before = now - limit_of_silence(seen);
@@ -167,8 +167,8 @@ std::optional<WallTime> stalls_at(const Observation& seen, Timestamp now,
   const auto moved = newest_move(seen, now, status);
   if (!moved) return std::nullopt;  // find_silent() judges processes without messages
   const WallTime formed = std::max(*status.formed_at, status.stepped_at.value_or(*status.formed_at));
-  // The wall clock covers steps that an earlier operator received. The steady clock covers wake-ups of the
-  // machine, when the wall clock jumps.
+  // The wall clock counts from steps that an earlier leader saw. The steady clock prevents a false stall when
+  // a sleeping machine wakes up and its wall clock jumps.
   return std::max({after(formed, spec.progress_deadline_seconds),
                    after(on_the_wall(seen, *moved, now), spec.progress_deadline_seconds),
                    hears_all_from(seen, now)});

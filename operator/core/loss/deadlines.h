@@ -1,10 +1,10 @@
-// Members that are lost by a deadline: their pods run and they send no message, or their world makes no step.
-// Members that fall silent after messages are judged in silence.h. As in silence.h, no member is judged until
-// the coordinator has itself listened: before that it could receive neither messages nor steps. A member that
-// was already awaited when the coordinator began to listen has as much time as a mass silence may last. A
-// world with a process that has sent no message to this coordinator, or is silent now, is judged in
-// silence.h: it may make steps that cannot be reported. The whole deadline runs from the first message of the
-// process.
+// Finds members that miss a deadline: a pod runs but its member sends no message, or a world makes no step.
+// silence.h judges members that fall silent after their first message. As in silence.h, no member is judged
+// before the coordinator has listened for a while, because before that it receives no messages. A member that
+// was already awaited when the coordinator began to listen gets as much time as a silence of many members may
+// last. If a process of a world has sent no message to this coordinator, or is silent now, only silence.h
+// judges its world: the world may make steps that it cannot report. After that process's first message the
+// whole deadline begins again.
 #pragma once
 
 #include <optional>
@@ -15,18 +15,18 @@
 
 namespace ratoon::core {
 
-// Records since when members are awaited, and returns when the first of them is late.
+// Stores since when each member's first message is awaited; returns when the first member will be late.
 [[nodiscard]] std::optional<WallTime> note_awaited(const Observation& seen, Timestamp now,
                                                    api::TrainingJobStatus& status);
 
-// Returns the members that sent no message in time after their start.
+// Returns members whose pods run but which sent no message within the start deadline.
 [[nodiscard]] std::vector<CondemnedMember> find_late_members(const Observation& seen, Timestamp now);
 
-// Returns the members that hold up a world without steps: those outside of the collective if others are in
-// it, else all. Together these members count as one failure of the program.
+// Returns the members that hold up a world which makes no steps. If some members are in a collective (such as
+// all-reduce), these are the others, else all. Together they count as one failure.
 [[nodiscard]] std::vector<CondemnedMember> find_stalled_members(const Observation& seen, Timestamp now);
 
-// The time at which the present world counts as stalled if it makes no step until then.
+// Returns when the current world will count as stalled unless it makes a step before.
 [[nodiscard]] std::optional<WallTime> stalls_at(const Observation& seen, Timestamp now,
                                                 const api::TrainingJobStatus& status);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kDoublingsMax = 5;
 
-// A process of the world with its newest beat.
+// A process of the current world, with its newest beat.
 struct Stander {
   api::MemberStatus member;
   const Beat* beat = nullptr;
@@ -33,7 +33,7 @@ struct World {
   bool is_all_heard = true;
 };
 
-// A beat of another attempt, or one from before the process waited for a world, does not describe this world.
+// Returns whether the process's beat is about the current world: of this attempt, and not waiting to join.
 bool speaks_of_world(const Observation& seen, const api::ProcessFacts& process) {
   return !process.is_completed && !process.waiting && process.beat &&
          process.beat->attempt == seen.job.status.attempt;
@@ -78,10 +78,10 @@ std::vector<const Stander*> to_blame(const World& world) {
   return found;
 }
 
-// Whether all processes are in a collective and none of them may stay in it longer. Ranks step together: if
-// the newest beat of a process is of an older step, the process has moved on and its later beats are missing.
-// Processes may wait for a process that stopped after its newest beat, and silence.h judges such a process.
-// Each beat therefore counts only if it was sent when all processes were overdue.
+// Returns whether all processes are in a collective (such as all-reduce) for longer than allowed. Ranks make
+// steps together: if a beat is of an older step, its process has moved on and later beats are missing. If a
+// process stopped after its newest beat, the others wait for it, and silence.h judges it. So the newest beat
+// of every process must have been sent when all were overdue.
 bool is_stuck(const World& world, Step reached) {
   if (!world.is_all_heard || world.standers.empty()) return false;
   Timestamp oldest_beat = world.standers.front().heard;
@@ -117,7 +117,7 @@ std::vector<CondemnedMember> condemn(const std::vector<const Stander*>& culprits
   return verdicts;
 }
 
-// After the limit the next beat arrives a heartbeat later at the earliest.
+// Returns when to check next: the first beat after a limit comes up to one heartbeat after the limit.
 std::optional<Timestamp> next_check(const Observation& seen, const World& world, Timestamp now) {
   const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
   std::optional<Timestamp> next;

@@ -1,11 +1,11 @@
-// Hangs: processes that are alive and send beats, and stay in one phase longer than the limit in their beats.
+// Finds hangs: processes that send beats but stay in one phase for longer than the limit in their beats.
 //
-// A process that waits in a collective is a victim. The culprits are the processes that exceed the limit of a
-// phase outside of a collective. If there are none, the culprits are processes in the collective of an
-// earlier step. If there are none of these either, the world is given up and all of its members stay. Each
-// hang doubles the next limit: if the program was only busy with long work that it did not announce, the
-// training eventually completes that work. Processes that wait for each other because some cannot connect to
-// others do not hang: see unreachable.h.
+// A process that waits in a collective (such as all-reduce) is a victim. The culprits are processes
+// that exceed the limit of a phase outside of a collective or, if there are none, processes in the
+// collective of an earlier step. If there are no culprits, the operator ends the world and keeps all
+// members. Each hang doubles the next limit, so that a program with long work that it did not announce
+// eventually completes it. Waiting is no hang if some processes cannot connect to others: see
+// unreachable.h.
 #pragma once
 
 #include <optional>

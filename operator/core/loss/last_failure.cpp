@@ -14,7 +14,7 @@ namespace {
 constexpr int kSignalCodeBase = 128;
 constexpr int kSignalMax = 64;
 
-// The newest world that this incarnation was in, as its processes reported; 0: none.
+// Returns the attempt of the newest world in which this incarnation was, as its processes reported; 0: none.
 Attempt attempt_of(const Observation& seen, const api::MemberStatus& member) {
   Attempt newest{0};
   for (const auto& process : seen.processes) {
@@ -30,7 +30,7 @@ bool is_failure(const Loss& loss) {
          loss.cause == EndCause::kFatal || loss.is_of_storage;
 }
 
-// The first failure among the failures of one observation, by the platform's times.
+// Returns the earliest failure of one observation, by the times that the platform reports.
 std::optional<api::MemberFailure> find_first(const Observation& seen, const RosterChange& change) {
   std::optional<api::MemberFailure> first;
   for (const auto* losses : {&change.losses, &change.outside_losses}) {
@@ -48,7 +48,7 @@ std::string first_line(std::string_view text) {
   return cut_text(std::string(text.substr(0, text.find('\n'))), kBytesMax);
 }
 
-// The line after the last traceback's own lines, which are indented. PyTorch puts the rank before each line.
+// Returns the line after the last traceback's indented lines. PyTorch may put the rank before each line.
 std::string find_python_exception(std::string_view text) {
   const std::size_t at = text.rfind("Traceback (most recent call last):");
   if (at == std::string_view::npos) return "";
@@ -63,8 +63,8 @@ std::string find_python_exception(std::string_view text) {
   return "";
 }
 
-// Whether the failure is of another member that fails in the same way while it starts. The recorded member
-// will fail again as well.
+// Returns whether another member than the recorded one failed in the same way while it started. Then the
+// record stays, because the recorded member will fail again too.
 bool fails_like_first(const api::MemberFailure& failure, const api::MemberFailure& first) {
   const auto place_of = [](const std::string& name) { return name.substr(0, name.rfind("-i")); };
   if (place_of(failure.member) == place_of(first.member)) return false;
@@ -108,7 +108,7 @@ void note_failure(const Observation& seen, const RosterChange& change, api::Trai
 }
 
 std::string find_exception(std::string_view last_lines) {
-  // Marks of the C++ runtime and of the agent.
+  // Texts before an exception's message, written by the C++ runtime and by Ratoon's agent.
   constexpr std::array<std::string_view, 2> kMarks = {"  what():  ", "ratoon: "};
   for (const auto mark : kMarks) {
     std::size_t at = last_lines.rfind(mark);

@@ -1,5 +1,5 @@
-// The failure that broke the world, for people: the first member to fail, with its exit code and last output.
-// Members that fail because of the first failure, and members that leave because the world has ended, are not
+// Records for users which failure broke the world: the first member that failed, with its exit code and
+// last output. Members that fail because of that failure, or leave because the world has ended, are not
 // recorded.
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace ratoon::core {
 
-// Records the first failure of a world's members. Of members that fail in the same way before they are in a
-// world only the first is recorded; a different failure replaces it.
+// Records the first failure of a world's members. If several members fail in the same way before they join a
+// world, records only the first; a different failure replaces the record.
 void note_failure(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
 
-// The facts about the member's end from its pod and processes.
+// Collects the facts about the member's end from its pod and its processes.
 [[nodiscard]] api::MemberFailure describe_failure(const Observation& seen, const Loss& loss);
 
-// The line in which a program, its runtime or its agent names the cause of its end; empty: there is no such
-// line.
+// Returns the line in which a program, its language runtime or the agent names the cause of the program's
+// end, or an empty text.
 [[nodiscard]] std::string find_exception(std::string_view last_lines);
 
 }  // namespace ratoon::core

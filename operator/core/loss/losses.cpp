@@ -18,8 +18,8 @@
 namespace ratoon::core {
 namespace {
 
-// Losses that pods do not show. A hang and broken links explain missing steps, so no stalled member is
-// reported beside them. Steps of the world do not excuse a late member that should join the world.
+// Returns members that are lost although their pods run: hung, late, unreachable or stalled. A hang or broken
+// links explain missing steps: then no member is stalled. Late members count even if the world makes steps.
 std::vector<CondemnedMember> find_condemned(const Observation& seen, const Hang& hang,
                                             const Unreachable& unreachable, bool has_stepped, Timestamp now) {
   auto condemned = hang.culprits;
@@ -31,16 +31,16 @@ std::vector<CondemnedMember> find_condemned(const Observation& seen, const Hang&
   return condemned;
 }
 
-// If the job set no limit, an outage of any length does not end it: its members are replaced after pauses.
+// Returns whether the loss must not fail the job: without a limit in the spec, outages of any length don't.
 bool is_blameless(const api::RestartPolicy& policy, const Loss& loss) {
   const bool is_outage = loss.is_of_storage || loss.is_unheard;
   return loss.cause == EndCause::kDisruption &&
          (loss.is_of_platform || (is_outage && !policy.is_losses_max_given));
 }
 
-// Counts members of the last world whose launcher has since restarted processes in the same pod: each of them
-// ends the world as a lost member does. A world that saves before a suspension stays, and in such a world the
-// restarted members would be counted again at each decision.
+// Counts members of the last world whose launcher has since restarted a process in the same pod: such a
+// restart ends the world, as a lost member does. Returns 0 during a suspension: the world stays until it has
+// saved, so each decision would count the same restart again.
 std::size_t count_restarted_in_place(const Observation& seen, const RosterChange& change) {
   if (seen.world.empty() || seen.job.spec.is_suspended || seen.job.status.suspending_since) return 0;
   std::map<std::pair<std::string_view, std::uint32_t>, std::string_view> starts;
@@ -53,7 +53,7 @@ std::size_t count_restarted_in_place(const Observation& seen, const RosterChange
     if (start != starts.end() && start->second != process.start) restarted.insert(process.member_uid);
   }
   if (restarted.empty() || is_intact(seen, change.members)) return 0;
-  // A lost member has no pod yet.
+  // Lost members already count as losses; their replacements have no pod (UID) yet.
   return static_cast<std::size_t>(std::ranges::count_if(change.members, [&](const api::MemberStatus& member) {
     return !member.is_completed && !member.uid.empty() && restarted.contains(member.uid);
   }));
@@ -65,15 +65,15 @@ std::string describe_last(const Observation& seen, const RosterChange& change) {
   return "; the last was " + display_name(seen, losses.back().member) + ": " + losses.back().reason;
 }
 
-// Counts consecutive losses without progress. Such losses occur with a program that cannot start, with any
-// exit code, and with losses that are more frequent than saves, so that the same steps repeat forever. Spot
-// machines may be lost several times before the first save. Ends that the platform caused itself do not
-// count.
+// Counts consecutive losses without a new step or checkpoint, and fails the job if there are too many: a
+// program that cannot start, or losses more frequent than saves, would repeat the same steps forever. The
+// limit allows for several losses of spot machines before the first save. Ends that the platform caused do
+// not count.
 void count_losses_without_progress(const Observation& seen, bool has_advanced, RosterChange& change) {
   const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
   const auto& before = seen.job.status.restarts;
   const auto& after = change.restarts;
-  // Losses outside of the present world cost the world no step.
+  // If a world trains, losses outside of it do not count, because they cost it no step.
   const bool stands = seen.job.status.is_formed;
   const auto counts_not = [&](const Loss& loss) { return is_blameless(seen.job.spec.restart_policy, loss); };
   const auto free =

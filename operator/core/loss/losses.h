@@ -1,5 +1,5 @@
-// operator/core/loss/: which members are lost, and why they ended. The losses of one observation: all members
-// that are lost in it, and the cost of these losses.
+// operator/core/loss/: finds out which members are lost, and why they ended. This header: all members that
+// are lost according to one observation, and what these losses count for.
 #pragma once
 
 #include "operator/core/loss/hang.h"
@@ -10,7 +10,7 @@
 
 namespace ratoon::core {
 
-// The losses since the last decision.
+// The job's progress since the last decision.
 struct ProgressMade {
   bool has_stepped = false;
   bool has_advanced = false;  // a step was completed for the first time, or a checkpoint was saved
@@ -20,8 +20,8 @@ struct ProgressMade {
                                          const Hang& hang, const Unreachable& unreachable,
                                          const ProgressMade& progress, Timestamp now);
 
-// Returns one sentence for members that leave their world because of the loss; `otherwise` if no member was
-// lost.
+// Returns one sentence that tells the other members why they must leave their world, or `otherwise` if no
+// member was lost.
 [[nodiscard]] std::string describe_loss(const Observation& seen, const RosterChange& change,
                                         const std::string& otherwise);
 

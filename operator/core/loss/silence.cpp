@@ -14,7 +14,7 @@
 namespace ratoon::core {
 namespace {
 
-// An incarnation with a live pod, and the last message of the quietest of its processes.
+// A member with a live pod, and when its quietest process sent its last message.
 struct MemberSilence {
   api::MemberStatus member;
   Timestamp heard;
@@ -45,8 +45,8 @@ bool is_starting(const Observation& seen, const api::ProcessFacts& process) {
   return find_seat(seen, process.identity) == nullptr;
 }
 
-// `sits` means that the member is in a world that was formed before this operator began to listen, so none of
-// its processes is starting.
+// `sits`: the member is in a world that was formed before this operator began to listen, so none of its
+// processes is still starting.
 MessageTimes message_times_of(const Observation& seen, const api::MemberStatus& member, const api::Pod& pod,
                               bool sits) {
   MessageTimes voices;
@@ -79,9 +79,9 @@ MemberSilence listened(const Observation& seen, const api::MemberStatus& member,
           .zone = zone_of(seen, pod.node)};
 }
 
-// For a member that was in no world yet, the silence of other members on its node counts, and the platform's
-// report, which is late. Returns since when this member counts as silent. Returns nothing if the member may
-// still be starting.
+// For a member that was in no world yet: returns since when its node has been silent, judged by a lost member
+// on the same node or by the platform's (late) report on the node. Returns nothing if the node is not known
+// as lost, because then the member may still be starting.
 std::optional<Timestamp> find_lost_node(const Observation& seen, const api::MemberStatus& member,
                                         const api::Pod& pod, const MessageTimes& voices, Timestamp now) {
   const bool is_lost = std::ranges::any_of(
@@ -92,8 +92,8 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
   if (suspect == suspects.end() || suspect->is_unreachable) return std::nullopt;
   const WallTime since = suspected_since(seen, *suspect);
   const Timestamp suspected_at = now - std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
-  // A node that started the member after its last beat is alive, and so is a node from which the member sent
-  // a message after that beat: only the other member fell silent.
+  // If the node started this member after the lost member's last beat, or if this member sent a message after
+  // that beat, the node is alive, and only the other member was lost.
   if (member.awaited_since > since || voices.newest > suspected_at) return std::nullopt;
   return std::max(seen.listening_since, suspected_at);
 }
@@ -117,7 +117,7 @@ Members find_members(const Observation& seen, Timestamp now) {
     if (pod == nullptr || pod->has_ended()) continue;
     if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
     const MessageTimes voices = message_times_of(seen, member, *pod, sits(member));
-    // An earlier operator may have ended before it stored the completion. A process that fails ends its pod.
+    // The member may have completed, and the last leader may have ended before it stored that.
     const bool may_be_done = is_ending && voices.newest;
     const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node && !may_be_done;
     const auto lost_since = voices.quietest ? std::nullopt : find_lost_node(seen, member, *pod, voices, now);
@@ -137,8 +137,8 @@ Members find_members(const Observation& seen, Timestamp now) {
   return found;
 }
 
-// How often members send beats, and how long a silence may last. Members of a world keep the interval of
-// their assignment even if the job's spec has changed.
+// How often members send beats, and how long a member may be silent. Members of a world keep the beat
+// interval of their assignment even if the job's spec changes.
 struct Rhythm {
   Duration limit;
   Duration heartbeat;
@@ -160,12 +160,12 @@ void check_again_at(Timestamp moment, SilentMembers& result) {
   result.next_check = std::min(moment, result.next_check.value_or(moment));
 }
 
-// One process of a member may be silent while another process was restarted and never continued.
+// Adds a member once: one process may be silent, and another one may not have continued after its restart.
 void note_lost(const api::MemberStatus& member, SilentMembers& result) {
   if (std::ranges::find(result.lost, member) == result.lost.end()) result.lost.push_back(member);
 }
 
-// The nodes of members, grouped by the beats that arrive from them.
+// The nodes of members, grouped by whether beats arrive from them.
 struct NodesByActivity {
   Places talking;
   Places fading;  // silent for less than the limit, but for longer than a live member normally is
@@ -173,7 +173,7 @@ struct NodesByActivity {
   std::set<std::string> zones_of_completed;
 };
 
-// Silences that are judged together instead of as separate losses.
+// Silent members that are judged together, because the cause may be the network and not the members.
 struct MassSilence {
   bool is_everywhere = false;
   std::set<std::string> zones;
@@ -183,7 +183,7 @@ struct MassSilence {
   }
 };
 
-// `everywhere_from`: a silence on this number of nodes is more than one loss.
+// Finds silences of most nodes or whole zones. At least `everywhere_from` nodes must be silent.
 MassSilence find_mass_silence(Places silent, std::size_t everywhere_from, const NodesByActivity& sounds) {
   silent.insert(sounds.fading.begin(), sounds.fading.end());
   MassSilence mass;
@@ -204,9 +204,9 @@ Places places_of(const std::vector<MemberSilence>& members) {
   return places;
 }
 
-// Whether the platform reports a node of the silent members as lost. Without such a report it is as likely
-// for one node as for many that its members have not found this operator yet, because the address of a new
-// leader may arrive seconds late.
+// Returns whether the platform reports a node of these members as lost. Without such a report the members may
+// simply not have found this operator yet, on one node as well as on many: the address of a new leader may
+// reach them seconds late.
 bool is_any_node_reported_lost(const Observation& seen, const std::vector<MemberSilence>& unheard) {
   return std::ranges::any_of(unheard, [&](const MemberSilence& member) {
     return std::ranges::any_of(seen.nodes, [&](const api::Node& node) {
@@ -215,12 +215,12 @@ bool is_any_node_reported_lost(const Observation& seen, const std::vector<Member
   });
 }
 
-// Removes members from `silent` whose silence is long enough, given the number of other nodes that send
-// beats.
+// Moves members that were silent for too long from `silent` to the lost ones. If most nodes are silent, the
+// limit is ten times as long.
 void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& silent_beside,
                           std::size_t everywhere_from, const NodesByActivity& sounds, Duration limit,
                           Timestamp now, SilentMembers& result) {
-  // Lost members do not count in the silence of the others, so the others are judged again.
+  // A lost member no longer counts as silent, so the remaining silent members are judged again.
   for (bool is_settled = false; !is_settled;) {
     Places places = places_of(silent);
     places.insert(silent_beside.begin(), silent_beside.end());
@@ -238,15 +238,15 @@ void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& sile
   }
 }
 
-// Keeps members that have been silent for the limit. Records the places of the other members, and when to
-// check again.
+// Removes members that were silent for less than the limit from `members`. Records their nodes as talking or
+// fading, and when to check them again.
 void keep_silent(std::vector<MemberSilence>& members, Duration limit, Duration heartbeat, Timestamp now,
                  NodesByActivity& sounds, SilentMembers& result) {
   std::erase_if(members, [&](const MemberSilence& member) {
     const Duration silence = now - member.heard;
     if (silence >= limit) return false;
-    // Members that fell silent together sent their last beats within one heartbeat. The first of several
-    // silent members must not be judged as if the others still sent beats.
+    // Members that fall silent together send their last beats within one heartbeat. So nodes that are nearly
+    // over the limit count as fading: otherwise the first would be judged as if the others still sent beats.
     auto& places = silence > std::max(limit - heartbeat, heartbeat) ? sounds.fading : sounds.talking;
     places.emplace(member.place, member.zone);
     check_again_at(member.heard + limit, result);
@@ -254,7 +254,7 @@ void keep_silent(std::vector<MemberSilence>& members, Duration limit, Duration h
   });
 }
 
-// `quiet` has the members that are still starting and have sent no message for the limit.
+// `quiet`: members that are still starting and have sent no message for as long as the limit.
 void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>& quiet, Duration limit,
                        Timestamp now, SilentMembers& result) {
   const Duration deadline = std::chrono::seconds(seen.job.spec.start_deadline_seconds);
@@ -267,8 +267,8 @@ void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>
     check_again_at(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds), result);
     if (deadline > Duration(0)) check_again_at(lost_at, result);
   }
-  // Each process of a member becomes quiet by itself. A process that was in a world and waits for the next
-  // may be part of a mass silence: a world with it would lose it at once.
+  // Any process that waits for a world may become quiet. This holds also for a process that was in a world: a
+  // new world with a quiet process might lose it at once.
   for (const auto& process : seen.processes) {
     if (!process.waiting) continue;
     const Timestamp quiet_at = std::max(process.last_heard, seen.listening_since) + limit;
@@ -296,10 +296,10 @@ SilentMembers find_silent(const Observation& seen, Timestamp now) {
   wait_for_starting(seen, members.starting, limit, now, result);
   Places quiet = places_of(members.starting);  // judged later; they send no beats
   std::erase_if(quiet, [&](const auto& place) { return sounds.talking.contains(place.first); });
-  // A node that falls silent with all its members is one loss.
+  // 2: one silent node, with all its members, is an ordinary loss and no mass silence.
   apply_failure_policy(members.heard, quiet, 2, sounds, limit, now, result);
-  // Members that have sent no message to this operator are judged last, so that they never delay the loss of
-  // others.
+  // Members that have sent no message to this operator are judged last, so that they do not delay the
+  // judgement of other members.
   quiet.merge(places_of(members.heard));
   const std::size_t everywhere_from = is_any_node_reported_lost(seen, members.unheard) ? 2 : 1;
   apply_failure_policy(members.unheard, quiet, everywhere_from, sounds, limit, now, result);

@@ -1,15 +1,15 @@
-// Loss by silence: members that have missed so many beats that they count as lost.
+// Finds members that have missed so many beats that they count as lost.
 //
 // The cause of silence may be on the operator's side. Therefore no member is judged until the coordinator has
-// itself listened for the whole limit. The judgement waits for ten times the limit while more nodes are
-// silent than not, or while all members in one zone are silent on several nodes. The silence of most nodes or
-// of a whole zone is a sign of a network fault or a stall. In the comparison of silent nodes, a member whose
-// silence is within one heartbeat of the limit counts as silent already.
+// itself listened for the whole limit (suspectAfterSeconds). The limit is ten times as long while more nodes
+// are silent than send beats, or while a zone with several nodes is silent as a whole: that is a sign of a
+// network fault or a stall. When silent nodes are counted, a member whose silence is within one heartbeat of
+// the limit counts as silent already.
 //
-// A process that was in no world yet is still starting, perhaps on a machine that is overloaded by other
-// starts. A process that is still starting counts as silent only after it has sent no message for the job's
-// start deadline. While a process is quiet, no world is formed with it. The loss of its node counts for a
-// quiet process as for other processes.
+// A process that was in no world yet is still starting, perhaps on a machine that other starts overload.
+// It counts as silent only after it has sent no message for the job's start deadline. Before that it
+// counts as quiet, and no world is formed with it. If its node is lost, it is lost like any other
+// process.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@
 
 namespace ratoon::core {
 
-// How many times longer a mass silence may last than that of one member.
+// How many times longer the silence of most nodes may last than the silence of one member.
 inline constexpr int kMassFactor = 10;
 
 struct SilentMembers {
@@ -30,12 +30,12 @@ struct SilentMembers {
 
 [[nodiscard]] SilentMembers find_silent(const Observation& seen, Timestamp now);
 
-// The time for which a process of the world may send no message: suspectAfterSeconds, or longer if it was
-// told to beat more slowly when it joined.
+// Returns how long a process of the world may send no message: suspectAfterSeconds, or longer if its
+// assignment has a longer beat interval.
 [[nodiscard]] Duration limit_of_silence(const Observation& seen);
 
-// Returns the same observation without the join requests of quiet processes. The requests count again with
-// the next message of the processes.
+// Returns the same observation without the join requests of quiet processes. A request counts again as soon
+// as its process sends another message.
 [[nodiscard]] Observation without_joins_of(const std::vector<ProcessIdentity>& quiet, Observation seen);
 
 }  // namespace ratoon::core

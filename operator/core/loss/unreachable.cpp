@@ -17,12 +17,12 @@
 namespace ratoon::core {
 namespace {
 
-// Members notice a cut at different moments. The first complaint waits this long for the others.
+// Members notice a network cut at different times: after the first complaint, wait so long for others.
 constexpr Duration kAllComplain = std::chrono::seconds(5);
-// With the node's name the sentence is stored as `rejection`, which has a limit.
+// The status stores this sentence with the node's name as `rejection`, which has a size limit.
 constexpr std::size_t kSentenceMax = 700;
 
-// A member whose processes are all heard, in the world of the present attempt.
+// A member of the current world all of whose processes send messages to this operator.
 struct Witness {
   const api::MemberStatus* member = nullptr;
   std::vector<const api::ProcessFacts*> processes;
@@ -45,7 +45,7 @@ bool complains(const Observation& seen, const api::ProcessFacts& process) {
          !process.beat->unreachable_peers.empty();
 }
 
-// Whether a process names a member of the world, heard or not.
+// Returns whether any process reports that it cannot reach a member of the world.
 bool is_any_named(const Observation& seen) {
   std::set<std::string_view> named;
   for (const auto& process : seen.processes)
@@ -56,7 +56,7 @@ bool is_any_named(const Observation& seen) {
   });
 }
 
-// Members that are silent, or about to leave this world, are left to other rules.
+// Returns nothing for a member that is silent or leaves the world: other rules judge such a member.
 std::optional<Witness> find_witness(const Observation& seen, const api::MemberStatus& member,
                                     Timestamp silent_before, Timestamp now) {
   if (member.is_absent || member.uid.empty() || is_completed(seen, member)) return std::nullopt;
@@ -76,7 +76,7 @@ std::string_view place_of(const api::MemberStatus& member) {
   return member.node.empty() ? member.uid : member.node;
 }
 
-// The members that are heard, by UID.
+// Returns the members all of whose processes send messages, by UID.
 std::map<std::string_view, Witness> find_witnesses(const Observation& seen, Timestamp now) {
   const Timestamp silent_before = now - limit_of_silence(seen);
   std::map<std::string_view, Witness> witnesses;
@@ -88,7 +88,7 @@ std::map<std::string_view, Witness> find_witnesses(const Observation& seen, Time
 
 class BrokenLinks {
  public:
-  // `since`: when the accuser first named a peer. `named`: when it last named another one.
+  // `since`: when the accuser first named an unreachable peer. `named`: when it last named a further peer.
   void add(const Witness& accuser, const Witness& accused, Timestamp since, Timestamp named) {
     add_end(*accuser.member, *accused.member);
     add_end(*accused.member, *accuser.member).is_accused = true;
@@ -97,11 +97,11 @@ class BrokenLinks {
   }
 
   [[nodiscard]] std::optional<Timestamp> since() const { return since_; }
-  // Whether both ends of each link were heard after the link was named.
+  // Whether the members at both ends of every broken link sent messages after the link was reported.
   [[nodiscard]] bool are_heard_since() const { return are_heard_since_; }
 
-  // The places with the most broken links. Those that accuse and are not accused come first, then those of
-  // later members.
+  // Returns the nodes with the most broken links. Nodes that report others but that no node reports come
+  // first, then nodes with later members.
   [[nodiscard]] std::vector<const Place*> worst() const {
     std::size_t most = 0;
     for (const auto& [name, place] : places_) most = std::max(most, place.cut_from.size());
@@ -144,7 +144,7 @@ std::string describe(const Observation& seen, const Place& place, const api::Mem
                   kSentenceMax);
 }
 
-// When the world last got a step or a process.
+// Returns when the world last made a step or got a process.
 Timestamp newest_move(const std::map<std::string_view, Witness>& witnesses) {
   Timestamp newest;
   for (const auto& [uid, witness] : witnesses)
@@ -173,7 +173,7 @@ Unreachable find_unreachable(const Observation& seen, Timestamp now) {
   if (!links.since()) return result;
   const Timestamp due = std::max(*links.since(), newest_move(witnesses)) + kAllComplain;
   if (due > now || !links.are_heard_since()) {
-    // A beat that says nothing new calls for no decision.
+    // Beats without news cause no decision, so ask for a decision after the next beats.
     const Duration beat = std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds);
     result.next_check = due > now ? due : now + beat;
     return result;

@@ -1,17 +1,17 @@
-// Members of a world that cannot connect to each other while this operator hears all of them: the network
-// between their nodes is cut, or a policy blocks it. Without this judgement they would wait for each other,
-// and the wait would count as a hang of the program.
+// Finds members of a world that cannot connect to each other although all send messages to this operator: the
+// network between their nodes is cut, or a network policy blocks it. Without this rule they would wait for
+// each other, and the wait would count as a hang of the program.
 //
-// Each member probes its peers while it waits for them, and its beats name those that it cannot reach. Each
-// pair that is named is a broken link between two nodes; no end of it is to blame by itself. The culprit is
-// on the node with the most broken links: the one that most others cannot reach, and also the one that alone
-// accuses all others. Among nodes with equally many, first comes one that accuses and is accused by no
-// member, then the one of the last member. If the job makes no step after that member was replaced, the next
-// judgement takes the next of them.
+// A member probes its peers while it waits for them, and its beats name the peers that it cannot reach. Each
+// reported pair is a broken link between two nodes; either end may be the cause. The culprit is on the node
+// with the most broken links: many members report that node, or that node reports many others. If several
+// nodes have the most, a node that reports others and is not reported itself comes first, then the node of
+// the last member. If the job makes no step after the culprit was replaced, the next culprit is on the next
+// of these nodes.
 //
-// A slow member is not to blame: its system accepts connections from the first moment, also while the program
-// loads. Nor is any member while its world makes steps, or before both ends of each broken link were heard
-// again after the link was named: the process of a member that is lost answers no connection either.
+// A slow member is no culprit: its kernel accepts connections from the start, also while the program loads.
+// There is no culprit while the world makes steps, or before both ends of each broken link have sent a
+// message after the report: a lost member accepts no connections either.
 #pragma once
 
 #include <optional>

@@ -13,15 +13,15 @@
 namespace ratoon::core {
 namespace {
 
-// Whether the completion record agrees with the commits that the job has seen.
+// Returns whether the pod's completion record agrees with the commits that the job's members reported.
 bool is_record_sound(const Observation& seen, const api::Pod& pod) {
   const auto& known = seen.job.status.last_checkpoint;
   if (!known || !pod.last_checkpoint) return true;
   return may_be_last(*pod.last_checkpoint, known->attempt, known->step, known->digest);
 }
 
-// The processes of the last world and completed processes, whose reports may have arrived after the world's
-// end.
+// Returns the newest step of the last world, including reports of completed processes, which may have arrived
+// after the world's end.
 Step newest_step(const Observation& seen, const api::TrainingJobStatus& status) {
   Step newest = status.step;
   for (const auto& process : seen.processes)
@@ -38,8 +38,8 @@ Step newest_step(const Observation& seen, const api::TrainingJobStatus& status) 
 bool is_completed(const Observation& seen, const api::MemberStatus& member) {
   if (member.is_completed) return true;
   const api::Pod* pod = find_pod(seen, member);
-  // The record is written by one process. The launcher's exit code shows whether the other processes have
-  // completed as well.
+  // One process writes the completion record for the pod. Exit code 0 of the launcher shows that the other
+  // processes have completed too.
   const bool is_of_all = seen.job.spec.processes_per_node == 1 || (pod != nullptr && pod->exit_code == 0);
   const bool has_record = pod != nullptr && pod->is_completed && is_record_sound(seen, *pod);
   if (has_record && is_of_all && !member.uid.empty()) return true;

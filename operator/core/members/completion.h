@@ -1,4 +1,4 @@
-// Which members have completed: a run ends when all members that decide about it have.
+// Tells which members have completed: a run ends when all members that decide about it have completed.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace ratoon::core {
 
-// Whether all processes of this incarnation reported completion, to this operator or to an earlier one.
+// Returns whether all processes of this incarnation reported completion to this operator or an earlier one.
 [[nodiscard]] bool is_completed(const Observation& seen, const api::MemberStatus& member);
 
-// A bit for each process that reported completion. A new start of a process clears its bit.
+// Returns a bit for each local rank that reported completion; a new start of a process clears its bit.
 [[nodiscard]] std::uint64_t completed_ranks_of(const Observation& seen, const api::MemberStatus& member);
 
-// Whether no step remains: one process has completed, or has reached the end of the run.
+// Returns whether no step remains, because one process has completed or has reached the end of the run.
 [[nodiscard]] bool has_made_last_step(const Observation& seen);
 
-// Records the step at which members completed, from the records of their pods: if their connections were cut,
-// no beat reported it, and the pods may be gone when the next world forms.
+// Stores the step at which members completed, from the completion records of their pods. A member that lost
+// its connection did not report that step, and its pod may be gone when the next world forms.
 void note_completed_step(const Observation& seen, api::TrainingJobStatus& status);
 
-// A completion is valid only while the checkpoint of its step can be loaded. If the run resumes from an
-// earlier step, this function revokes the completions of all members, which start as fresh incarnations, and
-// returns a message about the revocation. The value is empty if no completion was revoked.
+// A completion is valid only while the checkpoint of the last step can be loaded. If the run resumes from an
+// earlier step, this function revokes all completions: the members start again as new incarnations. Returns a
+// message about this, or an empty text if no completion was revoked.
 [[nodiscard]] std::string revoke_completions(const Observation& seen,
                                              const std::optional<ResumePoint>& resume,
                                              api::TrainingJobStatus& status);

@@ -11,8 +11,8 @@
 namespace ratoon::core {
 namespace {
 
-// Taints that cloud components put on nodes before they end them. A mark of a candidate for removal
-// (PreferNoSchedule) is not a notice: most marked nodes stay.
+// Keys of taints that cloud components put on nodes before they remove them. A taint with the effect
+// PreferNoSchedule is no notice: it marks candidates for removal, and most of these nodes stay.
 constexpr std::array<std::string_view, 12> kNoticeTaints = {
     "karpenter.sh/disrupted",
     "ToBeDeletedByClusterAutoscaler",
@@ -28,20 +28,20 @@ constexpr std::array<std::string_view, 12> kNoticeTaints = {
     kReclaimTaint,
 };
 
-// The time at which the member's pod will end, if the pod is not over yet.
+// Returns when the pod of this member, which is being deleted, will end; nothing for any other pod.
 std::optional<WallTime> find_pod_end(const Observation& seen, const api::MemberStatus& member) {
   const api::Pod* pod = find_pod(seen, member);
   return pod != nullptr && has_time_left(seen, *pod) ? pod->ends_at : std::nullopt;
 }
 
-// The reason why this incarnation will end, in a few words; empty: no sign of an end.
+// Returns in a few words why this incarnation of the member will end, or an empty text if it will not.
 std::string find_member_notice(const Observation& seen, const api::MemberStatus& member) {
   if (find_pod_end(seen, member)) return "its pod is being deleted";
   const std::string notice = find_node_notice(seen, member.node);
   if (!notice.empty()) return "node " + member.node + " will go (" + notice + ")";
-  // The scheduler places a pod there if no other node has room and the kubelet has removed the lost pod.
+  // A pod may stand on an avoided node: the scheduler places it there if no other node has room.
   if (is_without_connections(seen, member.node))
-    return "node " + member.node + " is avoided (other nodes had no connection to it)";
+    return "node " + member.node + " is avoided (other nodes could not connect to it)";
   return "";
 }
 

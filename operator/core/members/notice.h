@@ -1,5 +1,5 @@
-// Notices of nodes and pods that end soon. Each member on such a node gets a successor, which is created
-// while the member still trains.
+// Reads notices that a node or pod will end soon. Each member on such a node gets a successor: a pod that is
+// created while the member still trains.
 #pragma once
 
 #include <optional>
@@ -12,41 +12,41 @@
 
 namespace ratoon::core {
 
-// The taint that the nodes of a local run, which are only names, get before they end.
+// The taint that a simulated node of a local run (`ratoon run`) gets before it ends.
 inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
 
-// The reason why this node will end, in a few words; empty: no sign of an end.
+// Returns in a few words why this node will end, or an empty text if nothing announces its end.
 [[nodiscard]] std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy);
 
-// Returns the reason for the node of that name, if the node is known.
+// Does the same for the node with this name; returns an empty text if the node is not known.
 [[nodiscard]] std::string find_node_notice(const Observation& seen, const std::string& node_name);
 
-// The time at which that node will end: the announced time, or the time that its cloud allows after this
-// taint. There is no value for a cordon or an autoscaler's taint: these leave each pod its grace period,
-// which begins with the pod's own signal.
+// Returns when this node will end: the announced time, or the time that its cloud allows after this taint.
+// Returns nothing for a cordon or an autoscaler's taint: these leave each pod its grace period, which begins
+// when the pod gets SIGTERM.
 [[nodiscard]] std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now);
 
-// Stores when each member's node will end. A stored time is never postponed: a taint without a time counts
-// from its first observation. A notice that is withdrawn is removed.
+// Stores when each member's node will end. A taint without a time counts from when the operator first saw it,
+// so a stored time is never postponed. Removes the time if the notice is withdrawn.
 void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members);
-// The time at which its node or its pod will end, whichever is earlier; nothing: no time is known.
+// Returns when the member's node or pod will end, whichever is earlier, or nothing if no time is known.
 [[nodiscard]] std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member);
 [[nodiscard]] std::vector<api::Departure> departures_of(const Observation& seen,
                                                         const std::vector<api::MemberStatus>& members);
 
-// The earliest time at which the grace period of a pod that is being deleted ends.
+// Returns when the first grace period among the pods that are being deleted ends.
 [[nodiscard]] std::optional<WallTime> next_pod_end(const Observation& seen);
 
-// Names a successor, with an event, for each member of the world that has not completed and has to leave its
-// node: the node or the pod will end, or the node is without connections.
+// Names a successor for each member of the world that must leave its node and has not completed: its node or
+// pod will end, or other nodes cannot connect to its node. Returns an event for each.
 [[nodiscard]] std::vector<Action> name_successors(const Observation& seen,
                                                   std::vector<api::MemberStatus>& members);
 
-// Whether all processes of the successor wait for a world.
+// Returns whether all processes of the member's successor run and wait for a world.
 [[nodiscard]] bool is_successor_ready(const Observation& seen, const api::MemberStatus& member);
 
-// Replaces members by their ready successors. Call this only while no world exists: otherwise it would end
-// the old world.
+// Replaces members by their ready successors. Call this only while no world trains, because it would end a
+// world.
 void promote_ready(const Observation& seen, std::vector<api::MemberStatus>& members);
 
 }  // namespace ratoon::core

@@ -21,12 +21,12 @@ bool is_same(const api::MemberStatus& a, const api::MemberStatus& b) {
   return a.index == b.index && a.role == b.role && a.incarnation == b.incarnation;
 }
 
-// Reasons to replace members besides the state of their pods, determined once for all members.
+// Reasons to replace members that do not show in their own pods, determined once for all members.
 struct Charges {
   const std::vector<api::MemberStatus>& silent;
   const std::vector<CondemnedMember>& condemned;
   bool is_one_disrupted = false;  // a member of the group was lost by an outside cause
-  // In a group: the pod with rank 0 is not the pod whose address the others have.
+  // In a group (members without the agent): the pod with the address that the others use for rank 0 is gone.
   bool is_rank0_pod_lost = false;
 };
 
@@ -35,12 +35,12 @@ bool is_first(const Observation& seen, const api::MemberStatus& member) {
   return !members.empty() && is_same(members.front(), member);
 }
 
-// Many programs exit with 0 after SIGTERM, so their exit code 0 does not mean completion.
+// Returns whether the pod ended with exit code 0 because of SIGTERM, as many programs do, without being done.
 bool left_with_its_node(const Observation& seen, const api::Pod& pod) {
   return pod.exit_code == 0 && !find_node_notice(seen, pod.node).empty();
 }
 
-// Returns nothing if the end cannot be classified yet.
+// Classifies the end of a pod. Returns nothing if a group's end cannot be classified yet.
 std::optional<MemberEnd> find_end_of_pod(const Observation& seen, const api::MemberStatus& member,
                                          const Charges& charges, const api::Pod& pod) {
   const auto& policy = seen.job.spec.restart_policy;
@@ -53,7 +53,7 @@ std::optional<MemberEnd> find_end_of_pod(const Observation& seen, const api::Mem
   return classify_in_group(charges.is_one_disrupted, std::move(ending));
 }
 
-// The end of this incarnation, which has not completed; nothing while the incarnation continues.
+// Returns why this incarnation, which has not completed, has ended, or nothing while it continues.
 std::optional<MemberEnd> find_member_end(const Observation& seen, const api::MemberStatus& member,
                                          const Charges& charges) {
   if (charges.is_rank0_pod_lost && is_first(seen, member))
@@ -91,8 +91,8 @@ bool is_process_of(const ProcessIdentity& process, const api::MemberStatus& memb
 }
 
 std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
-  // When a job with a world is suspended, its members save first. If the job's size changes during that time,
-  // the change applies to the next world.
+  // While a suspended job's world still saves, its members stay as they are: if the user changes the job's
+  // size during that time, the change applies to the next world.
   if (job.spec.is_suspended && job.status.is_formed) return job.status.members;
   std::vector<api::MemberStatus> members;
   for (const auto& role : job.spec.roles) {
@@ -172,7 +172,7 @@ std::vector<api::MemberStatus> named_incarnations(const std::vector<api::MemberS
 
 namespace {
 
-// maxRestarts limits failures and hangs together.
+// Fails the job if failures and hangs together exceed maxRestarts.
 void check_budget(const Observation& seen, const std::string& news, RosterChange& change) {
   const auto& restarts = change.restarts;
   const std::uint32_t restarts_max = seen.job.spec.restart_policy.restarts_max;
@@ -180,7 +180,7 @@ void check_budget(const Observation& seen, const std::string& news, RosterChange
     change.fatal = news + "; maxRestarts (" + std::to_string(restarts_max) + ") is used up";
 }
 
-// The cause that the program, its runtime or its agent named, for people who see only an event or the status.
+// Returns the cause that the program's output named, for users who see only an event or the status.
 std::string describe_named_cause(const Observation& seen, const api::MemberStatus& member,
                                  const MemberEnd& ending) {
   constexpr std::size_t kBytesMax = 300;
@@ -193,8 +193,8 @@ std::string describe_named_cause(const Observation& seen, const api::MemberStatu
   return ending.cause == EndCause::kFatal ? "; see the member's log" : "";
 }
 
-// The cost of a loss depends on the role of the member in the world: a member that is to join the present
-// world, or a successor, cannot fail the job, which trains without it.
+// Whether a lost member was a part of the world. The loss of a successor, or of a member that was to join the
+// current world, cannot fail the job, because the world trains without it.
 enum class Part { kOfWorld, kBesideWorld };
 
 Part part_of_loss(const Observation& seen, bool is_outside) {
@@ -207,7 +207,7 @@ void soften_outside_world(MemberEnd& ending) {
   ending.sentence += " (its job trains without it)";
 }
 
-// Counts the end under its cause and emits an event.
+// Counts the member's end under its cause, and emits an event about it.
 void count(const Observation& seen, const api::MemberStatus& member, const MemberEnd& ending, Part part,
            RosterChange& change) {
   const std::string news =
@@ -239,7 +239,7 @@ Loss make_loss(const Observation& seen, api::MemberStatus member, const MemberEn
           .is_unreachable = ending.is_unreachable};
 }
 
-// A successor that ends before it takes over is replaced like any other member, without effect on the world.
+// Replaces a successor that ended before it took over; this has no effect on the world.
 void follow_successor(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                       api::MemberStatus& member, RosterChange& change) {
   const api::MemberStatus successor = successor_of(member);
@@ -258,8 +258,8 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
   }
 }
 
-// A job that was made smaller and then larger has new members whose indices may still have pods of former
-// members, or show them in an outdated view: the ends of those pods are not ends of the new members.
+// After a job was made smaller and then larger, pods of a former member may still exist under a new member's
+// index. The new member starts with a higher incarnation, so that ends of those pods do not count as its own.
 void begin_after_former_pods(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
   for (auto& member : members) {
@@ -267,7 +267,7 @@ void begin_after_former_pods(const Observation& seen, std::vector<api::MemberSta
       return m.index == member.index && m.role == member.role;
     });
     for (const auto& pod : seen.pods) {
-      // If no roster is stored, a live pod may come from a first decision whose status was lost.
+      // If no member list is stored, a live pod may be from a first decision whose status was not stored.
       const bool is_former = pod.is_deleting || pod.has_ended() || !known.empty();
       const bool is_there = pod.index == member.index && pod.role == member.role;
       if (is_new && is_former && is_there)
@@ -276,8 +276,8 @@ void begin_after_former_pods(const Observation& seen, std::vector<api::MemberSta
   }
 }
 
-// An earlier job of this name used the same member names. A pod that cannot be deleted on a lost node may
-// keep its name forever.
+// Skips pod names that an earlier job of the same name still occupies: a pod on a lost node cannot be deleted
+// and may keep its name forever.
 void pass_over_held_names(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto is_held = [&](const api::MemberStatus& member) {
     return std::ranges::find(seen.held_names, display_name(seen, member)) != seen.held_names.end();
@@ -295,9 +295,9 @@ bool have_same_places(const std::vector<api::MemberStatus>& a, const std::vector
   });
 }
 
-// Each program of a group received the number of members at its start, so that a change of size replaces all
-// members. The replaced members include members without an observed pod: a pod that was requested may still
-// appear.
+// In a group (members without the agent) each program got the number of members at its start, so a change of
+// size replaces all members. This includes members without a pod in the observation, because a pod that was
+// requested may still appear.
 void renew_resized_group(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
   if (!api::is_group(seen.job.spec) || known.empty() || have_same_places(known, members)) return;
@@ -324,7 +324,7 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
                         .is_rank0_pod_lost = is_group && has_lost_rank0_pod(seen)};
   std::set<EndCause> counted_shared;
   for (auto& member : change.members) {
-    // The stored status of a group may be outdated, and by then a short program may have ended.
+    // Records the pod's UID for a group, because a short program may end before the status is stored.
     if (is_group && member.uid.empty()) note_pod(seen, member);
     if (is_completed(seen, member)) {
       note_pod(seen, member);
@@ -335,8 +335,8 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
     }
     if (member.is_leaving()) follow_successor(seen, silent, member, change);
     if (auto ending = find_member_end(seen, member, charges)) {
-      // Of members that were lost to a shared cause, the first counts, because a culprit may also have ended
-      // by itself.
+      // Of several members lost to one shared cause only the first is
+      // counted.
       if (ending->is_shared && !counted_shared.insert(ending->cause).second)
         ending->cause = EndCause::kDisruption;
       const Part part = part_of_loss(seen, member.is_absent);

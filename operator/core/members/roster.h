@@ -1,5 +1,5 @@
-// operator/core/members/: a job's members, their pods and the nodes of these. The roster: which members a job
-// has, which incarnation of each may join, and how members that ended are replaced.
+// operator/core/members/: a job's members, their pods and the pods' nodes. The roster: which members a job
+// has, which incarnation (pod) of each member may join, and how members that ended are replaced.
 #pragma once
 
 #include <string>
@@ -11,48 +11,48 @@
 
 namespace ratoon::core {
 
-// All members of the spec with their incarnations. Members that the status does not contain begin at 0;
-// members that the spec no longer has are left out.
+// Returns all members of the spec with their incarnations from the status. A member that is not in the status
+// begins with incarnation 0; a member that is no longer in the spec is left out.
 [[nodiscard]] std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job);
-// Returns all members of the spec as well, but a new member whose index has pods of former members begins
-// after their incarnations.
+// Returns the same list, but a new member for whose index former pods exist begins with an incarnation after
+// theirs.
 [[nodiscard]] std::vector<api::MemberStatus> next_members(const Observation& seen);
 
 // Returns the name of this incarnation's pod.
 [[nodiscard]] std::string display_name(const Observation& seen, const api::MemberStatus& member);
 
-// Whether the process runs in the pod of exactly this incarnation. The value is false until the incarnation's
-// pod was observed: an earlier pod may have had the same name, and its processes may still send messages.
+// Returns whether the process runs in the pod of exactly this incarnation. Returns false until that pod was
+// observed: an earlier pod may have had the same name, and its processes may still send messages.
 [[nodiscard]] bool is_process_of(const ProcessIdentity& process, const api::MemberStatus& member);
 
-// The pod of exactly this incarnation, or nullptr.
+// Returns the pod of exactly this incarnation of the member, or null.
 [[nodiscard]] const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member);
 
-// Whether the pod is being deleted while its member trains in the present world: until its grace period ends
-// this is a notice, not a loss. A member that waits for a world has no work to save.
+// Returns whether the pod is being deleted but its member still trains in the current world: until the grace
+// period ends this counts as a notice, not as a loss. A member that waits for a world has no work to save.
 [[nodiscard]] bool has_time_left(const Observation& seen, const api::Pod& pod);
 
 // Copies the facts about this incarnation's pod to the status, if the pod exists.
 void note_pod(const Observation& seen, api::MemberStatus& member);
 
-// Whether exactly this incarnation is in the list.
+// Returns whether exactly this incarnation of the member is in the list.
 [[nodiscard]] bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted);
 
-// Whether the roster names this pod's incarnation. An incarnation in the roster may join; others are
-// superseded.
+// Returns whether the roster (list of members) names this pod's incarnation. Only incarnations in the roster
+// may join; all others are superseded.
 [[nodiscard]] bool is_in_roster(const api::Pod& pod, const std::vector<api::MemberStatus>& members);
 
-// The next incarnation of a leaving member, as a member of its own.
+// Returns the successor of a leaving member, as a member of its own.
 [[nodiscard]] api::MemberStatus successor_of(const api::MemberStatus& member);
 
-// An incarnation with a number that no member or successor had yet. The facts about the former incarnation
-// are dropped.
+// Returns the member with a new incarnation number, which neither it nor its successor had yet, and without
+// the facts about the former incarnation.
 [[nodiscard]] api::MemberStatus make_fresh_incarnation(const api::MemberStatus& member);
 
-// The incarnation after this one: its successor if it has one.
+// Returns the incarnation after this one: the member's successor if it has one.
 [[nodiscard]] api::MemberStatus next_incarnation(const api::MemberStatus& member);
 
-// All incarnations that may have a pod: each member, and its successor if it has one.
+// Returns all incarnations that may have a pod: each member, and its successor if it has one.
 [[nodiscard]] std::vector<api::MemberStatus> named_incarnations(
     const std::vector<api::MemberStatus>& members);
 
@@ -70,7 +70,7 @@ struct Loss {
   bool is_unreachable = false;  // as in MemberEnd
 };
 
-// A member that counts as ended although its pod runs.
+// A member that counts as lost although its pod runs, for example because it hangs.
 struct CondemnedMember {
   api::MemberStatus member;
   MemberEnd ending;
@@ -85,20 +85,20 @@ struct RosterChange {
   std::string fatal;                 // not empty: why the job cannot go on
   std::string gives_up_world;        // not empty: why the world is given up although no member of it was lost
 
-  // Whether the state of the members allows the present world to continue.
+  // Returns whether the current world can continue: no member of it was lost, and it was not given up.
   [[nodiscard]] bool keeps_world() const { return losses.empty() && gives_up_world.empty(); }
 };
 
-// Moves members that ended, vanished, fell silent or are condemned to their next incarnation, and counts each
-// once.
+// Replaces each member that ended, vanished, fell silent or is condemned by its next incarnation, and counts
+// the loss once.
 [[nodiscard]] RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                                         const std::vector<CondemnedMember>& condemned = {});
 
-// Gives up the world: all members stay, and the next world is formed of them. Counts the end of the world as
-// one hang.
+// Ends the world but keeps all its members: they form the next world. Counts the end of the world as one
+// hang.
 void give_up_world(const Observation& seen, const std::string& why, RosterChange& change);
 
-// Creates missing pods, away from `avoid_nodes`, and deletes pods that the roster does not name.
+// Returns actions that create missing pods, not on `avoid_nodes`, and delete pods that are not in `members`.
 [[nodiscard]] std::vector<Action> reconcile_pods(const Observation& seen,
                                                  const std::vector<api::MemberStatus>& members,
                                                  const std::vector<api::NodeToAvoid>& avoid_nodes,

@@ -16,7 +16,7 @@ std::uint64_t members_of(const api::TrainingJobSpec& spec) {
   return count;
 }
 
-// Whether the last decision reported the fault of the claim.
+// Returns whether the last decision reported in the status that the claim cannot be shared.
 bool is_told(const api::TrainingJobStatus& status) {
   return std::ranges::any_of(status.conditions, [](const api::Condition& c) {
     return c.type == api::condition::kInvalidSpec && c.reason == api::condition::kClaimNotShared && c.is_true;
@@ -27,7 +27,7 @@ bool is_told(const api::TrainingJobStatus& status) {
 
 bool needs_volume_claim(const Observation& seen) {
   const auto& [spec, status] = std::tie(seen.job.spec, seen.job.status);
-  // If there was a world before, its members could share the claim or were on one node.
+  // If the job had a world before, the claim works: members could share it, or were on one node.
   const bool is_from_nothing = seen.pods.empty() && !status.is_formed && status.attempt <= Attempt(1) &&
                                status.step == Step(0) && !status.last_checkpoint;
   return is_from_nothing && !api::is_over(status.phase) && !spec.is_suspended &&

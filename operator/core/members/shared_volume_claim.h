@@ -1,6 +1,6 @@
-// A claim that only one node can mount does not work for a job of several members: its pods would wait for
-// each other forever. The claim is checked before the first pod is created; a job that already trains is not
-// checked.
+// Refuses a PersistentVolumeClaim that only one node can mount for a job of several members: its pods would
+// wait for each other forever. The operator checks the claim before it creates the job's first pod, and never
+// for a job that already trains.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace ratoon::core {
 
-// Whether the next decision depends on the claim, so that it must be read: the job may have several members,
-// names a claim, has no pod and has trained nothing yet.
+// Returns whether the next decision needs the claim, so that the caller must read it: the job may have
+// several members, names a claim, has no pod and has not trained yet.
 [[nodiscard]] bool needs_volume_claim(const Observation& seen);
 
-// The reason why the claim cannot be shared, for people. The value is empty if the claim can be shared, or if
-// the claim does not exist: then the scheduler reports the missing claim.
+// Returns, for people, why several nodes cannot mount the claim. Returns an empty text if they can, or if the
+// claim does not exist: then the scheduler reports the missing claim.
 [[nodiscard]] std::string find_volume_claim_fault(const Observation& seen);
 
 // Removes the creation of pods from the decision, and explains the reason in the status.

@@ -16,7 +16,7 @@ void count_failures_on(const std::string& name, std::uint32_t failures, WallTime
                        std::vector<api::FailedNode>& nodes) {
   std::erase_if(nodes, [&](const auto& node) { return !is_remembered(node, now); });
   api::FailedNode failed{.name = name, .failures = failures, .time = now};
-  // Nodes are ordered by their last failure: the first node is dropped if there is no room.
+  // The list is ordered by the last failure; if it is full, the first node (oldest failure) is dropped.
   if (const auto known = std::ranges::find(nodes, failed.name, &api::FailedNode::name);
       known != nodes.end()) {
     failed.failures += known->failures;

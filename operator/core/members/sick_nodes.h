@@ -1,5 +1,5 @@
-// Nodes on which members failed repeatedly. A broken device causes the same failures as a broken program, but
-// on one node only.
+// Finds nodes on which members failed repeatedly. A broken GPU causes the same failures as a broken program,
+// but only on one node.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace ratoon::core {
 
-// If the status has a new last failure, counts the failure against its node. Failures that follow from the
-// first failure are not counted. A pod that its kubelet did not start counts against its node. A member that
-// reports an unusable accelerator makes its node sick at once.
+// If the status has a new last failure, counts it against its node; failures that follow from it do not
+// count. A pod that kubelet did not start also counts against its node. A member that reports an unusable GPU
+// (accelerator) makes its node sick at once.
 void note_failed_nodes(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
 
 // Returns an event for each node whose accelerator a lost member reported as unusable.
 [[nodiscard]] std::vector<Action> report_unusable_devices(const Observation& seen,
                                                           const RosterChange& change);
 
-// Nodes on which two or more incarnations failed, each within an hour of the one before, for an hour after
-// the last failure. Members are placed on sick nodes only if no other node has room: a program that fails
-// everywhere must not exclude all nodes.
+// Returns nodes on which two or more incarnations failed, each within an hour after the one before. A node
+// stays sick until an hour after its last failure. Members still go to a sick node if no other node has room,
+// so that a program which fails everywhere does not exclude all nodes.
 [[nodiscard]] std::vector<std::string> sick_nodes(const Observation& seen,
                                                   const api::TrainingJobStatus& status);
 

@@ -9,8 +9,8 @@
 namespace ratoon::core {
 namespace {
 
-// Whether the node has sent a heartbeat after that time. The margin covers a late heartbeat that was sent
-// before the node's end, and a clock that is a little ahead.
+// Returns whether the node has sent a heartbeat since it became a suspect. The margin allows for a heartbeat
+// that it sent before its end, and for a clock that is a little ahead.
 bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
   if (suspect.is_unreachable) return false;  // it was alive: other nodes could not connect to it
   const Duration since = suspected_since(seen, suspect).since_epoch;
@@ -20,7 +20,7 @@ bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
   });
 }
 
-// The scheduler no longer counts a pod that has ended, so affinity to the pod has no effect.
+// Returns whether the pod still counts on its node: the scheduler ignores affinity to pods that have ended.
 bool is_on_its_node(const api::Pod& pod) {
   return !pod.has_ended() || pod.others_run;
 }
@@ -49,14 +49,14 @@ std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std
     return suspect.until <= seen.wall_now || is_alive_again(seen, suspect);
   });
   for (const auto& loss : losses) {
-    // A failed program or a deleted pod shows nothing about its node; silence and lost connections do.
+    // Only silence and lost connections make a node suspect; a failed program or a deleted pod does not.
     const bool is_of_node = loss.is_silent || loss.is_unreachable;
     if (!is_of_node || loss.member.node.empty() || pause.count() == 0) continue;
     api::SuspectNode suspect{.name = loss.member.node, .reason = loss.reason, .until = {}};
     suspect.is_unreachable = loss.is_unreachable;
     const auto known = std::ranges::find(suspects, loss.member.node, &api::SuspectNode::name);
     if (known != suspects.end()) {
-      // A node without connections is still one if another member falls silent there.
+      // If a member falls silent on a node without connections, the node stays marked as unreachable.
       if (known->is_unreachable && !loss.is_unreachable) suspect = std::move(*known);
       suspects.erase(known);
     }
@@ -86,7 +86,7 @@ std::vector<api::NodeToAvoid> nodes_to_avoid(const Observation& seen,
   for (const auto& node : seen.nodes)
     if (!find_notice(node, seen.job.spec.disruption_policy).empty())
       found[node.name] = {.name = node.name, .closed_by = closing_taints(node)};
-  // A dead node has no taint yet, and a node without connections never gets one.
+  // Avoid all suspects, because Kubernetes taints a dead node late, and an unreachable one never.
   for (const auto& suspect : suspects) found[suspect.name] = {.name = suspect.name};
   std::vector<api::NodeToAvoid> nodes;
   for (auto& [name, node] : found) {
@@ -103,7 +103,7 @@ void recreate_unplaced(const Observation& seen, const std::vector<api::NodeToAvo
   const auto is_outdated = [&](const api::MemberStatus& member) {
     const api::Pod* pod = find_pod(seen, member);
     if (pod == nullptr || !pod->node.empty() || pod->has_ended() || pod->is_deleting) return false;
-    // A process that sends messages has a node: the view of the pod is outdated.
+    // A member that sends messages does run on a node, so the cached pod without a node is outdated.
     const bool has_spoken =
         std::any_of(seen.processes.begin(), seen.processes.end(),
                     [&](const auto& process) { return is_process_of(process.identity, member); });

@@ -1,5 +1,5 @@
-// Nodes on which a member was lost. No member is placed on such nodes for a while, because a dead node stays
-// schedulable until the platform notices, and the platform does not notice missing connections between nodes.
+// Suspect nodes: a member was lost there, so the operator places no member there for a while. A dead node
+// stays schedulable until Kubernetes notices, and Kubernetes never notices missing connections between nodes.
 #pragma once
 
 #include <optional>
@@ -11,27 +11,27 @@
 
 namespace ratoon::core {
 
-// The suspects in the status, without suspects that have expired or are alive again, and with the nodes of
-// the given losses.
+// Returns the suspect nodes of the status, without those that have expired or are alive again, and with the
+// nodes of the new losses.
 [[nodiscard]] std::vector<api::SuspectNode> update_suspects(const Observation& seen,
                                                             const std::vector<Loss>& losses);
 
-// The time since when the node is a suspect.
+// Returns since when the node has been a suspect.
 [[nodiscard]] WallTime suspected_since(const Observation& seen, const api::SuspectNode& suspect);
 
-// Whether members on that node, which is alive, could not connect to others a short while ago.
+// Returns whether members on that node, which is alive, recently could not connect to members elsewhere.
 [[nodiscard]] bool is_without_connections(const Observation& seen, const std::string& node);
 
-// The time at which the first suspect expires.
+// Returns when the first of the suspect nodes may be used again.
 [[nodiscard]] std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects);
 
-// Suspect nodes, and nodes that will end, in the order of their names.
+// Returns suspect nodes and nodes that will end, in the order of their names.
 [[nodiscard]] std::vector<api::NodeToAvoid> nodes_to_avoid(const Observation& seen,
                                                            const std::vector<api::SuspectNode>& suspects);
 
-// The affinity of a pod that waits for a node excludes the nodes that were to be avoided when it was created.
-// If an excluded node may be used again, the pod is replaced under its next incarnation. No member was lost,
-// so no loss is counted.
+// A pod that waits for a node excludes, by its affinity, the nodes to avoid at the time of its creation. If
+// such a node may be used again, this function replaces the pod by a new incarnation without that exclusion.
+// This counts as no loss.
 void recreate_unplaced(const Observation& seen, const std::vector<api::NodeToAvoid>& avoid_nodes,
                        std::vector<api::MemberStatus>& members);
 

@@ -6,13 +6,13 @@
 namespace ratoon::core {
 namespace {
 
-// A problem of the platform that another pod of the member may meet as well: missing storage, a node that
-// does not start it, no connection to the operator or to other members.
+// Returns whether the loss has a cause in the platform that may also hit the member's next pod: missing
+// storage, a node that does not start pods, no connection to the operator or to other members.
 bool is_outage(const Loss& loss) {
   return loss.is_rejection || loss.is_of_storage || loss.is_unheard || loss.is_unreachable;
 }
 
-// Another pod of the member would fail as the last pod did.
+// Returns whether the member's next pod must wait, because it might fail as the last one did.
 bool is_to_wait(const Loss& loss) {
   return loss.cause == EndCause::kApplication || is_outage(loss);
 }
@@ -21,9 +21,9 @@ bool is_any_to_wait(const std::vector<Loss>& losses) {
   return std::ranges::any_of(losses, is_to_wait);
 }
 
-// The pause of a member without which the present world trains: the world's steps show nothing about that
-// member. A successor's number shows how many successors of that member have failed; members do not wait for
-// each other's pauses.
+// Returns the pause for a member without which the current world trains, so that the world's steps say
+// nothing about this member. For a successor the pause grows with the number of successors of this member
+// that failed. Each member has its own pause.
 Duration pause_outside(const api::RestartPolicy& policy, const api::MemberStatus& member) {
   if (!member.is_leaving())
     return policy.backoff_seconds == 0 ? Duration(0) : std::chrono::seconds(policy.backoff_max_seconds);
@@ -37,7 +37,7 @@ void put_off(const Observation& seen, const std::vector<Loss>& losses, const Pau
     if (!is_to_wait(loss)) continue;
     for (auto& member : change.members) {
       const bool is_it = member.index == loss.member.index && member.role == loss.member.role;
-      // A successor that exists already takes over at once.
+      // If the member's new pod or its successor exists already, a pause has no purpose.
       const bool is_there = !(member.is_leaving() ? member.successor_uid : member.uid).empty();
       const Duration pause = pause_of(loss, member);
       if (!is_it || is_there || pause == Duration(0)) continue;
@@ -64,7 +64,7 @@ void delay_crashed_members(const Observation& seen, bool has_stepped, RosterChan
   if (is_any_to_wait(change.losses) || (!stands && is_any_to_wait(change.outside_losses)))
     ++change.restarts.crashes_in_a_row;
   const std::uint32_t crashes = change.restarts.crashes_in_a_row;
-  // Another node may have the connections that this one lacks: only the second replacement waits.
+  // After lost connections only the second replacement waits: the first may work on another node.
   const auto as_in_a_row = [&](const Loss& loss, const api::MemberStatus&) {
     return pause_after(policy, loss.is_unreachable ? crashes - 1 : crashes);
   };

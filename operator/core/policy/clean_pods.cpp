@@ -9,12 +9,12 @@
 namespace ratoon::core {
 namespace {
 
-// Many sidecar containers end by themselves after the trainer.
+// Wait so long for sidecar containers after the trainer, because many sidecars end by themselves.
 constexpr auto kSidecarTimeout = std::chrono::seconds(30);
 
 WallTime sidecar_deadline(const Observation& seen, const api::Pod& pod) {
   const WallTime latest{seen.wall_now.since_epoch + kSidecarTimeout};
-  // A node's clock that is far ahead must not delay the deletion forever.
+  // If a node's clock is far ahead, count from now, so that the deletion does not wait forever.
   if (!pod.ended_at || *pod.ended_at > latest) return seen.wall_now;
   return {pod.ended_at->since_epoch + kSidecarTimeout};
 }
@@ -41,8 +41,8 @@ std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobSt
   const api::CleanPodPolicy policy = seen.job.spec.clean_pod_policy;
   std::vector<Action> actions;
   if (policy == api::CleanPodPolicy::kNone) {
-    // Members learn of the end from the coordinator. A superseded pod does not learn of the end, and would
-    // keep its node forever.
+    // The coordinator tells current members that the job is over. A superseded pod is not told, and would
+    // keep its node forever, so delete it.
     for (const auto& pod : seen.pods) {
       const bool is_still_there = !pod.has_ended() || holds_on(seen, pod);
       if (!pod.is_deleting && is_still_there && !is_in_roster(pod, status.members))
@@ -50,8 +50,8 @@ std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobSt
     }
     return actions;
   }
-  // Completed members end by themselves. Replaced members, and members that were never in a world, do not end
-  // by themselves.
+  // Pods of completed members end by themselves. Pods of replaced members, and of members that were never in
+  // a world, do not.
   auto leaving_by_themselves = status.members;
   std::erase_if(leaving_by_themselves, [](const auto& member) { return !member.is_completed; });
   for (const auto& pod : seen.pods) {

@@ -1,4 +1,4 @@
-// Which pods of a finished job are deleted.
+// Decides which pods of a finished job the operator deletes.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace ratoon::core {
 
-// None: no pod is deleted; running members are asked to leave. Running: pods that run and do not end by
-// themselves; a pod whose trainer ended counts as running if other containers outlive the trainer for long.
-// All: the same pods, and pods that ended, with their logs; pods of completed members may end by themselves
-// first.
+// cleanPodPolicy None: deletes no pod of a current member; the coordinator asks running members to leave.
+// Running: deletes pods that run and do not end by themselves, and pods whose other containers outlive the
+// trainer for long. All: also deletes pods that have ended, with their logs; pods of completed members may
+// end by themselves first.
 [[nodiscard]] std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobStatus& status,
                                              const std::string& reason);
 
-// The time at which the next sidecar container has outlived its trainer for too long.
+// Returns when the next sidecar container will have outlived its trainer for too long.
 [[nodiscard]] std::optional<WallTime> next_sidecar_deadline(const Observation& seen,
                                                             const api::TrainingJobStatus& status);
 

@@ -1,6 +1,6 @@
-// operator/core/policy/: the policies of a job's spec, one file each. Failure policy: which failures can fail
-// the job. A failed member of another role is created again after a pause, any number of times: an evaluator
-// that cannot start is no reason to stop the training.
+// operator/core/policy/: the policies of a job's spec, one file for each. The failure policy names the roles
+// whose failures can fail the job. A failed member of any other role is created again after a pause, any
+// number of times: an evaluator that cannot start is no reason to stop the training.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace ratoon::core {
 
-// Whether failures of this role's members use up maxRestarts and can fail the job.
+// Returns whether failures of this role's members use up maxRestarts and can fail the job.
 [[nodiscard]] bool can_fail_job(const api::TrainingJobSpec& spec, const std::string& role);
 
-// The classification of an end for a member of this role.
+// Returns how the end of a member of this role counts under the failure policy.
 [[nodiscard]] MemberEnd apply_failure_policy(const api::TrainingJobSpec& spec, const std::string& role,
                                              MemberEnd ending);
 

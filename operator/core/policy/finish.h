@@ -1,4 +1,4 @@
-// The end of a job, as Succeeded or Failed: its last status, the deletion of its pods, and the last
+// Finishes a job as Succeeded or Failed: its final status, the deletion of its pods, and the last
 // announcement to its agents.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace ratoon::core {
 
-// No member is needed any longer, and agents are asked to leave. `news` are the events that this decision has
-// found so far.
+// Returns the decision that ends the job: removes its members and asks the agents to leave. `news`: events
+// that this decision has already.
 [[nodiscard]] Decision finish(const Observation& seen, api::TrainingJobStatus status, api::JobPhase phase,
                               std::string message, std::vector<Action> news = {});
 

@@ -1,4 +1,4 @@
-// The job's own rules about the ends of members: the first rule that matches classifies the end.
+// Applies the job's own rules about how its members' ends count: the first rule that matches decides.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct MatchedRule {
   api::RuleAction action = api::RuleAction::kRestart;
 };
 
-// If the platform ended the pod, only its reasons count: the exit codes of processes are a consequence.
+// If Kubernetes ended the pod, only rules about reasons match, because exit codes are then a consequence.
 [[nodiscard]] std::optional<MatchedRule> match_restart_rule(const api::RestartPolicy& policy,
                                                             const api::Pod& pod);
 

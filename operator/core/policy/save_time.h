@@ -1,4 +1,4 @@
-// The duration of saves, from the members' beats, and how long to wait for a world that saves before it ends.
+// Estimates from the members' beats how long a save takes, and how long to wait for a last save of a world.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,15 @@
 
 namespace ratoon::core {
 
-// The longest of the last saves of the known processes; nothing: no process has saved yet.
+// Returns the longest duration among all processes' last saves, or nothing if no process has saved yet.
 [[nodiscard]] std::optional<Duration> longest_save(const Observation& seen);
 
-// How long to wait for a world that was asked to save. The time covers two saves: the world ends a save that
-// is in progress before it begins the save that was asked for.
+// Returns how long to wait for a world that was asked to save: the time of two saves, because the world may
+// have to finish another save before it begins this one.
 [[nodiscard]] Duration save_timeout(const Observation& seen);
 
-// Whether a save that begins now leaves enough time for another save before `end`. The result is also true if
-// no save was measured.
+// Returns whether a save that begins now leaves enough time for a second save before `end`. Returns true if
+// no save was measured yet.
 [[nodiscard]] bool has_time_for_two_saves(const Observation& seen, std::optional<WallTime> end);
 
 }  // namespace ratoon::core

@@ -16,8 +16,8 @@
 namespace ratoon::core {
 namespace {
 
-// A member that has sent no message to this operator may be in a long save. Members that stay silent are
-// lost, and their world with them.
+// Returns whether every member has sent a message to this operator. A member that has not may be in a long
+// save; if it stays silent, it is lost and its world ends.
 bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status) {
   return std::ranges::all_of(status.members, [&](const auto& member) {
     if (member.is_absent || is_completed(seen, member)) return true;
@@ -26,12 +26,12 @@ bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status)
   });
 }
 
-// Whether a pod of this incarnation, or of a later one, was created or may have been.
+// Returns whether this incarnation has a pod, or may have one because its creation is known.
 bool has_pod(const Observation& seen, const api::MemberStatus& member) {
   return !member.uid.empty() || find_pod(seen, member) != nullptr;
 }
 
-// Whether a pod still occupies its node, or a place in a quota.
+// Returns whether any pod of the job still occupies its node or a place in a quota.
 bool is_any_pod_left(const Observation& seen) {
   return std::ranges::any_of(seen.pods,
                              [](const api::Pod& pod) { return !pod.has_ended() || pod.others_run; });

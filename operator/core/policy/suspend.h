@@ -1,4 +1,4 @@
-// Suspended jobs have no pods. A world first saves together, and later the job resumes from that checkpoint.
+// A suspended job has no pods. All ranks first save a checkpoint, and the job later resumes from it.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,23 @@
 
 namespace ratoon::core {
 
-// The end of the wait for a world to save before a suspension: it covers the duration of its saves. There is
-// no value until all of its members have sent a message to this operator.
+// Returns until when a suspension waits for the world's last save, estimated from earlier saves. Returns
+// nothing until all members of the world have sent a message to this operator.
 [[nodiscard]] std::optional<WallTime> drain_deadline(const Observation& seen,
                                                      const api::TrainingJobStatus& status);
 
-// Moves each member that has not completed, and in a group each member, to an incarnation without a pod. Pods
-// of earlier incarnations are superseded. No member was lost, so no loss is counted.
+// Gives each member that has not completed (in a group: each member) a new incarnation without a pod, which
+// supersedes the existing pods. This counts as no loss.
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members);
 
-// While a world saves before it is given up: the decision that waits for the save, until drain_deadline().
-// Nothing: the wait is over, or no world exists.
+// Asks the world to save before it ends: returns a decision that waits for the save until drain_deadline(),
+// or nothing if the wait is over or no world trains.
 [[nodiscard]] std::optional<Decision> drain(const Observation& seen, const RosterChange& change,
                                             std::optional<Timestamp> next_check, const std::string& purpose,
                                             api::TrainingJobStatus status);
 
-// No pods are created, and existing pods are deleted once their members have saved. The phase is Suspended
-// when the last of them is gone.
+// Returns the decision for a suspended job: it creates no pods, and deletes the existing pods after their
+// members have saved. The phase becomes Suspended when the last pod has gone.
 [[nodiscard]] Decision suspend(const Observation& seen, const RosterChange& change,
                                std::optional<Timestamp> next_check, api::TrainingJobStatus status);
 

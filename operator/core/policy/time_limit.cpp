@@ -17,7 +17,7 @@ void start_active_time(WallTime now, api::TrainingJobStatus& status) {
 
 void stop_active_time(WallTime now, api::TrainingJobStatus& status) {
   if (!status.active_since) return;
-  // If a clock was set back, no time is subtracted.
+  // If the wall clock was set back, the passed time counts as zero and not as negative.
   const Duration passed = std::max(Duration(0), now.since_epoch - status.active_since->since_epoch);
   status.active_seconds +=
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(passed).count());

@@ -1,4 +1,4 @@
-// The limit of a job's duration, without the time in which it was suspended.
+// Limits a job's active time, which does not include the time while the job is suspended.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace ratoon::core {
 
-// Starts the job's time, if the time does not run already.
+// Starts counting the job's active time, unless it is being counted already.
 void start_active_time(WallTime now, api::TrainingJobStatus& status);
-// Stops the job's time.
+// Stops counting the job's active time, for example while it is suspended.
 void stop_active_time(WallTime now, api::TrainingJobStatus& status);
 
-// The time at which the job's time will be over; nothing: there is no limit, or the time does not run.
+// Returns when the job reaches its time limit, or nothing without a limit or while no time is counted.
 [[nodiscard]] std::optional<WallTime> time_limit_end(const api::TrainingJobSpec& spec,
                                                      const api::TrainingJobStatus& status);
 
-// Acts on the end of the time: the job saves, and fails.
+// Returns the decision at the time limit: the job saves, and then fails.
 [[nodiscard]] Decision end_at_time_limit(const Observation& seen, const RosterChange& change,
                                          std::optional<Timestamp> next_check, api::TrainingJobStatus status);
 

@@ -1,5 +1,5 @@
-// How long a finished job is kept. The final status of a job is stored before the job is deleted: if the job
-// is applied again, the new job must not have the old job's end.
+// Deletes finished jobs after their time to live. The operator stores a job's final status before it deletes
+// the job: if the user applies the job again, the new job must not inherit the old job's end.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace ratoon::core {
 
-// The time at which a finished job is deleted; nothing: never.
+// Returns when a finished job is to be deleted, or nothing if it is kept.
 [[nodiscard]] std::optional<WallTime> expires_at(const api::TrainingJobSpec& spec,
                                                  const api::TrainingJobStatus& status);
 
-// Deletes the job if the time of its deletion has passed, else sets the wake-up time. Call this only for a
-// job whose stored status is final.
+// Adds the job's deletion to the decision if its time has passed, else sets the wake-up time. Call this only
+// for a job whose stored status is final.
 void expire_job(const Observation& seen, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

@@ -18,7 +18,7 @@ namespace {
 
 using api::JobPhase;
 
-// A condition before it is merged into the status.
+// The value of a condition according to this decision, before it is merged into the status.
 struct Reading {
   std::string_view type;
   bool is_true = false;
@@ -41,12 +41,12 @@ void set(const Observation& seen, Reading reading, api::TrainingJobStatus& statu
   known->observed_generation = status.observed_generation;
 }
 
-// Whether the job has no world, because it is or will be suspended.
+// Returns whether the job has no world because it is suspended or will be.
 bool is_at_rest(const Observation& seen, const api::TrainingJobStatus& status) {
   return seen.job.spec.is_suspended && !status.is_formed && !api::is_over(status.phase);
 }
 
-// The reason of the phase's condition; the message is the status's own.
+// Returns the `reason` for the condition of the job's phase; its message comes from the status.
 std::string_view reason_of(const Observation& seen, const api::TrainingJobStatus& status) {
   if (is_at_rest(seen, status) && status.phase != JobPhase::kSuspended) return "Suspending";
   switch (status.phase) {
@@ -66,8 +66,8 @@ std::string_view reason_of(const Observation& seen, const api::TrainingJobStatus
   return "Failed";
 }
 
-// The status's message counts the ready members. In a condition each count would be another write of the
-// list.
+// Returns the message of a condition. Unlike the status's message it does not count ready members, because
+// each new count would write the list of conditions again.
 std::string describe(const Observation& seen, const api::TrainingJobStatus& status, bool is_true) {
   if (!is_true) return "";
   if (is_at_rest(seen, status)) return status.message;
@@ -80,7 +80,7 @@ std::string describe(const Observation& seen, const api::TrainingJobStatus& stat
 
 constexpr std::size_t kWhyBytesMax = 1024;
 
-// The condition Scheduled is also added as false: the first pod may find no node, or may not even be created.
+// Adds the condition Scheduled with value false: a pod finds no node, or was not even created.
 void set_not_scheduled(const Observation& seen, std::string_view reason, std::string message,
                        api::TrainingJobStatus& status) {
   const bool is_known = std::any_of(status.conditions.begin(), status.conditions.end(),
@@ -92,7 +92,7 @@ void set_not_scheduled(const Observation& seen, std::string_view reason, std::st
       status);
 }
 
-// A new pod without a message from the scheduler changes nothing.
+// Sets the condition Scheduled. A pod about which the scheduler has not reported yet changes nothing.
 void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
   if (!seen.refusal.empty())
     return set_not_scheduled(seen, "PodRefused", cut_text(seen.refusal, kWhyBytesMax), status);
@@ -115,7 +115,7 @@ void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
         status);
 }
 
-// Whether the API server may still refuse a pod of the given members.
+// Returns whether a member has no pod yet, so that the API server may still refuse to create it.
 bool lacks_pods(const Observation& seen, const api::TrainingJobStatus& status) {
   return std::ranges::any_of(status.members, [&](const api::MemberStatus& member) {
     return !member.is_completed && member.uid.empty() && find_pod(seen, member) == nullptr;
@@ -131,7 +131,7 @@ std::uint32_t count_replicas(const Observation& seen, const std::vector<api::Mem
   }));
 }
 
-// The label selector of the pods that count_replicas() counts.
+// Returns the label selector for the pods that count_replicas() counts (scale subresource).
 std::string select_replicas(const api::TrainingJob& job) {
   std::vector<std::string> roles;
   for (const auto& role : job.spec.roles)
@@ -144,8 +144,8 @@ std::string select_replicas(const api::TrainingJob& job) {
 }  // namespace
 
 void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
-  // The selector depends only on the spec. The selector is set together with a status that is written in any
-  // case.
+  // The selector depends only on the spec, so it is set only when a new spec causes a write of the status
+  // anyway.
   if (seen.job.status.observed_generation != seen.job.meta.generation)
     status.selector = select_replicas(seen.job);
   status.observed_generation = seen.job.meta.generation;
@@ -168,13 +168,13 @@ void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
          .message = describe(seen, status, is_true)},
         status);
   }
-  // A suspended job loses all its pods.
+  // A suspended job has no pods, so its condition Scheduled stays as it is.
   if (!is_at_rest(seen, status)) set_scheduled(seen, status);
   note_validity(seen, status);
 }
 
 void note_validity(const Observation& seen, api::TrainingJobStatus& status) {
-  // A job that creates no pods at present checks no claim and no template, so that its last condition stays.
+  // While a job creates no pods, its claim and template are not checked, and the last condition stays.
   const bool is_waiting = seen.job.spec.is_suspended || api::is_over(status.phase);
   const auto known =
       std::ranges::find(status.conditions, api::condition::kInvalidSpec, &api::Condition::type);

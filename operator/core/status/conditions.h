@@ -1,19 +1,19 @@
-// operator/core/status/: the job's status, for people and other controllers. The status as Kubernetes
-// conditions, derived from the other fields; kubectl wait and other controllers read them. A condition is
-// added when it is first true, and stays with its present value. The time of a condition changes only with
-// its value, so that an unchanged job needs no write.
+// operator/core/status/: the job's status, for people and other controllers. This file derives Kubernetes
+// conditions from the other fields of the status, for kubectl wait and other controllers. A condition is
+// added when it is first true, and stays in the list afterwards. Its time changes only when its value
+// changes, so that an unchanged job needs no write.
 #pragma once
 
 #include "operator/core/observation.h"
 
 namespace ratoon::core {
 
-// The conditions are Running, Recovering, Suspended, Succeeded, Failed; and Scheduled, with the scheduler's
-// message while no node takes a member. The function also sets the fields of the scale subresource.
+// Sets the conditions Running, Recovering, Suspended, Succeeded, Failed and Scheduled (with the scheduler's
+// message while no node has room for a member). Also sets the fields of the scale subresource.
 void note_conditions(const Observation& seen, api::TrainingJobStatus& status);
 
-// InvalidSpec: whether the job cannot be served with its present spec. If a job cannot be decoded, the
-// condition is set elsewhere: this function has a decoded job.
+// Sets the condition InvalidSpec: the operator cannot run the job with its current spec. For a job that
+// cannot be decoded at all, other code sets this condition.
 void note_validity(const Observation& seen, api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

@@ -10,7 +10,7 @@ namespace {
 
 using api::LedgerPart;
 
-// The time is truncated as in the status, so that sums of truncated times are exact.
+// Truncates to milliseconds, as the status stores times, so that sums of stored times are exact.
 WallTime to_milliseconds(WallTime time) {
   return {std::chrono::floor<std::chrono::milliseconds>(time.since_epoch)};
 }
@@ -26,7 +26,7 @@ bool lacks_capacity(const Observation& seen, const std::vector<api::MemberStatus
   });
 }
 
-// The newest step that a process of this attempt has reported.
+// Returns the newest step that a process of this attempt has reported.
 std::optional<Step> reached_step(const Observation& seen, Attempt attempt) {
   std::optional<Step> reached;
   for (const auto& process : seen.processes)
@@ -35,14 +35,14 @@ std::optional<Step> reached_step(const Observation& seen, Attempt attempt) {
   return reached;
 }
 
-// The step from which the present world began; nothing if an older operator formed it.
+// Returns the step from which the current world began, or nothing if an older operator version formed it.
 std::optional<Step> resumed_step(const api::TrainingJobStatus& status) {
   if (status.ledger.newest_attempt != status.attempt) return std::nullopt;
   return status.ledger.resumed_step;
 }
 
 LedgerPart part_of_world(const Observation& seen, const api::TrainingJobStatus& status) {
-  // A program without the agent shows only that its pods run.
+  // Without the agent a program reports no steps: running pods count as useful time.
   if (api::is_group(seen.job.spec)) return LedgerPart::kUseful;
   const auto reached = reached_step(seen, status.attempt);
   if (!reached) return is_world_forgotten(seen) ? status.ledger.part : LedgerPart::kRestarting;
@@ -57,7 +57,7 @@ LedgerPart part_of(const Observation& seen, const api::TrainingJobStatus& status
   return lacks_capacity(seen, status.members) ? LedgerPart::kWaitingForCapacity : LedgerPart::kRestarting;
 }
 
-// The step that a world had reached at its end, saved or not.
+// Records the newest step that the world reached before it ended, whether saved or not.
 void note_newest_step(const Observation& seen, api::TrainingJobStatus& status) {
   const bool stands = status.is_formed && status.attempt == seen.job.status.attempt;
   Step& newest = status.ledger.newest_step;

@@ -1,6 +1,6 @@
-// How the job's time was spent, added up part by part in its status: a change of leader, of pods or of the
-// runner loses none of it. Saves and the wait for data, which only trainers can measure, are in the trainers'
-// own metrics (docs/reference/metrics.md).
+// Sums up in the job's status how the job spent its time, part by part (useful, restarting, ...). A change of
+// leader, pods or `ratoon run` loses nothing of it. Only trainers can measure saves and waits for data: see
+// their metrics (docs/reference/metrics.md).
 #pragma once
 
 #include "operator/core/decision.h"
@@ -8,14 +8,14 @@
 
 namespace ratoon::core {
 
-// A world is formed that begins at step `resumed`. Call it before the status gets that step.
+// Counts steps that a new world repeats because it begins at `resumed`. Call it before status.step is set.
 void count_steps_made_again(Step resumed, api::TrainingJobStatus& status);
 
-// Adds the time of the last part if another part begins with this decision. The time since the last sign of
-// life of a lost member was no training: the member hung, or its loss was not detected yet.
+// Adds up the time of the last part if another part begins with this decision. The time between a lost
+// member's last sign of life and the detection of its loss does not count as training.
 void note_ledger(const Observation& seen, Timestamp now, Decision& decision);
 
-// For a job whose runner ended at an unknown time: the training counts until its last step.
+// For a job whose `ratoon run` ended at an unknown time: counts training time until the last known step.
 void end_with_last_step(api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

@@ -14,8 +14,8 @@ namespace ratoon::core {
 
 namespace {
 
-// Six digits are enough for people. Every JSON store keeps six digits exactly, so that a stored value does
-// not look changed when it is read back.
+// Rounds to six digits, which are enough for people. Every JSON store keeps six digits exactly, so a value
+// that is read back does not look changed.
 double shortened(double value) {
   constexpr int kDigits = 6;
   std::array<char, 32> text{};
@@ -33,7 +33,7 @@ Outlook shortened(const Outlook& told) {
 
 void note_checkpoint(const InventoryEntry& entry, api::TrainingJobStatus& status) {
   if (!entry.is_complete || !is_own(status, entry.attempt)) return;
-  // The checkpoint shows that its step was completed.
+  // A checkpoint of a step proves that the step was completed.
   if (entry.attempt == status.attempt) status.step = std::max(status.step, entry.step);
   const auto& last = status.last_checkpoint;
   if (last && last->attempt == entry.attempt && last->step == entry.step && is_shared(entry))
@@ -58,8 +58,8 @@ bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attemp
 }
 
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {
-  // Only members of this attempt are considered: members of the next attempt have listed checkpoints since
-  // then.
+  // Only members of this attempt can revoke the checkpoint as damaged. A member of the next attempt lists its
+  // checkpoints anew.
   const auto& last = status.last_checkpoint;
   const bool is_damaged = last && std::ranges::any_of(processes, [&](const auto& process) {
                             return process.beat && process.beat->attempt == status.attempt &&
@@ -93,8 +93,8 @@ std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& 
   return {EmitEvent{
       .is_warning = true,
       .reason = "CheckpointUnreadable",
-      .message = "the checkpoint of step " + std::to_string(before->step.value()) + " does not read back; " +
-                 (after ? "that of step " + std::to_string(after->step.value()) + " is the newest"
+      .message = "the checkpoint of step " + std::to_string(before->step.value()) + " is damaged; " +
+                 (after ? "the checkpoint of step " + std::to_string(after->step.value()) + " is the newest"
                         : "there is no other checkpoint") +
                  " until the next save"}};
 }
@@ -112,7 +112,7 @@ void note_results(const Observation& seen, api::TrainingJobStatus& status) {
   const auto note = [&status](const auto& member) {
     if (!member.is_completed) return;
     if (!member.weights.empty()) status.final_weights = member.weights;
-    // Each rank may have had a reason of its own: the first one stays.
+    // If several ranks report different reasons for finish(), the first reason stays.
     if (status.finish_reason.empty()) status.finish_reason = member.finish_reason;
   };
   std::for_each(seen.pods.begin(), seen.pods.end(), note);

@@ -1,5 +1,5 @@
-// The job's progress: steps, the rest of the training, the loss and the newest checkpoint, from the messages
-// of processes of the current attempt.
+// Updates the job's progress from the messages of the current attempt's processes: steps, remaining training,
+// training loss and newest checkpoint.
 #pragma once
 
 #include <optional>
@@ -12,30 +12,30 @@
 
 namespace ratoon::core {
 
-// Steps only grow within an attempt. The checkpoint does not decrease either, unless it is revoked as
-// damaged. Beats of an old attempt change nothing.
+// Within an attempt the step never decreases, and the newest checkpoint becomes older only if it turns out to
+// be damaged. Beats of an old attempt change nothing.
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
 
-// The newest step of the newest world, as processes that wait for the next world know it: they made it, or
-// read it in the run's history. The process that knows it may be lost before the next world is formed.
+// Records the last world's newest step as soon as a process that waits for the next world reports it: that
+// process may be lost before the next world forms. It made the step, or read it in the run's history.
 void note_left_steps(const Observation& seen, api::TrainingJobStatus& status);
 
-// Whether a process that read the checkpoint again reports it as damaged. Other processes, which only saw the
-// commit, may report it as durable long after that.
+// Returns whether a process that read the checkpoint again reports it as damaged. That counts more than
+// processes that only saw the commit and may long report the checkpoint as durable.
 [[nodiscard]] bool is_reported_damaged(const std::vector<api::ProcessFacts>& processes, Attempt attempt,
                                        Step step);
 
-// Returns an event if the newest checkpoint is now older than before.
+// Returns an event if the newest checkpoint was damaged, so that an older one is now the newest.
 [[nodiscard]] std::vector<Action> report_damaged_checkpoint(const std::optional<ResumePoint>& before,
                                                             const std::optional<ResumePoint>& after);
 
-// Records the last checkpoint that a world saved before it ended: processes that wait for the next world
-// report it, since no further beat does.
+// Records the last checkpoint that a world saved before it ended. No beat reports it any more, but the
+// processes that wait for the next world do.
 void note_saves_before_leaving(const std::vector<api::ProcessFacts>& processes,
                                api::TrainingJobStatus& status);
 
-// Records the weights file that the training wrote, and the reason of finish(), once a completed process, or
-// its pod, reported it.
+// Records the path of the trained weights, and the reason of an early finish(), as soon as a completed
+// process or its pod reports them.
 void note_results(const Observation& seen, api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

@@ -20,7 +20,7 @@ bool speaks(const Observation& seen, const api::MemberStatus& member) {
                      [&](const auto& process) { return is_process_of(process.identity, member); });
 }
 
-// Whether the beats of all processes of the attempt satisfy the condition. Completed ones satisfy all.
+// Returns whether the beats of all processes of the attempt fulfil `says`. A completed process always does.
 bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>& says) {
   return std::all_of(seen.world.begin(), seen.world.end(), [&](const auto& seat) {
     const auto* process = find_process(seen, seat.process);
@@ -30,7 +30,7 @@ bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>&
   });
 }
 
-// The same for an operator that does not know the seats: the members of the world have them.
+// Does the same if this operator does not know the assignments: checks all members of the world instead.
 bool all_of_members(const Observation& seen, const std::function<bool(const Beat&)>& says) {
   return std::ranges::all_of(seen.job.status.members, [&](const api::MemberStatus& member) {
     if (member.is_absent || member.is_completed) return true;
@@ -47,7 +47,7 @@ bool all_ranks(const Observation& seen, const std::function<bool(const Beat&)>& 
   return seen.world.empty() ? all_of_members(seen, says) : all_seated(seen, says);
 }
 
-// A hung process sends beats all the time, so its last sign of life is the start of its present phase.
+// Returns a lost member's last sign of life: for a hung process, which still sends beats, its phase's start.
 Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now) {
   std::optional<Timestamp> last;
   for (const auto& process : seen.processes) {
@@ -58,7 +58,7 @@ Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now)
     last = std::min(sign, last.value_or(sign));
   }
   if (last) return *last;
-  // The member has never sent a message to this operator, and the world is older than the operator.
+  // The member has never sent a message to this operator, which became leader while the world trained.
   return is_world_forgotten(seen) && loss.is_silent ? std::min(now, seen.listening_since) : now;
 }
 
@@ -84,7 +84,7 @@ Opened begin(const Observation& seen, const Loss& loss, Timestamp last_sign, Tim
           .watch = {.last_sign = last_sign, .decided = now}};
 }
 
-// The watch of an operator that took over. A clock that was set back makes no moment later than now.
+// Continues to measure a recovery after a change of leader. Times in the future (clock set back) become now.
 Watch resume_watch(const Observation& seen, const api::OpenRecovery& open, Timestamp now) {
   const auto moment_of = [&](WallTime time) {
     return now - std::max(Duration(0), seen.wall_now.since_epoch - time.since_epoch);
@@ -128,7 +128,7 @@ void observe(const Observation& seen, const api::TrainingJobStatus& status, Time
 
 api::RecoveryPhases measure(const Watch& watch) {
   Timestamp before = watch.last_sign;
-  // A phase that ended before its predecessor took no time of its own.
+  // A phase that ended before the phase before it counts as zero seconds.
   const auto since_before = [&](const std::optional<Timestamp>& end) {
     const Timestamp moment = std::max(before, end.value_or(before));
     const double passed = seconds(moment - before);
@@ -174,7 +174,7 @@ void finish(const Observation& seen, const Watch& watch, Decision& decision) {
   decision.recovery.reset();
 }
 
-// A world that was given up as a whole is reported as the loss of its first member.
+// Returns the losses. If a world was given up as a whole, the recovery names its first member.
 std::vector<Loss> losses_of(const Observation& seen, const RosterChange& change) {
   if (change.gives_up_world.empty()) return change.losses;
   const auto& members = seen.job.status.members;
@@ -184,7 +184,7 @@ std::vector<Loss> losses_of(const Observation& seen, const RosterChange& change)
   return {{.member = *first, .reason = change.gives_up_world, .cause = EndCause::kHung}};
 }
 
-// A loss during a recovery belongs to that recovery, which began with the first loss.
+// A further loss during a recovery continues that recovery, which began with the first loss.
 void take_loss(Opened next, Decision& decision) {
   auto& open = decision.status.open_recovery;
   if (open) {
@@ -199,8 +199,8 @@ void take_loss(Opened next, Decision& decision) {
   decision.recovery = next.watch;
 }
 
-// The world ended without a loss: a member was replaced by its successor, or a process left by itself. The
-// next world may exist already.
+// Begins a recovery after a hand-over: the world ended without a loss, because a successor replaced a member
+// or a process left by itself. The next world may exist already.
 void take_hand_over(const Observation& seen, Timestamp now, Decision& decision) {
   for (const auto& member : seen.job.status.members) {
     if (decision.recovery || !member.is_leaving()) continue;
@@ -215,7 +215,7 @@ void take_hand_over(const Observation& seen, Timestamp now, Decision& decision) 
   }
 }
 
-// The next world begins with this decision: it makes again what the last one had made beyond it.
+// If this decision forms the next world, adds the steps that it must repeat to the recovery.
 void note_formed(const Observation& seen, Decision& decision) {
   const auto& before = seen.job.status;
   auto& status = decision.status;

@@ -1,5 +1,5 @@
-// The durations of the parts of a recovery. The loss is in the status, so that an operator that takes over
-// goes on. It knows only what it saw itself: what happened before counts for the first phase that ends later.
+// Measures the phases of a recovery. The status stores the loss, so that a new leader continues to measure. A
+// new leader does not know when earlier phases ended: their time counts for the first phase that ends later.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace ratoon::core {
 
-// Starts a watch at a loss or a hand-over, records the end of each phase, and writes the durations to the
-// decision's status after the first step of all ranks. Reads the count of steps made again of the decision.
+// Begins to measure at a loss or a hand-over, records the end of each phase, and writes the durations to the
+// decision's status after the first step of all ranks. Call it after the decision counted repeated steps.
 void watch_recovery(const Observation& seen, const RosterChange& change, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

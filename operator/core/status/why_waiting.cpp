@@ -12,11 +12,11 @@
 namespace ratoon::core {
 namespace {
 
-// A scheduler judges a pod within a second, also when many wait. Images are pulled in this time, too.
+// After this time report a quiet scheduler or kubelet. A scheduler normally decides within a second.
 constexpr Duration kSchedulerTimeout = std::chrono::seconds(30);
 constexpr Duration kKubeletTimeout = std::chrono::seconds(60);
 
-// The scheduler's message about the first pod of a member that no node takes.
+// Returns the scheduler's message about the first pod for which no node has room.
 std::string why_not_placed(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   constexpr std::size_t kBytesMax = 300;
   for (const auto& pod : seen.pods) {
@@ -28,7 +28,7 @@ std::string why_not_placed(const Observation& seen, const std::vector<api::Membe
   return "";
 }
 
-// The kubelet's message about the first pod of a member that it cannot start, because of an image or a
+// Returns kubelet's message about the first pod that it cannot start, for example because of an image or a
 // secret.
 std::string why_not_started(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   constexpr std::size_t kBytesMax = 600;  // the registry's answer stands last
@@ -44,12 +44,12 @@ bool is_overdue(const Observation& seen, const api::Pod& pod, Duration timeout) 
   return pod.pending_since && seen.wall_now.since_epoch - pod.pending_since->since_epoch >= timeout;
 }
 
-// Whether a pod of the present members still waits: for its scheduler, or for its kubelet.
+// Returns whether a pod of the current members still waits for its scheduler or for kubelet.
 bool is_pending(const api::Pod& pod, const std::vector<api::MemberStatus>& members) {
   return pod.phase == api::PodPhase::kPending && !pod.is_deleting && is_in_roster(pod, members);
 }
 
-// The first pod about which no scheduler says anything: a missing scheduler writes no message.
+// Names the first pod about which no scheduler has reported anything, perhaps because none runs.
 std::string why_no_word_of_scheduler(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   for (const auto& pod : seen.pods) {
     if (!is_pending(pod, members) || (pod.node.empty() && !is_pod_needed(seen, members, pod))) continue;
@@ -58,8 +58,8 @@ std::string why_no_word_of_scheduler(const Observation& seen, const std::vector<
   return "";
 }
 
-// The first pod that its kubelet neither starts nor complains about: if a kubelet cannot make the sandbox of
-// a pod or mount its volumes, only events say so.
+// Names the first pod that kubelet neither starts nor complains about in the pod's status: if kubelet cannot
+// create the sandbox or mount the volumes, it reports that only by events.
 std::string why_not_begun(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   for (const auto& pod : seen.pods) {
     const bool is_quiet = is_pending(pod, members) && !pod.node.empty() && pod.unstarted_reason.empty();
@@ -77,7 +77,7 @@ std::string describe_previous_group_pod(const Observation& seen,
   return former == nullptr ? "" : "; " + former->name + " has to end first";
 }
 
-// A node that members avoid although the platform calls it sound.
+// Names a node that members avoid, although Kubernetes reports it as ready.
 std::string why_avoided(const api::TrainingJobStatus& status) {
   const auto found = std::ranges::find_if(status.suspect_nodes,
                                           [](const api::SuspectNode& node) { return node.is_unreachable; });
@@ -91,8 +91,8 @@ std::string why_refused(const Observation& seen) {
   return seen.refusal.empty() ? "" : "; " + cut_text(seen.refusal, kBytesMax);
 }
 
-// A member that failed and is not created again yet, and the kubelet's reason if it did not start the last
-// pod.
+// Names a member that failed and is not created again yet, with kubelet's reason if kubelet did not start its
+// last pod.
 std::string why_not_made(const Observation& seen, const std::vector<api::MemberStatus>& members,
                          const std::string& rejection) {
   for (const auto& member : members) {
@@ -104,7 +104,7 @@ std::string why_not_made(const Observation& seen, const std::vector<api::MemberS
   return "";
 }
 
-// Members that asked to join and fell silent do not count as ready.
+// Names members that asked to join and then fell silent: they do not count as ready.
 std::string why_not_counted(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   std::string first;
   std::size_t others = 0;

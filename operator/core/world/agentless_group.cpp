@@ -11,13 +11,13 @@
 namespace ratoon::core {
 namespace {
 
-// Kubelets report an end within a second or two.
+// Wait so long for other reports of ends: kubelets report an end within a second or two.
 constexpr auto kSettle = std::chrono::seconds(3);
 constexpr auto kProof = std::chrono::seconds(60);
-// The margin after the grace period, for a busy kubelet.
+// How long after its grace period a deleted pod may still run, because kubelet is busy.
 constexpr auto kPreviousGroupTimeout = std::chrono::seconds(30);
 
-// Whether the pod belongs to a current incarnation. The UID of the pod may not be stored yet.
+// Returns whether the pod belongs to a current incarnation, whose UID may not be stored yet.
 bool is_known(const Observation& seen, const api::Pod& pod) {
   return std::ranges::any_of(seen.job.status.members, [&](const auto& m) {
     return pod.index == m.index && pod.role == m.role && pod.incarnation == m.incarnation &&
@@ -30,7 +30,7 @@ std::optional<WallTime> waited_for_until(const api::Pod& pod) {
   return WallTime{pod.ends_at->since_epoch + kPreviousGroupTimeout};
 }
 
-// Whether the program of a former group's pod, or of a former incarnation's pod, may still run.
+// Returns whether the program in a pod, for example of a former group, may still run.
 bool may_run(const Observation& seen, const api::Pod& pod) {
   if (pod.has_ended() || (pod.node.empty() && pod.is_deleting)) return false;
   const auto until = waited_for_until(pod);
@@ -54,7 +54,7 @@ std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
     return find_previous_group_pod(seen, members) == nullptr ? std::optional(seat) : std::nullopt;
   const api::Pod* first = find_pod(seen, members.front());
   if (first == nullptr || first->address.empty()) return std::nullopt;
-  // A pod that is being replaced because no node took it may have been placed at this very moment.
+  // A pod that is being replaced because it found no node may have been placed at this very moment.
   const bool has_twin = std::ranges::any_of(seen.pods, [&](const api::Pod& pod) {
     return pod.meets == first->uid && !is_in_roster(pod, members) && may_run(seen, pod);
   });
@@ -118,7 +118,7 @@ std::optional<WallTime> find_judgement_time(const Observation& seen, bool is_one
                                             const api::Pod& pod) {
   if (!pod.ended_at || !is_known(seen, pod) || has_reached_end(seen, pod)) return std::nullopt;
   const WallTime at{pod.ended_at->since_epoch + kSettle};
-  // A node's clock that is far ahead must not delay the judgement forever.
+  // If a node's clock is far ahead, classify now, so that the decision does not wait forever.
   if (at <= seen.wall_now || *pod.ended_at > WallTime{seen.wall_now.since_epoch + kSettle})
     return std::nullopt;
   if (is_one_disrupted || !is_failure(classify(pod, false, seen.job.spec.restart_policy)))
@@ -136,7 +136,7 @@ std::optional<WallTime> next_judgement_time(const Observation& seen) {
 
 void restart_group(const Observation& seen, RosterChange& change) {
   if (change.losses.empty()) return;
-  // The group is replaced once, for any number of members that were lost together.
+  // Members that are lost together cause only one replacement of the group.
   const auto& before = seen.job.status.restarts;
   auto& after = change.restarts;
   const bool is_failure = after.application + after.hung > before.application + before.hung;
@@ -144,7 +144,7 @@ void restart_group(const Observation& seen, RosterChange& change) {
   std::optional<WallTime> pause;
   for (const auto& member : change.members) pause = std::max(pause, member.not_before);
   for (auto& member : change.members) {
-    // Members without an observed pod are replaced as well: a requested pod may still appear, and would join
+    // Also replaces members without a pod in the observation: a requested pod may still appear and would join
     // the wrong group. A member that was lost just now has its next incarnation already.
     if (contains(seen.job.status.members, member)) member = make_fresh_incarnation(member);
     member.not_before = pause;

@@ -37,12 +37,12 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
   for (const auto& member : status.members) {
     if (const std::uint64_t done = member.is_completed ? ~std::uint64_t{0} : member.done; done != 0)
       announcement.done.push_back({.member_uid = member.uid, .local_ranks = done});
-    // The world loses nothing with a member that it was formed without; the ready successor of that member
-    // lets the world grow when growth is due.
+    // A member without which the world was formed needs no hand-over; its ready successor joins when the
+    // world grows.
     if (!member.is_leaving() || member.is_absent) continue;
     const bool is_ready = is_successor_ready(seen, member);
-    // A save now would delay the hand-over's save beyond the node's end. A member that knows when its node
-    // ends requests a save by itself, as late as possible.
+    // Request no early save if it would delay the hand-over's save beyond the node's end. A member that knows
+    // when its node ends saves by itself, as late as possible.
     if (is_ready || has_time_for_two_saves(seen, end_of_member(seen, member))) ++announcement.save_request;
     announcement.hand_over = announcement.hand_over || is_ready;
   }

@@ -1,5 +1,5 @@
-// The part of the announcement to agents that the roster and the nodes determine; form_world.h adds a new
-// world.
+// Makes the part of the announcement to agents that follows from the list of members and their nodes;
+// form_world.h adds a new world's assignments.
 #pragma once
 
 #include "operator/core/observation.h"
@@ -7,7 +7,7 @@
 
 namespace ratoon::core {
 
-// `growth` must be empty if there is no world.
+// `growth` must be empty if no world trains.
 [[nodiscard]] api::Announcement announce(const Observation& seen, const api::TrainingJobStatus& status,
                                          bool keeps_world, const GrowthPlan& growth);
 

@@ -8,8 +8,8 @@
 namespace ratoon::core {
 namespace {
 
-// The newest attempt that a process has been in. If the status is lost or restored, the number must not go
-// back: agents accept only newer attempts.
+// Returns the newest attempt in which any process has been. Even if the job's status is lost or restored, the
+// number must not go back, because agents accept only newer attempts.
 Attempt newest_heard(const Observation& seen) {
   Attempt newest{0};
   for (const auto& process : seen.processes) {

@@ -1,4 +1,4 @@
-// The attempt number: the present world keeps its number, and the next world gets a larger number.
+// Assigns attempt numbers: the current world keeps its number, and the next world gets a larger one.
 #pragma once
 
 #include "operator/core/members/roster.h"
@@ -6,8 +6,8 @@
 
 namespace ratoon::core {
 
-// Keeps the present world, or takes the number of the next one and lets ready successors take over. Returns
-// whether the world was kept.
+// Keeps the current world, or ends it: then takes the next attempt number and replaces members by ready
+// successors. Returns whether the world was kept.
 bool keep_world(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

@@ -12,8 +12,8 @@
 namespace ratoon::core {
 namespace {
 
-// The extra wait for a member that has sent a message, because it is on its way from the last world to the
-// next one. Starting a few seconds earlier is not worth losing such a member.
+// How much longer to wait for a member that has sent a message: it is on its way from the last world to the
+// next one, and forming the next world a few seconds earlier is not worth training without it.
 constexpr auto kJoinDelay = std::chrono::seconds(10);
 
 bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {
@@ -28,8 +28,8 @@ WallTime end_of_wait(const Observation& seen, const api::MemberStatus& member, b
   });
   const auto& policy = *seen.job.spec.elastic_policy;
   Duration wait = std::chrono::seconds(policy.shrink_after_seconds);
-  // The first members start one after the other: a small first world would only hand over to the next at
-  // once.
+  // The first members start one after the other, so wait longer: a small first world would end again at once,
+  // in order to grow.
   if (seen.job.status.attempt.value() <= 1) wait += std::chrono::seconds(policy.grow_cooldown_seconds);
   if (are_enough_ready) wait = Duration(0);
   return {since.since_epoch + wait + (has_spoken ? kJoinDelay : Duration(0))};
@@ -46,7 +46,7 @@ std::uint32_t count_seated(const std::vector<api::MemberStatus>& members, const 
   return count_of(members, role, [](const auto& member) { return !member.is_absent; });
 }
 
-// The roles in which numNodes members are ready.
+// Returns the roles of which at least numNodes members are ready.
 std::set<std::string> find_full_roles(const Observation& seen,
                                       const std::vector<api::MemberStatus>& members) {
   std::set<std::string> full;
@@ -116,7 +116,7 @@ bool is_pod_needed(const Observation& seen, const std::vector<api::MemberStatus>
   const bool is_member = std::ranges::any_of(members, [&](const auto& m) {
     return m.index == pod.index && m.role == pod.role && m.incarnation == pod.incarnation;
   });
-  // A successor is needed to replace its member.
+  // A pod that is not a current member's is a successor, which its member needs.
   if (!is_member || !is_elastic(seen.job, pod.role)) return true;
   const auto others = count_of(members, pod.role, [&](const auto& member) {
     return member.index != pod.index && !member.node.empty();

@@ -1,7 +1,7 @@
-// Elastic jobs: when the next world is formed without missing members, and when it is given up for members
-// that came back. A role of numNodes may have more members than that (maxReplicas); any numNodes of them form
-// a world without a wait for more. The status records members that a world was formed without (is_absent),
-// for the next operator.
+// Elastic jobs: decides when the next world is formed without missing members, and when a world ends because
+// members came back. A role may have more than numNodes members (up to maxReplicas); as soon as numNodes of
+// them are ready, a world is formed without waiting for more. For a later leader, the status marks members
+// without which a world was formed (is_absent).
 #pragma once
 
 #include <optional>
@@ -15,31 +15,31 @@ namespace ratoon::core {
 struct NextWorldMembers {
   std::vector<api::MemberStatus> members;  // the roster, with is_absent for the next world
   std::optional<WallTime> fewer_at;        // when the wait for the last missing member ends
-  // The time at which the first wait for a missing member ends; perhaps too few members are ready then.
+  // When the wait for the first missing member ends; even then too few members may be ready.
   std::optional<WallTime> next_at;
 };
 
-// All members, except those that are not ready and are no longer waited for: the last world did without them
-// already, or shrinkAfterSeconds have passed since `waiting_since` (before the first world
-// growCooldownSeconds as well), or numNodes members of the role are ready. A world has at least minReplicas
-// of each role, and all members of a role with `replicas`.
+// Returns all members, but marks a member that is not ready as absent if the last world was formed without
+// it, or if shrinkAfterSeconds have passed since `waiting_since` (plus growCooldownSeconds before the first
+// world), or if numNodes members of its role are ready. A world has at least minReplicas members of each
+// role, and all members of a role with `replicas`.
 [[nodiscard]] NextWorldMembers pick_next_world_members(const Observation& seen,
                                                        const std::vector<api::MemberStatus>& members,
                                                        WallTime waiting_since);
 
-// Whether the present world has to hand over to a larger one.
+// Tells whether and when the current world must end so that a larger one can be formed.
 struct GrowthPlan {
   bool is_due = false;
   std::optional<WallTime> due_at;  // a member is ready for it and waits for the cooldown
 };
 [[nodiscard]] GrowthPlan find_growth(const Observation& seen, const api::TrainingJobStatus& status);
 
-// How many fewer members the world has than the job asks for.
+// Returns how many members the world lacks compared with the numbers in the job's spec.
 [[nodiscard]] std::uint32_t count_missing(const api::TrainingJobSpec& spec,
                                           const std::vector<api::MemberStatus>& members);
 
-// Whether the job needs this pod, which no node takes. A role that has numNodes members on nodes can use
-// more, but needs none.
+// Returns whether the job needs this pod, for which no node has room. A role that has numNodes members on
+// nodes can use more members, but does not need them.
 [[nodiscard]] bool is_pod_needed(const Observation& seen, const std::vector<api::MemberStatus>& members,
                                  const api::Pod& pod);
 

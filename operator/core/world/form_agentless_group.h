@@ -1,4 +1,4 @@
-// The next world of members without the agent: it is formed as soon as all their pods run.
+// Forms the next world of members without the agent library, as soon as the pods of all members run.
 #pragma once
 
 #include "operator/core/decision.h"
@@ -6,7 +6,7 @@
 
 namespace ratoon::core {
 
-// Sets the status to running, or to the number of members that run and the reason why the others wait.
+// Sets the status to Running, or tells in it how many members run and why the other members wait.
 void form_group(const Observation& seen, Decision& decision);
 
 }  // namespace ratoon::core

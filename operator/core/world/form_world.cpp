@@ -25,9 +25,9 @@ namespace {
 
 using Processes = std::vector<const api::ProcessFacts*>;
 
-// The processes whose commits and lists count: those of the job, including processes that completed, and
-// those that were replaced by a successor which began to wait before their last save. The UID of a member's
-// pod may be known since this decision.
+// Returns the processes whose commits and lists of checkpoints count: processes of current members, completed
+// processes, and processes of older incarnations (a successor may have begun to wait before their last save).
+// A pod's UID may be known only since this decision, so both lists of members are used.
 Processes processes_until_now(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   auto named = named_incarnations(seen.job.status.members);
   std::ranges::copy(named_incarnations(members), std::back_inserter(named));
@@ -44,7 +44,7 @@ Processes processes_until_now(const Observation& seen, const std::vector<api::Me
   return found;
 }
 
-// The commits that these processes have seen.
+// Returns all commits that these processes reported.
 std::vector<InventoryEntry> committed_until_now(const Observation& seen, const Processes& processes) {
   std::vector<InventoryEntry> committed;
   const auto note = [&](const InventoryEntry& entry) {
@@ -58,9 +58,9 @@ std::vector<InventoryEntry> committed_until_now(const Observation& seen, const P
   return committed;
 }
 
-// The last durable checkpoint, if all members can reach its tier: the processes that saw it may be gone, and
-// those that wait may have listed checkpoints before its commit. A process that was in a newer world since
-// then listed the checkpoints later: if its list lacks the checkpoint, the checkpoint no longer exists.
+// Returns the last durable checkpoint of the status, if all members can reach its tier: processes that saw it
+// may be gone, and processes that wait may have made their lists before its commit. But if a process that was
+// in a newer world does not list it, the checkpoint no longer exists, and nothing is returned.
 std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
                                   const std::vector<JoinRequest>& joiners) {
   if (!status.last_checkpoint) return {};
@@ -80,8 +80,8 @@ std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
   return is_missed ? std::vector<InventoryEntry>() : std::vector<InventoryEntry>{entry};
 }
 
-// When the newest list of checkpoints was begun. One new list suffices, since a checkpoint on a shared tier
-// counts for all.
+// Returns when the newest list of checkpoints was begun. One new list is enough, because a checkpoint on a
+// shared tier counts for all processes.
 Timestamp newest_list(const Processes& processes) {
   Timestamp newest;
   for (const auto* process : processes)
@@ -89,14 +89,14 @@ Timestamp newest_list(const Processes& processes) {
   return newest;
 }
 
-// Whether a list was read because the last decision asked for it. If reading takes long, no list is newer.
+// Whether a process listed checkpoints because the last decision asked: a slow listing gives no newer list.
 bool is_any_list_requested(const Observation& seen, const Processes& processes) {
   return seen.lists_from && newest_list(processes) > *seen.lists_from;
 }
 
-// Whether all lists of checkpoints are older than the end of the last world, or so old that a process which
-// this operator cannot reach may have committed since. A member of that world made its list after it had left
-// the world.
+// Returns whether all lists of checkpoints are from before the end of the last world, or so old that an
+// unreachable process may have committed since then. A list from a member of that world is not from before
+// its end, because a member lists checkpoints after it has left.
 bool are_lists_old(const Observation& seen, const Processes& processes, Timestamp now) {
   constexpr auto kHolds = std::chrono::seconds(2);
   if (is_any_list_requested(seen, processes)) return false;
@@ -112,7 +112,7 @@ bool are_lists_old(const Observation& seen, const Processes& processes, Timestam
   return age > kHolds || (!has_survivor && age >= since_end);
 }
 
-// Whether a completion became known with this decision.
+// Returns whether this decision is the first to know of a member's completion.
 bool is_any_completion_new(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
   return std::ranges::any_of(members, [&](const api::MemberStatus& member) {
@@ -124,8 +124,8 @@ bool is_any_completion_new(const Observation& seen, const std::vector<api::Membe
   });
 }
 
-// The time from which lists are asked for. It stays the same until one is read, or reading that takes long
-// would begin anew with each decision. A completion after it moves it.
+// Returns the time after which new lists of checkpoints must be made. It stays the same until such a list
+// arrives: otherwise a slow listing would begin anew with each decision. A later completion sets a new time.
 Timestamp ask_for_lists(const Observation& seen, const Processes& processes,
                         const std::vector<api::MemberStatus>& members, std::optional<Timestamp> completed,
                         Timestamp now) {
@@ -134,8 +134,8 @@ Timestamp ask_for_lists(const Observation& seen, const Processes& processes,
   return is_asked && !is_any_completion_new(seen, members) ? *seen.lists_from : now;
 }
 
-// Whether the job's status or a pod's record has a completion of this member that no process reported to this
-// operator.
+// Returns whether the job's status or the pod's record tells of a completion of this member that no process
+// reported to this operator.
 bool has_unheard_completion(const Observation& seen, const api::MemberStatus& member) {
   const std::uint32_t processes = seen.job.spec.processes_per_node;
   std::uint64_t unheard = member.is_completed ? ~std::uint64_t{0} >> (64 - processes) : member.done;
@@ -147,9 +147,9 @@ bool has_unheard_completion(const Observation& seen, const api::MemberStatus& me
   return unheard != 0;
 }
 
-// Whether a process may have completed after all lists of checkpoints were read: its last commit may be newer
-// than these lists. The time of a completion that was not reported to this operator is unknown. It is before
-// lists were asked for if the stored status had it then.
+// Returns whether a process may have completed after all lists of checkpoints were made, so that its last
+// commit is in none of them. When a completion happened that was not reported to this operator is unknown; if
+// the stored status had it when new lists were requested, it happened before.
 bool may_any_completion_be_newer(const Observation& seen, const Processes& processes,
                                  const std::vector<api::MemberStatus>& members,
                                  std::optional<Timestamp> completed, Timestamp now) {
@@ -161,7 +161,7 @@ bool may_any_completion_be_newer(const Observation& seen, const Processes& proce
                              [&](const auto& member) { return has_unheard_completion(seen, member); });
 }
 
-// When the newest completion was reported to this operator.
+// Returns when the newest completion was reported to this operator.
 std::optional<Timestamp> find_newest_completion(const Processes& processes) {
   std::optional<Timestamp> newest;
   for (const auto* process : processes)
@@ -170,7 +170,7 @@ std::optional<Timestamp> find_newest_completion(const Processes& processes) {
   return newest;
 }
 
-// The tier on which the resume point was seen.
+// Returns the storage tier on which the resume point was seen.
 std::string tier_of(const std::optional<ResumePoint>& resume, const std::vector<InventoryEntry>& seen_at) {
   std::string tier;
   for (const auto& entry : seen_at) {
@@ -180,8 +180,8 @@ std::string tier_of(const std::optional<ResumePoint>& resume, const std::vector<
   return tier;
 }
 
-// A durable checkpoint must be found before the training starts: a missing volume must not make the run start
-// over.
+// Returns an error if the run has a durable checkpoint that no member finds: a missing volume must not make
+// the run start over.
 std::string find_missing_checkpoint(const std::optional<ResumePoint>& last,
                                     const std::optional<ResumePoint>& resume) {
   if (!last || resume) return "";
@@ -199,7 +199,7 @@ bool is_given_up(const ResumePoint& point, const std::vector<JoinRequest>& joine
   });
 }
 
-// Reports that the run resumes from an older checkpoint than the last durable one, which costs steps.
+// Reports if the run resumes from a checkpoint older than the last durable one and thus repeats steps.
 void tell_of_older_point(const std::optional<ResumePoint>& resume, const std::vector<JoinRequest>& joiners,
                          Decision& decision) {
   auto& last = decision.status.last_checkpoint;
@@ -236,7 +236,7 @@ RunLosses losses_of(const api::Restarts& lost) {
   return {.disruption = lost.disruption, .application = lost.application, .hung = lost.hung};
 }
 
-// If the status was lost, the attempt must not go back to numbers whose checkpoints exist already.
+// Even if the status was lost, the attempt must not repeat a number of which checkpoints exist already.
 Attempt newest_attempt(Attempt attempt, const std::vector<JoinRequest>& joiners) {
   for (const auto& joiner : joiners) {
     for (const auto& entry : joiner.inventory) {
@@ -254,7 +254,7 @@ void stand(const Observation& seen, const Gang& gang, const std::optional<Resume
   status.formed_at = seen.wall_now;
   status.waiting_since.reset();
   status.world_size = static_cast<std::uint32_t>(gang.needed);
-  // No weights contain the steps after the resume point any longer.
+  // Steps after the resume point are in no weights any longer, so the world repeats them.
   const Step resumed = resume ? resume->step : Step(0);
   count_steps_made_again(resumed, status);
   status.step = resumed;

@@ -1,5 +1,5 @@
-// operator/core/world/: the worlds of a job, and how the next one is formed. A world is formed as soon as all
-// processes that it needs wait for it.
+// operator/core/world/: forms the worlds of a job (the processes that train together). A world is formed as
+// soon as all processes that it needs wait for it.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace ratoon::core {
 
 struct FormWorldResult {
   std::string fatal{};  // not empty: why the job cannot go on
-  // The time at which the wait for the next missing member ends if no new message comes.
+  // When the wait for the next missing member ends if no new message comes.
   std::optional<WallTime> next_at{};
 };
 
-// Assigns the ranks of the next attempt if all needed processes wait. Otherwise the status says which
-// processes are missing.
+// Assigns the ranks of the next attempt if all needed processes wait. Otherwise writes into the status how
+// many processes are ready and what is missing.
 [[nodiscard]] FormWorldResult form_world(const Observation& seen, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

@@ -1,6 +1,6 @@
-// A fresh start: a new start under a run name that has checkpoints. A job with a fresh start is bound to its
-// own lineage from its first decision on. Nothing older than its first world is ever resumed, and its own
-// checkpoints are never given up because of the request, for any number of restarts.
+// A fresh start (`overwrite` in the spec): a job starts over although its run name has checkpoints. From its
+// first decision on such a job uses only its own checkpoints: it never resumes from one that is older than
+// its first world. After any number of restarts it keeps its own checkpoints.
 #pragma once
 
 #include <vector>
@@ -9,16 +9,16 @@
 
 namespace ratoon::core {
 
-// The request takes effect only in the first decision about a job.
+// Records the request for a fresh start, but only in the first decision about a job.
 void note_fresh_start_request(const api::TrainingJob& job, api::TrainingJobStatus& status);
 
-// Records that the first world is formed: the lineage begins with it.
+// Records the first world of the job: checkpoints from this attempt on are the job's own.
 void begin_lineage(api::TrainingJobStatus& status);
 
-// Whether a checkpoint of the given attempt may be this job's own.
+// Returns whether a checkpoint of this attempt may be this job's own and not another run's.
 [[nodiscard]] bool is_own(const api::TrainingJobStatus& status, Attempt attempt);
 
-// The checkpoints that the processes can reach, without those of another run.
+// Returns the checkpoints that the processes can read, without the checkpoints of another run.
 [[nodiscard]] std::vector<InventoryEntry> own_checkpoints_of(const api::TrainingJobStatus& status,
                                                              std::vector<InventoryEntry> inventory);
 [[nodiscard]] std::vector<JoinRequest> own_checkpoints_of(const api::TrainingJobStatus& status,

@@ -21,7 +21,7 @@ bool has_completed(const api::MemberStatus& member, std::uint32_t local_rank,
   return process != nullptr ? process->is_completed : member.is_done(local_rank);
 }
 
-// Whether this process is in the world and does not wait for a newer one.
+// Returns whether this process is in the current world and does not wait for a newer world.
 bool holds_seat(const Observation& seen, const api::ProcessFacts* process) {
   if (is_world_forgotten(seen)) {
     if (process == nullptr) return true;  // no message yet; find_silent() judges how long that may last
@@ -39,7 +39,7 @@ bool has_place(const std::vector<api::MemberStatus>& members, const api::MemberS
   });
 }
 
-// Whether the members of the world are those of the spec, whose size may have changed.
+// Returns whether the world's members are those of the spec: a user may have changed the job's size.
 bool has_its_size(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   const auto& stored = seen.job.status.members;
   const auto is_wanted = [&](const auto& member) { return member.is_absent || has_place(members, member); };
@@ -48,7 +48,7 @@ bool has_its_size(const Observation& seen, const std::vector<api::MemberStatus>&
          (seen.job.spec.elastic_policy || std::ranges::all_of(members, is_there));
 }
 
-// How many seats of the present world belong to these members.
+// Returns how many seats (ranks) of the current world belong to processes of these members.
 std::size_t count_current(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   std::size_t current = 0;
   for (const auto& member : members)
@@ -63,7 +63,7 @@ bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& me
   if (!has_its_size(seen, members)) return false;
   if (api::is_group(seen.job.spec)) return true;  // a missing member is a loss
   if (count_current(seen, members) != seen.world.size()) return false;
-  // A newer world may have been decided and not announced yet.
+  // The status may have a newer attempt, decided but not announced yet; then this world is over.
   for (const auto& seat : seen.world)
     if (seat.assignment.attempt != seen.job.status.attempt) return false;
   for (const auto& member : members) {

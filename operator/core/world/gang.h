@@ -1,6 +1,6 @@
 // Gang start: a world is formed when every process that has not completed waits to join. The world ends as
-// soon as one of its processes is gone or waits again. A completed process is not needed: the last checkpoint
-// was committed before the process reported completion, so that the others resume at the end.
+// soon as one of its processes is gone or waits again. It needs no completed process: the last checkpoint was
+// committed before that process reported completion, so the others resume at the run's end.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace ratoon::core {
 
-// Whether all processes of the present world are alive and still in it.
+// Returns whether all processes of the current world are alive and have not left it.
 [[nodiscard]] bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& members);
 
-// Whether all processes of this incarnation wait for an attempt, or have completed.
+// Returns whether all processes of this incarnation wait for an attempt or have completed.
 [[nodiscard]] bool is_ready(const Observation& seen, const api::MemberStatus& member);
 
 struct Gang {
@@ -24,10 +24,10 @@ struct Gang {
   [[nodiscard]] bool is_complete() const { return joiners.size() == needed; }
 };
 
-// The processes of current incarnations that wait for an attempt, without absent members.
+// Returns the processes of current incarnations that wait for an attempt, except those of absent members.
 [[nodiscard]] Gang gather(const Observation& seen, const std::vector<api::MemberStatus>& members);
 
-// The assignments for a complete gang.
+// Returns an assignment (rank, world size, ...) for each process of a complete gang.
 [[nodiscard]] std::vector<api::Seat> assign_seats(const Gang& gang, Attempt attempt, double beat_seconds,
                                                   const std::optional<ResumePoint>& resume);
 

@@ -17,10 +17,10 @@ Result<json> find_named(const json& document, const char* list, const char* kind
     if (text_in(entry, "name") == name && child(entry, kind).is_object()) return child(entry, kind);
   }
   return Error(ErrorKind::kInvalid, "the kubeconfig names the " + std::string(kind) + " '" + name +
-                                        "', but its list '" + list + "' has no entry of that name");
+                                        "', but its list '" + list + "' has no entry with that name");
 }
 
-// Inline data in base64 takes precedence over a file's path, as in kubectl.
+// Reads PEM text. Inline base64 data takes precedence over a file's path, as in kubectl.
 Result<std::string> read_pem(const json& entry, const char* data, const char* file,
                              const ReadKubeconfigFile& read_file) {
   if (const std::string inline_data = text_in(entry, data); !inline_data.empty()) {
@@ -42,7 +42,7 @@ std::optional<Error> find_unsupported(const json& cluster, const json& user) {
     return refuse("auth-provider",
                   "let the cluster's tool write the kubeconfig again, with an 'exec' plugin");
   for (const char* field : {"username", "password"}) {
-    // A password of digits is a number in YAML.
+    // Compare JSON values, not texts, because YAML reads a password of digits as a number.
     const json value = child(user, field);
     if (!value.is_null() && value != "") return refuse(field, "API servers no longer accept passwords");
   }

@@ -1,6 +1,6 @@
 // operator/kube/access/: credentials for the API server. ApiServerAccess: the address of the API server, and
-// our credentials. Access is read from a kubeconfig, or from the service account in a pod's file system. The
-// caller reads the files.
+// this program's credentials, decoded from a kubeconfig or from a pod's service account. The caller reads the
+// files.
 #pragma once
 
 #include <functional>
@@ -30,18 +30,18 @@ struct ApiServerAccess {
   std::string name_space;                    // namespace of calls that name none
 };
 
-// The folder of a pod's service account.
+// The folder in which Kubernetes mounts a pod's service account.
 inline constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-// `read_file` returns a file's bytes; relative paths are relative to the kubeconfig's folder.
+// Reads a file that a kubeconfig names; relative paths are relative to the kubeconfig's folder.
 using ReadKubeconfigFile = std::function<Result<std::string>(const std::string& path)>;
 
-// `document` is the kubeconfig as JSON. An empty `context` means its current-context.
+// Decodes a kubeconfig, given as JSON. An empty `context` means the kubeconfig's current-context.
 [[nodiscard]] Result<ApiServerAccess> decode_kubeconfig(const nlohmann::json& document,
                                                         const std::string& context,
                                                         const ReadKubeconfigFile& read_file);
 
-// `host` and `port` are KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.
+// For a pod: `host` and `port` are the variables KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.
 [[nodiscard]] Result<ApiServerAccess> in_cluster_access(const std::string& host, const std::string& port,
                                                         const ReadKubeconfigFile& read_file);
 

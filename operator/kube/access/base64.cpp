@@ -6,7 +6,7 @@
 namespace ratoon::kube {
 namespace {
 
-// Returns the character's six bits, or -1.
+// Returns the six bits that the base64 character stands for, or -1.
 int bits_of(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;
@@ -39,7 +39,7 @@ Result<std::string> decode_base64(std::string_view text) {
     characters = 0;
     group = 0;
   }
-  if (characters != 0) return Error(ErrorKind::kInvalid, "not base64: it ends within a group of four");
+  if (characters != 0) return Error(ErrorKind::kInvalid, "not base64: its length is not a multiple of four");
   return bytes;
 }
 

@@ -1,4 +1,4 @@
-// Base64 (RFC 4648, with padding), as kubeconfig files carry certificates.
+// Base64 (RFC 4648, with padding), the encoding of certificates in kubeconfig files.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace ratoon::kube {
 
-// White space between characters is skipped, since users fold long lines.
+// Skips white space between characters, because users break long lines.
 [[nodiscard]] Result<std::string> decode_base64(std::string_view text);
-// The result is one line.
+// Returns the base64 text as one line.
 [[nodiscard]] std::string encode_base64(std::string_view bytes);
 
 }  // namespace ratoon::kube

@@ -22,7 +22,7 @@ constexpr auto kVersions = std::to_array<std::string_view>(
 constexpr std::size_t kPrintedBytesMax = std::size_t{1} << 20U;
 constexpr int kDepthMax = 32;
 
-// The request to the plugin. The request always says that there is no terminal.
+// Returns the request (ExecCredential) to the plugin; it always says that there is no terminal.
 std::string request_of(const std::string& api_version, const json& exec, const json& cluster,
                        std::string_view ca_pem) {
   json spec = {{"interactive", false}};
@@ -39,7 +39,7 @@ std::string request_of(const std::string& api_version, const json& exec, const j
   return dump({{"apiVersion", api_version}, {"kind", kKind}, {"spec", std::move(spec)}});
 }
 
-// RFC 3339 with a fraction of any length and any offset, as programs in any language write it.
+// Parses an RFC 3339 time with any fraction and any offset, because plugins come from many languages.
 std::optional<WallTime> parse_time(std::string_view text) {
   constexpr std::size_t kSecondsEnd = 19;  // 2026-11-21T11:38:21
   if (text.size() <= kSecondsEnd) return std::nullopt;

@@ -1,6 +1,6 @@
 // CredentialPlugin: the program that a kubeconfig names to fetch credentials, as managed clouds do
-// (client-go's exec plugins, client.authentication.k8s.io). This file encodes the request and decodes the
-// answer; other code runs the plugin.
+// (client-go's exec plugins, client.authentication.k8s.io). This file encodes the request to the plugin and
+// decodes its answer; other code runs the plugin.
 #pragma once
 
 #include <map>
@@ -32,13 +32,13 @@ struct PluginCredential {
   std::optional<WallTime> ends;  // nothing: valid until the server refuses it
 };
 
-// `exec` is the field of the kubeconfig's user, `cluster` the cluster of its context, `ca_pem` the CA of that
-// cluster.
+// `exec`: the field users[].user.exec of the kubeconfig. `cluster`: the cluster of its context. `ca_pem`:
+// that cluster's CA.
 [[nodiscard]] Result<CredentialPlugin> decode_credential_plugin(const nlohmann::json& exec,
                                                                 const nlohmann::json& cluster,
                                                                 std::string_view ca_pem);
 
-// Decodes the output of the plugin.
+// Decodes the credential that the plugin printed.
 [[nodiscard]] Result<PluginCredential> decode_plugin_credential(const CredentialPlugin& plugin,
                                                                 std::string_view printed);
 

@@ -7,10 +7,10 @@
 namespace ratoon::kube {
 namespace {
 
-// A record with a longer duration would lock out all candidates.
+// The longest lease that counts: a wrong record with a longer one would lock out all candidates.
 constexpr Duration kLeaseMax = std::chrono::minutes(1);
 
-// The duration of the record, but at least our own and at most kLeaseMax.
+// Returns the duration in the lease's record, but at least our own setting and at most kLeaseMax.
 Duration lifetime(const Lease& lease, const ElectionTimes& times) {
   return std::clamp<Duration>(std::chrono::seconds(lease.duration_seconds), times.lease,
                               std::max(times.lease, kLeaseMax));
@@ -26,7 +26,7 @@ ElectionMove move_of_leader(const ElectionView& view, const Candidate& self, Tim
 }  // namespace
 
 void ElectionView::note_read(std::optional<Lease> found, Timestamp now) {
-  // A version that is not a number is not compared.
+  // 0 if the version is not a number: such versions are not compared.
   const std::uint64_t version = found ? parse_version(found->resource_version) : 0;
   is_set_back |= version != 0 && version < newest;
   newest = std::max(newest, version);
@@ -45,11 +45,11 @@ ElectionMove choose_election_move(const ElectionView& view, const Candidate& sel
   if (view.is_set_back) return ElectionMove::kStepDown;
   if (view.renewed) return move_of_leader(view, self, now, times);
   const Duration unchanged = now - *view.seen;
-  // A deleted lease had a holder, which may not know of the deletion yet.
+  // If the lease was deleted, its last holder may not know that yet: wait before creating a new one.
   if (!view.lease) return unchanged >= times.lease ? ElectionMove::kCreate : ElectionMove::kWait;
   const std::string& holder = view.lease->holder;
   const bool is_predecessor = !self.seat.empty() && holder.starts_with(self.seat);
-  // Our own name without a confirmed claim means that the answer to our claim was lost.
+  // If the record has our own name although no claim was confirmed, the answer to our claim was lost.
   if (holder.empty() || holder == self.identity || is_predecessor) return ElectionMove::kTake;
   return unchanged >= lifetime(*view.lease, times) ? ElectionMove::kTake : ElectionMove::kWait;
 }

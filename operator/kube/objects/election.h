@@ -1,13 +1,13 @@
-// Election: chooses one of several operators, and only that operator writes. By the following rule no two
-// operators write at the same time:
+// Election: chooses one of several operators as the leader; only the leader writes. This rule keeps two
+// operators from writing at the same time:
 //
 //   a leader writes only until `renew` after it sent its last renewal that succeeded;
 //   a candidate takes the lease only `lease` after it last saw the record change, and only that same record.
 //
-// A candidate sees a record after its leader has sent it. By this rule at least `lease` - `renew` passes
-// between the end of one leadership and the beginning of the next, each measured on the operator's own
-// monotonic clock. The rule compares no clocks. A creation names no version: deleting a record that not every
-// candidate has seen yet breaks the rule.
+// A candidate sees a record only after the leader has sent it. So at least `lease` - `renew` passes between
+// the end of one leadership and the beginning of the next. Each operator measures with its own monotonic
+// clock; no two clocks are compared. A creation cannot name a version, so if a user deletes a record that not
+// every candidate has seen yet, the rule does not hold.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +25,27 @@ struct ElectionTimes {
   Duration retry{std::chrono::seconds(1)};  // between two reads or renewals
 };
 
-// This operator's name in the record.
+// The name by which this operator is a candidate in the record.
 struct Candidate {
   std::string identity;  // unique to this start of the program
-  // A prefix of `identity` that names a place with one living process at a time, such as a pod's container:
-  // an earlier holder with this prefix has ended. The value is empty if there is no such place.
+  // A prefix of `identity` that names a place where only one process lives at a time, such as a pod's
+  // container: an earlier holder with this prefix must have ended. Empty if there is no such place.
   std::string seat{};
 };
 
-// The known state of the lease.
+// The facts that this operator knows about the lease.
 struct ElectionView {
   std::optional<Timestamp> seen;     // when its current state was first seen; empty: it was never read
   std::optional<Lease> lease;        // empty: there is none
   std::optional<Timestamp> renewed;  // if we hold it: when the last successful claim was sent
   std::uint64_t newest = 0;          // highest version of the lease that was ever seen
-  // The server returned an older lease than before: its store was restored to an older state. Our cached
-  // knowledge of the server is then wrong, and we would ignore its changes, whose versions look old.
+  // The server returned an older lease than before, because its store was restored to an older state. Then
+  // this operator's caches are wrong, and it would ignore changes on the server, whose versions look old.
   bool is_set_back = false;
 
-  // Takes the result of a read; `now` is the time at which the answer arrived.
+  // Takes the result of reading the lease; `now` is when the answer arrived.
   void note_read(std::optional<Lease> found, Timestamp now);
-  // Takes the result of our own claim.
+  // Takes the result of this operator's own successful write of the lease.
   void note_claimed(Lease made, Timestamp sent, Timestamp now);
 };
 

@@ -1,5 +1,5 @@
-// The EndpointSlice of the Service that members call. The slice contains only the leader's address, so that a
-// standby gets no calls.
+// The EndpointSlice of the Service through which members call the operator. It contains only the leader's
+// address, so that a standby operator gets no calls.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace ratoon::kube {
 
-// The slice of this Service for the IP family of `address`; the chart creates one per family.
+// Returns the name of this Service's slice for the IP family of `address`; the chart creates one for each.
 [[nodiscard]] std::string slice_name(const std::string& service, const std::string& address);
-// The patch that makes the slice point only to `address`. The server refuses the patch if the slice was
-// written after it was read. The patch is an empty object if the slice points there already.
+// Returns the patch that makes `address` the slice's only address, or an empty object if it is already. The
+// server refuses the patch if the slice was written after it was read.
 [[nodiscard]] nlohmann::json point_slice_to(const nlohmann::json& slice, const std::string& address,
                                             std::uint16_t port);
 
-// Returns the whole slice as the chart creates it, for the case that there is no slice.
+// Returns a whole slice like the chart's, for the case that the slice does not exist.
 [[nodiscard]] nlohmann::json make_slice(const std::string& service, const std::string& address,
                                         std::uint16_t port);
 

@@ -1,4 +1,4 @@
-// Events: messages for people, as `kubectl describe` shows them.
+// Makes Kubernetes events: messages for people, which `kubectl describe` shows.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct EventText {
   friend auto operator<=>(const EventText&, const EventText&) = default;
 };
 
-// `name` must be new in the job's namespace; `reporter` is this program's instance.
+// Returns a new event. `name` must be new in the job's namespace; `reporter`: this program's instance.
 [[nodiscard]] nlohmann::json make_event(const api::ObjectMeta& job, const EventText& text,
                                         const std::string& name, const std::string& reporter, WallTime time,
                                         std::uint32_t count = 1);
 
-// Returns the patch of an existing event that is repeated. The patch is for a core event, because
+// Returns the patch that counts a repetition of an existing event. It patches a core/v1 Event, because
 // events.k8s.io does not allow a note to change.
 [[nodiscard]] nlohmann::json repeat_event(const std::string& note, std::uint32_t count, WallTime time);
 

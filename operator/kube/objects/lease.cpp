@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// The server refuses larger numbers.
+// The API server refuses larger numbers in a Lease.
 constexpr std::uint32_t kNumberMax = std::numeric_limits<std::int32_t>::max();
 
 std::uint32_t count_in(const json& spec, const char* name) {
@@ -49,7 +49,7 @@ json make_lease(const std::string& name, const std::string& holder, Duration dur
 }
 
 json take_lease(const Lease& read, const std::string& holder, Duration duration, WallTime now) {
-  // The number is only informative, but an overflow would keep every operator from leading.
+  // The number only informs people, but an overflow would make the server refuse every new leader.
   const std::uint32_t transitions = std::min(read.transitions, kNumberMax - 1) + 1;
   return patch_of(read, claim(holder, duration, transitions, now));
 }

@@ -1,6 +1,6 @@
-// operator/kube/objects/: the other objects that the operator reads and writes. A Lease of
-// coordination.k8s.io names the operator that leads. The times in a Lease are from its holder's clock and are
-// only for people. Candidates measure from the moment at which they saw the Lease change.
+// operator/kube/objects/: objects other than jobs, pods and nodes that the operator reads and writes. A Lease
+// of coordination.k8s.io names the leader. The times in a Lease are from its holder's clock and only for
+// people. Candidates measure from the moment at which they saw the Lease change.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct Lease {
 
 [[nodiscard]] Lease read_lease(const nlohmann::json& object);
 
-// Returns the whole object, for the case that there is no Lease.
+// Returns a whole Lease, for the case that it does not exist yet.
 [[nodiscard]] nlohmann::json make_lease(const std::string& name, const std::string& holder, Duration duration,
                                         WallTime now);
-// The functions below return patches of the lease that was read. The server refuses each patch if the lease
-// was written after it was read.
+// The functions below return patches of the Lease `read`. The server refuses such a patch if the Lease was
+// written after it was read.
 [[nodiscard]] nlohmann::json take_lease(const Lease& read, const std::string& holder, Duration duration,
                                         WallTime now);
 [[nodiscard]] nlohmann::json renew_lease(const Lease& read, WallTime now);

@@ -1,4 +1,4 @@
-// Reviews of tokens by the API server: finds the pod of a token. Only tokens for our audience count.
+// Lets the API server review a token, to find the token's pod. Accepts only tokens for our audience.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ratoon::kube {
 
-// The pod for which a token was made.
+// Names the pod for which a service account token was issued.
 struct TokenIdentity {
   std::string name_space;
   std::string service_account;
@@ -22,7 +22,7 @@ struct TokenIdentity {
 
 [[nodiscard]] nlohmann::json make_token_review(std::string_view token);
 
-// kPermissionDenied for a token that is invalid, not for our audience, or not bound to a pod.
+// Returns kPermissionDenied if the token is invalid, not for our audience, or not bound to a pod.
 [[nodiscard]] Result<TokenIdentity> read_token_review(const nlohmann::json& reply);
 
 }  // namespace ratoon::kube

@@ -22,7 +22,7 @@ json from_field(const char* name, const char* path) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
 }
 
-// The identity of the process. A user's variable of the same name is replaced, since it would be wrong.
+// Variables that identify the process. They replace a user's variables with the same names.
 json identity_variables(const api::TrainingJob& job, const api::Pod& member) {
   namespace env = names::env;
   json variables = json::array({
@@ -36,12 +36,12 @@ json identity_variables(const api::TrainingJob& job, const api::Pod& member) {
       from_field(env::kPodIp, "status.podIP"),
       variable(env::kProcessesPerNode, std::to_string(job.spec.processes_per_node)),
   });
-  // If there are several processes, `ratoon launch` sets the variable for each.
+  // If a member has several processes, `ratoon launch` sets LOCAL_RANK for each process.
   if (job.spec.processes_per_node == 1) variables.push_back(variable(env::kLocalRank, "0"));
   return variables;
 }
 
-// The address of the coordinator, and the token for it.
+// Variables with the address of the coordinator and the path of the token for it.
 json agent_variables(const PodSettings& settings) {
   namespace env = names::env;
   json variables = json::array({variable(env::kCoordinatorUrl, settings.coordinator_url),
@@ -53,7 +53,7 @@ json agent_variables(const PodSettings& settings) {
   return variables;
 }
 
-// The rank and the world of a process without the agent, which cannot ask for them.
+// Variables with rank and world size, for a program without the agent, which cannot ask the coordinator.
 json group_variables(const api::GroupSeat& seat) {
   namespace env = names::env;
   return json::array({seat.master_address.empty() ? from_field(env::kMasterAddress, "status.podIP")
@@ -69,7 +69,7 @@ json place_variables(const api::TrainingJob& job, const api::Pod& member, const 
   return variables;
 }
 
-// Settings of the training; the user's template takes precedence.
+// Variables with settings of the training; variables in the user's pod template take precedence.
 json default_variables(const api::TrainingJob& job, const api::Pod& member, const json& pod_spec,
                        const json& container) {
   namespace env = names::env;
@@ -82,13 +82,13 @@ json default_variables(const api::TrainingJob& job, const api::Pod& member, cons
   if (member.group_seat)
     variables = json::array({variable(env::kMasterPort, std::to_string(names::port::kMaster))});
   auto of_policies = api::trainer_environment(job);
-  // The pod's actual grace period, which may be longer than the policy's. If neither sets a period, both
-  // default to 30.
+  // Uses the pod's actual grace period, which may be longer than the checkpoint policy's. If neither is set,
+  // both default to 30 seconds.
   if (const auto grace = whole_in(pod_spec, "terminationGracePeriodSeconds"))
     of_policies[env::kGraceSeconds] = std::to_string(*grace);
   for (const auto& [name, value] : of_policies) variables.push_back(variable(name.c_str(), value));
   if (policy.staging_memory_mib > 0) variables.push_back(variable(env::kStagingFolder, kStagingPath));
-  // Without a claim the template itself mounts a folder and names it.
+  // If the job names no claim, the user's template mounts a volume and sets the save folder itself.
   if (!policy.volume_claim_name.empty()) variables.push_back(variable(env::kSaveFolder, kCheckpointPath));
   return variables;
 }
@@ -123,7 +123,7 @@ void add_port(json& ports, const std::string& name, std::uint32_t port) {
   ports.push_back({{"name", name}, {"containerPort", port}, {"protocol", "TCP"}});
 }
 
-// Each process has one port; scrapers find the ports by these names.
+// Adds one port for each process's /metrics; Prometheus finds the ports by their names.
 void add_metrics_ports(json& container, std::uint32_t first, std::uint32_t processes) {
   constexpr std::uint32_t kPortMax = 65535;
   json& ports = list_in(container, "ports");
@@ -151,10 +151,10 @@ void complete_trainer(json& pod_spec, const api::TrainingJob& job, const api::Po
   container["env"] =
       merge_environment(place_variables(job, member, settings),
                         default_variables(job, member, pod_spec, container), items_of(container, "env"));
-  // A container is never restarted: its replacement is a new incarnation.
+  // Kubelet must never restart the container: the operator replaces it by a new incarnation (pod).
   for (const char* habit : {"restartPolicy", "restartPolicyRules"}) container.erase(habit);
-  // The termination file has the record of completion. The last lines of the log replace the message only if
-  // a trainer fails without writing one.
+  // The termination file contains the completion record. If a trainer fails without writing one, kubelet uses
+  // the log's last lines as the termination message.
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";
   json& mounts = list_in(container, "volumeMounts");
   if (!member.group_seat)

@@ -1,4 +1,4 @@
-// The additions to the first container of a member, the trainer.
+// Completes the trainer's container, which is the first container of a member's pod.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,10 +17,10 @@ inline constexpr const char* kCheckpointPath = "/ratoon/checkpoints";
 inline constexpr const char* kStagingVolume = "ratoon-staging";
 inline constexpr const char* kStagingPath = "/ratoon/staging";
 
-// The port on which the trainer serves metrics: from the user's variable, or the default.
+// Returns the port for the trainer's /metrics: from the user's RATOON_METRICS_PORT, or the default.
 [[nodiscard]] std::uint16_t metrics_port_of(const nlohmann::json& container);
 
-// `pod_spec` must have a container and the pod's grace period.
+// Completes the first container of `pod_spec`, which must have its grace period already.
 void complete_trainer(nlohmann::json& pod_spec, const api::TrainingJob& job, const api::Pod& member,
                       const PodSettings& settings);
 

@@ -21,8 +21,8 @@ void set_if_absent(json& object, const char* name, json value) {
   if (child(object, name).is_null()) object[name] = std::move(value);
 }
 
-// Returns the user's labels or annotations, without those of Ratoon, which belong to another pod and were
-// copied with its template.
+// Returns the user's labels or annotations without Ratoon's own: a user may have copied these with another
+// pod's template.
 json without_ours(const json& of_template) {
   const std::string prefix = std::string(names::kApiGroup) + "/";
   json kept = json::object();
@@ -76,7 +76,7 @@ void add_volumes(json& spec, const api::TrainingJob& job, bool has_agent, const 
   const std::string& claim = job.spec.checkpoint_policy.volume_claim_name;
   if (!claim.empty())
     volumes.push_back({{"name", kCheckpointVolume}, {"persistentVolumeClaim", {{"claimName", claim}}}});
-  // The memory of a staging volume counts for the pod, so the volume is added only on request.
+  // A staging volume uses the pod's memory, so it is added only if the job requests it.
   const std::uint64_t staging_mib = job.spec.checkpoint_policy.staging_memory_mib;
   if (staging_mib > 0) {
     const json memory = {{"medium", "Memory"}, {"sizeLimit", std::to_string(staging_mib) + "Mi"}};
@@ -84,7 +84,7 @@ void add_volumes(json& spec, const api::TrainingJob& job, bool has_agent, const 
   }
 }
 
-// Keeps the last lines of init containers, to explain a failure.
+// Makes kubelet keep the last log lines of a failed init container, to explain its failure.
 void keep_last_log_lines(json& spec) {
   const auto containers = spec.find("initContainers");
   if (containers == spec.end() || !containers->is_array()) return;
@@ -95,7 +95,7 @@ void keep_last_log_lines(json& spec) {
 Result<void> check(const api::TrainingJob& job, const json& spec) {
   const auto refuse = [](const std::string& sentence) { return Error(ErrorKind::kInvalid, sentence); };
   if (job.meta.uid.empty())
-    return refuse("a job without UID was not read from the API server: read it again");
+    return refuse("the job has no UID, so it is not from the API server: read it again");
   if (api::is_group(job.spec) && job.spec.processes_per_node > 1) {
     return refuse("processesPerNode is " + std::to_string(job.spec.processes_per_node) +
                   ", but a pod without the agent has one process: set it to 1 and raise numNodes");
@@ -107,7 +107,7 @@ Result<void> check(const api::TrainingJob& job, const json& spec) {
     const std::string name = text_in(volume, "name");
     if (name == kTokenVolume || name == kCheckpointVolume || name == kStagingVolume)
       return refuse("the template has a volume '" + name +
-                    "', a name that the operator needs: rename the volume");
+                    "', a name that the operator uses itself: rename the volume");
   }
   return {};
 }
@@ -123,7 +123,7 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
     return checked.error().with_context("role " + member.role);
   const std::uint16_t port = metrics_port_of(spec["containers"][0]);
   const std::string trainer = text_in(spec["containers"][0], "name");
-  // A value in the template is at least as long: otherwise the job would have been refused.
+  // If the template has a grace period, it is at least as long: otherwise the job would be refused.
   const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
   if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
   complete_trainer(spec, job, member, settings);

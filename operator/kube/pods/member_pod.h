@@ -1,5 +1,5 @@
-// operator/kube/pods/: pods and nodes. The pod of a member, made from its role's template: the user's fields
-// stay, and the fields that a member needs are added.
+// operator/kube/pods/: pods and nodes. This header makes the pod of a member from its role's template: keeps
+// the user's fields and adds the fields that a member needs.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@
 
 namespace ratoon::kube {
 
-// The annotation of a member without the agent: the UID of the pod with rank 0 whose address it got. Only
-// this folder writes and reads it.
+// An annotation of a pod without the agent: the UID of the pod with rank 0 whose address it received. Only
+// code in operator/kube/pods/ writes and reads it.
 inline constexpr std::string_view kMeetsAnnotation = "ratoon.dev/meets";
-// The name of the trainer's container. Webhooks of a cluster may insert containers before the trainer's.
+// An annotation with the name of the trainer's container: webhooks may insert containers before it.
 inline constexpr std::string_view kTrainerAnnotation = "ratoon.dev/trainer";
 
-// Settings that all members of all jobs share.
+// Settings for the pods of all members of all jobs.
 struct PodSettings {
   std::string coordinator_url;   // http://10.96.0.7:9443, as pods reach it
   std::string coordinator_ca;    // over TLS: the CA that they trust, PEM
@@ -33,7 +33,7 @@ struct PodSettings {
   std::uint32_t lost_node_toleration_seconds = 20;
 };
 
-// kInvalid if the job needs something that Kubernetes cannot do.
+// Returns the pod, or kInvalid if no valid pod can be made from the job's template.
 [[nodiscard]] Result<nlohmann::json> make_member_pod(const api::TrainingJob& job, const api::Pod& member,
                                                      const NodesToAvoid& shunned,
                                                      const PodSettings& settings);

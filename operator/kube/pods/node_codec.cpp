@@ -13,7 +13,7 @@ Result<api::Node> decode_node(const nlohmann::json& node) {
                 .taints = {},
                 .is_unschedulable = flag_in(spec, "unschedulable"),
                 .is_deleting = !text_in(meta, "deletionTimestamp").empty()};
-  if (out.name.empty()) return Error(ErrorKind::kInvalid, "a node without a name");
+  if (out.name.empty()) return Error(ErrorKind::kInvalid, "the node has no name");
   for (const auto& taint : items_of(spec, "taints")) {
     if (out.taints.size() == kTaintsMax) break;
     if (std::string key = text_in(taint, "key"); !key.empty())
@@ -26,7 +26,7 @@ Result<api::Node> decode_node(const nlohmann::json& node) {
     const std::string status = text_in(condition, "status");
     out.is_ready = status == "True";
     out.is_lost = status == "Unknown";  // "False" comes from a living kubelet, whose pods may continue
-    // A kubelet reports a shutdown at once, before it ends its pods.
+    // Kubelet reports a shutdown of its node at once, before it ends the pods there.
     out.is_shutting_down =
         !out.is_ready && text_in(condition, "message").find("node is shutting down") != std::string::npos;
     out.last_heartbeat = parse_rfc3339(text_in(condition, "lastHeartbeatTime")).value_or(WallTime{});

@@ -1,4 +1,4 @@
-// Reads a node: only the fields that show whether it will stay.
+// Reads from a Node object only the fields that show whether the node will stay.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 
 namespace ratoon::kube {
 
-// Refuses a node without a name; other fields that are missing or invalid read as absent.
+// Refuses a node without a name; any other missing or invalid field counts as absent.
 [[nodiscard]] Result<api::Node> decode_node(const nlohmann::json& node);
 
 }  // namespace ratoon::kube

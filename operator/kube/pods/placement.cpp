@@ -25,7 +25,7 @@ json& list_below(json& parent, const char* name) {
   return value;
 }
 
-// A toleration of the taint's key counts with each value: a node that is excluded twice does no harm.
+// Returns whether a toleration has the taint's key. Its value is ignored: excluding a node twice is harmless.
 bool is_tolerated(const json& tolerations, const api::Taint& taint) {
   for (const auto& item : tolerations) {
     const std::string effect = text_in(item, "effect");
@@ -58,8 +58,8 @@ void stay_apart(json& pod_spec, const std::vector<api::MemberPodKey>& pods, cons
   for (const auto& pod : pods) terms.push_back(apart_from(pod, job_uid));
 }
 
-// The server accepts one name per requirement for this field. Karpenter refuses it in a required term and
-// ignores it in a preference.
+// The API server accepts only one name in a requirement on metadata.name. Karpenter refuses such a
+// requirement if it is required, and ignores it if it is preferred.
 json not_on(const std::string& node) {
   return {{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({node})}};
 }
@@ -76,8 +76,8 @@ void prefer_apart(json& pod_spec, const std::string& job_uid) {
   const json& affinity = child(pod_spec, "affinity");
   if (!child(affinity, "podAffinity").is_null() || !child(affinity, "podAntiAffinity").is_null()) return;
   if (!items_of(pod_spec, "topologySpreadConstraints").empty()) return;
-  // Anti-affinity would have the same effect, but makes a scheduler compare each pod with all others, in both
-  // directions: twice its processor time for a thousand jobs (docs/contribute/operator_figures.md).
+  // Preferred anti-affinity would have the same effect, but makes the scheduler compare each pod with all
+  // others, in both directions: that doubles its CPU time for 1000 jobs (see operator_figures.md in docs/).
   list_below(pod_spec, "topologySpreadConstraints")
       .push_back({{"maxSkew", 1},
                   {"topologyKey", kHostLabel},
@@ -97,8 +97,8 @@ std::vector<std::string> place_away(json& pod_spec, const NodesToAvoid& nodes, c
     else
       excluded.push_back(&node);
   }
-  // A pod that prefers to be apart from its peers would be placed on a disliked node, which no longer has any
-  // of them.
+  // Set only one preference: a pod that prefers to be apart from the job's other pods would go to a disliked
+  // node, because none of them is there any longer.
   if (disliked.empty())
     prefer_apart(pod_spec, job_uid);
   else

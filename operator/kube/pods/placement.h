@@ -1,8 +1,8 @@
-// Placement of a member's pod: not on a node where a member was lost, preferably apart from its peers, and
-// soon away from a lost node.
+// Places a member's pod: not on a node where a member was lost, preferably not beside other pods of the job,
+// and soon away from a lost node.
 //
-// Autoscalers ignore a pod whose required node affinity names nodes (docs/design/0007-placement.md). The pod
-// is therefore kept away from the pods of its job that are still on the node.
+// Autoscalers ignore a pod whose required node affinity names nodes (docs/design/0007-placement.md). So to
+// keep a pod off a node, it gets anti-affinity to the job's pods that are still on that node.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct NodesToAvoid {
   std::vector<std::string> sick{};        // nor on these, if there is room elsewhere
 };
 
-// Keeps the pod away from nodes, and otherwise spreads pods by host, if that is possible. A node that neither
-// a taint nor a pod of the job excludes is avoided only as a preference. Pods are not spread if the user sets
-// pod affinity or a spread of pods. Returns the nodes that pods of the job exclude.
+// Keeps the pod away from `nodes`, and else spreads the job's pods over hosts. A node without a taint and
+// without pods of the job is avoided only as a preference. Does not spread pods if the user sets pod affinity
+// or topologySpreadConstraints. Returns the nodes that are excluded by anti-affinity.
 std::vector<std::string> place_away(nlohmann::json& pod_spec, const NodesToAvoid& nodes,
                                     const std::string& job_uid);
 
-// Adds tolerations for the two taints of a lost node, unless the user has tolerations for them.
+// Tolerates the two taints of a lost node for so many seconds, unless the user's template tolerates them.
 void leave_lost_nodes_after(nlohmann::json& pod_spec, std::uint32_t seconds);
 
 }  // namespace ratoon::kube

@@ -40,7 +40,7 @@ const json& end_of(const json& container_status) {
   return child(child(container_status, "state"), "terminated");
 }
 
-// The container is searched by name: the server does not guarantee the order of the specification.
+// Finds a container's status by name, because the order may differ from that of the spec.
 const json& status_of(const json& statuses, const std::string& name) {
   for (const auto& status : statuses)
     if (text_in(status, "name") == name) return status;
@@ -55,8 +55,8 @@ bool do_others_run(const json& status, const std::string& trainer) {
   });
 }
 
-// The init container that failed, so that the trainer never ran. An init container that is restarted, as a
-// sidecar of the trainer, does not count.
+// Returns the status of the init container whose failure kept the trainer from running. A sidecar (an init
+// container with a restartPolicy) does not count.
 const json& find_failed_init(const json& pod) {
   const json& status = child(pod, "status");
   if (text_in(status, "phase") != "Failed") return nothing();
@@ -74,7 +74,7 @@ const json& condition(const json& status, std::string_view type) {
   return nothing();
 }
 
-// Reasons with which kubelets end or refuse pods themselves, some of them without the condition.
+// Returns whether kubelet itself ended or refused the pod; not always it sets the condition DisruptionTarget.
 bool is_platform_reason(const std::string& reason) {
   constexpr std::array<std::string_view, 9> kReasons = {"Evicted",
                                                         "Preempting",
@@ -116,9 +116,9 @@ std::optional<WallTime> pending_since(const json& document) {
   return placed ? placed : parse_rfc3339(text_in(child(document, "metadata"), "creationTimestamp"));
 }
 
-// A kubelet that disagrees with the scheduler, or whose devices, topology or pressure forbid the pod, ends it
-// with a reason before any of its containers starts. An eviction of a running pod can look the same, if the
-// kubelet does not keep the status of its containers.
+// Returns why kubelet refused a pod before any of its containers started: it disagrees with the scheduler, or
+// devices, topology or pressure on the node forbid the pod. An eviction of a running pod can look the same,
+// if kubelet does not keep the status of its containers.
 std::string find_rejection(const json& status) {
   constexpr std::array<std::string_view, 7> kEndsOfWhatRan = {
       "DeadlineExceeded",       "Preempting", "Terminated", "Shutdown", "NodeLost",
@@ -146,8 +146,8 @@ std::vector<std::string> end_reasons(const json& status, const json& terminated)
   return reasons;
 }
 
-// The reason of the first container that its kubelet cannot start; a container that waits for its turn or its
-// image has no fault.
+// Returns why kubelet cannot start the first such container. A container that waits for its turn or for its
+// image does not count.
 std::string find_unstarted(const json& status) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     for (const auto& container : items_of(status, list)) {
@@ -161,13 +161,13 @@ std::string find_unstarted(const json& status) {
   return "";
 }
 
-// The trainer's end is the pod's end, regardless of its other containers: they do not train, and the failure
-// of one is not a failure of the trainer. "Unknown" means that the node is silent, not that the pod ended.
+// Returns the pod's phase. When the trainer's container ends, the pod counts as ended: its other containers
+// do not train. The phase "Unknown" means that the node is silent, not that the pod has ended.
 api::PodPhase phase_of(const json& status, std::optional<int> trainer_exit_code, bool is_placed) {
   const std::string phase = text_in(status, "phase");
   if (phase == "Succeeded") return api::PodPhase::kSucceeded;
-  // The platform gives a reason if it ended the pod itself; the trainer may have exited with 0 because of
-  // that.
+  // If Kubernetes ended the pod itself, the status has a reason; then exit code 0 of the trainer is no
+  // success.
   if (trainer_exit_code)
     return *trainer_exit_code == 0 && text_in(status, "reason").empty() ? api::PodPhase::kSucceeded
                                                                         : api::PodPhase::kFailed;
@@ -183,15 +183,15 @@ std::optional<int> exit_code_of(const json& terminated) {
   return static_cast<int>(*code);
 }
 
-// Keeps the last lines of a failed trainer; those of other containers are not needed.
+// Keeps the last output of a failed container, which explains the failure.
 void note_last_words(const json& terminated, api::Pod& pod) {
   pod.ended_at = parse_rfc3339(text_in(terminated, "finishedAt"));
   if (pod.exit_code.value_or(0) == 0 || pod.is_completed) return;
   pod.last_lines = end_of_text(text_in(terminated, "message"), api::kLastLinesBytesMax);
 }
 
-// A program may leave any message, so only a record counts. With one of our exit codes the agent reports that
-// the run is not at its end. Any other code may come from the program's cleanup after its record.
+// Reads the completion record, if the termination message is one. With exit code 80 to 99 the agent reports
+// that the run is not at its end. Any other code may come from cleanup after the program wrote the record.
 void note_completion(const std::string& message, api::Pod& pod) {
   constexpr int kOwnCodesFrom = 80;
   constexpr int kOwnCodesTo = 99;
@@ -205,7 +205,7 @@ void note_completion(const std::string& message, api::Pod& pod) {
   pod.finish_reason = std::move(record->finish_reason);
 }
 
-// Stores the result of the program, or the reason why it did not run.
+// Stores how the program ended, or why it did not run.
 void note_end(const json& document, api::Pod& pod) {
   const json& status = child(document, "status");
   const std::string trainer = trainer_of(document);
@@ -224,7 +224,7 @@ void note_end(const json& document, api::Pod& pod) {
   pod.end_reasons = end_reasons(status, terminated);
 }
 
-// Returns the owner reference that counts: only pods of TrainingJobs are members, regardless of their labels.
+// Returns the owner reference to a TrainingJob: only pods with such an owner are members, with any labels.
 const json& owning_job(const json& object) {
   for (const auto& owner : items_of(child(object, "metadata"), "ownerReferences"))
     if (flag_in(owner, "controller") && text_in(owner, "kind") == names::kKind &&

@@ -1,4 +1,4 @@
-// Reads a member's pod. Any field may be missing, of another type or invalid.
+// Reads a member's Pod object, in which any field may be missing, invalid or of another type.
 #pragma once
 
 #include <string>
@@ -19,15 +19,15 @@ struct MemberPod {
   std::string resource_version;
 };
 
-// Refuses only a pod that cannot be identified as a member: without name, UID or namespace, with labels that
-// do not name a member, or without a TrainingJob as its owner, since any user may write labels.
+// Refuses only a pod that is not identified as a member: it has no name, UID or namespace, its labels do not
+// name a member, or no TrainingJob owns it (any user may write labels).
 [[nodiscard]] Result<MemberPod> decode_pod(const nlohmann::json& pod);
 
-// Returns the name of the trainer's container: the annotation of the operator names it. Without the
-// annotation the trainer is the first container.
+// Returns the name of the trainer's container, from the operator's annotation. Without the annotation it is
+// the first container.
 [[nodiscard]] std::string trainer_of(const nlohmann::json& pod);
 
-// Returns the TrainingJob that owns this object as its controller; empty if there is none.
+// Returns the UID of the TrainingJob that is this object's controller (owner), or an empty text.
 [[nodiscard]] std::string owning_job_uid(const nlohmann::json& object);
 [[nodiscard]] std::string owning_job_name(const nlohmann::json& object);
 

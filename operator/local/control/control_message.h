@@ -1,4 +1,4 @@
-// Requests of a user to a run in progress, and the replies: one JSON message each way.
+// A user's request to a run in progress, and the run's reply: one JSON message in each direction.
 #pragma once
 
 #include <optional>

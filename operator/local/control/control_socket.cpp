@@ -24,8 +24,8 @@ constexpr const char* kName = "control";
 constexpr std::size_t kAskersMax = 16;
 constexpr mode_t kSocketMode = 0600;
 
-// A socket's path is limited to 107 bytes, and a run's folder may have a longer path: the descriptor replaces
-// it.
+// A Unix socket's path is limited to 107 bytes, and a run's folder may have a longer path. So the address is
+// a path through the folder's descriptor (/proc/self/fd).
 sockaddr_un address_in(int folder) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -70,7 +70,7 @@ Result<ControlSocket> ControlSocket::open(const fs::path& folder) {
   UniqueFd listener = open_socket(SOCK_NONBLOCK);
   UniqueFd waiting(::epoll_create1(EPOLL_CLOEXEC));
   const sockaddr_un address = address_in(at.get());
-  // Calling fchmod() before bind() sets the mode of the new file.
+  // fchmod() before bind() sets the mode of the socket's file from its creation on.
   if (!listener.is_open() || !waiting.is_open() || ::fchmod(listener.get(), kSocketMode) != 0 ||
       ::bind(listener.get(), as_address(address), sizeof address) != 0 ||
       ::listen(listener.get(), kAskersMax) != 0 || !watch(waiting.get(), listener.get()))
@@ -100,7 +100,7 @@ std::vector<ControlSocket::PendingRequest> ControlSocket::take() {
     const ssize_t size = ::recv(asker.get(), text.data(), text.size(), 0);
     if (size < 0) return errno != EAGAIN && errno != EINTR;
     if (size == 0) return true;
-    // Each connection has one request, so further data must not wake the runner.
+    // Each connection has only one request, so further data must not wake `ratoon run` again.
     ::epoll_ctl(waiting_.get(), EPOLL_CTL_DEL, asker.get(), nullptr);
     auto request = decode_control_request({text.data(), static_cast<std::size_t>(size)});
     PendingRequest asked{.request = request ? *request : ControlRequest(), .asker = std::move(asker)};
@@ -115,7 +115,7 @@ std::vector<ControlSocket::PendingRequest> ControlSocket::take() {
 
 void ControlSocket::answer(const PendingRequest& asked, const ControlReply& reply) {
   const std::string text = encode(reply);
-  // A signal of a send to a closed connection is ignored.
+  // MSG_NOSIGNAL: sending to a closed connection must not raise SIGPIPE.
   static_cast<void>(::send(asked.asker.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 

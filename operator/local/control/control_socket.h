@@ -1,5 +1,5 @@
-// ControlSocket: a Unix socket in the run's folder, for requests of the run's owner. Other users are refused:
-// by the file's mode, and by the credentials of each connection. It never blocks.
+// ControlSocket: a Unix socket in the run's folder, on which `ratoon run` takes requests of its owner. The
+// file's mode and a check of each connection's credentials keep out other users. It never blocks.
 #pragma once
 
 #include <filesystem>
@@ -15,13 +15,13 @@ namespace ratoon::local {
 
 class ControlSocket {
  public:
-  // `folder` is the run's, whose lock is held: an existing socket belongs to a runner that was killed.
+  // The caller holds the lock of the run's `folder`, so an existing socket is of a killed run: replaces it.
   [[nodiscard]] static Result<ControlSocket> open(const std::filesystem::path& folder);
   ~ControlSocket();
   ControlSocket(ControlSocket&& other) noexcept = default;
   ControlSocket& operator=(ControlSocket&&) = delete;
 
-  // The descriptor is readable while a request or a connection waits.
+  // Returns a descriptor that is readable while a request or a connection waits.
   [[nodiscard]] int fd() const { return waiting_.get(); }
 
   struct PendingRequest {
@@ -44,7 +44,7 @@ class ControlSocket {
   std::vector<UniqueFd> askers_;  // limited in number: one more drops the oldest connection
 };
 
-// Sends the request to the runner in this folder and waits for its reply. kNotFound: there is no runner.
+// Sends a request to the `ratoon run` of this folder and waits for the reply. kNotFound: none is running.
 [[nodiscard]] Result<ControlReply> ask_runner(const std::filesystem::path& folder,
                                               const ControlRequest& request, Duration timeout);
 

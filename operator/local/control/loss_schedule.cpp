@@ -36,7 +36,7 @@ Result<TraceEvent> parse_event(std::string_view line) {
       .at = std::chrono::milliseconds(millis), .is_coming = what == "add", .node = std::string(line)};
 }
 
-// Whether the event can follow the events before it.
+// Checks that the event fits to the events before it in the trace.
 Result<void> follow(const TraceEvent& event, const std::vector<TraceEvent>& before,
                     std::set<std::string>& there) {
   if (!before.empty() && event.at < before.back().at)
@@ -80,10 +80,10 @@ std::vector<LossSchedule::Due> LossSchedule::take(Timestamp now, const std::vect
     due.push_back({.node = event.node, .is_coming = event.is_coming, .asked_by = "trace"});
   }
   if (!plan_.every) return due;
-  // A runner that stalled does not catch up on the losses that it missed.
+  // If `ratoon run` stalled for a while, it skips the losses that were due in that time.
   const auto ticks = static_cast<std::uint64_t>((now - began_) / *plan_.every);
   if (ticks > ticks_ && !occupied.empty()) {
-    // The time does not depend on the tick, because a busy machine skips some ticks.
+    // The n-th loss draws with number n, not with its tick: a busy machine skips some ticks.
     CounterRandom random(plan_.seed, "reclaim", ++taken_);
     due.push_back({.node = occupied[random.below(occupied.size())]});
   }

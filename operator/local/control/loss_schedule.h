@@ -1,4 +1,4 @@
-// LossSchedule: the times at which a run loses which node, regularly or by the trace of a real cluster. Pure.
+// LossSchedule: decides when a run loses which simulated node, regularly or by a recorded trace. Pure.
 //
 //   0,add,node1            a trace: milliseconds since the start, what happened, the node's name
 //   2040000,remove,node1
@@ -23,8 +23,8 @@ struct TraceEvent {
   friend bool operator==(const TraceEvent&, const TraceEvent&) = default;
 };
 
-// Refuses malformed lines, times that decrease, a node that is added twice, and the removal of a missing
-// node.
+// Parses a trace. Refuses malformed lines, decreasing times, a node that is added twice, and the removal of a
+// node that does not exist.
 [[nodiscard]] Result<std::vector<TraceEvent>> parse_trace(std::string_view text);
 
 struct LossPlan {
@@ -45,7 +45,7 @@ class LossSchedule {
     bool is_coming = false;
     const char* asked_by = "every";  // or "trace"
   };
-  // Returns the events that are due and were not returned yet. `occupied` has the nodes with members.
+  // Returns the events that are due and were not returned before. `occupied`: the nodes that have members.
   [[nodiscard]] std::vector<Due> take(Timestamp now, const std::vector<std::string>& occupied);
   [[nodiscard]] std::optional<Timestamp> next() const;
   [[nodiscard]] std::optional<double> notice_seconds() const { return plan_.notice_seconds; }

@@ -57,12 +57,12 @@ void RunControls::follow_schedule() {
   std::vector<std::string> came;
   for (const auto& due : schedule_.take(clock_.now(), occupied)) {
     if (due.is_coming) {
-      // A node under notice ends first, because the new node is another node of the same name.
+      // If a node of this name is still under notice, end it first: the new node is another node.
       if (cluster_.nodes().end_of(due.node)) static_cast<void>(end(due.node));
       cluster_.nodes().add(due.node);
       came.push_back(due.node);
     } else {
-      // An error means that the node is removed already, for example reclaimed by a command.
+      // Ignore an error: the node was removed before, for example by `ratoon reclaim`.
       static_cast<void>(reclaim(due.node, schedule_.notice_seconds(), due.asked_by));
     }
   }

@@ -1,6 +1,6 @@
-// operator/local/control/: losses and other changes of a run on request. RunControls carries out requested
-// losses and other changes. A loss takes the same path for each way to request it: the node gets a notice or
-// none, and at its end its processes are killed. The further decisions are the same as for any other loss.
+// operator/local/control/: changes of a local run on request. RunControls carries out requests: kill a
+// member, remove a node, suspend, resume. A removal works the same for commands and traces: the node gets a
+// notice or none, and at its end its processes are killed. The core then decides as for any loss.
 #pragma once
 
 #include <filesystem>
@@ -30,24 +30,24 @@ class RunControls {
         say_(std::move(say)),
         is_suspended_(is_suspended) {}
 
-  // After this call nodes are added and removed by this plan.
+  // From this call on, adds and removes nodes by this plan.
   void follow(LossPlan plan) { schedule_ = LossSchedule(std::move(plan), clock_.now()); }
-  // After this call the run's owner can send requests. If the socket cannot be created, prints the reason.
+  // From this call on, the run's owner can send requests. Prints the reason if that is not possible.
   void listen(const std::filesystem::path& folder);
-  // The descriptor is readable while a request waits; -1: there is no socket.
+  // Returns a descriptor that is readable while a request waits, or -1 without a socket.
   [[nodiscard]] int fd() const { return socket_ ? socket_->fd() : -1; }
 
   // Serves the waiting requests and carries out planned losses.
   void act();
   [[nodiscard]] std::optional<Timestamp> next() const;
-  // The value is set by the job's spec, and then by the last request.
+  // Returns whether the run is suspended, by the last request or, before any request, by the job's spec.
   [[nodiscard]] bool is_suspended() const { return is_suspended_; }
 
  private:
   void follow_schedule();
   [[nodiscard]] Result<std::string> serve(const ControlRequest& request);
   [[nodiscard]] Result<std::string> kill(const std::string& member);
-  // If there is no notice the node ends at once.
+  // Announces that the node will go after `notice_seconds`. Without notice, removes it at once.
   [[nodiscard]] Result<std::string> reclaim(const std::string& node, std::optional<double> notice_seconds,
                                             const std::string& asked_by);
   [[nodiscard]] Result<std::string> end(const std::string& node);

@@ -1,4 +1,4 @@
-// The last output of a member, from its log, to explain its failure.
+// Reads the last output of a member from its log file, to explain why the member failed.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace ratoon::local {
 
-// Returns at most `bytes_max` bytes, from the start of a line; empty if the file cannot be read.
+// Returns the last lines of the file, at most `bytes_max` bytes; empty if the file cannot be read.
 [[nodiscard]] std::string read_last_lines(const std::string& path, std::size_t bytes_max);
 
-// The last `lines_max` lines of a text.
+// Returns the last `lines_max` lines of a text.
 [[nodiscard]] std::vector<std::string> last_lines_in(std::string_view text, std::size_t lines_max);
 
 }  // namespace ratoon::local

@@ -1,4 +1,4 @@
-// ProgressRate: the speed of a run, from its recent beats. Pure.
+// ProgressRate: computes a run's steps per second from its recent beats. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace ratoon::local {
 
 class ProgressRate {
  public:
-  // The progress at one time, in steps and in the unit of the training's end.
+  // The progress at one time, in steps and in the unit of the training's end (such as epochs).
   struct Point {
     Timestamp at;
     std::uint64_t steps = 0;
     std::uint64_t position = 0;
   };
   void note(const Point& point);
-  // Call this function for another world: earlier points do not apply to it.
+  // Call this when another world begins: earlier points do not count for it.
   void restart() { points_.clear(); }
 
-  // The rate over the last half minute, or since the world began; nothing without progress.
+  // Returns the rate over the last half minute (or since the world began), or nothing without progress.
   [[nodiscard]] std::optional<double> steps_per_second() const;
   [[nodiscard]] std::optional<double> seconds_to(std::uint64_t position) const;
 

@@ -22,7 +22,7 @@ void RunConsole::tell_checkpoint(const api::TrainingJobStatus& before,
            std::to_string(saved->attempt.value()) + ")");
 }
 
-// A wait for a world is reported only if it takes long. A suspended job does not count as waiting.
+// Reports that the job waits for its next world, but only if that takes long and it is not suspended.
 void RunConsole::tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next,
                                 const std::vector<std::string>& without_node) {
   const bool is_waiting = !next.is_formed && next.phase != api::JobPhase::kSuspended;

@@ -1,4 +1,4 @@
-// RunConsole: prints the output of a local run for its user, line by line, without repetitions.
+// RunConsole: prints messages about a local run for its user, line by line, without repetitions.
 #pragma once
 
 #include <functional>
@@ -23,16 +23,16 @@ class RunConsole {
       : print_(std::move(print)), logs_(std::move(logs)), clock_(clock), began_(clock.wall_now()) {}
 
   void say(const std::string& line) const { print_(line); }
-  // Reports a checkpoint in `next` that is newer than that of `before`.
+  // Prints a line if `next` has a newer checkpoint than `before`.
   void tell_checkpoint(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) const;
-  // `without_node` has the members for which no node is free.
+  // Prints a line if a wait takes long. `without_node`: the members for which no node is free.
   void tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next,
                       const std::vector<std::string>& without_node);
-  // Returns whether the message is new: a loss that ends the job emits two events, for a cluster's list of
-  // events, and one line here.
+  // Prints the message of an event if it is new, and returns whether it is: a loss that ends the job emits
+  // two events with one message.
   bool tell_event(const std::string& message);
-  // Prints the last output of the first member that failed: a program that cannot start shows the reason
-  // before its tenth start.
+  // Prints the last output of the first member that failed at once, so that the user sees why a program
+  // cannot start before its tenth start.
   void tell_first_failure(const api::TrainingJobStatus& status);
   // Prints the last lines of the member that ended the job, unless they were printed already, and the path of
   // all logs.

@@ -16,8 +16,8 @@ using nlohmann::json;
 
 constexpr int kFormat = 1;
 constexpr Duration kStepPause = std::chrono::milliseconds(500);
-// The pause limits the number of step lines for a run of any length: each pause is a 200th of the run's
-// duration so far.
+// The pause between two step lines is at least a 200th of the run's duration so far, which limits the number
+// of step lines for a run of any length.
 constexpr int kStepShare = 200;
 
 std::string line_of(const char* kind, WallTime now, json body = json::object()) {
@@ -82,7 +82,7 @@ void RunEvents::observe_world(const api::TrainingJobStatus& status, WallTime now
     write_(line_of("recovery", now, {{"disruption", api::encode_status(status)["lastDisruption"]}}));
 }
 
-// The sums change only when another part begins.
+// The ledger's sums change only when another part of the time begins, so write a line only then.
 void RunEvents::observe_ledger(const api::JobLedger& ledger, WallTime now) {
   if (ledger.part == seen_.ledger.part && ledger.since == seen_.ledger.since) return;
   write_(line_of("ledger", now, {{"ledger", api::encode_ledger(ledger)}}));

@@ -1,5 +1,5 @@
-// RunEvents: the history of a run, as lines that are kept after status.json has changed. Each difference to
-// the last observation is a line; docs/reference/events.md lists them.
+// RunEvents: writes the history of a run, events.jsonl, because status.json has only the current state. Each
+// change since the last observation becomes a line; docs/reference/events.md lists the kinds of lines.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,15 @@ class RunEvents {
  public:
   using Write = std::function<void(const std::string& line)>;  // a JSON object, with its newline
 
-  // Nothing is written before begin(). `write` ignores errors: a run does not end because its history is
-  // incomplete.
+  // Writes nothing before begin(). `write` must ignore errors, because a run must not end only because its
+  // history is incomplete.
   explicit RunEvents(Write write) : write_(std::move(write)) {}
 
   void begin(const api::TrainingJob& job, WallTime now);
   [[nodiscard]] bool has_begun() const { return began_.has_value(); }
   // Call this after each decision and each observation of the members.
   void observe(const api::TrainingJobStatus& status, const std::vector<api::Pod>& pods, WallTime now);
-  // Records a message to the user.
+  // Records a message that was printed for the user.
   void tell(const std::string& reason, const std::string& message, WallTime now);
   void end(WallTime now);
 

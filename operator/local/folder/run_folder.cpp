@@ -34,8 +34,8 @@ constexpr const char* kStatus = "status.json";
 constexpr const char* kLogs = "logs";
 constexpr const char* kUid = "uid";
 
-// is_in_use() holds the lock for a moment, which must not look like another run. The lock is therefore tried
-// several times.
+// Takes the lock of the folder, with several tries: is_in_use() in another process holds the lock for a
+// moment, and that must not look like another run.
 bool take_lock(int fd) {
   constexpr int kTries = 20;
   constexpr int kPauseMillis = 10;
@@ -52,7 +52,7 @@ Error broken(const std::string& path, const Error& why) {
               ": move it away, and the next `ratoon run` goes on from the newest checkpoint"};
 }
 
-// A rename must stay within a file system: only the link itself would move, and a mount point cannot move.
+// Checks that a rename can move the path: of a link only the link would move, and a mount point cannot.
 Result<void> check_movable(const fs::path& path) {
   struct stat above{};
   struct stat there{};
@@ -160,8 +160,8 @@ Result<void> RunFolder::write_token(const std::string& token) const {
 Result<std::string> RunFolder::job_uid() const {
   const fs::path path = folder_ / kUid;
   const auto text = read_file(path);
-  // A file that cannot be read now is kept: with another identity this run could not use its own checkpoints.
-  // A new identity is drawn only if the file is missing or damaged.
+  // A new identity is drawn only if the file is missing or damaged. If it only cannot be read now, it must
+  // stay: with another identity this run could not use its own checkpoints.
   const bool is_known =
       text || text.error().kind() == ErrorKind::kNotFound || text.error().kind() == ErrorKind::kInvalid;
   if (!is_known)
@@ -181,8 +181,8 @@ Result<std::string> RunFolder::job_uid() const {
 void RunFolder::append_event(const std::string& line) const {
   const UniqueFd file(::open(events_path().c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!file.is_open()) return;
-  // A partial line on a full disk is cut off, so that no line begins in the middle of another. A partial line
-  // from a power failure is ended with a newline.
+  // If a full disk accepts only a part of the line, that part is cut off again. A partial line that a power
+  // failure left is ended with a newline.
   const off_t before = ::lseek(file.get(), 0, SEEK_END);
   char last = '\n';
   if (before > 0 && ::pread(file.get(), &last, 1, before - 1) == 1 && last != '\n' &&

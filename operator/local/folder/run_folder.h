@@ -1,5 +1,5 @@
 // operator/local/folder/: the files and the console output of a local run. RunFolder: the run's folder on the
-// disk. No other file contains the names of its files.
+// disk. Only this header and its .cpp know the names of the files in it.
 //
 //   <folder>/lock           held while a runner is alive: a second one is refused
 //   <folder>/status.json    the TrainingJob with its status, and the processes of its members; mode 0600
@@ -32,29 +32,29 @@ class RunFolder {
   // Creates the folder if it is missing, and takes the lock.
   [[nodiscard]] static Result<RunFolder> open(std::filesystem::path folder);
 
-  // Whether a runner holds the lock. Creates nothing; the result is false for a missing folder.
+  // Returns whether a `ratoon run` holds the folder's lock. Creates nothing; a missing folder is not in use.
   [[nodiscard]] static bool is_in_use(const std::filesystem::path& folder);
-  // The content of status.json from any run; nothing if the file is missing.
+  // Returns the content of the folder's status.json, of any job, or nothing if there is no such file.
   [[nodiscard]] static Result<std::optional<nlohmann::json>> read_document(
       const std::filesystem::path& folder);
 
-  // The last runner's status, or nothing. The spec may have changed since then; the folder of another job is
-  // refused.
+  // Returns the status that the last run of `job` stored, or nothing. The job's spec may have changed since
+  // then. Refuses the folder if it is of another job.
   [[nodiscard]] Result<std::optional<api::TrainingJobStatus>> read_status(const api::TrainingJob& job) const;
-  // Moves the files of earlier runs to before/<time>/ and returns that path; nothing is deleted.
-  // `store_fresh_status` is called before the first move: after that the fresh status applies, even if a move
-  // is interrupted.
+  // Moves the files of earlier runs to before/<time>/ and returns that path; deletes nothing. Calls
+  // `store_fresh_status` before the first move, so that the run starts over even if a move is
+  // interrupted.
   [[nodiscard]] Result<std::filesystem::path> set_aside(
       WallTime now, const std::function<Result<void>()>& store_fresh_status) const;
   [[nodiscard]] Result<void> write_status(const nlohmann::json& document) const;
   [[nodiscard]] Result<void> write_token(const std::string& token) const;
-  // The identity of this folder's job: the first run in the folder draws it, and later runs keep it. A copy
-  // of the folder gets a new identity.
+  // Returns the identity (UID) of this folder's job: the first run in the folder draws it, and later runs
+  // keep it. A copy of the folder gets a new identity.
   [[nodiscard]] Result<std::string> job_uid() const;
-  // Creates the folder of logs again if it was removed during the run. If the creation fails, the next start
-  // of a member reports it.
+  // Creates the folder logs/ again if it was removed during the run. Ignores errors, because the next start
+  // of a member reports them.
   void make_logs() const;
-  // A line that cannot be written is dropped: a run does not end because its history is incomplete.
+  // Appends a line to events.jsonl. Drops it after an error: an incomplete history must not end the run.
   void append_event(const std::string& line) const;
 
   [[nodiscard]] const std::filesystem::path& path() const { return folder_; }
@@ -72,8 +72,8 @@ class RunFolder {
   UniqueFd lock_;
 };
 
-// The name of a run's resources outside of its folder, for example in memory. The name depends only on the
-// folder's path.
+// Returns a name for a run's resources outside of its folder, for example in /dev/shm. The name depends only
+// on the folder's path.
 [[nodiscard]] std::string run_resource_name(const std::filesystem::path& run_folder);
 
 }  // namespace ratoon::local

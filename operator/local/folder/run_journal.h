@@ -1,5 +1,5 @@
-// RunJournal: the parts of a local run's status.json beside the job's own status: losses on purpose,
-// recoveries, progress and speed. The next run in the folder continues the journal.
+// RunJournal: the parts of a local run's status.json beside the job's status: losses that a user caused on
+// purpose, recoveries, progress and speed. The next run in the folder continues the journal.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ namespace ratoon::local {
 
 class RunJournal {
  public:
-  // The number of newest entries that are kept of each kind.
+  // How many of the newest entries of each kind the journal keeps.
   static constexpr std::size_t kKept = 100;
 
-  // Reads the status.json of the earlier run; missing parts are left out.
+  // Restores the entries from the earlier run's status.json; parts may be missing there.
   void restore(const nlohmann::json& document);
 
   void note_recovery(const api::Disruption& recovery);
-  // The row is "reclaim" of a node or "kill" of a member; `asked_by` is "command", "every" or "trace".
+  // Records a loss on purpose: "reclaim" of a node or "kill" of a member, by "command", "every" or "trace".
   void note_loss(WallTime time, const std::string& kind, const std::string& target,
                  std::optional<double> notice_seconds, const std::string& asked_by);
   void note_progress(const std::vector<api::ProcessFacts>& processes, const api::TrainingJobStatus& status,

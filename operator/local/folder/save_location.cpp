@@ -9,7 +9,7 @@
 namespace ratoon::local {
 namespace {
 
-// The runner sets the variable to `folders.save`, also if the container's `env` has it.
+// `ratoon run` sets RATOON_SAVE_FOLDER to `folders.save`, even if the container's `env` has another value.
 std::string save_folder_of(const api::TrainingJob& job, const SaveFolders& folders) {
   return find_trainer_option(job, {.flag = "--save-folder", .variable = ""}).value_or(folders.save.string());
 }

@@ -20,7 +20,7 @@ fs::path place_of(const fs::path& memory_root, const fs::path& run_folder) {
   return memory_root / run_resource_name(run_folder);
 }
 
-// All users can create files in /dev/shm, also under the name of this folder.
+// Checks that the folder is ours: any user can create files in /dev/shm, also under this name.
 Result<void> check_private(const fs::path& folder) {
   struct stat info{};
   if (::lstat(folder.c_str(), &info) != 0) return system_error(errno, "looking at " + folder.string());
@@ -44,7 +44,7 @@ Result<StagingFolder> StagingFolder::open(const fs::path& memory_root, const fs:
 Result<void> StagingFolder::discard(const fs::path& memory_root, const fs::path& run_folder) {
   const fs::path in_memory = place_of(memory_root, run_folder);
   std::error_code code;
-  // A path that is not private to this user was never used for staging, and is not used now.
+  // A path that is not private to this user was never our staging folder: leave it alone.
   if (!fs::exists(fs::symlink_status(in_memory, code)) || !check_private(in_memory)) return {};
   fs::remove_all(in_memory, code);
   return code ? system_error(code.value(), "removing " + in_memory.string()) : Result<void>();

@@ -1,5 +1,5 @@
-// The staging folder of a local run's members: a folder in memory that outlives them, like a memory-backed
-// volume on a cluster.
+// The folder in memory (/dev/shm) where a local run's members stage checkpoints. It outlives the members,
+// like a memory-backed volume on a cluster.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,14 @@ class StagingFolder {
   static constexpr const char* kMemoryRoot = "/dev/shm";
 
   // Returns the same folder for all runs in `run_folder`, so that the next run finds the staged checkpoints.
-  // Other users cannot read the folder. Returns an error if this machine has no such place.
+  // Other users cannot read it. Returns an error if this machine has no /dev/shm (`memory_root`).
   [[nodiscard]] static Result<StagingFolder> open(const std::filesystem::path& memory_root,
                                                   const std::filesystem::path& run_folder);
-  // For a run that continues no earlier run: staged checkpoints belong to a run that was set aside or
-  // removed.
+  // Removes staged checkpoints when a run starts over: they are of an earlier run, whose folder was set aside
+  // or removed.
   [[nodiscard]] static Result<void> discard(const std::filesystem::path& memory_root,
                                             const std::filesystem::path& run_folder);
-  // Processes that complete free their memory. If all processes have completed, this call removes the folder.
+  // Removes the folder if it is empty: processes that complete remove their own files from it.
   ~StagingFolder();
   StagingFolder(StagingFolder&& other) noexcept;
   StagingFolder& operator=(StagingFolder&& other) noexcept;

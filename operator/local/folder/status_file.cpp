@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// The ignored names must exist in both documents.
+// Returns whether the documents are equal except for the values of `names`, which both must have.
 bool equal_but_for(std::initializer_list<std::string_view> names, const json& before, const json& next) {
   if (!before.is_object() || !next.is_object()) return before == next;
   const auto is_left_out = [&](const std::string& name) {

@@ -1,7 +1,7 @@
-// StatusFile: decides when status.json is written. A change is written to the disk before the runner acts on
-// it. Figures that only grow are written later, because each write waits for the disk. A disk that is full,
-// fails or has become read-only is only a warning: trainers tolerate it for longer than one write, and the
-// run lives as long as they do.
+// StatusFile: decides when to write status.json. A change is written to the disk before `ratoon run` acts on
+// it. Numbers that only grow, such as steps, are written later, because each write waits for the disk. If the
+// disk is full, fails or becomes read-only, there is only a warning, and the run goes on: trainers tolerate
+// such a disk for a while, too.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace ratoon::local {
 
-// Whether only the position, the rate or the newest checkpoint differ. For the first checkpoint of the run
-// the result is false.
+// Returns whether the documents differ only in position, rate or newest checkpoint. Returns false if `next`
+// has the run's first checkpoint.
 [[nodiscard]] bool has_only_grown(const nlohmann::json& before, const nlohmann::json& next);
 
 class StatusFile {
@@ -28,11 +28,11 @@ class StatusFile {
       Write write, Say say = [](const std::string&) {})
       : write_(std::move(write)), say_(std::move(say)) {}
 
-  // Returns an error only if the first write of all fails. Later errors are reported once, and the next call
-  // tries again. If only figures have grown, the write is delayed until a call at least kPause after the last
-  // write.
+  // Returns an error only if the run's very first write fails. Later errors are reported once, and the next
+  // call tries again. If only numbers have grown, waits with the write until kPause has passed since the last
+  // one.
   [[nodiscard]] Result<void> put(nlohmann::json document, Timestamp now);
-  // Writes the whole document now.
+  // Writes the document at once, without a delay.
   [[nodiscard]] Result<void> put_last(nlohmann::json document);
 
  private:

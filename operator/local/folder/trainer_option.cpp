@@ -9,8 +9,8 @@
 namespace ratoon::local {
 namespace {
 
-// Parses the command line as the trainer does: the word after the flag or after its '='; the last occurrence
-// before a `--` counts.
+// Parses the command line as the trainer does: returns the word after the flag or after its '='. If the flag
+// occurs several times, its last occurrence before a `--` counts.
 std::optional<std::string> flag_in(const std::vector<std::string>& words, const std::string& flag) {
   std::optional<std::string> value;
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
@@ -22,7 +22,7 @@ std::optional<std::string> flag_in(const std::vector<std::string>& words, const 
   return value;
 }
 
-// The flag with the prefix counts first: the other one may be a flag of the program.
+// The flag with the prefix (--ratoon-seed) has priority: the plain flag (--seed) may be the program's own.
 std::optional<std::string> either_flag_in(const std::vector<std::string>& words, const std::string& flag) {
   if (flag.empty()) return std::nullopt;
   auto prefixed = flag_in(words, std::string(names::kFlagPrefix) + flag.substr(2));

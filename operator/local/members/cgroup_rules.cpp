@@ -13,7 +13,7 @@ bool has_word(const std::string& text, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-// Whether the name in NAME=VALUE has only letters, digits and '_', and does not begin with a digit.
+// Returns whether a shell accepts the name in NAME=VALUE: letters, digits and '_', no digit at its start.
 bool has_name_of_shell(const std::string& variable) {
   const std::string name = variable.substr(0, variable.find('='));
   const auto is_inner = [](char c) {
@@ -46,7 +46,7 @@ std::vector<std::string_view> controllers_of(const api::TrainingJobSpec& spec) {
   return controllers;
 }
 
-// Swap is disabled: a member beyond its limit would only become slow instead of being stopped.
+// Disables swap: with swap, a member beyond its limit would only become slow and not be killed.
 std::vector<CgroupSetting> cgroup_settings(const api::ResourceLimits& limits, std::string_view controller,
                                            bool is_unified) {
   const std::string period = std::to_string(kPeriodMicros);
@@ -77,7 +77,7 @@ Result<bool> must_move_to_child(const UnifiedCgroup& own, std::string_view contr
   return true;
 }
 
-// A shell drops variables whose names it does not allow; `env` behind the shell sets them again.
+// A shell drops variables with names that it does not accept; `env` after the shell sets them again.
 std::vector<std::string> command_within(const std::vector<std::string>& procs_files,
                                         const std::vector<std::string>& command,
                                         const std::vector<std::string>& variables) {

@@ -1,5 +1,5 @@
-// A member's limits as settings of cgroups, of version 1 and 2: the files and values, the preparation of a
-// parent cgroup, and the command that starts a program within a cgroup. Pure.
+// Converts a member's limits to settings of cgroups (version 1 and 2): files and values, how to prepare the
+// parent cgroup, and the command that starts a program in a cgroup. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace ratoon::local {
 
-// The kernel's names of controllers, which are also the names of a job's limits.
+// The kernel's names of cgroup controllers, which are also the names of limits in a job's resources.
 inline constexpr std::string_view kMemory = "memory";
 inline constexpr std::string_view kCpu = "cpu";
 
 [[nodiscard]] bool is_limited(const api::ResourceLimits& limits, std::string_view controller);
-// The controllers that a limit of any role needs.
+// Returns the cgroup controllers that are needed because a role of the job has such a limit.
 [[nodiscard]] std::vector<std::string_view> controllers_of(const api::TrainingJobSpec& spec);
 
 struct CgroupSetting {
@@ -27,14 +27,14 @@ struct CgroupSetting {
   bool is_required = true;  // false: the kernel may lack the setting
 };
 
-// The settings are in the order of the writes.
+// Returns the settings for these limits, in the order in which to write them.
 [[nodiscard]] std::vector<CgroupSetting> cgroup_settings(const api::ResourceLimits& limits,
                                                          std::string_view controller, bool is_unified);
 
-// The file of a cgroup that counts the processes killed at its memory limit, after "oom_kill".
+// Returns the cgroup file whose line "oom_kill" counts processes that were killed at the memory limit.
 [[nodiscard]] std::string_view file_of_kills(bool is_unified);
 
-// A cgroup of version 2, as read from its files.
+// The state of a version 2 cgroup, as read from its files.
 struct UnifiedCgroup {
   std::string folder;
   std::string offered;      // cgroup.controllers
@@ -42,13 +42,13 @@ struct UnifiedCgroup {
   bool has_others = false;  // processes other than this one
 };
 
-// Whether this process has to move to a child cgroup first: a cgroup with processes cannot enable controllers
-// for its children. The error explains why no child can have the controller.
+// Returns whether this process must first move to a child cgroup, because a cgroup with processes cannot
+// enable controllers for its children. The error explains why no child can have the controller.
 [[nodiscard]] Result<bool> must_move_to_child(const UnifiedCgroup& own, std::string_view controller);
 
-// A command that enters the cgroups with these cgroup.procs files and then becomes `command`, so that all its
-// children and memory count from the start. `variables` (NAME=VALUE) are the complete environment of the
-// program.
+// Returns a command that first enters the cgroups of these cgroup.procs files and then becomes `command`, so
+// that all its children and memory count from the start. `variables` (NAME=VALUE) are the complete
+// environment of the program.
 [[nodiscard]] std::vector<std::string> command_within(const std::vector<std::string>& procs_files,
                                                       const std::vector<std::string>& command,
                                                       const std::vector<std::string>& variables = {});

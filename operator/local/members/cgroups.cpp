@@ -33,7 +33,7 @@ std::string text_of(const fs::path& path) {
   return read_file(path).value_or("");
 }
 
-// The advice that system_error() adds about volumes does not apply to cgroups.
+// Makes an error without the advice of system_error(), which is about volumes and wrong for cgroups.
 Error refused(int error_number, const std::string& doing) {
   return {ErrorKind::kPermissionDenied, doing + ": " + std::generic_category().message(error_number)};
 }
@@ -56,14 +56,14 @@ std::vector<pid_t> processes_in(const fs::path& cgroup) {
     pid_t pid = 0;
     std::from_chars(line.data(), line.data() + line.size(), pid);
     if (pid > 1)
-      // The number 0 stands for a process outside of this PID namespace; kill(0) would signal this process's
-      // own group.
+      // Skip the number 0, a process outside of this PID namespace: kill(0) would signal our own process
+      // group.
       pids.push_back(pid);
   }
   return pids;
 }
 
-// Whether the cgroup is removed. The removal needs the end of the cgroup's processes, which are killed here.
+// Kills the cgroup's processes and removes the cgroup. Returns whether it is gone.
 bool is_removed(const fs::path& cgroup) {
   for (const pid_t pid : processes_in(cgroup))
     if (pid != ::getpid()) ::kill(pid, SIGKILL);
@@ -168,7 +168,7 @@ Result<std::vector<std::string>> Cgroups::confine(const std::string& member,
     procs_files.push_back((folder / kProcs).string());
   }
   if (procs_files.empty()) return command;
-  // With one hierarchy for all controllers, the member enters its cgroup once.
+  // In version 2 all controllers share one cgroup, which the member enters only once.
   procs_files.erase(std::unique(procs_files.begin(), procs_files.end()), procs_files.end());
   auto program = find_program(command.front());
   if (!program) return program.error();
@@ -184,7 +184,7 @@ bool Cgroups::was_out_of_memory(const std::string& member) const {
 }
 
 void Cgroups::remove(const std::string& member) {
-  // A cgroup that cannot be removed yet is removed together with the run's cgroup.
+  // Ignore a failure: the cgroup is then removed together with the run's cgroup at the end.
   for (const auto& branch : branches_) static_cast<void>(is_removed(branch.folder / member));
 }
 

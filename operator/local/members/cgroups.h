@@ -1,5 +1,5 @@
-// Cgroups: limits of members that the kernel enforces, without special privileges. The cgroups are below this
-// process's own cgroup, if it may create children there. Each limited member has its own cgroup.
+// Cgroups: makes the kernel enforce the limits of a local run's members, without root privileges. The cgroups
+// are children of this process's own cgroup, if it may create some. Each limited member has its own cgroup.
 //
 //   <own>/ratoon-run-<hash of the run's folder>/<member>
 #pragma once
@@ -18,13 +18,13 @@ class Cgroups {
  public:
   Cgroups() = default;  // enforces no limits
 
-  // Prepares cgroups for members with limits of the given kinds. Cgroups of an earlier run in the same
-  // folder, whose runner was killed, are ended and removed first: the lock of the folder shows that they have
-  // no owner. `root` contains /proc and /sys.
+  // Prepares cgroups for members with limits of the given kinds. First kills and removes cgroups that a
+  // killed run left in the same folder: the caller holds the folder's lock, so they have no owner. `root`
+  // contains /proc and /sys.
   [[nodiscard]] static Cgroups open(const std::filesystem::path& root,
                                     const std::filesystem::path& run_folder,
                                     const std::vector<std::string_view>& controllers);
-  // Removes all cgroups of the run, and kills processes that are left in them.
+  // Removes all cgroups of the run, and kills the processes that are still in them.
   ~Cgroups();
   Cgroups(Cgroups&& other) noexcept { swap(other); }
   Cgroups& operator=(Cgroups&& other) noexcept {
@@ -32,17 +32,17 @@ class Cgroups {
     return *this;
   }
 
-  // Returns a sentence for each kind of limit that is not enforced here.
+  // Returns a sentence for each kind of limit that cannot be enforced on this machine.
   [[nodiscard]] const std::vector<std::string>& refusals() const { return refusals_; }
 
-  // Returns the command that runs `command` within the member's limits, if they are enforced. `variables`
+  // Returns a command that runs `command` within the member's limits, if these are enforced. `variables`
   // (NAME=VALUE) are the complete environment of the command.
   [[nodiscard]] Result<std::vector<std::string>> confine(
       const std::string& member, const api::ResourceLimits& limits, std::vector<std::string> command,
       const std::vector<std::string>& variables = {}) const;
-  // Whether the kernel killed a process of the member at its memory limit.
+  // Returns whether the kernel killed a process of the member at its memory limit.
   [[nodiscard]] bool was_out_of_memory(const std::string& member) const;
-  // Records that the member has ended. Processes that the member left behind are killed.
+  // Call this when the member has ended: kills processes that it left behind, and removes its cgroup.
   void remove(const std::string& member);
 
  private:
@@ -59,7 +59,7 @@ class Cgroups {
 
   std::vector<Branch> branches_;
   std::vector<std::string> refusals_;
-  // For version 2: the cgroup that this process left for a child, to enable controllers there.
+  // For version 2: the cgroup that this process left for a child, so that it can enable controllers.
   std::filesystem::path left_;
 };
 

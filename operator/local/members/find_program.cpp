@@ -31,7 +31,7 @@ Result<std::string> find_program(const std::string& name) {
 
 namespace {
 
-// Whether the system lacks a resource that may be free again in a second.
+// Returns whether the system only lacks a resource, such as memory, that may be free again in a second.
 bool is_shortage(int problem) {
   return problem == EAGAIN || problem == ENOMEM || problem == EMFILE || problem == ENFILE;
 }

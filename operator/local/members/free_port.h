@@ -1,4 +1,4 @@
-// A free port of this machine's loopback interface, for programs that receive a port and bind it.
+// Finds a free port of the loopback interface, for programs that get a port number and then bind it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ratoon::local {
 
-// The port is not reserved, but the kernel assigns other ports to other programs for a while.
+// Returns a free port without reserving it; for a while, the kernel gives other programs other ports.
 [[nodiscard]] Result<std::uint16_t> find_free_port();
 
 }  // namespace ratoon::local

@@ -1,6 +1,6 @@
-// operator/local/members/: a member's processes on one machine. LocalCluster: this computer as a cluster.
-// Pods are process groups, and nodes are names. Each node holds one pod, and a node that will end takes no
-// new pod.
+// operator/local/members/: runs the members' processes on one machine. LocalCluster: simulates a cluster on
+// this machine, where pods are process groups and nodes are only names. Each node holds one pod, and a node
+// that will go takes no new pod.
 #pragma once
 
 #include <functional>
@@ -21,34 +21,34 @@ namespace ratoon::local {
 
 class LocalCluster {
  public:
-  // `plan` returns how to start the processes of a pod with a UID.
+  // A Planner returns how to start the processes of a pod, which has a UID already.
   using Planner = std::function<MemberLaunchPlan(const api::Pod& pod)>;
 
   LocalCluster(NodePool nodes, Planner plan) : nodes_(std::move(nodes)), plan_(std::move(plan)) {}
 
-  // Call this before the first pod. If the function is not called, no limits are enforced.
+  // Call this before the first pod is created; without it, no resource limits are enforced.
   void set_cgroups(Cgroups cgroups) { cgroups_ = std::move(cgroups); }
 
   [[nodiscard]] bool has_room_for(const api::Pod& pod) const { return !find_node(pod).empty(); }
-  // Does nothing if a pod of that name exists.
+  // Creates a pod and starts its processes. Does nothing if a pod with that name exists.
   [[nodiscard]] Result<void> create(api::Pod pod);
-  // Kills the pod with that UID. The pod no longer exists once its processes have ended.
+  // Kills the processes of the pod with that UID. The pod is gone as soon as they have ended.
   void remove(const std::string& uid);
   void remove_all();
-  // Sends SIGINT to all processes, like Ctrl-C.
+  // Sends SIGINT to the processes of all pods, like Ctrl-C.
   void interrupt_all();
   void send_to_all(int signal) const;
-  // Kills the processes of the newest pod of that member. The name may be "<job>-<role>-<index>", with or
-  // without the incarnation, or "<role>-<index>". The pod then looks as if it had ended by itself. Returns
-  // its name.
+  // Kills the processes of the member's newest pod, which then looks as if it had ended by itself. The
+  // member's name is "<job>-<role>-<index>", with or without the incarnation, or "<role>-<index>". Returns
+  // the pod's name.
   [[nodiscard]] Result<std::string> kill_member(const std::string& member);
-  // Ends the node and all processes on it. Returns the names of its pods.
+  // Removes the node and kills all processes on it. Returns the names of its pods.
   [[nodiscard]] Result<std::vector<std::string>> end_node(const std::string& node);
   [[nodiscard]] NodePool& nodes() { return nodes_; }
   [[nodiscard]] const NodePool& nodes() const { return nodes_; }
   [[nodiscard]] std::vector<std::string> living_pods_on(const std::string& node) const;
 
-  // Records processes that have ended, and forgets removed pods without processes.
+  // Updates pods whose processes have ended, and forgets removed pods that have no process left.
   void observe();
 
   [[nodiscard]] std::vector<api::Pod> pods() const;
@@ -70,7 +70,7 @@ class LocalCluster {
   Planner plan_;
   Cgroups cgroups_;
   std::map<std::string, Entry> entries_;  // by name
-  // Maps "role-index" to a node, because a replacement prefers another node.
+  // Maps "role-index" to the member's last node, because its replacement should get another node.
   std::map<std::string, std::string> last_node_of_;
 };
 

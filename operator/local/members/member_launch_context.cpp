@@ -12,7 +12,7 @@
 namespace ratoon::local {
 namespace {
 
-// With three decimal places.
+// Formats seconds since 1970 with three decimal places.
 std::string format_seconds(WallTime time) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.3f", seconds(time.since_epoch));

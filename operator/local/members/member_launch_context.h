@@ -1,5 +1,5 @@
-// MemberLaunchContext: the resources of a local run for its members: their token, the lifeline (a pipe that
-// shows them the end of their runner), memory for staging, and the launch plan with all of these.
+// MemberLaunchContext: resources that a local run provides for its members: their token, the lifeline (a pipe
+// that closes when `ratoon run` ends), a staging folder in memory, and the launch plan that uses them.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ namespace ratoon::local {
 
 class MemberLaunchContext {
  public:
-  // `began` is the time at which the run began.
+  // Draws a new token. `began`: when the run began.
   [[nodiscard]] static Result<MemberLaunchContext> draw(WallTime began);
 
-  // Writes the token's file and, if the job stages checkpoints, creates a folder in memory. Returns a
-  // sentence for the user if that folder cannot be created.
+  // Writes the token's file and, if the job stages checkpoints, creates the staging folder in memory. Returns
+  // a sentence for the user if that folder cannot be created.
   [[nodiscard]] Result<std::optional<std::string>> prepare(const RunFolder& folder,
                                                            const api::CheckpointPolicy& policy);
 
@@ -39,7 +39,7 @@ class MemberLaunchContext {
   };
   [[nodiscard]] MemberLaunchPlan plan(const api::TrainingJob& job, const api::Pod& pod,
                                       const RunFolder& folder, const Ports& ports) const;
-  // The place where members save, unless their command lines name another one: not in the run's folder.
+  // Sets where members save if their command lines do not name a folder; the default is the run's folder.
   void set_save_folder(std::filesystem::path folder) { save_folder_ = std::move(folder); }
 
  private:

@@ -13,8 +13,8 @@ namespace {
 
 namespace env = names::env;
 
-// The variables that identify the member and its coordinator. The template cannot override the variables that
-// identify the member and its coordinator.
+// Returns the variables that identify the member and its coordinator. The job's pod template cannot override
+// them.
 api::VariableMap place_environment(const api::TrainingJob& job, const api::Pod& pod,
                                    const MemberLaunchInputs& inputs) {
   api::VariableMap place;
@@ -40,8 +40,8 @@ api::VariableMap place_environment(const api::TrainingJob& job, const api::Pod& 
   return place;
 }
 
-// The variables of all processes of the member. As on a cluster, the template's values may refer to all of
-// Ratoon's variables, and override those that configure the training.
+// Returns the variables of all processes of the member. As on a cluster, values in the pod template may refer
+// to all of Ratoon's variables, and may override those that configure the training.
 api::VariableMap common_environment(const api::TrainingJob& job, const api::Role& role, const api::Pod& pod,
                                     const MemberLaunchInputs& inputs) {
   const api::VariableMap place = place_environment(job, pod, inputs);
@@ -72,7 +72,7 @@ MemberLaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod,
     if (pod.group_seat)
       plan.environments.back()[env::kRank] = std::to_string(pod.group_seat->first_rank + local_rank);
   }
-  // A container has one command, whose variables are expanded with the first process's environment.
+  // Expand $(NAME) with the first process's environment: a container has one command for all processes.
   for (const std::string& word : role->command)
     plan.command.push_back(api::expand_variables(word, plan.environments.front()));
   return plan;

@@ -1,4 +1,4 @@
-// How the processes of a member are started: the role's command, and the variables of the trainer.
+// Plans how to start a member's processes: the role's command, and the trainer's environment variables.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ratoon::local {
 
-// The files and ports of a run that its members use.
+// The files, ports and settings of a run that its members use.
 struct MemberLaunchInputs {
   std::uint16_t coordinator_port = 0;
   std::uint16_t group_port = 0;    // the master port of members without the agent
@@ -25,7 +25,7 @@ struct MemberLaunchInputs {
   int lifeline_fd = -1;
 };
 
-// `pod` has a UID and a role of the job.
+// Returns the plan for a pod that has a UID and a role of the job.
 [[nodiscard]] MemberLaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod,
                                            const MemberLaunchInputs& inputs);
 

@@ -1,5 +1,5 @@
-// NodePool: the simulated nodes of a local run. The nodes are only names; a notice can announce the end of a
-// node, and a node can end. Pure: the caller ends the processes of a node.
+// NodePool: the simulated nodes of a local run, which are only names. A node can get a notice that it will
+// go, and it can be removed. Pure: the caller kills the processes of a removed node.
 #pragma once
 
 #include <optional>
@@ -18,16 +18,16 @@ namespace ratoon::local {
 
 class NodePool {
  public:
-  // node-1 to node-<size>. A node that will end is replaced by a new node, as in a cloud's node group, so
+  // Makes node-1 to node-<size>. As in a cloud's node group, a new node replaces each node that will go, so
   // that there are always `size` nodes.
   explicit NodePool(std::size_t size);
-  // After this constructor only added nodes exist.
+  // Makes an empty pool: only nodes that add() adds will exist.
   NodePool() = default;
 
   [[nodiscard]] static Result<void> check_name(std::string_view name);
-  // Does nothing if the node exists.
+  // Adds a node; does nothing if it exists.
   void add(const std::string& name);
-  // Announces that the node will end at this time; of two announcements the earlier time counts.
+  // Announces that the node will go at `end`. If this is announced twice, the earlier time counts.
   [[nodiscard]] Result<void> announce_end(const std::string& name, Timestamp end, WallTime shown_end);
   [[nodiscard]] Result<void> remove(const std::string& name);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kChildLifelineFd = 3;
 
-// File actions and attributes of posix_spawn, destroyed in order.
+// Owns the file actions and attributes for posix_spawn(), and destroys them.
 class SpawnPlan {
  public:
   SpawnPlan(const MemberLaunchPlan& plan, pid_t group) {
@@ -30,8 +30,8 @@ class SpawnPlan {
     posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
     if (plan.lifeline_fd >= 0)
       posix_spawn_file_actions_adddup2(&actions_, plan.lifeline_fd, kChildLifelineFd);
-    // Libraries open sockets without CLOEXEC, and a member that inherited the runner's port would keep it
-    // open.
+    // Close all other descriptors: some libraries open sockets without CLOEXEC, and a member must not inherit
+    // the coordinator's port.
     posix_spawn_file_actions_addclosefrom_np(&actions_,
                                              plan.lifeline_fd >= 0 ? kChildLifelineFd + 1 : kChildLifelineFd);
 
@@ -69,7 +69,7 @@ class SpawnPlan {
   posix_spawnattr_t attributes_{};
 };
 
-// Opens the same pipe again: the receiver of SIGIO is a property of the open file.
+// Opens the same pipe again, because each open file has its own receiver of SIGIO.
 Result<UniqueFd> open_again(int fd) {
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   UniqueFd again(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -77,8 +77,8 @@ Result<UniqueFd> open_again(int fd) {
   return again;
 }
 
-// When the pipe's last writer has ended, the kernel kills the group. The kill works while one process of the
-// group has the file open.
+// Makes the kernel kill the process group when the pipe's last writer has ended. This works as long as one
+// process of the group has the file open.
 void kill_at_end_of(int fd, pid_t group) {
   const bool is_set = ::fcntl(fd, F_SETOWN, -group) == 0 && ::fcntl(fd, F_SETSIG, SIGKILL) == 0 &&
                       ::fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
@@ -116,7 +116,7 @@ Result<ProcessGroup> ProcessGroup::launch(const MemberLaunchPlan& plan) {
 }
 
 void ProcessGroup::reap() {
-  // When the last process has ended, its children are killed before the number of the group can be reused.
+  // After the last process has ended, kills its children before the group's number can be reused.
   const auto has_ended = [](pid_t pid) {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -143,8 +143,8 @@ void ProcessGroup::kill() const {
 }
 
 void ProcessGroup::send(int signal) const {
-  // The group exists while one of its processes does. The number of the group cannot be reused before this
-  // process has reaped it.
+  // As long as one process has not been reaped, the group's number cannot be reused, so the signal cannot
+  // reach another group.
   if (group_ > 0 && !living_.empty()) ::kill(-group_, signal);
 }
 

@@ -1,5 +1,5 @@
-// ProcessGroup: the processes of one local member. The processes share a process group, so that a signal
-// reaches all of them and their children.
+// ProcessGroup: the processes of one local member. They share a Unix process group, so that a signal reaches
+// all of them and their children.
 #pragma once
 
 #include <map>
@@ -21,28 +21,28 @@ struct MemberLaunchPlan {
       environments;      // one for each process, added to the runner's environment
   std::string log_path;  // both outputs are appended to it
   int lifeline_fd = -1;  // passed to each process as descriptor 3
-  // The kernel ends the processes with the runner: the processes themselves need not watch the lifeline.
+  // The kernel kills the processes when `ratoon run` ends, so they need not watch the lifeline.
   bool ends_with_lifeline = false;
   api::ResourceLimits limits{};  // for all processes together; the caller enforces them
 };
 
 class ProcessGroup {
  public:
-  // Starts all processes, or none. An error explains why the program cannot be started.
+  // Starts all processes of the plan, or none. An error explains why the program cannot be started.
   [[nodiscard]] static Result<ProcessGroup> launch(const MemberLaunchPlan& plan);
 
-  // Records processes that have ended. Once one process has failed, the other processes of the member are
-  // killed: a member is either whole or lost. The end of the last process also kills its children.
+  // Reaps processes that have ended. If one failed, kills the other processes of the member: a member is
+  // either whole or lost. After the last process has ended, kills its remaining children.
   void reap();
   void kill() const;
   void send(int signal) const;
-  // Sends SIGINT, like Ctrl-C at a terminal. Each process leaves when it is ready; the end of one process
-  // does not kill the others.
+  // Sends SIGINT, like Ctrl-C at a terminal. From then on the end of one process does not kill the others:
+  // each process leaves when it is ready.
   void interrupt();
 
   [[nodiscard]] bool has_ended() const { return living_.empty(); }
-  // The exit code after the end: 0 if all processes exited with 0, else the code of the first that did not;
-  // 128 + n after signal n.
+  // Returns the member's exit code after its end: 0 if all processes exited with 0, else the code of the
+  // first process that did not (128 + n after signal n).
   [[nodiscard]] int exit_code() const { return first_failure_.value_or(0); }
   [[nodiscard]] const std::vector<pid_t>& living() const { return living_; }
 

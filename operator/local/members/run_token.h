@@ -1,5 +1,5 @@
-// RunToken: the secret with which members of a local run authenticate. Each run has a new token, which is
-// passed only in a file.
+// RunToken: the secret with which the members of a local run authenticate to its coordinator. Each run draws
+// a new token and passes it only in a file.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class RunToken {
   [[nodiscard]] static Result<RunToken> draw();
 
   [[nodiscard]] const std::string& text() const { return text_; }
-  // The comparison takes the same time for every wrong token of the right length.
+  // Compares in constant time: all wrong tokens of the right length take equally long.
   [[nodiscard]] bool is(std::string_view shown) const;
 
  private:

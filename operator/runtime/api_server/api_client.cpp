@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// The limit is several times the largest object that the server stores (1.5 MiB). A parsed reply of this size
-// still fits into the memory that the chart gives the operator.
+// The largest reply: several times the largest object that the API server stores (1.5 MiB). Even parsed, such
+// a reply fits into the memory limit that the chart sets for the operator.
 constexpr std::size_t kReplyBytesMax = 16 * 1024 * 1024;
 constexpr int kDepthMax = 128;
 constexpr std::uint32_t kPauseSecondsMax = 5;
@@ -96,8 +96,8 @@ Result<json> ApiClient::call(const kube::ApiRequest& request, std::stop_token st
   return attempt(request, stop, timeout, refusal);
 }
 
-// Makes a second attempt if the server refuses our token and another token may be available; it does not wait
-// in between.
+// Makes the call, and repeats it at once if the server refuses the token and a newer token may be
+// available.
 Result<json> ApiClient::attempt(const kube::ApiRequest& request, const std::stop_token& stop,
                                 Duration timeout, std::optional<kube::ApiFailure>& refusal) const {
   for (bool is_last = false;; is_last = true) {

@@ -1,5 +1,5 @@
-// operator/runtime/api_server/: calls to the API server, and its discovery. ApiClient: makes calls to one API
-// server, whose address and credentials it has.
+// operator/runtime/api_server/: finds the API server and makes calls to it. ApiClient: makes calls to one API
+// server, with the operator's credentials.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace ratoon::runtime {
 
-// A call that has ended, for metrics.
+// Facts about a call that has ended, for metrics.
 struct ApiCall {
   std::string_view verb;
   std::string_view resource;
@@ -36,36 +36,36 @@ struct ApiCall {
 
 class ApiClient {
  public:
-  // The function is called by the thread that made the call.
+  // The client calls this function in the thread that made the call.
   using OnCall = std::function<void(const ApiCall&)>;
 
-  // The clock and the fence must outlive the client. While the fence is closed, no write is sent; without a
-  // fence all writes are sent. If no transport is given, the client makes one.
+  // The clock and the fence must outlive the client. While the fence is closed (this operator does not lead),
+  // the client sends no write; without a fence it sends all writes. Without a transport it makes one.
   ApiClient(kube::ApiServerAccess access, const Clock& clock, OnCall on_call = {},
             const Fence* fence = nullptr, std::unique_ptr<http::HttpTransport> transport = nullptr);
 
-  // Returns the reply's object; any status but success is an error (operator/kube/api_failure.h). If the
-  // server is overloaded and sends a pause, the call is repeated once after the pause: such a refusal had no
-  // effect.
+  // Returns the object in the reply. Any HTTP status but success is an error (operator/kube/api_failure.h).
+  // If the server is overloaded and its reply names a pause, repeats the call once after that pause: a call
+  // that was refused in this way had no effect.
   [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
                                             Duration timeout = std::chrono::seconds(30)) const;
   [[nodiscard]] Result<nlohmann::json> call(const Result<kube::ApiRequest>& request, std::stop_token stop,
                                             Duration timeout = std::chrono::seconds(30)) const;
 
-  // The same. `refusal` is set if the server refused.
+  // Does the same; sets `refusal` if the server refused the call.
   [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
                                             Duration timeout, std::optional<kube::ApiFailure>& refusal) const;
 
-  // Makes the call without a repetition for an overloaded server, for callers that have no time to wait.
+  // Makes the call without a repetition if the server is overloaded, for callers that cannot wait.
   [[nodiscard]] Result<nlohmann::json> call_once(const Result<kube::ApiRequest>& request,
                                                  const std::stop_token& stop, Duration timeout) const;
 
-  // Passes the reply's body to the sink as it arrives. The sink gets the head first, for any status.
+  // Passes the reply's body to the sink as it arrives. The sink gets the head first, with any HTTP status.
   [[nodiscard]] Result<http::ResponseHead> stream(const kube::ApiRequest& request, const http::Limits& limits,
                                                   http::BodySink& sink, std::stop_token stop) const;
 
   [[nodiscard]] const std::string& server() const { return access_.server; }
-  // The namespace of calls that do not name a namespace.
+  // Returns the namespace for calls that do not name one (from the kubeconfig or the pod).
   [[nodiscard]] const std::string& name_space() const { return access_.name_space; }
 
  private:
@@ -73,7 +73,7 @@ class ApiClient {
                                                Duration timeout,
                                                std::optional<kube::ApiFailure>& refusal) const;
   [[nodiscard]] Result<http::Request> prepare(const kube::ApiRequest& request) const;
-  // Marks the refused token as doubtful. Returns whether another token may be available.
+  // Makes the client read its token again. Returns whether a newer token may be available.
   [[nodiscard]] bool mark_token_refused(const http::Request& refused) const;
   void tell(const kube::ApiRequest& request, int status, Timestamp began) const;
   [[nodiscard]] bool may_send(const kube::ApiRequest& request, Timestamp now) const;

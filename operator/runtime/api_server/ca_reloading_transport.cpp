@@ -37,7 +37,7 @@ std::shared_ptr<http::HttpTransport> CaReloadingTransport::current() {
   if (now - looked_at_ < kLookAgainAtCa) return transport_;
   looked_at_ = now;
   auto ca_pem = read_file(ca_file_);
-  // An unreadable or half-written file does not replace the CA.
+  // Keep the CA if the file cannot be read or has only half of its new content.
   if (!ca_pem || ca_pem->empty() || *ca_pem == tls_.ca_pem) return transport_;
   http::TlsClientOptions renewed = tls_;
   renewed.ca_pem = std::move(*ca_pem);

@@ -1,5 +1,5 @@
-// CaReloadingTransport: calls to an API server whose CA is in a file that may change, because clusters renew
-// their CA. The file is read once a minute. A call keeps the CA with which it began.
+// CaReloadingTransport: calls an API server whose CA is in a file that may change, because clusters renew
+// their CA. Reads the file once a minute. A call keeps the CA with which it began.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once

@@ -1,5 +1,5 @@
-// Discovery: finds the API server, and the address at which members find the operator, in the environment of
-// the operator's pod. Reads the environment through a function, so that a test can replace it.
+// Discovery: finds, from the environment of the operator's pod, the API server and the address at which
+// members reach the operator. Reads the environment through a function, so that a test can replace it.
 #pragma once
 
 #include <functional>
@@ -15,19 +15,19 @@ namespace ratoon::runtime {
 
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
-// The address of the Service that RATOON_COORDINATOR_SERVICE names, as Kubernetes puts it into the
-// environment of every pod. Members therefore need no name lookup.
+// Returns the URL of the Service that RATOON_COORDINATOR_SERVICE names. It has the IP address that Kubernetes
+// puts into every pod's environment, so that members need no DNS lookup.
 [[nodiscard]] Result<std::string> find_advertise_url(const EnvironmentLookup& environment, bool is_tls);
 
-// The Service whose EndpointSlice should point to this pod, and the pod's address. There is no value outside
-// of a cluster, where no Service is named.
+// The Service whose EndpointSlice should point to this pod, and the pod's address. find_own_endpoint()
+// returns nothing outside of a cluster, where no Service is named.
 struct OwnEndpoint {
   std::string service;
   std::string address;
 };
 [[nodiscard]] Result<std::optional<OwnEndpoint>> find_own_endpoint(const EnvironmentLookup& environment);
 
-// This operator's identity among several; `start` is unique to this start of the program.
+// Returns this operator's identity in the election; `start` is unique to this start of the program.
 [[nodiscard]] kube::Candidate find_candidate(const EnvironmentLookup& environment, const std::string& start);
 
 // Reads the kubeconfig file, or without one the pod's service account.

@@ -1,4 +1,4 @@
-// Reads how to reach the API server, from files and the environment.
+// Reads the API server's address and credentials from a kubeconfig or from a pod's service account.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace ratoon::runtime {
 
 // Reads a kubeconfig file, in YAML or JSON. An empty `context` means its current-context. If the kubeconfig's
-// user has a credential plugin, the plugin is run once: its result is in `token` or the client certificate.
+// user has a credential plugin, runs it once: its result is in `token` or the client certificate.
 [[nodiscard]] Result<kube::ApiServerAccess> read_kubeconfig(const std::string& path,
                                                             const std::string& context = {},
                                                             const RunProgram& run = run_program);

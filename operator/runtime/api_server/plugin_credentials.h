@@ -1,6 +1,6 @@
-// PluginCredentials: the token of a credential plugin, fetched again shortly before it expires and after a
-// refusal by the server. A certificate of a plugin is used as long as the program runs, because connections
-// are made with it.
+// PluginCredentials: keeps the token of a credential plugin, and runs the plugin again shortly before the
+// token expires and after the server refused it. A certificate from a plugin stays in use as long as the
+// program runs, because it belongs to the connections.
 //
 // Thread contract: any thread; one thread runs the plugin, and the others wait for it.
 #pragma once
@@ -16,21 +16,21 @@
 
 namespace ratoon::runtime {
 
-// Runs the plugin and returns its credential. If the program does not exist, the error has the install hint
-// of the kubeconfig.
+// Runs the plugin and returns its credential. If the plugin is not installed, the error contains the
+// kubeconfig's installHint.
 [[nodiscard]] Result<kube::PluginCredential> fetch_credential(const kube::CredentialPlugin& plugin,
                                                               const RunProgram& run);
 
 class PluginCredentials {
  public:
-  // `first` is the credential that was fetched before. The clock must outlive this object.
+  // `first`: the credential that fetch_credential() returned before. The clock must outlive this object.
   PluginCredentials(kube::CredentialPlugin plugin, kube::PluginCredential first, const Clock& clock,
                     RunProgram run);
 
-  // The value is empty if the plugin gives only a certificate.
+  // Returns the token; it is empty if the plugin gives only a certificate.
   [[nodiscard]] Result<std::string> token();
-  // Reports that the server refused that token: the next call fetches another token, unless this was done
-  // already.
+  // Tells that the server refused this token: the next token() runs the plugin again, unless another thread
+  // has done so since.
   void doubt(const std::string& token);
 
  private:

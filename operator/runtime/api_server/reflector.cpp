@@ -23,7 +23,7 @@ std::string version_of(const json& object) {
 
 }  // namespace
 
-// The reply to a watch: events, or one refusal.
+// Receives the reply to a watch: a stream of events, or one refusal.
 class Reflector::WatchSink final : public http::BodySink {
  public:
   explicit WatchSink(Reflector& owner) : owner_(owner) {}
@@ -127,7 +127,7 @@ Duration Reflector::step(const std::stop_token& stop) {
     is_failing_ = true;
     trouble_ = done.error();
   }
-  // After "expired" we list at once, unless the step before failed as well.
+  // If the watch's version has expired, list again without a pause, unless the step before failed too.
   const bool was_expired = resource_version_.empty() && done.error().kind() == ErrorKind::kConflict;
   const Duration pause = was_expired && pause_before == Duration::zero()
                              ? Duration::zero()
@@ -140,8 +140,8 @@ Duration Reflector::step(const std::stop_token& stop) {
   return pause;
 }
 
-// Requests fewer items if the reply is too long: an object may have 1.5 MiB, and many large ones must not
-// keep us from listing the others.
+// Lists one page, with fewer items if the reply is too long: an object may have 1.5 MiB, and many large
+// objects must not keep the reflector from listing the others.
 Result<json> Reflector::list_page(const std::string& continue_token, std::uint32_t& items_max,
                                   const std::stop_token& stop) {
   while (true) {
@@ -165,8 +165,8 @@ Result<void> Reflector::list_all(const std::stop_token& stop) {
     for (const auto& object : kube::items_of(*page, "items")) sink_.list_object(object);
     continue_token = kube::text_in(kube::child(*page, "metadata"), "continue");
     if (!continue_token.empty()) continue;
-    // The version of the list is used, not that of its last item: only the list's version is a point in the
-    // stream of events.
+    // Watch from the version of the list, not from the version of its last item: only the list's version is a
+    // point in the stream of events.
     std::string version = version_of(*page);
     if (version.empty())
       return Error(ErrorKind::kInvalid, "a list of " + std::string(options_.selection.resource.plural) +
@@ -174,7 +174,7 @@ Result<void> Reflector::list_all(const std::stop_token& stop) {
                                             " is not an API server");
     sink_.end_list(version);
     resource_version_ = std::move(version);
-    // The pause is kept until a watch has an event: a list that no watch can follow is not progress.
+    // Only an event of a watch ends the pauses, because a list without a working watch is no progress.
     note_contact();
     is_synced_ = !is_asked_to_list_;
     return {};
@@ -207,8 +207,8 @@ Result<void> Reflector::watch_once(const std::stop_token& stop) {
   return failure.error;
 }
 
-// An event that came before is ignored: a stream that repeats itself must not restore deleted objects. A
-// version that is not a number is not compared.
+// Returns whether an event was received before: if a stream repeats itself, it must not restore deleted
+// objects. A version that is not a number is not compared.
 bool Reflector::is_old(const std::string& version) const {
   const auto number = kube::parse_version(version);
   return number != 0 && number <= kube::parse_version(resource_version_);

@@ -1,6 +1,6 @@
-// Reflector keeps a copy of one kind of objects: it lists them, watches changes, and lists again when the
-// server no longer has the version from which to continue. A reflector uses one thread: its own or, without
-// start(), its caller's.
+// Reflector keeps a copy of all Kubernetes objects of one kind: it lists them, watches changes, and lists
+// them again when the server no longer knows the version from which to continue. A reflector uses one thread:
+// its own or, without start(), its caller's.
 #pragma once
 
 #include <atomic>
@@ -25,12 +25,12 @@
 
 namespace ratoon::runtime {
 
-// The interface of the copy that a reflector fills. Only the reflector's thread calls this function.
+// The interface of the copy that a reflector fills. Only the reflector's thread calls its functions.
 class KubeObjectSink {
  public:
   virtual ~KubeObjectSink() = default;
-  // A list arrives in pieces. The end of the list replaces all objects: objects that the list does not
-  // contain no longer exist. A list that begins again discards the list before it.
+  // A list arrives in pieces. At its end, remove all objects that it does not contain, because they no longer
+  // exist. If a list begins again, discard the incomplete list before it.
   virtual void begin_list() = 0;
   virtual void list_object(const nlohmann::json& object) = 0;
   virtual void end_list(const std::string& resource_version) = 0;
@@ -42,12 +42,12 @@ class KubeObjectSink {
 struct ReflectorOptions {
   kube::Selection selection;
   std::uint32_t page_items = 500;
-  // The timeout is short, because a connection that died silently may go unnoticed for this time.
+  // The length of a watch is short, because a connection that died silently may stay unnoticed so long.
   std::uint32_t watch_seconds = 40;
   Duration silence_margin{std::chrono::seconds(5)};  // after this much longer, an endless watch is given up
   Duration pause_min{std::chrono::milliseconds(500)};
-  // The pause is short, because a server that returns may report lost members. Only one or two operators make
-  // these three calls, so their number is no burden.
+  // The longest pause is short, because a server that is back may report lost members. Only one or two
+  // operators repeat three calls so often, which is no burden.
   Duration pause_max{std::chrono::seconds(5)};
   std::function<double()> draw;  // from 0 to below 1, to spread the calls of many operators
 };
@@ -58,20 +58,20 @@ class Reflector {
   Reflector(const ApiClient& client, KubeObjectSink& sink, const Clock& clock, ReflectorOptions options,
             Logger log);
 
-  // After this call a separate thread calls step().
+  // Starts a thread that calls step() again and again.
   void start();
-  // Runs one list or one watch to its end; returns the pause before the next.
+  // Runs one list or one watch to its end; returns how long to wait before the next call.
   [[nodiscard]] Duration step(const std::stop_token& stop);
-  // Any thread may call this: it ends the current watch and lists again, for callers that need the current
-  // state. A connection that died silently would go unnoticed for a while. Until the list is complete,
-  // is_synced() is false.
+  // Ends the current watch and lists again, for callers that need the current state: a connection that died
+  // silently may be unnoticed for a while. Until the list is complete, is_synced() returns false. Any thread
+  // may call this.
   void list_again();
 
   [[nodiscard]] std::string_view resource() const { return options_.selection.resource.plural; }
   [[nodiscard]] bool is_synced() const { return is_synced_; }  // one list was complete
-  // Since when the copy may lack changes; nothing while it is up to date.
+  // Returns since when the copy may lack changes, or nothing while it is up to date.
   [[nodiscard]] std::optional<Timestamp> behind_since() const;
-  // The last error that kept the copy from being up to date; nothing once the server has answered after it.
+  // Returns the error that keeps the copy from being up to date, or nothing once the server has answered.
   [[nodiscard]] std::optional<Error> trouble() const;
 
  private:

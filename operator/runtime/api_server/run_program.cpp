@@ -23,8 +23,8 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kPrintedBytesMax = std::size_t{1} << 20U;
 
-// Starts the program in a process group of its own, so that its children can be killed with it. No process
-// has the id 0.
+// Starts the program in a process group of its own, so that its children can be killed with it. Returns its
+// process id, never 0.
 Result<pid_t> start(const ProgramCall& call, int output) {
   posix_spawn_file_actions_t actions{};
   posix_spawnattr_t attributes{};
@@ -55,7 +55,7 @@ Result<pid_t> start(const ProgramCall& call, int output) {
   return pid;
 }
 
-// Reads the program's output to its end; returns nothing if `deadline` is over or the output is too long.
+// Reads the program's output to its end; returns nothing at the deadline or if the output is too long.
 std::optional<std::string> read_until_end(int fd, steady_clock::time_point deadline) {
   std::string printed;
   std::array<char, 4096> chunk{};
@@ -71,8 +71,8 @@ std::optional<std::string> read_until_end(int fd, steady_clock::time_point deadl
   }
 }
 
-// Waits for the program's end and returns the status of waitpid(). Kills the program at the deadline, or at
-// once if its output is unwanted.
+// Waits until the program ends and returns the status of waitpid(). Kills the program at the deadline, or at
+// once if `is_unwanted`.
 int end_of(pid_t pid, bool is_unwanted, steady_clock::time_point deadline, bool& was_killed) {
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now()).count();

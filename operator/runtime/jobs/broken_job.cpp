@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// The limits of the definition.
+// Limits of the CustomResourceDefinition.
 constexpr std::size_t kConditionsMax = 16;
 constexpr std::size_t kMessageBytesMax = 1024;
 

@@ -1,5 +1,5 @@
-// The condition with which the status of an unreadable job reports the reason. The rest of the status is not
-// changed: an operator that can read the job again continues from it.
+// Makes the condition that reports why a job cannot be read. The rest of its status stays unchanged, so that
+// an operator which can read the job continues from that status.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace ratoon::runtime {
 
-// Returns the conditions with the complaint added; the other conditions stay. Returns nothing if the
-// conditions have the complaint already, or are not a list with room for one more.
+// Returns the conditions with the complaint added. Returns nothing if they contain the complaint already, or
+// if they are not a list or have no room for another condition.
 [[nodiscard]] std::optional<nlohmann::json> with_invalid_condition(const nlohmann::json& conditions,
                                                                    const std::string& complaint,
                                                                    std::uint64_t generation, WallTime now);

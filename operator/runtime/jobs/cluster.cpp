@@ -30,7 +30,7 @@ kube::ObjectReference pod_of(const api::TrainingJob& job, const std::string& nam
   return {.resource = kube::kPods, .name_space = job.meta.name_space, .name = name};
 }
 
-// The pod's grace period ended a while ago and the pod still exists, so its kubelet has failed.
+// Returns whether the pod still exists long after its grace period, so that kubelet must have failed.
 bool hangs(const json& pod, WallTime now) {
   const auto grace_end = parse_rfc3339(kube::text_in(kube::child(pod, "metadata"), "deletionTimestamp"));
   return grace_end && grace_end->since_epoch + kHangsAfter < now.since_epoch;
@@ -40,7 +40,7 @@ json stored_status(const api::TrainingJob& job) {
   return job.document ? kube::child(*job.document, "status") : json();
 }
 
-// A number from 0 to below 1, different for each seed and reflector.
+// Returns a source of random numbers in [0, 1), different for each seed and reflector.
 std::function<double()> make_draw(std::uint64_t seed, std::uint64_t stream) {
   return [state = mix_into(splitmix64(seed), stream)]() mutable {
     state = splitmix64(state);
@@ -54,8 +54,8 @@ std::string members_only() {
 
 }  // namespace
 
-// The members are in the order of construction. The objects are destroyed in reverse order, so that none uses
-// a destroyed one.
+// The order of the members matters: they are destroyed in reverse order, so that no object uses one that is
+// already destroyed.
 struct Cluster::Parts {
   Parts(kube::ApiServerAccess access, const Clock& own_clock, ClusterOptions options)
       : clock(own_clock),
@@ -242,9 +242,9 @@ Result<CreateOutcome> Cluster::create_pod(const api::TrainingJob& job, const cor
   const auto pod = kube::make_member_pod(
       job, action.pod, {.avoided = action.avoid_nodes, .sick = action.sick_nodes}, parts_->pod_settings());
   if (!pod) return pod.error();
-  // The template is passed on unchanged, and a mistake in it could for instance train without a GPU.
-  // Replacements are created like the pods before them, so strict validation of a template never delays a
-  // running job.
+  // Strict validation: the user's template is passed on unchanged, and a misspelled field in it could for
+  // instance make a job train without a GPU. Replacements are created like the first pods, without this
+  // validation, so that it never delays a running job.
   const auto unknown =
       action.pod.incarnation == 0 ? kube::UnknownFields::kRefused : kube::UnknownFields::kLeftOut;
   const auto made =
@@ -259,8 +259,8 @@ Result<CreateOutcome> Cluster::adopt_pod(const api::TrainingJob& job, const std:
   const auto found = parts_->client.call(kube::get(pod_of(job, name)), parts_->stopping.get_token());
   if (!found) return found.error().with_context("reading pod " + name + ", which exists");
   if (kube::owning_job_uid(*found) != job.meta.uid) {
-    // A pod of another job may exist as long as that job; a pod of an earlier job of this name is deleted
-    // after that job.
+    // Another job's pod may exist as long as that job. A pod of an earlier job with this job's name will be
+    // deleted, after that job.
     const std::string owner = kube::owning_job_name(*found);
     const bool is_others = !owner.empty() && owner != job.meta.name;
     if (is_others || hangs(*found, parts_->clock.wall_now())) return CreateOutcome::kNameIsHeld;
@@ -288,8 +288,8 @@ Result<void> Cluster::delete_pod(const JobView& seen, const core::DeletePod& act
   return reply.error().with_context("deleting pod " + action.name);
 }
 
-// A delayed watch would show the same pod to the next decisions, and the server would refuse each of them.
-// The pod's current state is therefore read from the server itself.
+// Reads the pod's current state from the server itself: a delayed watch would show the old pod to the next
+// decisions too, and the server would refuse each deletion.
 Result<void> Cluster::look_again(const api::TrainingJob& job, const core::DeletePod& action) {
   const auto found = parts_->client.call(kube::get(pod_of(job, action.name)), parts_->stopping.get_token());
   if (!found && found.error().kind() == ErrorKind::kNotFound) return {};
@@ -302,8 +302,8 @@ Result<void> Cluster::look_again(const api::TrainingJob& job, const core::Delete
 Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::DeleteJob& action) {
   const kube::ObjectReference target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
-  // A user may just have given the job more time: with the version, the server refuses the deletion after any
-  // change that we have not seen.
+  // The user may just have given the job more time to live. With the version, the server refuses the deletion
+  // after any change that this operator has not seen.
   const auto request = kube::remove(target, action.uid, kGraceSeconds, job.meta.resource_version);
   const auto reply = parts_->client.call(request, parts_->stopping.get_token());
   if (reply) return {};

@@ -1,5 +1,5 @@
-// Cluster: the interface of the operator's loop to Kubernetes. Reads use a copy that reflectors keep; writes
-// go to the API server and into the copy, so that the next read shows them.
+// Cluster: the interface of the reconcile loop to Kubernetes. Reads use a local copy of the objects, which
+// reflectors keep; writes go to the API server and into the copy, so that the next read shows them.
 //
 //   auto cluster = Cluster::connect(access, clock, {.on_news = ..., .settings = {.coordinator_url = url}});
 //   auto view = (*cluster)->view(key);
@@ -31,8 +31,8 @@ using kube::PodSettings;
 
 struct ClusterOptions {
   std::string name_space;  // the namespace that is served; empty: all
-  // The function is called for each job that a change concerns, by a thread of the cluster. The function must
-  // return quickly, and may be called before connect() returns.
+  // A thread of the cluster calls this function for each job that a change concerns, perhaps before connect()
+  // returns. The function must return quickly.
   JobCache::OnChange on_news;
   PodSettings settings;
   std::string reporter;          // name of this program's instance, for events
@@ -43,62 +43,62 @@ struct ClusterOptions {
   std::unique_ptr<http::HttpTransport> transport{};  // absent: one of its own
 };
 
-// kNameIsHeld: a pod of another job has the name, or a pod that does not belong to this job and still exists
-// long after its grace period.
+// kNameIsHeld: a pod of another job has the name, or a pod that still exists long after its grace period and
+// does not belong to this job.
 enum class CreateOutcome { kMade, kNameIsHeld };
 
 class Cluster {
  public:
-  // Starts to copy objects, and does not wait for the copy. The clock must outlive the cluster.
+  // Starts to copy objects and returns before the copy is complete. The clock must outlive the cluster.
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> connect(kube::ApiServerAccess access,
                                                                 const Clock& clock, ClusterOptions options);
-  // Connects without threads: calls of step() copy objects and write events.
+  // Does the same without threads: the caller calls step(), which copies objects and writes events.
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> attach(kube::ApiServerAccess access,
                                                                const Clock& clock, ClusterOptions options);
   // Ends all threads and calls.
   ~Cluster();
-  // For a shutdown: calls that wait for an answer return without one, and so do later calls.
+  // For a shutdown: ends calls to the API server that wait for an answer, and all later calls.
   void end_calls();
 
   // Runs one list or one watch of each kind that is due, then writes the waiting events.
   void step(const std::stop_token& stop);
 
-  // There is no value if the job does not exist, is being deleted or cannot be read (unreadable_jobs() has
-  // the reason).
+  // Returns the job with its pods and nodes, or nothing if the job does not exist, is being deleted or cannot
+  // be read (unreadable_jobs() has the reason).
   [[nodiscard]] std::optional<JobView> view(const JobKey& key) const;
   [[nodiscard]] std::vector<JobKey> jobs() const;
   [[nodiscard]] std::vector<UnreadableJob> unreadable_jobs() const;
   [[nodiscard]] bool is_synced() const;  // every list has been complete once
-  // Lists everything again; is_synced() is false until that is done.
+  // Lists all objects again; is_synced() returns false until that is done.
   void list_again();
   [[nodiscard]] bool is_fresh() const;  // is_synced(), and no copy has been behind for over 15 seconds
-  // For how long the copy of each kind may have lacked changes; 0 while the copy is up to date.
+  // Returns, for each kind of objects, for how long the copy may have lacked changes; 0 if it is up to date.
   [[nodiscard]] std::map<std::string_view, double> seconds_behind() const;
 
-  // The claim that the job names, read from the server itself; nothing if the claim does not exist.
+  // Reads the job's volume claim from the API server itself; returns nothing if it does not exist.
   [[nodiscard]] Result<std::optional<core::VolumeClaim>> read_claim(const api::TrainingJob& job);
-  // Writes the complaint to a condition, and changes nothing else. Sends nothing if the condition exists
-  // already.
+  // Writes the complaint into a condition of the job, and changes nothing else. Sends nothing if the job has
+  // that condition already.
   [[nodiscard]] Result<void> write_complaint(const UnreadableJob& job);
-  // Returns the job's status as the server would store it: without fields that its definition does not
-  // contain.
+  // Returns the job's status as the API server would store it: without fields that are missing in the
+  // server's CustomResourceDefinition.
   [[nodiscard]] api::TrainingJobStatus as_stored(const api::TrainingJob& job) const;
-  // kConflict: the job was written after `job` was read; read and decide again. Sends nothing if the status
-  // has not changed.
+  // Writes the job's status; sends nothing if it has not changed. Returns kConflict if the job was written
+  // after `job` was read: then read it and decide again.
   [[nodiscard]] Result<void> write_status(const api::TrainingJob& job);
-  // Succeeds if the pod already exists and belongs to this job. kInvalid: the template is refused; kNoSpace:
-  // a quota is used up.
+  // Creates the pod; also succeeds if it exists already and belongs to this job. Returns kInvalid if the
+  // server refuses the template, and kNoSpace if a quota is used up.
   [[nodiscard]] Result<CreateOutcome> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
-  // Deletes the pod only in the version of the view `seen`. Succeeds if the pod no longer exists, or another
-  // pod has its name. kConflict: the pod has changed since; the next view has the new version.
+  // Deletes the pod only if it still has the version in `seen`. Succeeds if the pod no longer exists, or
+  // another pod has its name. Returns kConflict if the pod has changed; the next view has the new version.
   [[nodiscard]] Result<void> delete_pod(const JobView& seen, const core::DeletePod& action);
-  // Succeeds if the job no longer exists. kConflict: it was written after it was read, or another job has its
-  // name; read and decide again. The pods of the job are deleted after the job.
+  // Deletes the job; Kubernetes deletes its pods afterwards. Succeeds if the job no longer exists. Returns
+  // kConflict if it was written after it was read, or another job has its name: then read and decide again.
   [[nodiscard]] Result<void> delete_job(const api::TrainingJob& job, const core::DeleteJob& action);
-  // Returns at once. Uses only the metadata of the job.
+  // Puts the event into a queue and returns at once. Uses only the metadata of `job`.
   void emit_event(const api::TrainingJob& job, const core::EmitEvent& action);
 
-  // Pods that are created after this call trust this CA for the coordinator's certificate.
+  // Makes all pods that are created from now on trust this CA for the coordinator's certificate.
   void trust(std::string coordinator_ca);
 
  private:

@@ -20,7 +20,7 @@
 
 namespace ratoon::runtime {
 
-// One event to be written.
+// One Kubernetes event that must be written.
 struct EventWrite {
   std::string name;
   bool is_new = false;  // false: it exists already, unless it has expired
@@ -38,8 +38,8 @@ class EventFilter {
   static constexpr Duration kPause = std::chrono::minutes(5);
   static constexpr Duration kRemembered = std::chrono::minutes(10);
 
-  // Returns the event to write for this message. Nothing: the message is only counted, and reported with the
-  // next message of its reason. `name` is for a new event.
+  // Returns the event to write for this message, or nothing: then the message is only counted, and a later
+  // event of its reason reports it. `name` is for a new event.
   [[nodiscard]] std::optional<EventWrite> take(const std::string& job_uid, const kube::EventText& text,
                                                const std::string& name, Timestamp now);
   [[nodiscard]] std::size_t jobs() const { return jobs_.size(); }

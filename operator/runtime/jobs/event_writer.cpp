@@ -51,8 +51,8 @@ void EventWriter::write_first(std::unique_lock<std::mutex>& lock, const std::sto
 }
 
 Result<void> EventWriter::write(const News& news, const std::stop_token& stop) {
-  // Time and a number make the names of events unique, also against those of an earlier start of this
-  // program.
+  // The names of events contain the time and a number, so that they also differ from names by an earlier
+  // start of this program.
   const auto time = static_cast<std::uint64_t>(news.time.since_epoch.count());
   const std::string unused = news.job.name + "." + to_hex(time + number_++);
   const auto order = filter_.take(news.job.uid, news.text, unused, clock_.now());
@@ -64,7 +64,7 @@ Result<void> EventWriter::write(const News& news, const std::stop_token& stop) {
         kube::merge_patch(known, kube::repeat_event(order->note, order->count, news.time)), stop);
     if (patched) return {};
     if (patched.error().kind() != ErrorKind::kNotFound) return patched.error();
-    // The event has expired, or was never written, so its name is free.
+    // The event has expired or was never written, so create it again under its name.
   }
   kube::EventText text = news.text;
   text.message = order->note;

@@ -1,6 +1,6 @@
-// EventWriter: reports on a job to people with events in the API server, on a separate thread, so that no
-// caller waits. EventFilter decides which messages get an event of their own. Failures are only logged.
-// If start() is not called, calls of step() write the events.
+// EventWriter: writes Kubernetes events about jobs for people, in a separate thread, so that no caller waits.
+// EventFilter decides which messages get an event of their own. Failures are only logged. Without start(),
+// the caller must call step() to write the events.
 #pragma once
 
 #include <condition_variable>
@@ -24,9 +24,9 @@ class EventWriter {
   EventWriter(const ApiClient& client, const Clock& clock, std::string reporter, Logger log);
   ~EventWriter();  // unwritten events are lost
 
-  // After this call a separate thread writes the events.
+  // Starts the thread that writes the events.
   void start();
-  // Writes the waiting events.
+  // Writes all events that wait in the queue.
   void step(const std::stop_token& stop);
 
   void emit(const api::ObjectMeta& job, kube::EventText text);

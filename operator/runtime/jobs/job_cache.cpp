@@ -88,7 +88,7 @@ void JobCache::put_own_job(const json& object) {
   const JobKey key = kube::key_in(object);
   JobEntry entry = make_entry(object);
   const std::lock_guard lock(mutex_);
-  // The server has already sent this version and later ones, so the job was deleted after it.
+  // The watch has passed this version and the job is not in the cache, so it has been deleted since.
   if (!jobs_.contains(key) && entry.version <= jobs_version_) return;
   put_job_entry(key, std::move(entry));
 }
@@ -246,7 +246,7 @@ void JobCache::put_node(const json& object) {
   {
     const std::lock_guard lock(mutex_);
     const auto it = nodes_.find(node->name);
-    // A heartbeat alone matters only to jobs that consider the node dead.
+    // If only the node's heartbeat changed, this matters only to jobs that consider the node dead.
     const bool is_news = it == nodes_.end() || !differ_in_heartbeat_alone(it->second, *node);
     if (is_news) touched = jobs_that_see(node->name);
     if (is_news || it->second != *node) touched.merge(jobs_that_suspect(node->name));
@@ -292,8 +292,8 @@ void JobCache::tell(const std::set<JobKey>& touched, Urgency urgency) const {
 std::optional<JobView> JobCache::view(const JobKey& key) const {
   const std::lock_guard lock(mutex_);
   const auto entry = jobs_.find(key);
-  // A job that is being deleted counts as deleted: its pods are deleted with it and must not be created
-  // again.
+  // A job that is being deleted counts as deleted: Kubernetes deletes its pods too, so do not replace
+  // them.
   if (entry == jobs_.end() || !entry->second.complaint.empty() || entry->second.is_deleting)
     return std::nullopt;
   JobView view{.job = entry->second.job, .pods = {}, .nodes = {}, .pod_versions = {}};

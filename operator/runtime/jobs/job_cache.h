@@ -1,9 +1,9 @@
-// operator/runtime/jobs/: copies of jobs and pods, and writes to them. JobCache: a small, indexed copy of
-// jobs, their pods and the nodes. The cache reports which jobs a change concerns, and only for changes that
-// matter.
+// operator/runtime/jobs/: keeps copies of jobs and pods, and writes to the API server. JobCache: a small,
+// indexed copy of jobs, their pods and the nodes. It reports for each change that matters which jobs the
+// change concerns.
 //
-// Our own writes are stored here at once. The versions of the server order our writes with changes that were
-// on their way before: an older version never replaces a newer one.
+// The operator's own writes are stored here at once. Resource versions order them with changes that arrive
+// late from a watch: an older version never replaces a newer one.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -27,7 +27,7 @@
 
 namespace ratoon::runtime {
 
-// A job, its pods, and the nodes on which they are or which they avoid, at one moment.
+// A job at one moment, with its pods, and the nodes where they run or which they avoid.
 struct JobView {
   api::TrainingJob job;
   std::vector<api::Pod> pods;
@@ -46,29 +46,29 @@ struct UnreadableJob {
 
 class JobCache {
  public:
-  // The function is called for each job that a change concerns, by the thread that made the change, without
-  // any lock held.
+  // The cache calls this function for each job that a change concerns, in the thread that made the change and
+  // without holding a lock.
   using OnChange = std::function<void(const JobKey&, Urgency)>;
 
   explicit JobCache(OnChange on_news) : on_news_(std::move(on_news)) {}
 
-  // The functions below take changes from the server. For a change of a watch, reach is called first. A list
-  // has no such order: until the list is complete, it says nothing about objects that are not in it yet.
+  // The functions below take changes from the API server. Call a reach function before each change from a
+  // watch. A list has no such order: until it is complete, objects that are not in it yet may still exist.
   void put_job(const nlohmann::json& object);
   void remove_job(const nlohmann::json& object);
   void put_pod(const nlohmann::json& object);
   void remove_pod(const nlohmann::json& object);
   void put_node(const nlohmann::json& object);
   void remove_node(const nlohmann::json& object);
-  // Removes all objects that are not in the list and not newer than it.
+  // Removes all objects that are not in the list and are not newer than the list.
   void replace_jobs(const std::set<JobKey>& listed, std::uint64_t version);
   void replace_pods(const std::set<JobKey>& listed, std::uint64_t version);
   void replace_nodes(const std::set<std::string>& listed);
-  // Records that the server has sent all changes up to this version.
+  // Tells that the server has sent all changes up to this version.
   void reach_jobs(std::uint64_t version);
   void reach_pods(std::uint64_t version);
 
-  // Takes the server's answer to one of our writes.
+  // Takes the API server's answer to a write by this operator.
   void put_own_job(const nlohmann::json& object);
   void put_own_pod(const nlohmann::json& object);
 
@@ -101,7 +101,7 @@ class JobCache {
   mutable std::mutex mutex_;
   std::map<JobKey, JobEntry> jobs_;
   std::map<PodKey, kube::MemberPod> pods_;
-  // The key is the job's namespace and UID: an owner in another namespace does not count.
+  // By the job's namespace and UID, because an owner in another namespace does not count.
   std::map<std::pair<std::string, std::string>, std::set<PodKey>> pods_of_job_;
   std::map<std::string, std::set<PodKey>> pods_on_node_;   // by the node's name
   std::map<std::string, std::set<PodKey>> pods_off_node_;  // pods that avoid the node

@@ -8,8 +8,8 @@ namespace {
 
 using nlohmann::json;
 
-// Items of a list lack apiVersion and kind, which are at the top of the list; the codec of jobs needs them in
-// each item.
+// Adds apiVersion and kind to an item of a list: there only the list itself has them, but the codec of jobs
+// needs them in each item.
 json with_kind(const json& object) {
   json whole = object;
   whole["apiVersion"] = names::kApiVersion;

@@ -1,4 +1,4 @@
-// The sinks through which reflectors fill the cache, one for each kind of objects.
+// The sinks through which reflectors fill the JobCache, one for each kind of Kubernetes objects.
 #pragma once
 
 #include <set>

@@ -11,8 +11,8 @@
 namespace ratoon::runtime {
 namespace {
 
-// A definition may be updated at any time. After this time one write of one job detects the update for all
-// jobs.
+// The CustomResourceDefinition may be updated at any time. After this time a write of one job tries again
+// whether the server stores the fields, for all jobs.
 constexpr Duration kBelievedFor = std::chrono::minutes(10);
 constexpr std::size_t kToldBytesMax = 500;
 

@@ -1,6 +1,6 @@
-// Fields of a status that the server drops, because its definition of TrainingJobs is older than this
-// operator. Dropped fields are not sent again for a while: otherwise every decision would find a change to
-// write.
+// Learns which fields of a status the API server drops because its CustomResourceDefinition is older than
+// this operator. The operator does not send such fields again for a while: otherwise every decision would
+// find a change to write.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -20,10 +20,10 @@ class PrunedFields {
   PrunedFields(const Clock& clock, const Logger& logger) : clock_(clock), logger_(logger) {}
 
   [[nodiscard]] bool has_any() const;
-  // `stored` is the status that is to be replaced. If the stored status has such a field, the definition has
-  // been updated.
+  // Removes the dropped fields from `status`. `stored`: the status that it replaces. If `stored` has such a
+  // field, the definition has been updated.
   void leave_out_of(nlohmann::json& status, const nlohmann::json& stored);
-  // Records the fields that were not stored, and logs them once.
+  // Records the fields that the server did not store, and logs them once.
   void learn(const nlohmann::json& sent, const nlohmann::json& stored);
 
  private:

@@ -8,14 +8,14 @@
 namespace ratoon::runtime {
 namespace {
 
-// Each stored step is a write to the API server, which a thousand jobs share.
+// Store progress only so often: each write goes to the API server, which 1000 jobs may share.
 constexpr Duration kProgressPause = std::chrono::seconds(5);
-// If a job saves many times per second, only the last commit is stored; any other change includes it too.
+// Store commits only so often, even if a job saves many times a second; other writes include them too.
 constexpr Duration kCommitPause = std::chrono::seconds(1);
-// Until all pods of a group run, their identities and nodes are only for people to read.
+// Store pods of a starting group (no agent) only so often: until all run, only people read these fields.
 constexpr Duration kRosterPause = std::chrono::seconds(5);
 
-// Whether the two statuses differ only in progress.
+// Returns whether the two statuses differ only in the training's progress.
 bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
   a.step = b.step;
   a.stepped_at = b.stepped_at;
@@ -23,7 +23,7 @@ bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus
   return a == b;
 }
 
-// A revoked checkpoint is stored at once.
+// Returns whether only a newer commit differs; a checkpoint that was revoked is stored at once.
 bool differ_in_commit_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
   if (!a.last_checkpoint || !b.last_checkpoint || is_newer(*a.last_checkpoint, *b.last_checkpoint))
     return false;
@@ -32,9 +32,9 @@ bool differ_in_commit_alone(api::TrainingJobStatus a, const api::TrainingJobStat
   return differ_in_step_alone(std::move(a), b);
 }
 
-// Whether the world still waits for its pods, and only the details of the pods differ.
+// Returns whether the world still waits for its pods, and only details of the pods differ.
 bool differ_in_roster_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
-  // A separate condition, which a new job lacks, says that the pods have nodes.
+  // When its pods get nodes, a new job gets its first condition (Scheduled); this is such a detail, too.
   const bool is_placed = a.conditions.empty() && b.conditions.size() == 1 &&
                          b.conditions.front().type == api::condition::kScheduled &&
                          b.conditions.front().is_true;
@@ -59,7 +59,7 @@ StatusDebounce status_debounce_for(const api::TrainingJobSpec& spec, const api::
   if (before == after) return {.has_news = false};
   if (differ_in_step_alone(before, after)) return {.after_the_last_write = kProgressPause};
   if (differ_in_commit_alone(before, after)) return {.after_the_last_write = kCommitPause};
-  // A member with the agent may not call before its pod is in the stored status.
+  // With the agent this must not wait: a member may join only after the status names its pod.
   if (api::is_group(spec) && differ_in_roster_alone(before, after)) return {.from_now = kRosterPause};
   return {};
 }
@@ -73,7 +73,7 @@ void recall(const std::vector<api::MemberStatus>& seen, std::vector<api::MemberS
     for (const auto& known : seen) {
       const bool is_same =
           known.index == member.index && known.role == member.role && known.incarnation == member.incarnation;
-      // A pod may get a node long after it was created.
+      // The member may have got a pod, or its pod a node, since the status was stored.
       const bool is_more = member.uid.empty() || (member.uid == known.uid && member.node.empty());
       if (!is_same || !is_more) continue;
       member.uid = known.uid;

@@ -1,4 +1,4 @@
-// Decides how long the write of a status may wait, so that one write covers several changes. Pure.
+// Decides how long the write of a job's status may wait, so that one write covers several changes. Pure.
 #pragma once
 
 #include <vector>
@@ -14,17 +14,17 @@ struct StatusDebounce {
   Duration from_now{0};              // counted from the first unwritten change
 };
 
-// `news_since` is the time since when a change is not stored yet.
+// Returns when to write. `news_since`: since when the status has a change that is not stored.
 [[nodiscard]] Timestamp due(const StatusDebounce& debounce, Timestamp last_write, Timestamp news_since);
 
-// `before` is the stored status. Changes for which users or programs wait are stored at once.
+// `before`: the stored status. Changes for which users or programs wait are written at once.
 [[nodiscard]] StatusDebounce status_debounce_for(const api::TrainingJobSpec& spec,
                                                  const api::TrainingJobStatus& before,
                                                  const api::TrainingJobStatus& after);
 
-// Passes the UIDs and nodes of pods from one decision to the next, also if they were not stored in between,
-// for members that are still the same. Without the passed UIDs a vanished pod would look like one that was
-// never created.
+// Copies the UIDs and nodes of pods that the last decision saw into the stored members, for members that are
+// still the same, because the stored status may lack them. Otherwise a pod that vanished would look like a
+// pod that was never created.
 void recall(const std::vector<api::MemberStatus>& seen, std::vector<api::MemberStatus>& stored);
 
 }  // namespace ratoon::runtime

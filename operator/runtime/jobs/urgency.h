@@ -1,9 +1,9 @@
-// The urgency of a change of a job.
+// How soon the operator must decide about a job after a change.
 #pragma once
 
 namespace ratoon::runtime {
 
-// Values are in the order in which jobs are handled.
+// The values are in the order in which the operator handles the jobs.
 enum class Urgency {
   kDisruption,  // a node gets notice or a member's pod ends: every second is lost training time
   kRoutine,

@@ -31,8 +31,8 @@ void WorkQueue::ask(const JobKey& key, Timestamp at, Urgency urgency) {
 void WorkQueue::enqueue(const JobKey& key, const Entry& entry) {
   const auto [turn, is_new] = in_turn_.emplace(entry.urgency, *entry.due, key);
   ++changes_;
-  // The thread that waits for the next time must learn of an earlier time. Any thread can take a job that is
-  // due already.
+  // Wake a thread if the first job's time is now earlier than before. Any waiting thread can take a job that
+  // is due.
   if (is_first_due())
     wake_.notify_one();
   else if (turn == in_turn_.begin())
@@ -61,7 +61,7 @@ std::optional<JobKey> WorkQueue::take_first() {
   return std::nullopt;
 }
 
-// One more job of the namespace may be taken, which is its first one.
+// Another job of the namespace may be taken now: its first one.
 void WorkQueue::note_returned(const std::string& name_space) {
   if (const auto out = out_.find(name_space); out != out_.end() && --out->second == 0) out_.erase(out);
   const auto held = over_limit_.find(name_space);

@@ -1,6 +1,6 @@
-// WorkQueue: the jobs that need a decision, and the time of each. A key is in the queue once, with its
-// earliest time. A thread that takes a key has it alone until done(); a request in between returns the key to
-// the queue afterwards.
+// WorkQueue: the keys of jobs that need a decision, and when each is due. A key is in the queue once, with
+// its earliest time. A key that a thread has taken is given to no other thread until done(); if it is added
+// in the meantime, it returns to the queue after done().
 //
 // Thread contract: every method may be called from any thread, and any number of threads take keys.
 #pragma once
@@ -25,27 +25,27 @@ namespace ratoon::runtime {
 
 class WorkQueue {
  public:
-  // `idle`: a waiting thread checks the clock at least this often. `each_max`: at most this number of jobs of
-  // one namespace are taken at once; while calls for them hang, threads are left for other namespaces.
+  // `idle`: a waiting thread checks the clock at least this often. `each_max`: how many jobs of one namespace
+  // may be taken at the same time, so that threads remain for other namespaces while calls hang.
   explicit WorkQueue(const Clock& clock, Duration idle = std::chrono::seconds(1),
                      std::size_t each_max = std::numeric_limits<std::size_t>::max())
       : clock_(clock), idle_(idle), each_max_(each_max) {}
 
-  // If the key has a time already, the earlier one counts.
+  // Adds a job that is due at `at`. If the key has a time already, the earlier time counts.
   void add(const JobKey& key, Timestamp at);
-  // A job with a disruption is taken before all other due jobs.
+  // Adds a job that is due now. Threads take jobs with a disruption before all other due jobs.
   void add_now(const JobKey& key, Urgency urgency = Urgency::kRoutine);
-  // Blocks until a job is due and takes it; nothing once `stop` is requested.
+  // Blocks until a job is due, and takes it. Returns nothing if `stop` is requested.
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
-  // Does the same without waiting; nothing if no job is due.
+  // Does the same without waiting; returns nothing if no job is due.
   [[nodiscard]] std::optional<JobKey> take_due();
-  // The time since when a disruption was requested when this key was taken; nothing: there was none. Only the
-  // thread that took the key may call this.
+  // Returns when the disruption was added for which this key was taken, or nothing if there was no
+  // disruption. Only the thread that took the key may call this.
   [[nodiscard]] std::optional<Timestamp> disrupted_since(const JobKey& key) const;
-  // The thread that took the key calls this once, also after a failure.
+  // The thread that took the key must call this once, even after a failure.
   void done(const JobKey& key);
 
-  // The jobs that are due and not taken yet.
+  // How many jobs are due but not taken yet, and how long the first has waited.
   struct Backlog {
     std::size_t jobs = 0;
     double longest_seconds = 0;
@@ -65,8 +65,8 @@ class WorkQueue {
   void ask(const JobKey& key, Timestamp at, Urgency urgency);
   void enqueue(const JobKey& key, const Entry& entry);  // mutex_ is held
   [[nodiscard]] bool is_first_due() const;              // mutex_ is held
-  // mutex_ is held. There is no value if no job is due, or if all due jobs belong to namespaces at their
-  // limit.
+  // Takes the first due job; returns nothing if there is none, or only jobs of namespaces at their limit. The
+  // caller holds mutex_.
   [[nodiscard]] std::optional<JobKey> take_first();
   void note_returned(const std::string& name_space);  // mutex_ is held
 

@@ -9,7 +9,7 @@ namespace {
 
 using kube::ElectionMove;
 
-// A leader has time for two claims before it must step down.
+// The timeout of a claim: a leader has time for two claims before it must step down.
 constexpr Duration kClaimTimeout = std::chrono::milliseconds(1500);
 constexpr Duration kDoubtPause = std::chrono::milliseconds(200);
 
@@ -119,7 +119,7 @@ kube::ObjectReference Election::target() const {
   return {.resource = kube::kLeases, .name_space = options_.name_space, .name = options_.name};
 }
 
-// A leader's call must not last longer than its leadership.
+// Returns the timeout of a call: a leader's call must not last longer than its leadership.
 Duration Election::timeout() const {
   constexpr Duration kMin = std::chrono::milliseconds(100);
   if (!view_.renewed) return kClaimTimeout;

@@ -1,13 +1,13 @@
-// Elector: lets this process take part in the election of the leading operator, by a Lease, and keeps it the
-// leader once elected. The rule of the election is in operator/kube/objects/election.h; the fence is open
-// while we lead.
+// Elector: takes part in the election of the leading operator by a Lease, and renews the Lease once elected.
+// operator/kube/objects/election.h explains the election's rule. The fence is open while this operator
+// leads.
 //
 //   Fence fence;
 //   Elector elector(client, clock, log, fence, {.name_space = "ratoon-system", .self = {.identity =
 //   "pod-a/1"}}); while (!elector.is_leading()) ...
 //
-// Election: the same as Elector without a thread or a connection. An Election returns the next call or pause,
-// and takes the answer.
+// Election: the same as Elector, but without a thread or a connection: it returns the next call or pause, and
+// takes the answer.
 //
 // Thread contract: one thread at a time calls next(), note() and give_back(); any thread may call the other
 // methods.
@@ -49,19 +49,19 @@ class Election {
   // All arguments must outlive the elector.
   Election(const Clock& clock, Logger log, Fence& fence, ElectorOptions options);
 
-  // Returns at most one read, then at most one claim, then a pause.
+  // Returns the next step: at most one read, then at most one claim, then a pause.
   [[nodiscard]] Step next();
-  // The answer to the call that next() returned.
+  // Takes the answer to the call that next() returned.
   void note(const Result<nlohmann::json>& answer);
-  // The call that gives the lease back, if this process holds it. All writers must have stopped before this
-  // call.
+  // Returns the call that gives the lease back, if this process holds it. Before it is sent, all writers must
+  // have stopped.
   [[nodiscard]] std::optional<Result<kube::ApiRequest>> give_back() const;
 
   [[nodiscard]] bool is_leading() const { return fence_.is_open(clock_.now()); }
-  // Whether this operator led once and no longer does, or the server's store was restored to an older state.
-  // The loss of leadership is final: the process must end.
+  // Returns whether this operator led once and no longer does, or the server's store was restored to an older
+  // state. Then this process must end.
   [[nodiscard]] bool is_lost() const { return is_over_ || (was_leading_ && !is_leading()); }
-  // Whether the leader is known: we lead, or the lease was read recently.
+  // Returns whether the current leader is known: this operator leads, or it has read the lease recently.
   [[nodiscard]] bool is_known() const;
 
  private:
@@ -93,7 +93,7 @@ class Elector {
   // All arguments must outlive the elector; the client must not be fenced.
   Elector(const ApiClient& client, const Clock& clock, const Logger& log, Fence& fence,
           ElectorOptions options);
-  // Gives the lease back if this process holds it. All writers must have stopped before.
+  // Gives the lease back if this process holds it; all writers must have stopped before.
   ~Elector();
 
   [[nodiscard]] bool is_leading() const { return election_.is_leading(); }

@@ -1,6 +1,6 @@
-// Fence: the time until which this process may write to the API server. The elector moves the time, and the
-// client checks it before each write, because a thread may be suspended for any time between a decision and
-// its call.
+// Fence: the time until which this process may write to the API server. The elector extends it with each
+// renewal, and ApiClient checks it before each write, because a thread may be suspended for any time between
+// a decision and its write.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once

@@ -1,5 +1,5 @@
-// operator/runtime/leader/: the election of one leader among several operators. Leadership: whether this
-// operator runs the jobs. While this operator leads, members are directed to it.
+// operator/runtime/leader/: elects one leader among several operators. Leadership: tells whether this
+// operator leads and so runs the jobs, and directs members to it while it leads.
 //
 // Thread contract: begin() and publish_endpoint() are called by one thread, the rest by any.
 #pragma once
@@ -30,7 +30,7 @@ struct LeadershipOptions {
 
 class Leadership {
  public:
-  // The clock must outlive this object. The operator takes part in the election after begin().
+  // The clock must outlive this object. The operator takes part in the election from begin() on.
   Leadership(const kube::ApiServerAccess& access, const Clock& clock, Logger log, ApiClient::OnCall on_call,
              LeadershipOptions options);
 
@@ -39,10 +39,10 @@ class Leadership {
   [[nodiscard]] bool is_leading() const;
   [[nodiscard]] bool is_lost() const { return elector_ && elector_->is_lost(); }
   [[nodiscard]] bool is_known() const { return !options_.is_elected || (elector_ && elector_->is_known()); }
-  // The fence, which is closed while we do not lead; null without election.
+  // Returns the fence, which is closed while this operator does not lead; null without election.
   [[nodiscard]] const Fence* fence() const { return options_.is_elected ? &fence_ : nullptr; }
 
-  // Returns whether members are directed to this operator; checks and repairs the endpoint from time to time.
+  // Directs members to this operator (EndpointSlice); call it from time to time. Returns whether that worked.
   bool publish_endpoint();
 
  private:

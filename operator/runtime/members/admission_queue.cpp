@@ -12,17 +12,17 @@ std::size_t bytes_of(const http::ServerRequest& request) {
   return bytes;
 }
 
-// The address of the peer without its port: all ports of an address share one queue.
+// Returns the peer's address without its port, because all ports of an address share one queue.
 std::string address_of(const http::ServerRequest& request) {
   return request.peer.substr(0, request.peer.rfind(':'));
 }
 
-// The messages of an address that has waited this long may have been sent in time.
+// If an address has waited this long for its turn, its members may look silent although they sent beats.
 constexpr Duration kLate = std::chrono::seconds(1);
-// One address may use 1/kShare of the queue once half of the queue is used.
+// Once the queue is half full, one address may use only 1/kShare of it.
 constexpr std::size_t kShare = 8;
 
-// The answer is no refusal: the member continues and calls again.
+// Answers 503, which is no refusal: the member continues and calls again.
 void ask_to_call_again(http::Responder& responder) {
   responder.send({.status = 503,
                   .headers = {{"Retry-After", "1"}},

@@ -1,8 +1,8 @@
-// operator/runtime/members/: access of members to the operator. AdmissionQueue: separates messages with
-// unknown tokens from those with known tokens. The thread that read a message answers it at once if its token
-// is known. Messages with unknown tokens wait in a queue with its own threads, because the API server must
-// review each token. Addresses take turns in that queue, so a caller that sends thousands of bad tokens
-// delays only unknown tokens from its own address.
+// operator/runtime/members/: lets members call the operator. AdmissionQueue: a message with a known token
+// is answered at once, by the thread that read it. Messages with unknown tokens wait in a queue with its
+// own threads, because the API server must review each token. Client addresses take turns in that queue, so
+// a caller that sends thousands of bad tokens delays only messages with unknown tokens from its own
+// address.
 #pragma once
 
 #include <condition_variable>
@@ -21,8 +21,8 @@
 
 namespace ratoon::runtime {
 
-// The greatest number of unauthenticated connections: over TLS they take 126 MiB at most, half of the memory
-// that the chart gives the operator. Members beyond this limit call again.
+// The greatest number of unauthenticated connections: with TLS they use at most 126 MiB, half of the
+// operator's memory limit in the chart. A member beyond this limit must call again.
 inline constexpr std::size_t kUnauthenticatedConnectionsMax = 1024;
 
 struct AdmissionQueueOptions {
@@ -31,8 +31,8 @@ struct AdmissionQueueOptions {
   int threads = 4;  // number of tokens reviewed at once
   std::size_t bytes_max = std::size_t{8} << 20;
   Duration wait_max{std::chrono::seconds(5)};  // after this wait the member is asked to call again
-  // The function is called when an address has waited so long for its turn that the silence of its members
-  // proves nothing.
+  // Called when an address has waited so long for its turn that its members may look silent although they
+  // sent beats.
   std::function<void()> on_late = [] {};
 };
 
@@ -40,12 +40,12 @@ class AdmissionQueue {
  public:
   // The clock must outlive this object.
   AdmissionQueue(const Clock& clock, AdmissionQueueOptions options);
-  // Waits for answers that are being made; waiting messages get no answer.
+  // Waits for threads that are answering messages; messages in the queue get no answer.
   ~AdmissionQueue();
   AdmissionQueue(const AdmissionQueue&) = delete;
   AdmissionQueue& operator=(const AdmissionQueue&) = delete;
 
-  // Safe to call from several threads.
+  // Takes a message; several threads may call this at once.
   void receive(http::ServerRequest request, http::Responder responder);
 
  private:
@@ -55,7 +55,7 @@ class AdmissionQueue {
     std::size_t bytes;
     Timestamp until;
   };
-  // The messages of one address.
+  // The waiting messages from one client address.
   struct AddressLine {
     std::deque<WaitingMessage> messages;
     std::size_t bytes = 0;

@@ -1,5 +1,5 @@
-// EndpointPublisher: directs the Service that members call to this process, by its EndpointSlice. Only a
-// leader publishes; the endpoint stays until the next leader changes it.
+// EndpointPublisher: makes the Service that members call point to this process, by its EndpointSlice. Only
+// the leader does this; the endpoint stays until the next leader changes it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class EndpointPublisher {
   EndpointPublisher(const ApiClient& client, EndpointPublisherOptions options)
       : client_(client), options_(std::move(options)) {}
 
-  // Writes only if the slice points to another address. Creates the slice again if it was deleted.
+  // Writes the EndpointSlice if it has another address. Creates the slice again if it was deleted.
   [[nodiscard]] Result<void> publish(const std::stop_token& stop) const;
 
  private:

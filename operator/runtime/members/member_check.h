@@ -1,4 +1,4 @@
-// Authenticates members: only the bearer of a token that was made for a member's pod may act for that member.
+// Authenticates members: only a caller with a token that was issued for a member's pod may act for it.
 #pragma once
 
 #include <string_view>
@@ -11,11 +11,11 @@
 
 namespace ratoon::runtime {
 
-// Whether a token of this identity may act for this process.
+// Checks that the holder of a token with this identity may act for this process.
 [[nodiscard]] Result<void> match_member(const kube::TokenIdentity& bearer, const ProcessIdentity& process);
 
-// kPermissionDenied if the token belongs to another pod; any other error means that this cannot be decided
-// now.
+// Does the same for a token. Returns kPermissionDenied if it belongs to another pod; any other error means
+// that the check is not possible now.
 [[nodiscard]] Result<void> check_member(TokenReviewer& tokens, std::string_view token,
                                         const ProcessIdentity& process);
 

@@ -1,15 +1,15 @@
-// The limit of open files of this process, which also limits its connections.
+// This process's limit of open files (RLIMIT_NOFILE), which also limits its connections.
 #pragma once
 
 #include <cstddef>
 
 namespace ratoon::runtime {
 
-// Raises the limit as far as possible without privileges; returns the new limit.
+// Raises the soft limit to the hard limit, as any user may; returns the new limit.
 std::size_t raise_open_files();
 
-// The part of the limit for members, which have two connections each: one for beats, one for the orders for
-// which they wait.
+// Returns how many of the open files are for members' connections. Each process has two: one for beats, and
+// one for the long poll for orders.
 [[nodiscard]] std::size_t connections_of_members(std::size_t open_files);
 
 }  // namespace ratoon::runtime

@@ -1,6 +1,6 @@
-// ServingCertificate: the certificate for members, from files that are renewed: tls.crt, tls.key and ca.crt
-// in one folder, as cert-manager and the chart fill a Secret. A certificate that cannot be used (it is half
-// written, expired or for another name) is never taken: the certificate that was read before stays.
+// ServingCertificate: the certificate with which the operator serves members, read from tls.crt, tls.key and
+// ca.crt in one folder (a mounted Secret), which cert-manager or the chart renews. If the new certificate
+// cannot be used (half written, expired, for another name), the previous certificate stays in use.
 //
 //   ServingCertificate certificate(clock, logger, {.folder = "/etc/ratoon/tls", .name =
 //   "coordinator.trees.svc"}); if (auto taken = certificate.take(); !taken) return taken;
@@ -25,7 +25,7 @@ struct ServingIdentity {
   http::TlsServerOptions shown;
   std::string ca_pem;  // members trust only certificates that this CA signed
 
-  // Whether both identities were made from the same files.
+  // Returns whether both identities were read from the same file contents.
   [[nodiscard]] bool is_same_as(const ServingIdentity& other) const;
 };
 
@@ -40,14 +40,14 @@ class ServingCertificate {
   ServingCertificate(const Clock& clock, Logger log, ServingCertificateOptions options)
       : clock_(clock), log_(std::move(log)), options_(std::move(options)) {}
 
-  // Reads the files. kInvalid: members would refuse the certificate, or a file is missing.
+  // Reads the files. Returns kInvalid if members would refuse the certificate, or if a file is missing.
   [[nodiscard]] Result<void> take();
-  // The identity of the last take() or has_changed() that succeeded.
+  // Returns the certificate and key of the last take() or has_changed() that succeeded.
   [[nodiscard]] const ServingIdentity& identity() const { return identity_; }
-  // The time at which its certificate expires; nothing before the first certificate.
+  // Returns when the certificate expires, or nothing before the first certificate.
   [[nodiscard]] std::optional<WallTime> ends() const { return ends_; }
-  // Reads the files again, every few seconds at most. Logs once why a new certificate is refused, and once a
-  // day that the current one is about to expire: it should have been renewed long before.
+  // Reads the files again, at most every few seconds, and returns whether there is a new certificate. Logs
+  // once why a new certificate is refused, and once a day that the current certificate is about to expire.
   [[nodiscard]] bool has_changed();
 
  private:

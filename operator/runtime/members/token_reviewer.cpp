@@ -6,15 +6,15 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr Duration kFresh = std::chrono::minutes(1);
-// While the API server is unreachable or slow, known members stay known.
+// How long a member stays known while the API server is unreachable or slow.
 constexpr Duration kKnown = std::chrono::hours(1);
-// After a failure no known token is reviewed again for a while.
+// After a failed review, known tokens are not reviewed again for this long.
 constexpr Duration kQuiet = std::chrono::seconds(10);
-// Limit of waiting tokens, which are kept in memory meanwhile. A token for which there is no room is added
-// again with its next message.
+// The most tokens that wait for a new review (they are in memory meanwhile). A token for which there is no
+// room is added again with its next message.
 constexpr std::size_t kLineMax = 4096;
 constexpr Duration kReviewTimeout = std::chrono::seconds(2);
-// The pause between two searches for expired answers: each search visits all answers, while beats wait.
+// Search for expired answers only so often: each search visits all answers, and beats wait meanwhile.
 constexpr Duration kPurgeEvery = std::chrono::minutes(1);
 constexpr std::size_t kAnswersMax = std::size_t{1} << 17;
 constexpr std::size_t kTokenBytesMax = 16 * 1024;
@@ -23,7 +23,7 @@ bool may_be_token(std::string_view text) {
   return !text.empty() && text.size() <= kTokenBytesMax;
 }
 
-// The hash is one in which an adversary cannot make two tokens collide; the tokens themselves are not kept.
+// A cryptographic hash, so that no attacker can make two tokens collide; tokens themselves are not kept.
 std::string sha256(std::string_view text) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
@@ -58,7 +58,7 @@ bool TokenReviewer::refresh_next(const std::stop_token& stop) {
   const Stale next = std::move(line_.front());
   line_.pop_front();
   lock.unlock();
-  // A failed call says nothing about the member: it stays known for a while.
+  // Ignore failures: a failed call says nothing about the member, which stays known for a while.
   if (clock_.now() >= quiet_until_.load()) static_cast<void>(ask(next.key, next.token, stop));
   lock.lock();
   queued_.erase(next.key);
@@ -73,7 +73,7 @@ void TokenReviewer::keep_fresh(const std::stop_token& stop) {
   }
 }
 
-// Does not wait for an overloaded server, because the bearer calls again.
+// Asks the API server. Does not wait if the server is overloaded, because the member calls again anyway.
 Result<kube::TokenIdentity> TokenReviewer::ask(const std::string& key, std::string_view token,
                                                const std::stop_token& stop) {
   const Timestamp asked = clock_.now();
@@ -109,7 +109,7 @@ std::optional<TokenReviewer::Answer> TokenReviewer::recall(const std::string& ke
 
 void TokenReviewer::remember(const std::string& key, Answer answer) {
   const std::lock_guard lock(mutex_);
-  // A member may have any number of tokens made for its pod: beyond this limit each is reviewed every time.
+  // A member can request any number of tokens for its pod; beyond this limit no further answers are kept.
   if (answers_.size() >= kAnswersMax && !answers_.contains(key)) return;
   answers_[key] = std::move(answer);
 }

@@ -1,8 +1,8 @@
-// TokenReviewer finds the pod of a member's token. Answers are kept for an hour by the token's SHA-256. An
-// answer that is older than a minute is requested again by separate threads (keep_fresh), and is valid in the
-// meantime. Beats of members therefore wait neither for a slow server nor for each other's reviews. Refusals
-// are not kept, since a refused token may be good once the server has caught up, but the earlier answer is
-// forgotten. A token that is not a member's is not kept either, so unknown tokens use no memory here.
+// TokenReviewer finds the pod of a member's token. It keeps the API server's answers for an hour, by the
+// token's SHA-256. If an answer is older than a minute, separate threads (keep_fresh) request it again;
+// meanwhile it stays valid. So members' beats wait neither for a slow server nor for each other's reviews. A
+// refusal is not kept, because the token may be valid once the server has caught up, but it removes the
+// earlier answer. Tokens that are not a member's are not kept, so they use no memory here.
 #pragma once
 
 #include <atomic>
@@ -29,19 +29,19 @@ class TokenReviewer {
  public:
   TokenReviewer(const ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}
 
-  // Safe to call from several threads. Asks the server only about unknown tokens.
+  // Returns the token's pod. Asks the server only about unknown tokens. Any thread may call this.
   [[nodiscard]] Result<kube::TokenIdentity> review(std::string_view token, const std::stop_token& stop);
 
-  // Asks again about known tokens with old answers, until `stop` is requested. As many threads call this
-  // function as should ask the server at once.
+  // Reviews known tokens with old answers again, until `stop` is requested. Call this in as many threads as
+  // shall ask the server at the same time.
   void keep_fresh(const std::stop_token& stop);
-  // Does the same for the token that has waited longest; returns false if no token waits.
+  // Reviews the token again that has waited longest; returns false if no token waits.
   bool refresh_next(const std::stop_token& stop);
 
-  // Call this for a bearer that is not the member that it claims to be.
+  // Call this if the token's holder is not the member that it claims to be: forgets the answer.
   void forget(std::string_view token);
 
-  // Whether the token was accepted within the hour and not refused since: its review does not block.
+  // Returns whether the token was accepted within the last hour and not refused since: then review() is fast.
   [[nodiscard]] bool knows(std::string_view token);
   [[nodiscard]] std::size_t known() const;  // number of kept answers
 

@@ -5,10 +5,10 @@
 namespace ratoon::runtime {
 namespace {
 
-// The limit for all clients together: an address with more than a sixteenth of the connections crowds out
-// others, and loses its own connections (base/http/server/unauthenticated_connections.h).
+// The limit for all clients together. At the limit, an address with more than 1/16 of the connections loses
+// connections first (base/http/server/unauthenticated_connections.h).
 constexpr std::size_t kHealthConnectionsMax = 256;
-// A scraper gives up after ten seconds, as Prometheus does by default; the page is useless to it afterwards.
+// Far more than the ten seconds after which Prometheus gives up a scrape by default.
 constexpr std::chrono::seconds kHealthReplyDeadline{60};
 
 }  // namespace

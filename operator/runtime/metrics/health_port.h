@@ -1,6 +1,6 @@
-// The port of /metrics, /healthz and /readyz, which every pod of the cluster can reach without
-// authentication. Even if one address opens many connections, the probes of the node's kubelet and a scraper
-// keep their connections; and a slow reader of a page is cut off in time.
+// Limits for the port of /metrics, /healthz and /readyz, which every pod of the cluster can reach without
+// authentication. If one address opens many connections, kubelet's probes and Prometheus can still connect,
+// and a client that reads a page too slowly is disconnected.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t api::Restarts::*>
     {{"application", &api::Restarts::application},
      {"hung", &api::Restarts::hung},
      {"disruption", &api::Restarts::disruption}}};
-// The names are in the order of LedgerPart.
+// Label values for the parts of a job's time, in the order of the enum LedgerPart.
 constexpr std::array<std::string_view, api::kLedgerParts> kLedgerNames = {
     "useful", "recomputed", "waiting_for_capacity", "restarting", "hung", "suspended"};
 constexpr std::array<std::string_view, kRecoveryParts> kParts = {
@@ -51,7 +51,7 @@ MetricFamily family(std::string_view name, const char* help, MetricType type) {
   return {.name = std::string(name), .help = help, .type = type, .metric = {}};
 }
 
-// Labels are sorted by their names.
+// Returns a series with the job's labels; labels must be sorted by name.
 ClientMetric labelled(const JobKey& key) {
   ClientMetric metric;
   metric.label = {{std::string(names::metric_label::kTrainingJob), key.name},
@@ -71,7 +71,7 @@ ClientMetric gauge(ClientMetric metric, double value) {
   return metric;
 }
 
-// The conditions of a job that is suspended or over stay as they were, and stop nothing.
+// Returns why the job does not start; old conditions of a suspended or finished job do not count.
 std::vector<std::string> problems_in(const api::TrainingJobStatus& status) {
   std::vector<std::string> reasons;
   if (api::is_over(status.phase) || status.phase == api::JobPhase::kSuspended) return reasons;
@@ -183,9 +183,9 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
   }
 }
 
-// The value includes the current part, so that the curve does not wait for the status. The value may be too
-// large: the seconds before a loss was noticed are later counted for another part. If the value was too
-// large, the counter stays constant until the part has caught up.
+// Adds the current part's time up to now, so that the curve does not wait for the next status. This may be
+// too much: time before a loss was noticed later counts for another part. Then the counter stays constant
+// until the true value has caught up.
 void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientMetric>& series) {
   for (std::size_t i = 0; i < kLedgerNames.size(); ++i) {
     double total = ledger_.seconds[i];
@@ -197,7 +197,7 @@ void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientM
   }
 }
 
-// All series exist from the beginning, at zero: otherwise the first recovery would not be an increase.
+// Adds all series from the start, with 0: otherwise Prometheus would see no increase at the first recovery.
 void JobMetrics::add_recoveries(const JobKey& key, std::vector<ClientMetric>& series) const {
   static const NeverDestroyed<PhaseHistogram> kNone;
   for (std::size_t i = 0; i < kParts.size(); ++i) {

@@ -1,5 +1,5 @@
-// The numbers that Prometheus reads of one job. The numbers are stored compactly, because a thousand jobs
-// have twenty thousand series, and become series only during a scrape.
+// The metrics of one job for Prometheus. They are stored as compact numbers and become series only during a
+// scrape, because 1000 jobs have 20,000 series.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ inline constexpr std::array kRecoveryBounds = {0.01, 0.05, 0.1, 0.25, 0.5,  1.0,
                                                4.0,  5.0,  6.0, 8.0,  12.0, 20.0, 60.0, 300.0};
 inline constexpr std::size_t kRecoveryParts = 8;  // the phases of a recovery, and their sum
 
-// The durations of one part of the recoveries.
+// A histogram of the durations of one phase of the job's recoveries.
 struct PhaseHistogram {
   std::array<std::uint64_t, kRecoveryBounds.size() + 1> counts{};  // by bucket; the last has no bound
   double sum = 0;
@@ -31,14 +31,14 @@ struct PhaseHistogram {
 
 class JobMetrics {
  public:
-  // Takes the result of a decision: `before` is the stored status.
+  // Takes the status after a decision (`after`) and the stored status before it (`before`).
   void note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
-  // The job cannot be read: its other series keep their values. A job that was never read has none.
+  // Tells that the job cannot be read: its other series keep their values (none if it was never read).
   void note_unreadable();
 
-  // The families of each job's series, without series. The families are the same for all jobs.
+  // Returns the metric families of the jobs, without series; they are the same for all jobs.
   [[nodiscard]] static std::span<const prometheus::MetricFamily> families();
-  // Adds this job's current series to the family with that index in families().
+  // Adds this job's current series for one family; `family` is its index in families().
   void add_to(std::size_t family, const JobKey& key, WallTime now,
               std::vector<prometheus::ClientMetric>& series);
 

@@ -1,4 +1,4 @@
-// A family of metrics, found by our name for it.
+// Builds a metric family under its full name.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
-// MetricsPage answers GET /metrics, for a few readers at once: the text is written as fast as its reader
-// takes it, and each slow reader blocks a thread of a server that must answer /healthz as well. The server's
-// reply_deadline cuts off readers that never finish. One address gets half of the places at most, so slow
-// readers of one pod keep no scraper out.
+// MetricsPage answers GET /metrics, for only a few clients at once: each slow client blocks a thread of a
+// server that must answer /healthz as well. The server's reply_deadline disconnects clients that never
+// finish. One address gets at most half of the places, so slow clients in one pod do not keep out
+// Prometheus.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ namespace ratoon::runtime {
 
 class MetricsPage {
  public:
-  // Returns false if the reader has disconnected.
+  // Sends a piece of the page; returns false if the client has disconnected.
   using Sink = std::function<bool(std::string_view)>;
   static constexpr int kReadersMax = 4;
   static constexpr int kReadersOfAnAddressMax = 2;
 
-  // `write` writes the whole text; several threads may call it at once.
+  // `write` writes the whole page to a sink; several threads may call it at once.
   explicit MetricsPage(std::function<void(const Sink&)> write) : write_(std::move(write)) {}
 
-  // `peer`: the reader's address and port, as in a request.
+  // Answers one request. `peer`: the client's address and port.
   void show(const std::string& peer, http::Responder responder);
 
  private:

@@ -26,7 +26,7 @@ std::string serialize(prometheus::MetricFamily family) {
   return prometheus::TextSerializer().Serialize(alone);
 }
 
-// Leaves out HELP and TYPE, which a family has once.
+// Removes the lines HELP and TYPE, which a metric family may have only once.
 std::string_view without_head(std::string_view text) {
   while (text.starts_with('#')) text.remove_prefix(text.find('\n') + 1);
   return text;
@@ -86,7 +86,7 @@ void OperatorMetrics::write(WallTime now, const Sink& sink) {
     if (!write_family(family, now, sink)) return;
 }
 
-// A reader may be slow, so no lock is held while it takes a piece; jobs may be added and removed in between.
+// Holds no lock while a (perhaps slow) client takes a piece; jobs may come and go between two pieces.
 bool OperatorMetrics::write_family(std::size_t family, WallTime now, const Sink& sink) {
   std::optional<JobKey> last;
   for (bool is_first = true;; is_first = false) {

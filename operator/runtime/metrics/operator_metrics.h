@@ -1,6 +1,6 @@
-// operator/runtime/metrics/: the pages for Prometheus and probes. OperatorMetrics: the metrics of jobs: each
-// job's phase, progress and losses, and the phases of its recoveries. The metrics are kept here and not in
-// members, so that curves survive the members.
+// operator/runtime/metrics/: the pages for Prometheus and for kubelet's probes. OperatorMetrics: the metrics
+// of jobs: each job's phase, progress, losses, and recovery durations. The operator keeps them, not the
+// members, so that the curves survive the members.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once
@@ -21,7 +21,7 @@ namespace ratoon::runtime {
 
 class OperatorMetrics {
  public:
-  // Takes the result of a decision: `before` is the stored status.
+  // Takes the status after a decision (`after`) and the stored status before it (`before`).
   void note_status(const JobKey& job, const api::TrainingJobStatus& before,
                    const api::TrainingJobStatus& after);
   void note_unreadable(const JobKey& job);
@@ -30,10 +30,10 @@ class OperatorMetrics {
   void note_action_seconds(double since_notice);
   void forget(const JobKey& job);
 
-  // Takes the next piece of a text; returns false if it wants no further piece.
+  // Takes the next piece of the text; returns false if it wants no further pieces.
   using Sink = std::function<bool(std::string_view)>;
-  // The text is in Prometheus' format and is returned piece by piece: the text of a thousand jobs would be
-  // twenty megabytes.
+  // Writes all metrics in Prometheus' text format, piece by piece, because the text for 1000 jobs has 20
+  // MB.
   void write(WallTime now, const Sink& sink);
 
  private:

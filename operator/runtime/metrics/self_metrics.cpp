@@ -29,7 +29,7 @@ double to_seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-// Sets a counter to a total that is kept elsewhere.
+// Raises a Prometheus counter to a total that is counted elsewhere.
 void catch_up(Counter& counter, double value) {
   counter.Increment(value - counter.Value());
 }

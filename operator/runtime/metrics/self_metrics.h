@@ -1,5 +1,5 @@
-// SelfMetrics: the metrics of the operator itself: its calls to the API server, the age of its copies, the
-// jobs that wait for a decision, and the resources of the process. OperatorMetrics has the metrics of jobs.
+// SelfMetrics: the metrics of the operator itself: its calls to the API server, the age of its cached
+// objects, waiting jobs, and the process's resources. OperatorMetrics has the metrics of jobs.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace ratoon::runtime {
 
-// Values that are read at each scrape.
+// Values about the operator that are read anew for each scrape.
 struct OperatorVitals {
   std::map<std::string_view, double> seconds_behind{};  // of each copy, by resource
   WorkQueue::Backlog backlog{};
@@ -36,7 +36,7 @@ class SelfMetrics {
 
   void note_call(const ApiCall& call);
 
-  // The text is in Prometheus' format.
+  // Returns the metrics in Prometheus' text format.
   [[nodiscard]] std::string text(const OperatorVitals& vitals) const;
 
  private:
@@ -44,7 +44,7 @@ class SelfMetrics {
   std::unique_ptr<Families> families_;
 };
 
-// Sets memory_bytes and cpu_seconds of this process; a value that cannot be read stays 0.
+// Sets memory_bytes and cpu_seconds from this process's usage; a value that cannot be read stays 0.
 void measure_process(OperatorVitals& vitals);
 
 }  // namespace ratoon::runtime

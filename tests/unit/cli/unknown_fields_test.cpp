@@ -93,8 +93,8 @@ TEST(JobFieldsTest, ANameFromElsewhereIsSentThere) {
 
 TEST(JobFieldsTest, WhereNothingIsNearTheFieldsAreListed) {
   const std::string known =
-      "known there: rules, maxLossesWithoutStep, backoffSeconds, backoffMaxSeconds, maxRestarts";
-  EXPECT_EQ(said("epochs: 3"), not_one("epochs", "known there: apiVersion, kind, metadata, spec, status"));
+      "its fields: rules, maxLossesWithoutStep, backoffSeconds, backoffMaxSeconds, maxRestarts";
+  EXPECT_EQ(said("epochs: 3"), not_one("epochs", "its fields: apiVersion, kind, metadata, spec, status"));
   EXPECT_EQ(said("spec: {restartPolicy: {\"a\\x1bb\": 3}}"), not_one("spec.restartPolicy.a?b", known));
   EXPECT_EQ(said("spec: {restartPolicy: {" + std::string(300, 'x') + ": 3}}"),
             not_one("spec.restartPolicy." + std::string(64, 'x') + "...", known));
@@ -132,7 +132,7 @@ spec:
       YAML::Load("kind: Train\napiVersion: example.com/v2\nspec:\n  fresh: 1\n  old: 1\n"), other);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->line, 5);
-  EXPECT_EQ(found->sentence, "spec.old is not a field of a Train; known there: fresh");
+  EXPECT_EQ(found->sentence, "spec.old is not a field of a Train; its fields: fresh");
 }
 
 }  // namespace

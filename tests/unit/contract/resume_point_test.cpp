@@ -75,7 +75,7 @@ TEST(RollbackDispute, NamesTheFirstRankThatWasToldOtherwise) {
   EXPECT_EQ(
       find_rollback_dispute(joiners),
       "rank 0 has --resume-from 12000 --skip 200 and rank 2 has no --resume-from: give all processes of "
-      "the run the same; no checkpoint was set aside");
+      "the run the same flags; no checkpoint was set aside");
   joiners[0].rollback.reset();
   joiners[1].rollback->skip = 0;
   EXPECT_THAT(find_rollback_dispute(joiners),

@@ -13,7 +13,7 @@
 namespace ratoon::core {
 namespace {
 
-// Types of exceptions, prefixes of types, and other names with fixed capitals.
+// Exception types, prefixes of types, and other names that are compared with upper and lower case.
 constexpr auto kNames = std::to_array<std::string_view>(
     {// of C++ and PyTorch
      "system_error", "filesystem_error", "bad_alloc", "ios_base", "future_error", "IoException",
@@ -32,7 +32,7 @@ constexpr auto kNames = std::to_array<std::string_view>(
      // devices and their libraries
      "CUDA", "NVML", "NCCL", "RCCL", "HIP ", "MIOpen", "ECC error", "cuDNN"});
 
-// In lower case: phrases about servers and connections, files, and devices and their libraries.
+// Phrases in lower case, about servers and connections (first list), files, devices and their libraries.
 constexpr auto kServerWords = std::to_array<std::string_view>({"http",
                                                                "://",
                                                                "connection",
@@ -116,7 +116,7 @@ std::string in_small_letters(std::string_view text) {
   return small;
 }
 
-// The system's messages for its error numbers. Three of the numbers also stand for wrong arguments.
+// Returns the system's messages for errno values, except three that also mean wrong arguments.
 std::vector<std::string> sentences_of_system() {
   constexpr int kNumberMax = 133;
   std::vector<std::string> sentences;
@@ -132,7 +132,7 @@ bool is_letter_or_digit(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-// Finds paths such as "/mnt/data/train.bin", but not "and/or" or "for /: 'str'".
+// Returns whether the text has a path like "/mnt/data/train.bin"; "and/or" and "for /: 'str'" are none.
 bool names_path(std::string_view text) {
   for (std::size_t at = text.find('/'); at != std::string_view::npos; at = text.find('/', at + 1)) {
     const bool begins = at == 0 || std::string_view(" '\"(=:[").find(text[at - 1]) != std::string_view::npos;
@@ -142,7 +142,7 @@ bool names_path(std::string_view text) {
   return false;
 }
 
-// Finds "10.0.0.3".
+// Returns whether the text has an IPv4 address such as "10.0.0.3".
 bool names_address(std::string_view text) {
   const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   int numbers = 0;

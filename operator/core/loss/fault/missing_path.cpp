@@ -10,11 +10,11 @@
 namespace ratoon::core {
 namespace {
 
-// The system's messages for ENOENT, ENOTDIR, EISDIR and ENAMETOOLONG.
+// The system's error messages for ENOENT, ENOTDIR, EISDIR and ENAMETOOLONG.
 constexpr auto kPathSentences = std::to_array<std::string_view>(
     {"no such file or directory", "not a directory", "is a directory", "file name too long"});
 
-// Phrases that add nothing to messages about a missing path: types, and calls that open a file.
+// Phrases that may stand beside a missing path without another cause: types, and calls that open a file.
 constexpr auto kBesidePath = std::to_array<std::string_view>(
     {"filenotfounderror", "notadirectoryerror", "isadirectoryerror", "oserror",
      "ioerror",           "filesystem_error",   "system_error",      "errno",
@@ -22,10 +22,10 @@ constexpr auto kBesidePath = std::to_array<std::string_view>(
      "could not open",    "failed to open",     "unable to open",    "cannot read",
      "could not read",    "failed to read",     "unable to read",    "file failed"});
 
-// The path is a socket, or a library that the image expects from the node.
+// Words which show that the path is a socket, or a library that the container expects from the node.
 constexpr auto kNoFile = std::to_array<std::string_view>({"connect", "shared object", ".sock"});
 
-// The path is a file of the system, such as the device of a driver that a node lacks.
+// Folders of the system: a missing path there may be a device whose driver the node lacks.
 constexpr auto kPlacesOfSystem =
     std::to_array<std::string_view>({"/dev/", "/proc/", "/sys/", "/run/", "/var/run/"});
 
@@ -41,7 +41,7 @@ bool has_any_word(std::string_view text, const auto& words) {
       words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-// Removes the words, in upper and lower case.
+// Returns the text without these words, whether in upper or lower case.
 std::string without_words(std::string text, const auto& words) {
   for (const std::string_view word : words) {
     for (std::size_t at = small_letters_of(text).find(word); at != std::string::npos;
@@ -51,7 +51,7 @@ std::string without_words(std::string text, const auto& words) {
   return text;
 }
 
-// Removes paths, but not URLs.
+// Returns the text without file paths; URLs stay.
 std::string without_paths(std::string_view text) {
   constexpr std::string_view kAround = " '\"()[]=,";
   std::string rest;

@@ -6,7 +6,7 @@
 namespace ratoon::core {
 namespace {
 
-// Types that mean a mistake of the caller.
+// Exception types that mean a mistake in the calling code.
 constexpr auto kTypes = std::to_array<std::string_view>(
     {// of C++ and PyTorch
      "std::out_of_range", "std::invalid_argument", "std::domain_error", "std::length_error",
@@ -19,7 +19,7 @@ constexpr auto kTypes = std::to_array<std::string_view>(
      "RecursionError", "UnboundLocalError", "SyntaxError", "IndentationError", "TabError", "LookupError",
      "OverflowError"});
 
-// Phrases of c10::Error and RuntimeError, which are used for all kinds of errors.
+// Phrases in c10::Error and RuntimeError, two types that libraries throw for all kinds of errors.
 constexpr auto kPhrases = std::to_array<std::string_view>(
     {"shape", "size mismatch", "sizes of tensors", "The size of tensor", "dimension", "dtype", "scalar type",
      "state_dict", "same device", "require grad", "requires grad", "out of bounds", "out of range",

@@ -1,4 +1,4 @@
-// Phrases of an exception that only the program itself can have caused: types of errors, and messages of
+// Finds phrases in an exception that only a fault of the program can cause: types of errors, and messages of
 // libraries about wrong shapes, indices and names.
 #pragma once
 

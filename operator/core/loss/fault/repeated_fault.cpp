@@ -18,10 +18,10 @@ constexpr int kSignalsFrom = 128;
 constexpr int kOwnCodesFrom = 80;  // codes from here on have their own meaning
 constexpr int kOwnCodesTo = 99;
 constexpr std::string_view kTraceback = "Traceback (most recent call last):";
-// The minimum time between two ends if no known phrase names the cause.
+// The minimum time between two equal exceptions if no known phrase tells that the program caused them.
 constexpr Duration kUnclearFaultPasses = std::chrono::seconds(10);
 
-// Reads X in "terminate called after throwing an instance of 'X'", the line before the exception's text.
+// Returns the type X from the line "terminate called after throwing an instance of 'X'".
 std::string_view find_terminate_type(std::string_view last_lines) {
   constexpr std::string_view kBefore = "terminate called after throwing an instance of '";
   const std::size_t at = last_lines.rfind(kBefore);
@@ -36,7 +36,7 @@ bool tells_of_exception(std::string_view last_lines, std::string_view text) {
          is_python;
 }
 
-// Replaces each number, decimal or hexadecimal, by one sign.
+// Replaces each decimal or hexadecimal number by one "#", so that messages can be compared.
 std::string without_numbers(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size();) {
@@ -59,7 +59,7 @@ bool is_of_program(const Observation& seen, const api::Pod& pod) {
   return has_thrown || code == kSignalsFrom + kSigAbort;
 }
 
-// The output after the exception's line.
+// Returns the program's output after the line of the exception.
 std::string_view words_after(std::string_view last_lines, std::string_view exception) {
   const std::size_t at = last_lines.rfind(exception);
   return at == std::string_view::npos ? std::string_view() : last_lines.substr(at + exception.size());
@@ -99,7 +99,7 @@ std::string find_repeated_fault(const Observation& seen, const RosterChange& cha
   const std::string before = last ? find_fault(last->last_lines) : "";
   if (before.empty() || seen.job.status.stepped_at || api::is_group(seen.job.spec)) return "";
   for (const auto* losses : {&change.losses, &change.outside_losses}) {
-    // The job trains without the members outside of its world.
+    // Ignore losses of members outside of the world, because the job trains without these members.
     if (losses == &change.outside_losses && seen.job.status.is_formed) continue;
     for (const auto& loss : *losses) {
       const api::Pod* pod = find_pod(seen, loss.member);
@@ -110,7 +110,7 @@ std::string find_repeated_fault(const Observation& seen, const RosterChange& cha
       const bool is_clear = is_program_fault(before) && !is_missing_path(before) &&
                             ended_it(pod->last_lines) && ended_it(last->last_lines);
       if (!is_clear && apart < kUnclearFaultPasses) continue;
-      // Several members of one world may have failed together with the first: that is one end.
+      // If several members of one world failed together with the first member, that counts as one failure.
       if (failure.attempt <= last->attempt && !is_after(seen, loss.member, last->member)) continue;
       return failure.member + " failed as " + last->member +
              " did, before any step of the job was made: " + failure.exception +

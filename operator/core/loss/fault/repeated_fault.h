@@ -1,8 +1,8 @@
-// Before the job's first step, a program that ended twice with the same exception will end with it at each
-// start. If only the program can have caused the exception, two such ends suffice. If another cause is
-// possible, the ends must be ten seconds apart, which the pauses between restarts reach within half a minute.
-// Missing paths belong to this case. Faults of the environment, which may disappear, are left to the
-// restarts.
+// If a program ends twice with the same exception before the job's first step, each further start would
+// end so too, and the job fails. If another cause than the program is possible, such as a missing file,
+// the two ends must be at least ten seconds apart; after a few restarts the pauses between them are that
+// long. Exceptions whose cause is outside of the program only lead to restarts, because the cause may
+// disappear.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@
 
 namespace ratoon::core {
 
-// The type and text of the exception that ended a program, without numbers unless it names a missing path.
-// The value is empty if the last lines name no exception, or one whose cause may be outside of the program:
-// memory, files, connections, devices.
+// Returns the type and text of the exception that ended a program, without numbers (except for a missing
+// path). Returns an empty text if the last lines name no exception, or one whose cause may be outside of the
+// program: memory, files, connections, devices.
 [[nodiscard]] std::string find_fault(std::string_view last_lines);
 
-// The reason why the job cannot continue; empty: there is no such loss. The function is only for a job
-// without steps.
+// Returns why the job cannot continue, or an empty text if no exception was repeated. Call this only before
+// the job's first step.
 [[nodiscard]] std::string find_repeated_fault(const Observation& seen, const RosterChange& change);
 
-// Whether this incarnation belongs to the same member as `name_before` and is newer.
+// Returns whether `member` is a newer incarnation of the same member as the pod `name_before`.
 [[nodiscard]] bool is_after(const Observation& seen, const api::MemberStatus& member,
                             std::string_view name_before);
 

@@ -49,11 +49,11 @@ TEST(ChooseKubeconfig, OfSeveralInTheEnvironmentOneMustBeThere) {
   EXPECT_EQ(*place.choose(), "/b");
   place.files.insert("/a");
   EXPECT_THAT(place.choose().error().message(),
-              HasSubstr("several files, /a, /b: name one with --kubeconfig"));
+              HasSubstr("several files, /a, /b: choose one with --kubeconfig"));
   place.files.clear();
   EXPECT_EQ(place.choose().error().kind(), ErrorKind::kNotFound);
   EXPECT_THAT(place.choose().error().message(),
-              HasSubstr("KUBECONFIG names /a:/b:, but there is no such file"));
+              HasSubstr("KUBECONFIG names /a:/b:, which does not exist: name a file with"));
 }
 
 TEST(ChooseKubeconfig, APodHasItsServiceAccount) {

@@ -19,7 +19,7 @@ TEST(Classify, ReadsTheExitCode) {
        "call ratoon::train, set agent: None in its role"},
       {1, EndCause::kApplication, "exit code 1"},
       {79, EndCause::kApplication, "exit code 79"},
-      {80, EndCause::kDisruption, "exit code 80 (left because it was told to)"},
+      {80, EndCause::kDisruption, "exit code 80 (left on request)"},
       {81, EndCause::kDisruption, "exit code 81 (asks for a fresh start)"},
       {82, EndCause::kFatal, "exit code 82 (configuration): the same start would fail again"},
       {83, EndCause::kFatal, "exit code 83: checkpoints exist and none is good"},

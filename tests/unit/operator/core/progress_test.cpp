@@ -120,9 +120,9 @@ TEST(ReportDamagedCheckpoint, IsAWarningWhereAnOlderOneIsTheNewestNow) {
   };
   EXPECT_EQ(
       message(report_damaged_checkpoint(twenty, ten)),
-      "the checkpoint of step 20 does not read back; that of step 10 is the newest until the next save");
+      "the checkpoint of step 20 is damaged; the checkpoint of step 10 is the newest until the next save");
   EXPECT_EQ(message(report_damaged_checkpoint(ten, std::nullopt)),
-            "the checkpoint of step 10 does not read back; there is no other checkpoint until the next save");
+            "the checkpoint of step 10 is damaged; there is no other checkpoint until the next save");
 }
 
 TEST(NoteProgress, HearsNothingFromOtherAttempts) {

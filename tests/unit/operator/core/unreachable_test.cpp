@@ -137,7 +137,7 @@ TEST_F(UnreachableTest, AMemberThatComesToAnAvoidedNodeGetsASuccessorElsewhere) 
   ASSERT_EQ(made[0].avoid_nodes.size(), 1U);
   EXPECT_EQ(made[0].avoid_nodes[0].pods, (std::vector<api::MemberPodKey>{{"worker", 2, 0}}));
   EXPECT_THAT(test::only<EmitEvent>(decision).front().message,
-              HasSubstr(": node node-3 is avoided (other nodes had no connection to it)"));
+              HasSubstr(": node node-3 is avoided (other nodes could not connect to it)"));
   seen_.job.status.suspect_nodes[0].is_unreachable = false;
   EXPECT_TRUE(test::only<CreatePod>(decide()).empty())
       << "a node that fell silent shows by itself that it works";

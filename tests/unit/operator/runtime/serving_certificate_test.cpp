@@ -93,7 +93,7 @@ TEST_F(ServingCertificateTest, SaysWhyMembersWouldNotBelieveIt) {
   write(good, "");
   expect_refused("the authorities");
   write({}, authority_.ca_pem());
-  expect_refused("there is no certificate");
+  expect_refused("the PEM text has no certificate");
   write(good, authority_.ca_pem());
   clock_.advance(2h);
   expect_refused("certificate has expired");
