@@ -35,9 +35,8 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
     const bool is_held = kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kConflict;
     if (!is_held) return folder;
     auto beside = GroupRendezvous::beside_holder(options, calls);
-    if (options.group.rank != 0) return beside;
     const auto is_of_another_launch = beside.is_rank_of_another_launch();
-    // Another process that is rank 0 of this launch refuses the other ranks itself.
+    // Another process that has this rank in this launch goes on, or informs the other ranks itself.
     if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
     if (clock.now() >= give_up) return folder;
     std::this_thread::sleep_for(look);
