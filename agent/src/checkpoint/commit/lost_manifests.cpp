@@ -21,7 +21,7 @@ Result<std::optional<Attempt>> newest_named(const Disk& disk) {
   return named->empty() ? std::nullopt : std::optional(named->rbegin()->attempt);
 }
 
-// Attempts with packs, oldest first.
+// Returns the attempts that have packs, oldest first.
 Result<std::vector<Attempt>> attempts_with_packs(const Disk& disk) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();
@@ -37,7 +37,7 @@ Result<std::vector<Attempt>> attempts_with_packs(const Disk& disk) {
   return attempts;
 }
 
-// Attempts with a note of a commit, oldest first.
+// Returns the attempts that have a note of a commit, oldest first.
 Result<std::vector<Attempt>> attempts_that_committed(const Disk& disk) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();

@@ -151,7 +151,7 @@ PackRecord read_pack(Fields f) {
 
 void check_format(Fields& f) {
   if (f.whole("format", kManifestCountMax) != kManifestFormat)
-    f.complain("format", "2, which this version reads; use the Ratoon that wrote it");
+    f.complain("format", "2, the format of this version; use the Ratoon that wrote it");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Result<Rollback> decode_rollback(std::string_view text) {
   std::optional<Error> complaint;
   Fields f(*body, "rollback", complaint);
   if (f.whole("format", kRollbackCountMax) != kRollbackFormat)
-    f.complain("format", "1, which this version reads; use the Ratoon that wrote it");
+    f.complain("format", "1, the format of this version; use the Ratoon that wrote it");
   Rollback rollback;
   rollback.attempt = Attempt(f.whole("attempt", kRollbackCountMax));
   Fields to = f.object("to");

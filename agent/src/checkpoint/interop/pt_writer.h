@@ -1,4 +1,4 @@
-// Writes tensors as torch.save writes a dictionary {name: tensor}. Python reads the file with
+// Writes tensors as torch.save writes a dictionary {name: tensor}. torch.load() in Python reads the file:
 //
 //   torch.load(path, weights_only=True)
 //

@@ -1,6 +1,6 @@
 // CommitPause: the pause of a writer between two checks whether a checkpoint is committed. Each check of each
 // rank costs file system calls, so the pause grows with the time that was waited. A commit is therefore
-// noticed late by at most an eighth of the waited time.
+// noticed with a delay of at most an eighth of the waited time.
 #pragma once
 
 #include <algorithm>

@@ -188,7 +188,7 @@ TEST(Manifest, WhatNobodyWouldWriteIsRefused) {
     const char* sentence;
   } cases[] = {
       {"\"format\": 2", "\"format\": 3",
-       "manifest.format must be 2, which this version reads; use the Ratoon that wrote it, found 3"},
+       "manifest.format must be 2, the format of this version; use the Ratoon that wrote it, found 3"},
       {"\"attempt\": 3", "\"attempt\": -3", "manifest.attempt must be a whole number"},
       {"\"step\": 1200", "\"step\": \"1200\"", "manifest.step must be a whole number"},
       {"\"rank\": 1", "\"rank\": 0", "manifest.packs must be one pack for each rank, in order"},
