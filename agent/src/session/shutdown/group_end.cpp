@@ -38,7 +38,9 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
     const auto is_of_another_launch = beside.is_rank_of_another_launch();
     // Another process that has this rank in this launch goes on, or informs the other ranks itself.
     if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
-    if (clock.now() >= give_up) return folder;
+    // A process that has not called for so long hangs, or belongs to another launch. Rank 0 waits for this
+    // rank.
+    if (clock.now() >= give_up) return options.group.rank == 0 ? std::move(folder) : std::move(beside);
     std::this_thread::sleep_for(look);
   }
 }

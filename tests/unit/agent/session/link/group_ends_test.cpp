@@ -95,7 +95,10 @@ TEST_F(GroupEndsTest, ARankThatMayNotHaveItsLockTellsTheOthers) {
   const auto two = opened(2, 3);
   auto a = join(*zero);
   auto b = join(*two);
-  const auto refused = open(1, 3);
+  wait_for_call(0, 3);
+  auto patience = kPatient;
+  patience.telling = std::chrono::milliseconds(100);
+  const auto refused = open(1, 3, patience);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists);
   expect_told(std::move(a), "rank 1 ended for good: " + refused.error().message());

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/session/link/group_link.h"
+#include "agent/src/session/rendezvous/rendezvous_folder.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::session {
@@ -66,9 +67,12 @@ class GroupLinkTest : public testing::Test {
   }
 
   void wait_for_call(std::uint32_t rank, std::uint32_t size) const {
-    const auto group = run_ / "meeting" / (name_ + "-of-" + std::to_string(size));
-    const auto file = group / ("r000" + std::to_string(rank) + ".json");
-    while (!std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto folder = RendezvousFolder::beside_holder(run_, {.rank = rank, .size = size, .name = name_});
+    const auto has_called = [&] {
+      const auto call = folder.find_call(rank);
+      return call && call->has_value();
+    };
+    while (!has_called()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   // The test repeats this many times; fewer repetitions would only miss a fault.
   static void let_links_look() { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
