@@ -10,7 +10,7 @@
 
 namespace ratoon::devices {
 
-// The thing that failed: a CUDA call, a collective of NCCL, a peer or an allocation.
+// The kind of failure: a CUDA call, a call of NCCL, a lost peer or an allocation.
 enum class FaultKind {
   kNone,      // no error: the world ended for another reason, or only the device's facts count
   kCuda,      // a call of the CUDA runtime, with its cudaError_t

@@ -14,7 +14,7 @@
 namespace ratoon::torch {
 namespace {
 
-// The writer interface of LibTorch's archives: returns how many bytes were accepted.
+// LibTorch's archives write through such a function, which returns how many bytes it accepted.
 using Writer = std::function<std::size_t(const void* bytes, std::size_t count)>;
 
 std::span<const std::byte> bytes_at(const void* bytes, std::size_t count) {
@@ -24,7 +24,7 @@ std::span<const std::byte> bytes_at(const void* bytes, std::size_t count) {
 void save(const std::filesystem::path& path, const std::function<void(const Writer&)>& write) {
   const auto body = [&](const AppendBytes& append) -> Result<void> {
     std::optional<Error> refused;
-    // After an error, further bytes are accepted and discarded. If the writer refused bytes, LibTorch's zip
+    // After an error, the writer accepts and discards further bytes: if it refused bytes, LibTorch's zip
     // writer would throw in its destructor, which ends the process.
     const Writer writer = [&](const void* bytes, std::size_t count) -> std::size_t {
       if (refused) return count;

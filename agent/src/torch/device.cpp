@@ -63,7 +63,7 @@ at::Device device_for(const Session& session, const std::string& name) {
   if (device.is_cpu()) return device;
   const std::uint32_t count = count_of(device.type());
   const auto given = given_devices();
-  // If only one of several devices is visible, it is the first process's device.
+  // If this process sees only one of several devices, that device belongs to local rank 0.
   const bool has_its_own = count == 1 && devices::devices_to_see(given) <= 1;
   const std::uint32_t index = device.has_index() ? static_cast<std::uint32_t>(device.index())
                               : has_its_own      ? 0

@@ -4,12 +4,12 @@
 namespace ratoon {
 
 // The error alone decides, because no other fact about the device is known when the error is thrown. CUDA
-// counts the devices of a process once, when it starts. The files of a device remain after it fell off its
-// bus. The kernel's log with the Xid events is not readable in most containers. A kernel that probes a broken
-// device may never end, and this process ends anyway. device_for() of the next process detects whether a
-// device is missing.
+// counts the devices of a process once, when it starts. A device's files in /dev remain even if the device
+// fell off its bus. The kernel's log with the Xid events is not readable in most containers. A test kernel on
+// a broken device may never end, and this process ends anyway. device_for() of the next process detects
+// whether a device is missing.
 //
-// After this call, such errors are explained when a process ends with one of them.
+// After attach_device_errors(), a process that ends with an error of an accelerator explains the error.
 void attach_device_errors();
 
 }  // namespace ratoon

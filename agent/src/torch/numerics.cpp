@@ -32,7 +32,7 @@ bool has_avx2() {
 #endif
 }
 
-// A value that the user has set is kept.
+// Keeps the variable's value if the user has set it.
 void set_if_unset(const char* name, const char* value) {
   ::setenv(name, value, 0);
 }

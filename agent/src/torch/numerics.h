@@ -1,11 +1,11 @@
-// The device of the weights: the numerics in a checkpoint contain its kind.
+// Notes on which device the weights are: a checkpoint records the kind of device.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace ratoon {
 
-// Call this for a module that is saved or loaded; the last call counts.
+// Call this for each module that is saved or loaded; the last call counts.
 void note_device_of(const at::Tensor& weights);
 
 }  // namespace ratoon

@@ -1,6 +1,6 @@
-// The link to a coordinator over HTTP. One thread sends heartbeats, one polls for orders, and join() is
-// called from the training thread. While the coordinator does not answer, training continues and all three
-// keep trying.
+// CoordinatorLink calls a coordinator over HTTP. One thread sends heartbeats, one thread polls for orders,
+// and the training thread calls join(). While the coordinator does not answer, training continues and all
+// three retry.
 #pragma once
 
 #include <atomic>
@@ -28,13 +28,13 @@ namespace ratoon::session {
 
 // The timeouts of the link to a coordinator. Tests use shorter timeouts.
 struct LinkTimeouts {
-  // The timeout of one beat, however rare beats are. While a beat hangs, the runner's lifeline is not
-  // checked, and new commits are not reported.
+  // The timeout of one heartbeat, however rare heartbeats are. While a heartbeat hangs, the runner's lifeline
+  // is not checked, and new commits are not reported.
   Duration beat_max{std::chrono::seconds(5)};
-  // A token that is refused may be about to be replaced, or the operator may lack permissions for a while.
-  // A certificate that this process refuses is treated in the same way.
+  // How long to retry if the server refuses the token or this process refuses the server's certificate: the
+  // token may soon be replaced, or the operator may get its permissions back.
   Duration doubt{std::chrono::minutes(1)};
-  // The timeout of one long poll, which is longer than the coordinator holds a poll.
+  // The timeout of one long poll, which is longer than the coordinator keeps a poll open.
   Duration poll{std::chrono::seconds(30)};
   // A wait for a place in a world has no limit. After this time, and every minute from then on, the process
   // logs why it still waits for a place.
@@ -71,29 +71,29 @@ class CoordinatorLink final : public Link {
   CoordinatorLink(const Options& options, FolderLocks folder_locks, ProcessIdentity process,
                   std::unique_ptr<TokenFile> token, RendezvousSocket meeting, const LinkTimeouts& patience);
 
-  // An attempt that is over, and the steps that it is known to have made. Called with mutex_ locked.
+  // Notes an attempt that is over, and the steps that it made at least. mutex_ must be locked.
   void note_left(Attempt attempt, Step step);
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
-  // Sends one message. A refusal becomes an error and, if it is final, the world status.
+  // Sends one message. A refusal is returned as an error; a final refusal also sets the world status.
   template <class Reply, class Message>
   Result<Reply> exchange(std::string_view route, const Message& message, Duration patience,
                          const std::stop_token& stop);
   void hear(const Refusal& refusal);
   void hear(const Orders& orders);
   void stop_job(const std::string& reason);
-  // The error of a call after which the client or the server does not accept the identity of the other. Once
-  // the refusal has lasted for `timeouts_.doubt`, it is final for this process. An administrator may correct
-  // the cause in the meantime, and the next start may succeed.
+  // Returns the error of a call in which client or server refused the other's identity. Once refusals have
+  // lasted for `timeouts_.doubt`, they are final for this process; a later start may succeed, after an
+  // administrator has corrected the cause.
   [[nodiscard]] Error doubt(const std::string& what, const std::string& why);
   void trust();
   void note_answer();
   void note_no_answer(const Error& why);
-  // The reason why the answering server is not accepted as the coordinator; nullopt:
+  // Returns why the answering server is not accepted as the coordinator, or nullopt if it is.
   [[nodiscard]] std::optional<std::string> why_not_coordinator(const Result<http::Response>& response) const;
   [[nodiscard]] Duration retry_pause() const;
-  // Pauses before another attempt to join, longer each time. A coordinator that was unreachable and answers
-  // again is asked at once.
+  // Pauses before join() is retried, longer each time. If an unreachable coordinator answers again, the pause
+  // ends at once.
   void pause_joining();
   void tell_of_wait(const std::string& what);
   void set_world_status(WorldStatus world_status, const std::string& reason);
@@ -101,7 +101,7 @@ class CoordinatorLink final : public Link {
   [[nodiscard]] std::optional<Timestamp> waits_for_ranks_since() const;
   void note_peers(bool is_any_unreachable);
   void sleep_until_news(Duration at_most);
-  // Ends the process if it was ordered to leave its world and does not leave.
+  // Ends this process if it was ordered to leave its world and does not leave.
   void end_if_stuck() const;
 
   static constexpr Timestamp kNever{Duration::max()};
@@ -150,7 +150,7 @@ class CoordinatorLink final : public Link {
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
   std::atomic<bool> is_stopped_{false};  // the job, and not only this process
   std::atomic<bool> is_unknown_{false};  // to the coordinator, by its last answer: the job is deleted
-  // Destroyed first: these threads use everything above, and beats use the watch.
+  // Destroyed before the members above, which its threads use. Heartbeats read its results.
   PeerWatch peers_;
   std::jthread beating_;
   std::jthread listening_;

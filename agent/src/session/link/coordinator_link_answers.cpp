@@ -1,5 +1,5 @@
-// The answers to a CoordinatorLink: which calls were answered, and whether the server is trusted; and the
-// attempts of which it tells when it asks for a world.
+// This part of CoordinatorLink tracks which calls were answered, whether the server is trusted, and which
+// earlier attempts to name when it asks for a world.
 #include "agent/src/session/link/coordinator_link.h"
 #include "base/contract/names.h"
 #include "base/core/log.h"
@@ -43,8 +43,8 @@ Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
   return {counts ? ErrorKind::kPermissionDenied : ErrorKind::kUnavailable, why};
 }
 
-// Any other answer shows that the coordinator knows this process. A call without an answer ends the doubt,
-// too: a coordinator that was unreachable may have been corrected in the meantime.
+// Every accepted answer shows that the coordinator trusts this process. A call without an answer restarts the
+// time of doubt, too: the unreachable coordinator may be under repair.
 void CoordinatorLink::trust() {
   const std::lock_guard lock(mutex_);
   doubted_since_.reset();
@@ -83,7 +83,7 @@ void CoordinatorLink::note_left(Attempt attempt, Step step) {
 
 void CoordinatorLink::note_history(Attempt attempt, Step step) {
   const std::lock_guard lock(mutex_);
-  // This process made more steps of its own attempt than the history of that attempt may have.
+  // This process may have made more steps of its own attempt than that attempt's history has.
   if (attempt != position_.attempt) note_left(attempt, step);
 }
 

@@ -132,14 +132,14 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
   return formed;
 }
 
-// If telling fails, the ranks wait as if rank 0 had ended without a reason.
+// If publishing fails, the other ranks wait as if rank 0 had ended without a reason.
 void GroupLink::publish_refusal(const std::string& why) {
   std::vector<std::string> former;
   {
     const std::lock_guard lock(mutex_);
     former = calls_;
   }
-  // Ranks of the previous attempt still watch the earlier call of rank 0.
+  // Ranks of the previous attempt still watch rank 0's earlier call file.
   if (!former.empty()) static_cast<void>(folder_.note_end(former.front(), why));
   const auto tell = [&] { return folder_.end_before_call(why, own_call_, former); };
   call_until_all_informed(tell, clock_.now() + timeouts_.telling, timeouts_.look, clock_);
@@ -152,7 +152,7 @@ void GroupLink::end_for_good(const std::string& why) {
   call_until_all_informed(tell, clock_.now() + timeouts_.telling, timeouts_.look, clock_);
 }
 
-// Checks the ranks of the previous attempt, which will not call again, and the ranks that never called.
+// Checks that no rank has ended for good: a rank of the last attempt, or one that never called.
 Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& ranks) const {
   std::vector<std::string> calls;
   {
@@ -166,7 +166,7 @@ Result<void> GroupLink::check_none_has_ended(const std::vector<std::uint32_t>& r
     if (*why) return Error(ErrorKind::kInvalid, "rank " + std::to_string(rank) + " ended for good: " + **why);
   }
   if (group_.rank != 0) return {};
-  // While this process came from the previous attempt, such ranks may have addressed its earlier call.
+  // While this process rejoined, ranks that ended may have written to its earlier call file.
   for (const std::string& own : {own_call_, calls.empty() ? own_call_ : calls.front()}) {
     const auto why = folder_.find_end_before_call(own, ranks);
     if (!why) return why.error();
@@ -195,8 +195,8 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
     if (now - began > timeouts_.meeting) {
-      // kIo: no further call of this process can correct the error, but a launcher may start the other ranks
-      // later.
+      // kIo: calling again cannot correct this error, but after a restart of this process the launcher may
+      // have started the other ranks.
       return Error(ErrorKind::kIo,
                    "ranks " + list(missing) + " have not called for " +
                        std::to_string(timeouts_.meeting / std::chrono::seconds(1)) +
@@ -248,15 +248,15 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
     const auto answered = answer(starts.back(), {.assignment = assignment, .first_call = own_call_});
     if (!answered) return answered.error();
   }
-  // All ranks have called anew since. The next launch removes files that could not be removed now.
+  // All ranks have called again, so older calls are removed. The next launch removes files that remain.
   const auto forgotten = folder_.forget(calls_);
   if (!forgotten && !forgotten.error().is_retryable()) return forgotten.error();
   stand_in(own.attempt, std::move(starts));
   return own;
 }
 
-// A rank that has its answer joins the attempt, and a further call of rank 0 would end that attempt.
-// Therefore an answer that cannot be written for now is written again.
+// Repeats a write that fails for now. Starting over with a new call of rank 0 would be wrong: it would end
+// the attempt for ranks that have joined after their answers.
 Result<void> GroupLink::answer(const std::string& call, const GroupRendezvous::Answer& answer) {
   const Timestamp give_up = clock_.now() + timeouts_.local_check;
   for (;;) {
@@ -277,8 +277,8 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
     if (!found) return found.error();
     if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
     if (const auto& answer = found->answer) {
-      // The answer may come from a process that was rank 0 before the current one. If the answer comes from
-      // another process, the attempt is over, which the watch notices.
+      // An earlier process of rank 0 may have written the answer. If it has ended since, the attempt is over,
+      // and the watch on rank 0 notices this.
       stand_in(answer->assignment.attempt, {answer->first_call});
       return answer->assignment;
     }
@@ -320,7 +320,7 @@ Result<void> GroupLink::complete(const Position&, const std::stop_token&) {
 std::string GroupLink::find_end_of_attempt(Attempt attempt, const std::vector<std::string>& calls) {
   const auto looked = folder_.find_fault(attempt, calls);
   if (looked && !looked->why.empty()) return looked->why;
-  // A check that hangs ends the attempt. A check that hangs does not count as a failed check.
+  // A check that hangs ends the attempt, but does not count as a failed check of this machine.
   if (!looked && !looked.error().is_retryable()) return looked.error().message();
   const std::optional<Error> unknown = looked ? looked->unknown : looked.error();
   {

@@ -23,7 +23,7 @@ InterruptibleSleep::InterruptibleSleep() : event_(::eventfd(0, EFD_NONBLOCK | EF
 
 void InterruptibleSleep::notify() const {
   const std::uint64_t one = 1;
-  // A full counter means that a notification is waiting already.
+  // If the eventfd's counter is full, a notification is already waiting.
   if (::write(event_.get(), &one, sizeof one) < 0) return;
 }
 

@@ -13,7 +13,7 @@ class InterruptibleSleep {
 
   InterruptibleSleep();
 
-  // May be called from any thread. If no thread sleeps now, the notification ends the next sleep at once.
+  // Ends a sleep, from any thread. If no thread sleeps now, the next sleep ends at once.
   void notify() const;
   // `lifeline_fd` is a pipe without data, which reads end-of-file once its writer has ended; -1: there is no
   // pipe.

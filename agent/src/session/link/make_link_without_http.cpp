@@ -1,4 +1,4 @@
-// make_link() for builds without base/http.
+// This file defines make_link() in builds without base/http.
 #include "agent/src/session/link/group_link.h"
 #include "agent/src/session/link/single_process_link.h"
 

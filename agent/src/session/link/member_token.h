@@ -1,4 +1,4 @@
-// The token by which a coordinator recognizes this process.
+// Reads the token by which a coordinator recognizes this process.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace ratoon::session {
 
-// kInvalid if the file is missing or empty; if the file exists but cannot be read now, the kind of the read
-// error. `clock` must outlive the result.
+// Returns kInvalid if the token's file is missing or empty, and the read error if the file exists but cannot
+// be read now. `clock` must outlive the result.
 [[nodiscard]] Result<std::unique_ptr<TokenFile>> open_token(const MemberOptions& member, const Clock& clock);
 
 }  // namespace ratoon::session

@@ -1,8 +1,8 @@
 // PeerWatch: while a process waits for other ranks, it probes the members of its world and keeps a list of
 // those to which no connection is possible. The coordinator hears of them by beats and decides what follows.
 //
-// It probes only after the process has waited for a while, so that a world that makes steps sends nothing. A
-// peer is named after two tries in a row, about 11 s after the wait began.
+// It probes only once the process has waited for a while: a world that makes steps sends nothing. A peer is
+// on the list after two failed tries in a row, about 11 s after the wait began.
 #pragma once
 
 #include <chrono>
@@ -30,24 +30,24 @@ class PeerWatch {
     Duration calm = std::chrono::seconds(5);   // after all could
     Duration connect = std::chrono::seconds(2);
   };
-  // Since when the process waits for other ranks; nullopt: it does not wait.
+  // Returns since when the process waits for other ranks; nullopt if it does not wait.
   using WaitsSince = std::function<std::optional<Timestamp>()>;
 
-  // The list has changed; `is_any` says whether it names a peer.
+  // Called when the list has changed; `is_any` says whether it names a peer.
   using OnNews = std::function<void(bool is_any)>;
 
   // Both functions are called by the watch's own thread.
   PeerWatch(const Pace& pace, WaitsSince waits_since, OnNews on_news);
 
-  // The peers of a new world; empty: there is nothing to probe.
+  // Sets the peers of a new world; if empty, nothing is probed.
   void watch(std::vector<PeerAddress> peers);
 
-  // The peers that could not be reached in the wait that began then, by UID.
+  // Returns the UIDs of unreachable peers in the wait that began at `waits_since`.
   [[nodiscard]] std::vector<std::string> unreachable(Timestamp waits_since) const;
 
  private:
   void run(const std::stop_token& stop);
-  // One round of tries; returns the time until the next one.
+  // Tries to connect to each peer once. Returns the time until the next round.
   [[nodiscard]] Duration probe(const std::stop_token& stop);
 
   const Pace pace_;

@@ -1,4 +1,4 @@
-// Checks the place of this process among the ranks of a launch. A program may have filled it.
+// Checks this process's place among a launch's ranks (Options::group), which a program may have set.
 #pragma once
 
 #include <ratoon/options.h>
@@ -6,10 +6,10 @@
 
 namespace ratoon::session {
 
-// Whether the program gave the process a place, so that no launcher's variables are to be read.
+// Returns whether the program set the place, so that the variables of launchers are not read.
 [[nodiscard]] bool is_filled(const GroupOptions& group);
 
-// kInvalid: the message names the field of Options::group and quotes its value.
+// The message of kInvalid names the field of Options::group and quotes its value.
 [[nodiscard]] Result<void> check_group(const Options& options);
 
 }  // namespace ratoon::session

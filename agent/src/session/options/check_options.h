@@ -1,4 +1,4 @@
-// Checks whether options fit together, wherever they come from: flags, variables, or the program itself.
+// Checks whether options fit together. They may come from flags, variables or the program itself.
 #pragma once
 
 #include <ratoon/options.h>
@@ -6,7 +6,7 @@
 
 namespace ratoon::session {
 
-// kInvalid: the message names the flag and quotes its value.
+// The message of kInvalid names the flag and quotes its value.
 [[nodiscard]] Result<void> check_options(const Options& options);
 
 }  // namespace ratoon::session

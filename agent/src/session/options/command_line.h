@@ -1,4 +1,4 @@
-// Finds the flags of Ratoon on a command line that has flags of the program, too.
+// Finds the flags of Ratoon on a command line that may also have flags of the program.
 #pragma once
 
 #include <cstddef>
@@ -29,19 +29,19 @@ struct CommandLine {
   std::optional<Error> refusal{};  // the first word that is refused; flags after it are found nevertheless
 
   [[nodiscard]] bool asks_for_help() const;
-  // The flag that counts for this option: the last one with the prefix, or else the last one without it.
+  // Returns the flag that sets `option`: the last with the prefix --ratoon-, or the last without it.
   [[nodiscard]] const FoundFlag* find(std::string_view option) const;
 };
 
-// Reads words up to "--"; argv[0] is skipped. A word after a flag that takes a value is its value. kInvalid:
-// one typing error separates a word from a flag of Ratoon, or a word begins with --ratoon- and is no flag.
+// Reads words up to "--", without argv[0]. A word after a flag with a value is its value. Returns kInvalid if
+// a word is one typing error away from a flag of Ratoon, or begins with --ratoon- and is no flag.
 [[nodiscard]] CommandLine read_command_line(std::span<const char* const> argv,
                                             const std::vector<OptionRow>& rows, const FlagRules& rules);
 
-// kInvalid: a flag of the program begins with --ratoon-, or is no flag.
+// Returns kInvalid if a flag of the program begins with --ratoon-, or is no flag.
 [[nodiscard]] Result<void> check_flag_rules(const FlagRules& rules);
 
-// Removes the words of these flags from argv, which ends with a null pointer.
+// Removes Ratoon's flags and their values from argv, which ends with a null pointer.
 void remove_flags(const CommandLine& line, int& argc, char** argv);
 
 }  // namespace ratoon::session

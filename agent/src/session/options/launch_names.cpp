@@ -29,8 +29,8 @@ std::string digest_of(const std::string& text) {
   return to_hex(xxh3_64(std::as_bytes(std::span(text))));
 }
 
-// The folder that torchrun makes anew for the logs of each launch on a machine; empty: the variable does not
-// name it. This folder has a folder for each round of restarts, so the path before that folder identifies the
+// Returns the folder that torchrun creates for the logs of each launch on a machine; empty if the variable
+// does not name it. Each round of restarts has a subfolder, so the path without the subfolder identifies the
 // launch.
 std::string log_folder_of_launch(const Variables& variables) {
   const std::string file = variables("TORCHELASTIC_ERROR_FILE").value_or("");
@@ -38,7 +38,7 @@ std::string log_folder_of_launch(const Variables& variables) {
   return round == std::string::npos ? std::string() : file.substr(0, round);
 }
 
-// A text that is not a number counts as 0.
+// Returns the variable's number; other texts count as 0.
 std::uint64_t count_in(const Variables& variables, const char* name) {
   const std::string text = variables(name).value_or("");
   std::uint32_t count = 0;
@@ -89,9 +89,9 @@ std::string identify_ancestor_without(const std::string& variable) {
   }
 }
 
-// Two launches on two machines, each with all of its ranks on one machine, may have the same variables: a run
-// ID of "none", and a port of loopback. A launch over several machines has the address of one of these
-// machines.
+// Launches on two machines may have the same variables if each has all its ranks on one machine: the run ID
+// "none" and a loopback port. A launch over several machines has the address of one machine, which identifies
+// it.
 std::string name_of_torchrun(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
   const std::string name =
       "torchrun" + join_variables(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"});
@@ -103,17 +103,17 @@ std::string name_of_slurm_step(const Variables& variables) {
   return "slurm" + join_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
 }
 
-// Open MPI 5 has the host and the process of mpirun in its name space. Version 4 has 16 bits of a hash of
-// these there, and beside them a random key for each launch. Containers on several machines may have the same
-// host names and numbers of processes.
+// Open MPI 5 names the host and process ID of mpirun in its name space. Version 4 has only 16 bits of a hash
+// of them, and a random key for each launch. Containers on several machines may have equal host names and
+// process IDs.
 std::string name_of_open_mpi(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
   const std::string launch =
       join_variables(variables, {"PMIX_NAMESPACE", "OMPI_MCA_orte_precondition_transports"});
   return "openmpi-" + digest_of(launch + (is_on_one_machine ? "\n" + site.machine() : ""));
 }
 
-// On one machine the proxy that starts all ranks tells its launch from others. The proxies of several
-// machines have nothing in common but the variables that mpiexec was started with.
+// On one machine the Hydra proxy that starts all ranks identifies the launch. The proxies of several machines
+// share only the variables with which mpiexec was started.
 std::string name_of_hydra(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
   if (is_on_one_machine)
     return "hydra-" + digest_of(site.machine() + "\n" + site.ancestor_without("PMI_RANK"));

@@ -1,5 +1,5 @@
-// The names of launches. Ranks form a world only with ranks of the launch of their own name, so two launches
-// that save in one folder need different names, and all processes of a launch the same.
+// Makes the names of launches. Ranks form a world only with ranks of a launch with the same name. So all
+// processes of a launch need one name, and two launches that save in one folder need different names.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ namespace ratoon::session {
 
 using Variables = std::function<std::optional<std::string>(const char* name)>;
 
-// A text that is the same for all processes of this machine that share a network namespace, and different for
-// all others. Such processes cannot listen at the same port.
+// Returns a text that is equal for two processes only if they run on one machine in one network namespace, so
+// that they cannot listen at the same port.
 [[nodiscard]] std::string identify_machine();
 
-// Identifies the process that set this variable: the closest ancestor without it. Programs between the
-// launcher and this process, such as a shell, inherit the variable and do not count. The text differs for two
-// ancestors of one machine.
+// Identifies the process that set `variable`: the closest ancestor that does not have it. Programs between
+// the launcher and this process, such as a shell, inherit the variable and do not count. Two ancestors on one
+// machine give different texts.
 [[nodiscard]] std::string identify_ancestor_without(const std::string& variable);
 
 struct LaunchSite {
@@ -32,11 +32,11 @@ struct LaunchSite {
 [[nodiscard]] std::string name_of_slurm_step(const Variables& variables);
 [[nodiscard]] std::string name_of_open_mpi(const Variables& variables, bool is_on_one_machine,
                                            const LaunchSite& site);
-// Hydra, the launcher of MPICH, gives its processes no name of the launch.
+// Makes a name, because Hydra, the launcher of MPICH, gives its processes no name of the launch.
 [[nodiscard]] std::string name_of_hydra(const Variables& variables, bool is_on_one_machine,
                                         const LaunchSite& site);
 
-// The launches that may start this process again. mpirun starts no process again.
+// Returns the launches that may restart this process. mpirun never restarts a process.
 [[nodiscard]] std::vector<LaunchName> read_launches(const Variables& variables);
 
 }  // namespace ratoon::session

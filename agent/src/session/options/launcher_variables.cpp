@@ -71,7 +71,7 @@ Result<GroupOptions> read_numbers(const Variables& variables, const Names& names
   return group;
 }
 
-// Reads the tasks of one node in Slurm's list, as in "8(x2),4": equal neighbours are written together.
+// Reads one node's number of tasks in Slurm's list: "8(x2),4" means two nodes with 8, one with 4.
 std::optional<std::uint32_t> find_tasks_of(std::string_view list, std::uint32_t node) {
   const auto read = [](std::string_view text, std::uint32_t& number) {
     return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
@@ -98,7 +98,7 @@ std::uint32_t tasks_here(const Variables& variables) {
   return list && node ? find_tasks_of(*list, *node).value_or(1) : 1;
 }
 
-// The variables of the launchers that number their ranks.
+// The variables in which launchers give rank and size to their processes.
 constexpr Names kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"};
 constexpr Names kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
                             "OMPI_COMM_WORLD_LOCAL_RANK"};
@@ -118,7 +118,7 @@ bool is_from_hydra(const Variables& variables) {
   return is_set(variables, kHydra) && !is_from_srun;
 }
 
-// The variables of two launchers must give this process one place.
+// If two launchers set variables, both must give this process the same place.
 Result<void> check_agreement(const Variables& variables, const GroupOptions& group, const Names& names,
                              const Names& others) {
   if (!is_set(variables, others)) return {};
@@ -168,13 +168,13 @@ Result<GroupOptions> read_slurm_step(const Variables& variables) {
 
 Result<GroupOptions> read_group(const Variables& variables, const LaunchSite& site) {
   const bool is_from_mpirun = is_set(variables, kOpenMpi) || is_from_hydra(variables);
-  // torchrun may be started by mpirun or srun, once for each machine. RANK and WORLD_SIZE alone may be of a
-  // script, or left over in a shell.
+  // mpirun or srun may start torchrun, once for each machine. RANK and WORLD_SIZE alone may come from a
+  // script, or be left over in a shell.
   const bool is_from_torchrun = variables("TORCHELASTIC_RUN_ID").has_value() || !is_from_mpirun;
   if (is_set(variables, kTorchrun) && is_from_torchrun) return read_torchrun(variables, site);
   if (is_from_mpirun) return read_mpirun(variables, site);  // its daemons may be ranks of a Slurm step
   if (is_slurm_step(variables)) return read_slurm_step(variables);
-  // A process that is alone may have rank 0 here after MPI_Init().
+  // After MPI_Init(), even a single process may have PMIX_RANK 0.
   if (const auto rank = variables("PMIX_RANK"); rank && *rank != "0") {
     return contradiction("PMIX_RANK is " + *rank +
                          ", and no variable gives the number of ranks (OMPI_COMM_WORLD_SIZE)");

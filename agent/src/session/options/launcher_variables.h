@@ -1,4 +1,4 @@
-// The variables that torchrun, mpirun, srun and `ratoon launch` set for the processes that they start.
+// Reads the variables that torchrun, mpirun, srun and `ratoon launch` set for their processes.
 #pragma once
 
 #include <ratoon/options.h>
@@ -15,7 +15,7 @@ namespace ratoon::session {
 [[nodiscard]] Result<GroupOptions> read_launcher_variables(const Variables& variables,
                                                            const LaunchSite& site = {});
 
-// If a member has several processes, each process must know its number.
+// If a member has several processes, checks that this process knows its local rank.
 [[nodiscard]] Result<void> check_local_rank(const MemberOptions& member, const Variables& variables);
 
 }  // namespace ratoon::session

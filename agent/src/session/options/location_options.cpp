@@ -113,7 +113,7 @@ Result<void> check_final_weights(const Options& o) {
   return {};
 }
 
-// Options write "20st", but this sentence says "20 steps".
+// Returns the interval in words: options write "20st", but the sentence says "20 steps".
 std::string describe_interval(const Every& every) {
   if (every.is_automatic()) return "at the interval that costs least";
   std::string text = every.text();
@@ -137,7 +137,7 @@ Result<void> check_places(const Options& o) {
   if (auto valid = check_kept(o); !valid) return valid;
   if (auto valid = check_latest(o); !valid) return valid;
   if (auto valid = check_final_weights(o); !valid) return valid;
-  // Each start of a rank would begin anew, and the first loss would discard the work of the other ranks.
+  // Each start of a rank would begin the run anew, so the first loss would discard all work so far.
   if (o.overwrite && o.group.size > 1) {
     return refusal(
         "--overwrite begins anew at every start, and ranks of a launch are started again after each "

@@ -8,13 +8,13 @@
 
 namespace ratoon::session {
 
-// Pure: whether `word`, up to a '=', differs from `flag` by one added, missing, replaced or swapped letter,
-// or only in '_', capitals or the number of leading dashes. For a short flag, such as --seed, only the
-// differences in '_', capitals and dashes count: too many words differ from it by one letter. The flag itself
-// does not count.
+// Pure. Returns whether `word`, up to a '=', differs from `flag` by one added, missing, replaced or
+// swapped letter, or only in '_', capitals or the number of leading dashes. For a short flag, such as
+// --seed, one letter is not enough: too many words differ from it by one letter. Equal words return
+// false.
 [[nodiscard]] bool is_nearly(std::string_view word, std::string_view flag);
 
-// Pure: the name in a flag, without its dashes and its value, in small letters and with '-' for '_':
+// Pure. Returns the name in a flag, without its dashes and value, in small letters, with '-' for '_':
 // "save-every" for "--Save_Every=5".
 [[nodiscard]] std::string plain_flag_name(std::string_view word);
 

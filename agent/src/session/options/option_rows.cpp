@@ -1,4 +1,4 @@
-// The table of all options: flags, variables, and what they mean.
+// This table has the flag, the variable and the meaning of every option.
 #include "agent/src/session/options/option_rows.h"
 
 #include "base/contract/names.h"
@@ -11,7 +11,7 @@ namespace env = names::env;
 using session::CountOrAll;
 using Rows = std::vector<session::OptionRow>;
 
-// Options for the places of checkpoints, for retention, and for the beginning of a run.
+// Options for the locations of checkpoints, for retention, and for the beginning of a run.
 Rows rows_of_what_is_kept(Options& o) {
   return {
       {&o.save_folder, env::kSaveFolder, "--save-folder", "the folder in which runs are kept; required"},
@@ -80,7 +80,7 @@ Rows rows_of_saving(Options& o) {
   };
 }
 
-// When a process leaves, and to which signals it listens.
+// Options for when a process leaves, and for the signals that it handles.
 Rows rows_of_leaving(Options& o) {
   return {
       {&o.notice.time_limit, env::kTimeLimit, "--time-limit",
@@ -101,7 +101,7 @@ Rows rows_of_leaving(Options& o) {
   };
 }
 
-// The program that starts the process sets these variables; they have no flags.
+// The program that starts this process (a runner or launcher) sets these variables, which have no flags.
 Rows rows_of_place(Options& o) {
   return {
       {&o.notice.time_limit_since, env::kTimeLimitSince, nullptr},

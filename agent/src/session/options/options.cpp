@@ -29,7 +29,7 @@ std::optional<std::string> find_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// Options had no units in older versions, and a number without a unit still means steps.
+// A number without a unit means steps, because options had no units in older versions.
 std::string with_unit(const std::string& text) {
   const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   return is_number ? text + "st" : text;
@@ -42,7 +42,7 @@ Result<void> assign_parsed(T* target, const Result<T>& parsed, const std::string
   return {};
 }
 
-// The type of the number that an option holds.
+// The unsigned number type that an option's value has.
 template <class T>
 T number_in(const T&);
 template <class T>
@@ -104,7 +104,7 @@ Result<void> assign(const session::OptionRow& row, const std::string& text, cons
   return std::visit([&](const auto& target) { return assign_to(target, text, source); }, row.target);
 }
 
-// Each option from its flag, or else from its variable.
+// Reads each option from its flag or, without a flag, from its variable.
 Result<void> read_values(Options& options, const session::CommandLine& line) {
   for (const auto& row : session::option_rows(options)) {
     const session::FoundFlag* const flag = row.flag == nullptr ? nullptr : line.find(row.flag);
@@ -116,7 +116,7 @@ Result<void> read_values(Options& options, const session::CommandLine& line) {
   return {};
 }
 
-// The place of this process in its job or launch, beyond the variables that have rows.
+// Reads this process's place in its job or launch from variables that have no row in the table.
 Result<void> read_place(Options& options) {
   if (!options.member.coordinator_url.empty())
     return session::check_local_rank(options.member, find_variable);

@@ -20,9 +20,9 @@ std::uint64_t budget_of(const Options& options) {
   return automatic_budget(options, available_memory().value_or(~0ULL));
 }
 
-// The name is the same for a process that replaces this process, and differs from that of every other process
-// of the machine. The name changes with each start of the machine: slots in a folder that is not in memory
-// may have survived the start in part.
+// Returns a name that a process which replaces this process has too, and no other process on the machine. A
+// reboot of the machine changes the name, because slots in a folder that is not in memory may survive it
+// incompletely.
 std::string name_of_place(const Options& options) {
   const MemberOptions& member = options.member;
   const std::string place = home_of(options) + '\0' + member.job_namespace + '\0' + member.role + '\0' +

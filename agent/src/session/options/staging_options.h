@@ -1,4 +1,4 @@
-// The meaning of a run's options for its saver.
+// Derives the settings of a run's saver from its options.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace ratoon::session {
 
-// The memory of all slots of one process if no option sets it: half of the free memory, in equal parts for
-// the processes of the run that share the machine.
+// Returns the memory for all staging slots of one process if no option sets it: half of the free memory, in
+// equal parts for the run's processes on the machine.
 [[nodiscard]] std::uint64_t automatic_budget(const Options& options, std::uint64_t free_bytes);
 
 [[nodiscard]] checkpoint::SaverOptions saver_options(const Options& options);
 
-// The number of bytes of the state at the run's beginning that a process keeps beside its slots. These bytes
-// and the slots together stay within the memory that slots may have.
+// Returns how many bytes of the run's first state a process may keep beside its staging slots. Together they
+// stay within the memory that staging slots may have.
 [[nodiscard]] std::uint64_t first_state_bytes_max(const Options& options);
 
 }  // namespace ratoon::session

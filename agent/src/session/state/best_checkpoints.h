@@ -1,5 +1,5 @@
-// BestCheckpoints: the checkpoints that save_best() keeps, and those of the current step. Rank 0 decides for
-// all ranks. Each manifest has the lists, so a later rank 0 decides in the same way.
+// BestCheckpoints lists the checkpoints that save_best() keeps, and its values of the current step. Rank 0
+// decides for all ranks. Each manifest has the lists, so a later rank 0 decides in the same way.
 //
 //   best.resume(manifest.run->best);
 //   if (best.note("loss", 0.25, {.keep = 3}, is_missing)) ...;         // in a step; all ranks save at its
@@ -26,20 +26,20 @@ class BestCheckpoints {
  public:
   void resume(std::vector<checkpoint::BestOf> lists) { lists_ = std::move(lists); }
 
-  // Notes a call in the current step, on each rank. Returns the reason why it is a configuration error;
-  // empty: it is none.
+  // Notes a call of save_best() in the current step, on each rank. Returns why the call is a configuration
+  // error, or an empty text.
   [[nodiscard]] std::string note_call(std::string_view name, const KeepBest& how);
-  // Notes a value of the current step. Returns whether it is among the best ones. A value that is not finite
-  // is not. Checkpoints that are missing are forgotten first.
+  // Notes a value of the current step. Returns whether it is among the best values. A value that is not
+  // finite never is. Missing checkpoints are first removed from the lists.
   using IsMissing = std::function<bool(const checkpoint::CheckpointId&)>;
   [[nodiscard]] bool note(std::string_view name, double value, const KeepBest& how,
                           const IsMissing& is_missing);
   void forget_missing(const IsMissing& is_missing);
   void end_step() { called_.clear(); }
 
-  // Whether a value of the current step is among the best ones, so that the step is saved.
+  // Returns whether a value of the current step is among the best, so that the step is saved.
   [[nodiscard]] bool is_due() const { return !noted_.empty(); }
-  // The current step is saved as this checkpoint. Returns the reason to pin it; empty if is_due() is false.
+  // Notes that the current step is saved as `id`. Returns the reason for a pin; empty if not is_due().
   [[nodiscard]] std::string take(const checkpoint::CheckpointId& id);
 
   [[nodiscard]] const std::vector<checkpoint::BestOf>& lists() const { return lists_; }

@@ -1,4 +1,4 @@
-// CheckpointSource: the state of objects as a rank finds it in a checkpoint.
+// CheckpointSource reads the state of tracked objects for one rank from a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace ratoon::session {
 
 class CheckpointSource final : public StateSource {
  public:
-  // `world_size` 0: the size is not known, and no rank counts as one that left.
+  // If `world_size` is 0, the size is not known, and no rank counts as gone.
   explicit CheckpointSource(checkpoint::CheckpointReader& reader, std::uint32_t world_size = 0)
       : reader_(reader), world_size_(world_size) {}
 

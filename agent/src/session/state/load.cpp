@@ -24,8 +24,8 @@ namespace {
 using checkpoint::CheckpointId;
 using checkpoint::ObjectStoreDisk;
 
-// A checkpoint that the run retires during the read means that the run is still saving. The inventory is read
-// again up to this many times.
+// If a run that is still saving removes a checkpoint while it is read, the list of checkpoints is read again,
+// up to this many times.
 constexpr int kLooksMax = 100;
 
 ExitCode code_of(const Error& error) {
@@ -39,8 +39,8 @@ ExitCode code_of(const Error& error) {
   fail(code_of(error), "weights cannot be loaded from " + from.place + ": " + error.message());
 }
 
-// Reads one checkpoint. Errors of the program are thrown as a Failure; those of a disk or of damaged data are
-// returned.
+// Reads one checkpoint. Errors of the program are thrown as a Failure; errors of a disk or of damaged data
+// are returned.
 class Attempted {
  public:
   Attempted(const LoadFrom& from, const std::vector<LoadTarget>& targets,
@@ -67,7 +67,7 @@ class Attempted {
   [[nodiscard]] std::string shown(const CheckpointId& id) const {
     return disk_->shown(checkpoint::manifest_path(id));
   }
-  // Whether the checkpoint was retired after it was listed.
+  // Returns whether retention removed the checkpoint after it was listed.
   [[nodiscard]] bool is_retired(const CheckpointId& id) const {
     const auto sealed = checkpoint::read_manifest(*disk_, id);
     return !sealed && sealed.error().kind() == ErrorKind::kNotFound;
@@ -84,7 +84,7 @@ bool is_bad(const Error& error) {
          error.kind() == ErrorKind::kIo;
 }
 
-// The newest remaining checkpoint, or the newest of the requested step.
+// Returns the newest checkpoint, or the newest checkpoint of the requested step.
 Result<CheckpointId> choose(const ObjectStoreDisk& disk, const LoadFrom& from,
                             const std::set<CheckpointId>& passed_over) {
   const auto found = checkpoint::take_inventory(disk);

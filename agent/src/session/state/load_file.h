@@ -1,4 +1,4 @@
-// Fills objects from one plain safetensors file, such as a run leaves at its end.
+// Fills objects from one plain safetensors file, such as a run writes at its end.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace ratoon::session {
 
-// See load_targets(). The file may be replaced during the read: either the old file or the new file is read,
-// and each is whole.
+// Does the same as load_targets() for one file. If the file is replaced during the read, either the whole old
+// file or the whole new file is read.
 [[nodiscard]] LoadedFrom load_file(const std::string& path, const std::vector<LoadTarget>& targets);
 
 }  // namespace ratoon::session

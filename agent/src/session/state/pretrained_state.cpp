@@ -40,7 +40,7 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   const auto source = checkpoint::open_load_path(where, options.store_options, patiently);
   if (!source) fail_of(source.error(), where);
   const std::string shown = source->disk->shown(checkpoint::manifest_path(source->id));
-  // Each rank chooses the newest checkpoint itself, and the other run may save in the meantime.
+  // Each rank would choose the newest checkpoint itself, while the other run may save another one.
   if (assignment.world_size > 1 && !checkpoint::parse_load_path(where).id) {
     fail(ExitCode::kConfiguration, "--load-from '" + where +
                                        "' names a run, of which each rank could choose another checkpoint: "
@@ -53,7 +53,7 @@ PretrainedState load_initial_state(const Options& options, const Assignment& ass
   auto reader = checkpoint::CheckpointReader::open(source->disk, std::move(packs), assignment.rank,
                                                    {.bytes_at_once = checkpoint::kExtentBytesMax});
   if (!reader) fail_of(reader.error(), where);
-  // For a rank that the other run did not have, the state is chosen as if that run had continued in this
+  // A rank that the other run did not have gets seeds as if the other run had continued in this
   // world.
   const Step begins = parts == LoadParts::kAll ? source->id.step : Step(0);
   const auto new_seed = [&](std::string_view name) {

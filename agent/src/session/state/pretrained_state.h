@@ -1,4 +1,4 @@
-// The state with which a run without any checkpoint begins if --load-from names that of another run.
+// Loads the state with which a run without a checkpoint begins if --load-from names another run.
 #pragma once
 
 #include <memory>
@@ -21,15 +21,15 @@ namespace ratoon::session {
 struct PretrainedState {
   LoadParts parts = LoadParts::kWeights;
   std::string from;
-  // The position of the other run, which is used if all of its state was loaded. The history and the end of
-  // the other run are not taken over.
+  // The step of the other run if all of its state was loaded, else 0. This run does not take over the history
+  // and the end of the other run.
   Step step{0};
   std::optional<checkpoint::RunRecord> run{};
 };
 
 // Fills the parts of the tracked objects that --load-parts selects, and no other parts. Throws a Failure if
-// that is not possible: a run that was started with such a state must not begin without it. Reads a folder
-// with the timeout of `calls`.
+// they cannot be filled, because a run with --load-from must not begin without that state. Reads from a
+// folder have the timeout of `calls`.
 PretrainedState load_initial_state(const Options& options, const Assignment& assignment,
                                    const TrackedObjects& tracked,
                                    const std::shared_ptr<checkpoint::CallsWithTimeout>& calls);

@@ -1,5 +1,5 @@
-// The seed of a random number generator on a rank that has no state of it: in a new run, and if the rank is
-// new to its world. The golden values in tests/unit/agent/session/state/seed_of_test.cpp never change.
+// Returns the seed of a random generator without saved state: in a new run, or on a rank that is new. The
+// golden values in tests/unit/agent/session/state/seed_of_test.cpp never change.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace ratoon::session {
 
-// `step` is the step at which the attempt begins. Generators of two names, ranks or steps give independent
-// numbers.
+// `step` is the step at which the attempt begins. Generators with different names, ranks or steps give
+// independent numbers.
 [[nodiscard]] inline std::uint64_t seed_of(std::uint64_t seed, Step step, Rank rank, std::string_view name) {
   return CounterRandom(seed, "generator:" + std::string(name), step.value(), rank.value()).next_u64();
 }

@@ -1,7 +1,7 @@
-// StartSnapshot: the tracked objects, as they were when the loop of this process began for the first time and
-// nothing of the run was saved. Objects that outlive the training function are already trained when the
+// StartSnapshot keeps the tracked objects as they were when this process's loop began for the first time,
+// before the run's first save. Objects that outlive the training function are already trained when the
 // function is called again, so an attempt without a checkpoint resets them. A digest of each tensor shows
-// whether a reset is needed. The bytes are kept as well if there is memory for them.
+// whether it must be reset. The tensors' bytes are kept, too, if they fit into memory.
 //
 //   StartSnapshot first;
 //   first.begin(tracked, assignment);  // in each attempt that begins without a checkpoint
@@ -23,12 +23,12 @@ namespace ratoon::session {
 
 class StartSnapshot {
  public:
-  // For a state with more than `bytes_max` bytes only the digests are kept.
+  // If the state has more than `bytes_max` bytes, only the digests are kept.
   explicit StartSnapshot(std::uint64_t bytes_max = std::uint64_t{1} << 30) : bytes_max_(bytes_max) {}
 
   // The first call keeps the state. A later call resets the objects that have changed since. If a reset is
-  // impossible (the bytes are not kept, or this process has another rank, whose own state may rightly
-  // differ), the call throws the Failure that asks for a fresh start of the process.
+  // impossible (the bytes were not kept, or this process now has another rank, whose state may differ), the
+  // call throws the Failure that asks for a new process.
   void begin(const TrackedObjects& tracked, const Assignment& assignment);
   void forget() { kept_.reset(); }
 
@@ -47,7 +47,7 @@ class StartSnapshot {
   class Source;
 
   [[nodiscard]] Kept keep(const CollectedState& state, const Assignment& assignment) const;
-  // The name of a tensor that has changed; empty: no tensor has changed.
+  // Returns the name of a tensor that has changed; empty if no tensor has changed.
   [[nodiscard]] std::string find_changed(const CollectedState& now) const;
 
   const std::uint64_t bytes_max_;

@@ -79,7 +79,7 @@ class Writer final : public StateWriter {
   std::unordered_set<std::string> names_;
 };
 
-// The tensors that all objects together request.
+// Collects the tensors that all tracked objects request.
 struct WantedTensors {
   std::vector<checkpoint::TensorSpec> wanted;
   std::vector<std::span<std::byte>> into;
@@ -87,8 +87,8 @@ struct WantedTensors {
   std::vector<std::function<void()>> after_all;
 };
 
-// Two destinations may be the same memory, as tied weights are. Such destinations are never filled in the
-// same round.
+// Two requested tensors may have the same memory, as tied weights do. Each is then filled in a round of its
+// own, so that no two writes overlap.
 std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
                                      std::vector<std::span<std::byte>> into) {
   std::vector<std::size_t> order(into.size());
@@ -200,7 +200,7 @@ class Reader final : public StateReader {
   }
 
  private:
-  // If an object refuses later, the error still contains the object's name.
+  // If the object refuses its state in a later call, the error still contains the object's name.
   std::function<void()> named(std::function<void()> act) {
     return [this, object = object_, act = std::move(act)] {
       object_ = object;
@@ -277,7 +277,7 @@ std::string TrackedObjects::base_of(const std::string& name) const {
   return name;
 }
 
-// A state that no object requests would begin anew, while the other states continue.
+// A saved state that no object requests would begin anew, while all other states continue.
 void TrackedObjects::refuse_untracked(const StateSource& source, const std::string& checkpoint) const {
   std::set<std::string, std::less<>> bases;
   for (const auto& [name, object] : objects_) bases.insert(base_of(name));
@@ -322,7 +322,7 @@ CollectedState TrackedObjects::collect() const {
 }
 
 void TrackedObjects::check_all_tracked(const CollectedState& state) {
-  // Ranges of memory, from begin to end, in order and disjoint.
+  // Ranges of memory, from begin to end. They are sorted and do not overlap.
   std::map<const std::byte*, const std::byte*, std::less<>> written;
   for (const StateWriter::Memory& memory : state.written) {
     const auto* begin = static_cast<const std::byte*>(memory.begin);

@@ -1,12 +1,12 @@
 // session/state/: the state of a run: the tracked objects, how they are filled from a checkpoint or a file,
 // and the weights at the end.
 //
-// TrackedObjects: the objects that a training function tracks, and how they are saved in a checkpoint and
-// restored.
+// TrackedObjects saves the objects that a training function tracks in a checkpoint, and restores
+// them.
 //
-// The name of a tensor consists of the object's name and the tensor's own name, as in "net.fc1.weight". An
-// object whose name lies within another's, as 'net.fc1' does in 'net', has "tracked:" before its name, so
-// that the two never collide.
+// The name of a tensor consists of the object's name and the tensor's own name, as in "net.fc1.weight". If an
+// object's name begins like another's tensor names, as 'net.fc1' does beside 'net', "tracked:" is put before
+// its name, so that the two never collide.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@
 
 namespace ratoon::session {
 
-// Views of the objects' memory, and of the bytes that were made for them. The views are valid as long as this
-// object and the tracked objects live.
+// Views of the tracked objects' memory, and of bytes that were made for saving. The views are valid while
+// this object and the tracked objects exist.
 struct CollectedState {
   std::vector<TensorView> tensors{};
   std::vector<std::shared_ptr<const void>> owners{};
@@ -44,19 +44,19 @@ struct CollectedState {
   std::set<std::string> seeded{};              // tensors of generators that are seeded anew in each attempt
 };
 
-// The source of the objects' state: a checkpoint, or memory.
+// A source from which tracked objects get their state: a checkpoint, or memory.
 class StateSource {
  public:
   using Form = checkpoint::CheckpointReader::Form;
   virtual ~StateSource() = default;
-  // The names of the tensors that this rank has.
+  // Returns the names of the tensors that this rank has.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  // Whether the tensors are this rank's own; otherwise they belong to another rank.
+  // Returns whether the tensors are this rank's own, and not those of another rank.
   [[nodiscard]] virtual bool is_own() const = 0;
   [[nodiscard]] virtual Result<std::optional<Form>> find(std::string_view name) = 0;
   [[nodiscard]] virtual Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
                                           std::span<const std::span<std::byte>> into) = 0;
-  // Texts of this name from ranks that left and whose state this rank takes over, in the order of their
+  // Returns the texts of this name of ranks that left and whose state this rank takes over, in the order of
   // ranks.
   [[nodiscard]] virtual Result<std::vector<std::string>> texts_of_gone(std::string_view /*name*/) {
     return std::vector<std::string>();
@@ -66,13 +66,13 @@ class StateSource {
 void save_stateful(const Stateful& object, StateWriter& out);
 void load_stateful(Stateful& object, StateReader& in);
 
-// kPosition: which samples come next. kSeeded: a generator that track() seeds anew in each attempt.
+// kPosition: the next samples. kSeeded: a generator that track() seeds anew in each attempt.
 enum class ObjectKind { kState, kWeights, kPosition, kSeeded };
 
 // Stands before the name of an object that lies within another's.
 inline constexpr const char* kNestedPrefix = "tracked:";
 
-// Parts of a checkpoint. kState: all but positions.
+// Parts of a checkpoint. kState: all except positions in the data.
 enum class LoadParts { kWeights, kState, kAll };
 
 class TrackedObjects {
@@ -80,10 +80,10 @@ class TrackedObjects {
   using Save = std::function<void(StateWriter&)>;
   using Load = std::function<void(StateReader&)>;
 
-  // Throws a Failure if the name is taken or invalid.
+  // Tracks an object. Throws a Failure if the name is taken or invalid.
   void add(std::string name, Save save, Load load, ObjectKind kind = ObjectKind::kState);
 
-  // Throws a Failure if two tensors have the same name.
+  // Collects all state. Throws a Failure if two tensors have the same name.
   [[nodiscard]] CollectedState collect() const;
 
   // Throws a Failure if an object changes memory that no object contains: that memory would be in no
@@ -91,12 +91,12 @@ class TrackedObjects {
   static void check_all_tracked(const CollectedState& state);
 
   // Collects the requests of all objects, checks that all requested tensors exist, reads them, and lets the
-  // objects finish. A checkpoint of another program is a Failure, which is thrown before any object is
-  // changed. A returned error is an error of a disk or of damaged data. `checkpoint` is its name in messages:
+  // objects finish. Throws a Failure, before any object is changed, if the checkpoint is another program's. A
+  // returned error is an error of a disk or of damaged data. `checkpoint` names the checkpoint in messages:
   // "the checkpoint of step 20". On a rank that is new to the world, random number generators are seeded
-  // instead, with the result of `seed_of` for their names. If only parts are loaded, the rest of the
-  // checkpoint is ignored. If the size of the world is given, objects that are summed over ranks take over
-  // the states of ranks that left.
+  // instead, with the result of `seed_of` for their names. If only parts are loaded, the rest is ignored.
+  // If the world's size is given, objects that are summed over ranks also get the states of ranks that
+  // left.
   using SeedOf = std::function<std::uint64_t(std::string_view name)>;
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
                                      const SeedOf& seed_of, LoadParts parts = LoadParts::kAll,
@@ -105,9 +105,9 @@ class TrackedObjects {
   [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
                                      const SeedOf& seed_of) const;
 
-  // Whether a tensor of a checkpoint belongs to an object of weights and is a weight. A random number
-  // generator, whose name begins with kGeneratorPrefix, is no weight: its state continues only in its own
-  // run.
+  // Returns whether a checkpoint's tensor belongs to a tracked object of weights and is a weight itself. A
+  // random number generator, whose name begins with kGeneratorPrefix, is no weight: its state continues only
+  // in its own run.
   [[nodiscard]] bool is_weight(std::string_view tensor) const;
   [[nodiscard]] bool has_weights() const;
 
@@ -122,10 +122,10 @@ class TrackedObjects {
     Load load;
     ObjectKind kind = ObjectKind::kState;
   };
-  // `seed_of` is null if only weights are loaded.
+  // Restores objects. `seed_of` is null if only weights are loaded.
   [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
                                      const SeedOf* seed_of, LoadParts parts) const;
-  // The prefix of the names of an object's tensors.
+  // Returns the prefix of the names of an object's tensors.
   [[nodiscard]] std::string base_of(const std::string& name) const;
   void refuse_untracked(const StateSource& source, const std::string& checkpoint) const;
 

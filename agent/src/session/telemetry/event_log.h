@@ -1,4 +1,4 @@
-// EventLog: sentences of threads other than the training thread. The training thread prints the lines when
+// EventLog collects messages of threads other than the training thread. The training thread prints them when
 // the progress bar is not on the line.
 //
 // Thread contract: any thread.
@@ -18,7 +18,7 @@ class EventLog {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(sentence));
   }
-  // take() returns each sentence once.
+  // Moves all messages to `events`.
   void move_to(std::vector<std::string>& events) {
     const std::lock_guard lock(mutex_);
     events.insert(events.end(), std::make_move_iterator(events_.begin()),

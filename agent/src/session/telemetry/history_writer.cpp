@@ -20,7 +20,7 @@ void HistoryWriter::append(const history::Row& row) {
   if (!flushing_.joinable()) start_flushing();
 }
 
-// If the system refuses the thread, rows wait for the next save, and the next row tries again.
+// If the system starts no thread, rows wait for the next save, and the next row tries again.
 void HistoryWriter::start_flushing() {
   try {
     flushing_ = std::jthread([this](const std::stop_token& stop) { flush_until_stopped(stop); });
@@ -90,7 +90,7 @@ void HistoryWriter::flush_until_stopped(const std::stop_token& stop) {
     try {
       flush_once();
     } catch (const std::exception& error) {
-      // An exception must not leave this thread.
+      // An exception that left this thread would end the process.
       note({ErrorKind::kUnavailable, error.what()});
     }
   } while (!stop.stop_requested());

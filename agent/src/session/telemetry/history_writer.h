@@ -22,7 +22,7 @@ namespace ratoon::session {
 
 class HistoryWriter {
  public:
-  // Called each second. Returns a row if one is due.
+  // The writer's thread calls this each second. It returns a row if one is due.
   using Sampled = std::function<std::optional<history::Row>()>;
   HistoryWriter(std::shared_ptr<checkpoint::Disk> disk, Attempt attempt,
                 const std::optional<history::HistoryPosition>& after, Sampled sampled = {})
@@ -30,14 +30,14 @@ class HistoryWriter {
 
   void append(const history::Row& row);
   // Writes the gathered rows, and returns the position of the history's end, for the manifest. If this
-  // attempt has no row yet, the result is the position that the attempt continues.
+  // attempt has no row yet, the result is the position after which it continues.
   [[nodiscard]] std::optional<history::HistoryPosition> place();
-  // Written rows are durable when this function returns, or take_event() gives the reason why not.
+  // When sync() returns, written rows are durable, or take_event() returns the reason why not.
   void sync();
   // After this call `sampled` is not called again, and the gathered rows are in the file, where the next
-  // attempt searches for them.
+  // attempt looks for them.
   void end();
-  // Returns an error as a sentence, once; empty: there is no error.
+  // Returns an error as a sentence, once; empty if there is no error.
   [[nodiscard]] std::string take_event();
 
  private:

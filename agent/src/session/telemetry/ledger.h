@@ -1,5 +1,5 @@
-// Ledger: how the wall time of a run was spent. The unit is whole nanoseconds, and each is in exactly one
-// part: the parts sum to the whole, for every order of entries.
+// Ledger records how the wall time of a run was spent. Each nanosecond counts in exactly one part, so the
+// parts always sum to the whole time.
 //
 //   Ledger ledger(began, left_behind.plus(Part::kRestarting, downtime));
 //   ledger.enter(part_of_step(step, newest_step_before), at);
@@ -16,7 +16,7 @@
 
 namespace ratoon::session {
 
-// New parts are added at the end: their numbers are the order in which they are shown.
+// New parts must be added at the end: the numbers of parts are the order in which they are shown.
 enum class Part {
   kUseful,              // steps and the work around them, the first time
   kRecomputed,          // steps and validations that had been done before a loss
@@ -29,10 +29,10 @@ enum class Part {
 };
 inline constexpr std::size_t kParts = 8;
 
-// Names of parts in metrics and the history: "useful", "save_stall".
+// Returns a part's name in metrics and the history, such as "useful" or "save_stall".
 [[nodiscard]] std::string_view name_of(Part part);
 
-// The time of each part. A Ledger is a value; it is in the checkpoint and in the history.
+// The time of each part, as a value, which is saved in checkpoints and in the history.
 class Account {
  public:
   [[nodiscard]] Duration of(Part part) const { return parts_[static_cast<std::size_t>(part)]; }
@@ -53,16 +53,16 @@ class Ledger {
   // them.
   explicit Ledger(Timestamp began, const Account& before = {});
 
-  // From `at` on, time counts for this part. A time before that of an earlier call counts as the time of that
-  // call: booked time stays booked.
+  // From `at` on, time counts for this part. If `at` is before the time of an earlier call, the time of that
+  // call is used, so counted time does not change.
   void enter(Part part, Timestamp at);
-  // The time since `since`, or since enter() if that is later, belongs to this part: a hang is known only
-  // after it has lasted a while.
+  // Moves the time since `since`, or since the last enter() if that is later, to this part: a hang is
+  // detected only after a while.
   void reclassify(Part part, Timestamp since, Timestamp at);
 
   [[nodiscard]] Part part() const { return part_; }
-  // The result includes the current part, up to `at`. The total() of the result is at - began, plus the total
-  // before.
+  // Returns the account up to `at`, including the current part. The total() of the result is at - began, plus
+  // the total before.
   [[nodiscard]] Account account(Timestamp at) const;
 
  private:
@@ -71,15 +71,15 @@ class Ledger {
   Timestamp entered_;
 };
 
-// A step counts once in the committed history: up to the newest step that was reached before a loss, steps
+// Returns whether a step is useful or repeated: steps up to the newest step that was reached before a loss
 // are repeated. `step` is the number of steps in the weights when the part begins.
 [[nodiscard]] Part part_of_step(std::uint64_t step, std::uint64_t newest_step_before);
-// Returns the part for a validation after `step` steps; nullopt: there was no validation before.
+// Returns the part for a validation after `step` steps. nullopt means that none was made before.
 [[nodiscard]] Part part_of_validation(std::uint64_t step,
                                       std::optional<std::uint64_t> newest_validated_before);
 
-// The time between the last record of earlier attempts and now. The wall clock may jump: the result is never
-// negative.
+// Returns the time between the last record of earlier attempts and now, or 0 if the wall clock jumped
+// back.
 [[nodiscard]] Duration downtime(WallTime last_word, WallTime now);
 
 }  // namespace ratoon::session

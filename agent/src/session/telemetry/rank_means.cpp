@@ -3,7 +3,7 @@
 namespace ratoon::session {
 namespace {
 
-// The squares of marks add up exactly in single precision over 65,536 ranks, the size of the largest world.
+// In single precision, squares of marks of 4 bits sum exactly over 65,536 ranks, the largest world.
 constexpr std::uint64_t kMarkBits = 4;
 
 // The hash is FNV-1a, which is the same on every machine.
@@ -12,7 +12,7 @@ std::uint64_t digest_of(std::string_view text, std::uint64_t digest) {
   return (digest ^ 0xff) * 0x100000001b3;  // marks the end of a name
 }
 
-// All ranks have the same mark if the mean of the squares equals the square of the mean.
+// All ranks have the same mark exactly if the mean of the squares equals the square of the mean.
 bool is_same_everywhere(float sum, float sum_of_squares, float own, float ranks) {
   return sum == ranks * own && sum_of_squares == ranks * own * own;
 }

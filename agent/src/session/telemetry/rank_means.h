@@ -1,6 +1,6 @@
-// RankMeans: means over all ranks of the values that each rank reports, weighted by samples. The sums are
-// reduced together with the control word and the gradients, so they need no collective of their own. A digest
-// shows whether all ranks report the same names. If the names differ, each rank keeps its own values.
+// RankMeans computes means over all ranks of the values that each rank reports, weighted by samples. The sums
+// are reduced together with the control word and the gradients, so they need no collective of their own. A
+// digest shows whether all ranks report the same names. If the names differ, each rank keeps its own values.
 //
 //   means.report("loss", 0.25, 32);                     // on every rank
 //   add_up_over_all_ranks(means.numbers());
@@ -36,9 +36,9 @@ class RankMeans {
   };
 
   void report(std::string_view name, double value, std::uint64_t samples);
-  // The values that this rank reported since take(), to be added to the numbers of the other ranks.
+  // Returns this rank's values since take(), as numbers to add to the numbers of other ranks.
   [[nodiscard]] Numbers numbers() const;
-  // The means from the sums over `world_size` ranks. Forgets the values that were reported. A world of one
+  // Returns the means from the sums over `world_size` ranks, and forgets the reported values. A world of one
   // process has nothing to sum.
   [[nodiscard]] std::vector<Mean> take(std::span<const float, kNumbers> sums, std::uint32_t world_size);
   [[nodiscard]] std::vector<Mean> take_own();

@@ -35,34 +35,34 @@ class Reporting {
     Until until = Until::steps(0);
     RunPosition position{};
     std::optional<history::HistoryPosition> history_after{};
-    // The account of the run's time until now: a row at the beginning and at the end of an attempt, with each
-    // save, and often enough in between that a kill loses little. Other threads call this function, too.
+    // Returns the ledger of the run's time so far. Its rows are written at an attempt's begin and end, with
+    // each save, and so often that a kill loses little. Other threads call this function, too.
     std::function<std::optional<RunLedger>()> ledger{};
   };
-  // `disk` is the run's folder; without one there is no history.
+  // `disk` is the run's folder; without a folder there is no history.
   Reporting(const Begin& begin, std::shared_ptr<checkpoint::Disk> disk, const Clock& clock);
   ~Reporting();
   Reporting(const Reporting&) = delete;
   Reporting& operator=(const Reporting&) = delete;
 
-  // Reports values of the current step. If a name is reported several times, the mean weighted by samples
-  // counts.
+  // Reports values of the current step. Several values of one name are averaged, weighted by
+  // samples.
   void report(std::string_view name, double value, std::uint64_t samples);
-  // The mean of all ranks replaces the values that were reported in this step.
+  // Replaces the values that this rank reported in this step by the mean of all ranks.
   void replace(std::string_view name, double weighted_sum, double samples);
   void end_step(const RunPosition& position);
-  // Adds a row of another kind.
+  // Adds a row of another kind to the history.
   void note(const history::Row& row) {
     if (history_) history_->append(row);
   }
-  // The expected remaining time, as the bar shows it.
+  // Returns the expected remaining time, as the bar shows it.
   [[nodiscard]] Outlook outlook(const RunPosition& position) const;
   void show_durable(const RunPosition& durable) { bar_.show_durable(shown(durable)); }
   // Removes the bar before a sentence is printed.
   void make_room() { bar_.clear(); }
 
-  // The end of the history that belongs to a checkpoint that is made now. The code that commits receives it,
-  // so that the history is durable before the manifest is.
+  // Returns the end of the history for a checkpoint that is made now. The commit syncs the history up to this
+  // position before it writes the manifest.
   [[nodiscard]] std::optional<history::HistoryPosition> history_place();
   [[nodiscard]] const std::shared_ptr<HistoryWriter>& history() const { return history_; }
 
@@ -72,7 +72,7 @@ class Reporting {
     double samples = 0;
   };
   void append_ledger();
-  // Returns a row of the ledger, if one is due. The function is called by the history's thread.
+  // Returns a function that returns a row of the ledger if one is due. The history's thread calls it.
   [[nodiscard]] HistoryWriter::Sampled sampled_ledger() const;
   [[nodiscard]] std::uint64_t shown(const RunPosition& position) const;
 

@@ -1,5 +1,5 @@
-// RunLedger: the account of the time of a whole run, in the form of a row of the history. The next attempt,
-// in this process or in another one, continues from that row.
+// RunLedger is the account of a whole run's time, and is stored as a row of the history. The next attempt, in
+// this process or in another one, continues from that row.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ struct RunLedger {
   friend bool operator==(const RunLedger&, const RunLedger&) = default;
 };
 
-// Converts to a row of kind "ledger", and back. nullopt: the row is of another kind, or of a version that
-// counted otherwise.
+// Converts a RunLedger to a row of kind "ledger", and back. The result is nullopt for other rows, and for
+// rows of a version that counted differently.
 [[nodiscard]] history::Row row_of(const RunLedger& ledger);
 [[nodiscard]] std::optional<RunLedger> ledger_of(const history::Row& row);
 
-// The time of each part by its name.
+// Returns the seconds of each part, with its name.
 [[nodiscard]] std::vector<std::pair<std::string_view, double>> seconds_of(const Account& account);
 
-// The pause from one row to the next. With this pause a kill loses at most a hundredth of an attempt to the
-// wrong part, and a long run does not fill its disk.
+// Returns the pause between two ledger rows. With this pause a kill counts at most a hundredth of an attempt
+// in the wrong part, and a long run does not fill its disk.
 [[nodiscard]] Duration pause_between_rows(Duration since_attempt_began);
 
 }  // namespace ratoon::session

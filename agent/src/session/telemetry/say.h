@@ -1,4 +1,4 @@
-// Prints sentences of a session for people.
+// Prints the messages of a session to users.
 #pragma once
 
 #include <string_view>

@@ -38,8 +38,8 @@ Part TimeAccounts::part_of(ProcessPhase phase, std::uint64_t step) const {
   return part_of_step(step, newest_step_);
 }
 
-// A validation that was interrupted does not count, because it will be made for the first time later. A
-// validation that waits for samples continues.
+// An interrupted validation does not count as made: making it again later is not a repetition. A validation
+// that waits for samples continues.
 void TimeAccounts::end_phase(ProcessPhase next) {
   const bool goes_on = next == ProcessPhase::kValidate || next == ProcessPhase::kData;
   if (phase_ == ProcessPhase::kValidate && !goes_on && next != ProcessPhase::kJoining)

@@ -1,6 +1,6 @@
-// TimeAccounts: how the time of this process is spent, over all of its attempts. On rank 0 the accounts also
-// have the time of the whole run: the history of earlier processes, the time without a process, and the time
-// since.
+// TimeAccounts records how this process spends its time, over all its attempts. On rank 0 it also records
+// the time of the whole run: of earlier processes (from the history), without a process, and of this
+// process.
 //
 //   TimeAccounts accounts(clock);                  // when the process begins
 //   accounts.carry_over(last_row, Attempt(7));  // rank 0, when an attempt begins
@@ -21,7 +21,7 @@
 
 namespace ratoon::session {
 
-// The last record of a run that a process wrote, and the attempt of that record.
+// The newest ledger row of the run, and the attempt that wrote it.
 struct LastRecord {
   Attempt attempt{0};
   RunLedger ledger;
@@ -33,21 +33,21 @@ class TimeAccounts {
   explicit TimeAccounts(const Clock& clock);
 
   // From this call on this object counts the run's time, because rank 0 is this process. `last` is the newest
-  // record that any attempt left. If this process wrote the record, the count simply continues.
+  // record that any attempt left. If this process wrote the record, its count goes on.
   void carry_over(const std::optional<LastRecord>& last, Attempt attempt);
 
-  // The training thread's time counts for this phase from now on, with `step` steps in the weights.
+  // From now on the training thread's time counts for `phase`. The weights contain `step` steps.
   void enter(ProcessPhase phase, std::uint64_t step);
-  // The function is called while a world is missing members. The time of the wait for members ends with the
-  // next enter().
+  // Call this while a world lacks members. The time counts as waiting for members until the next
+  // enter().
   void wait_for_members();
-  // The attempt ends because a rank hung: the time for which this process waited for that rank counts as
-  // lost.
+  // Call this if the attempt ends because a rank hung. The time for which this process waited for that rank
+  // counts as lost.
   void note_hang();
   void leave();
 
   [[nodiscard]] Account of_process() const;
-  // The run's account; nullopt if this process was never rank 0.
+  // Returns the run's account; nullopt if this process was never rank 0.
   [[nodiscard]] std::optional<RunLedger> of_run() const;
 
  private:

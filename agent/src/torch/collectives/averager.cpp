@@ -68,9 +68,9 @@ std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, con
        .look = [&session] { session.check(); }});
 }
 
-// Returns when no sum writes into gradients any longer. A sum that does not end occupies the accelerator and
-// memory that the next attempt needs. If a sum does not end, this process ends without destroying objects,
-// and another process continues.
+// Waits until no sum writes into gradients any longer. A sum that does not end would occupy the accelerator
+// and memory that the next attempt needs. In that case this process ends without destroying objects, and a
+// new process continues.
 void wait_until_stopped(Collective& collective) {
   constexpr auto kPatience = std::chrono::seconds(30);
   constexpr auto kPause = std::chrono::microseconds(200);
@@ -86,7 +86,7 @@ void wait_until_stopped(Collective& collective) {
   }
 }
 
-// Work on an accelerator with a permanent error never ends, so its objects are not destroyed.
+// Returns false if the accelerator has a permanent error: its work never ends, so nothing is destroyed.
 bool is_over(const std::shared_ptr<Collective>& collective) {
   try {
     return !collective || collective->is_over();
@@ -116,7 +116,7 @@ Averager::Averager(Session& session) : session_(session) {
   session_.before_saves_of_all([this] { compare_weights(); });
 }
 
-// If the world changed or an exception is passing, there may be open sums that never end.
+// If the world changed or an exception is thrown, running sums may never end.
 Averager::~Averager() {
   if (!on_device_) return;
   try {
@@ -167,8 +167,8 @@ void Averager::prepare(const NamedWeights& trained, const Averaging& how) {
   buckets_ = buckets_for(trained, layout);
 }
 
-// A program may train several modules in turn. connect() compares the weights of the first one, and the
-// others are compared when they come.
+// A program may train several modules in turn. connect() compares the first module's weights between ranks;
+// each other module is compared at its first use.
 std::shared_ptr<GradientBuckets> Averager::buckets_for(const NamedWeights& weights,
                                                        const GradientBuckets::Layout& layout) {
   constexpr std::size_t kModules = 4;
@@ -201,7 +201,7 @@ void Averager::connect(const NamedWeights& trained, c10::Device device) {
   device_ = device;
 }
 
-// Ensures that no checkpoint has weights that differ between ranks, because no world could resume from it.
+// Refuses to save weights that differ between ranks, because no world could resume from that checkpoint.
 void Averager::compare_weights() {
   if (!ranks_ || !ranks_->collective()) return;
   if (on_device_) finish_sums(session_, *on_device_);
@@ -223,8 +223,8 @@ void Averager::begin(std::size_t piece) {
     ranks_->collective()->begin_sum(sums);
 }
 
-// A program may compute on several streams, and a piece contains gradients of all of them. Each stream
-// therefore waits for the gradients that the previous stream has written.
+// A program may compute on several streams, and one piece has gradients of all streams. Each stream therefore
+// waits for the gradients that the previous stream wrote.
 void Averager::fill_one(std::size_t parameter) {
   if (on_device_) {
     const c10::Stream now = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
@@ -260,7 +260,7 @@ void Averager::average_the_rest(BucketSchedule& schedule) {
   if (ranks_->collective()) finish_sums(session_, *ranks_->collective());
 }
 
-// A commit gate: operations that change weights must not be queued after sums that may still be aborted.
+// Waits before weights may change: no update of weights may follow sums that can still be aborted.
 void Averager::wait_for_device(bool returns_early) {
   if (returns_early && !on_device_->error()) return;
   const auto waits = session_.in(Phase::kCollective);

@@ -1,4 +1,4 @@
-// Averager: the state of one attempt for averaging gradients. Each Session has one.
+// Averager has one attempt's state for averaging gradients. Each Session has one Averager.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace ratoon {
 
-// For tests on one accelerator: if true, a world of one uses the whole path although it has nothing to sum.
+// For tests on one accelerator: if true, a world of one process sums, too, although it need not.
 inline std::atomic<bool> averages_alone = false;
 
 class Averager {
@@ -53,7 +53,7 @@ class Averager {
   std::optional<RankGroup> ranks_;
   std::shared_ptr<Collective> on_device_;  // null: all parameters so far are on the CPU, or are summed there
   c10::Device device_ = c10::kCPU;         // of on_device_
-  // Set on every device of the parameters: the program's group sums on the host only.
+  // True, for parameters on every device, if the program's group can sum only on the host.
   bool adds_up_on_host_ = false;
   std::vector<std::shared_ptr<GradientBuckets>> all_buckets_;  // of the modules, the newest last
   std::vector<NamedWeights> all_weights_;                      // one per entry of all_buckets_

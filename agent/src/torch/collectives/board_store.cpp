@@ -76,7 +76,7 @@ void BoardStore::multiSet(const Keys& keys, const std::vector<Bytes>& values) {
 
 BoardStore::Keys BoardStore::ask(board::Op op, Keys words, const Milliseconds& timeout) {
   const std::scoped_lock lock(mutex_);
-  // A longer timeout may overflow the deadline.
+  // The maximum of a timeout: a longer one may overflow the deadline.
   constexpr Milliseconds kTimeoutMax = std::chrono::hours(24 * 365);
   const auto deadline = timeout == kNoTimeout
                             ? board::Client::kNoDeadline

@@ -1,6 +1,6 @@
-// BoardStore: the board of an attempt as a c10d::Store for Gloo and NCCL. LibTorch's own TCPStore resolves
-// the name of every connection's address, which takes seconds if no resolver answers, and its waits cannot be
-// cancelled.
+// BoardStore makes the attempt's board (the store where ranks meet) a c10d::Store for Gloo and NCCL.
+// LibTorch's own TCPStore resolves the name of every connection's address, which takes seconds if no resolver
+// answers, and its waits cannot be cancelled.
 #pragma once
 
 #include <mutex>

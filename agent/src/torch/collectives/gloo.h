@@ -1,4 +1,4 @@
-// The functions of LibTorch's Gloo process group that we use: creating a group, and ending its collectives.
+// Wraps LibTorch's Gloo process group: creates a group, and ends its collectives.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@ namespace ratoon {
 
 // Blocks until all ranks are connected, or throws after `connect_timeout`. Collectives have no timeout: a
 // rank may arrive at a collective at any time, and a lost rank is detected by its connection or by the
-// session. `own_address` is the address at which the other ranks reach this rank: a pod's host name cannot be
-// resolved.
+// session. `own_address` is the address at which other ranks reach this rank, because a pod's host name
+// cannot be resolved.
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend> connect_with_gloo(
     const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size, const std::string& own_address,
     std::chrono::milliseconds connect_timeout);

@@ -50,7 +50,7 @@ void GroupCollective::queue_wait() {
     if (!sum.piece.is_cpu()) sum.work->wait();
 }
 
-// The future of a device is complete as soon as its kernels are queued.
+// A future for device work is complete as soon as the device's kernels are queued.
 bool GroupCollective::are_complete() const {
   return std::ranges::all_of(sums_,
                              [](const Sum& sum) { return sum.piece.is_cpu() || sum.work->isCompleted(); });

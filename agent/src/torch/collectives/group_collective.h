@@ -1,4 +1,4 @@
-// GroupCollective: sums over a process group of LibTorch: Gloo's group, or the program's own.
+// GroupCollective sums over a LibTorch process group: Ratoon's Gloo group or the program's group.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ class GroupCollective final : public Collective {
   c10::intrusive_ptr<c10d::Backend> group_;
   End end_;
   std::vector<Sum> sums_;
-  // The state is shared with the group's threads, which may end a work after this object is destroyed.
+  // Shared with the group's threads, which may complete a sum after this object is destroyed.
   std::shared_ptr<Count> count_ = make_count();
   static std::shared_ptr<Count> make_count();
 };

@@ -38,7 +38,7 @@ const Clock& system_clock() {
   return *clock;
 }
 
-// The actions of a rank while it waits for other ranks: it leaves an attempt that is over, and prints that it
+// While a rank waits for other ranks, this class leaves an attempt that is over, and prints that the rank
 // waits.
 class WaitForRanks {
  public:
@@ -61,8 +61,8 @@ class WaitForRanks {
   session::SpokenWait wait_{system_clock()};
 };
 
-// Whether this process may join another world because connections were lost: a world that loses them again
-// and again makes no step, and then this process asks for a fresh start. Of the training thread.
+// Returns whether this process may join another world after lost connections. If worlds lose them again and
+// again without a step, this process asks for a restart instead. Call it on the training thread.
 bool may_rejoin(const Session& session) {
   constexpr int kInARow = 3;
   static std::uint64_t reached = 0;
@@ -73,7 +73,7 @@ bool may_rejoin(const Session& session) {
 }
 
 // A collective fails when a rank is lost. The coordinator then reports that the world changed. If it reports
-// no change, connections were reset and all ranks are there: they join the next world together.
+// no change, only connections were reset, and all ranks join the next world together.
 [[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
   constexpr auto kPatience = std::chrono::seconds(20);  // a longer wait may count as a hang
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -143,7 +143,7 @@ RankGroup::RankGroup(Session& session, const WeightsFingerprint& mark,
                      const c10::intrusive_ptr<c10d::Backend>& group)
     : session_(session) {
   const auto waits = session.in(Phase::kCollective);
-  // A collective of the program's group ends at the program's timeout.
+  // Nothing ends a collective of the program's group before the program's own timeout.
   collective_ = std::make_shared<GroupCollective>(group, [](c10d::Backend&) {});
   compare(exchange(mark.whole), mark);
 }
@@ -213,7 +213,7 @@ std::string RankGroup::describe_cause() const {
          "alone, which continues with rank 0's weights, and more processes after its next save";
 }
 
-// All ranks call this function, because all have seen the same marks.
+// All ranks call this function together: all have compared the same fingerprints.
 std::string RankGroup::name_difference(const WeightsFingerprint& own, std::size_t rank) const {
   const std::string mine(reinterpret_cast<const char*>(own.sums.data()),
                          own.sums.size() * sizeof own.sums[0]);

@@ -1,5 +1,5 @@
-// RankGroup: the processes of an attempt, connected over the host. Small data is exchanged over Gloo with
-// every kind of device: the control word of each step, and the data needed to connect accelerators.
+// RankGroup connects the processes of an attempt over the host. With every kind of device, Gloo exchanges
+// small data: the control word of each step, and the data that connects accelerators.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ namespace ratoon {
 
 class RankGroup {
  public:
-  // Connects to the other ranks, which takes until the last rank arrives. All ranks must have the same mark.
+  // Connects to all other ranks, waiting for the last. The `mark` of all ranks must be the same.
   RankGroup(Session& session, const WeightsFingerprint& mark);
   // Creates a RankGroup over a group of the program whose ranks are connected.
   RankGroup(Session& session, const WeightsFingerprint& mark, const c10::intrusive_ptr<c10d::Backend>& group);
 
-  // The value is null in a world of one process.
+  // Returns the group's Collective; null in a world of one process.
   [[nodiscard]] const std::shared_ptr<Collective>& collective() const { return collective_; }
-  // Call this in a step in which all ranks save: it fails if their weights differ.
+  // Call this in a step in which all ranks save. Throws Failure if the ranks' weights differ.
   void compare_again(const WeightsFingerprint& mark);
   // Copies rank 0's bytes to all ranks.
   void broadcast_from_first(std::span<std::uint8_t> bytes) const;
 
  private:
-  // Returns the data of each rank, by rank.
+  // Gives `own` to all ranks. Returns the data of all ranks, by rank.
   [[nodiscard]] std::vector<std::string> exchange(const std::string& own) const;
   void compare(const std::vector<std::string>& marks, const WeightsFingerprint& own);
   [[nodiscard]] std::string describe_cause() const;
@@ -46,8 +46,8 @@ class RankGroup {
 // Refuses a group whose ranks are not those of the session's world.
 void check_group_ranks(const Session& session, const c10d::Backend& group);
 
-// Waits until the sums are complete; throws Interrupted if the world changed. If a sum failed, a rank is
-// lost: in that case the function waits for the coordinator to report that the world changed.
+// Waits until the sums are complete. Throws Interrupted if the world changed. If a sum failed, a rank may be
+// lost: the function then waits until the coordinator reports a changed world.
 void finish_sums(const Session& session, Collective& collective);
 
 }  // namespace ratoon

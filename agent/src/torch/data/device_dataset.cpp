@@ -20,7 +20,7 @@
 namespace ratoon::torch {
 namespace {
 
-// Bytes read at once, which is the size of the staging memory for copies to a device.
+// How many bytes are read at once: the size of the host memory from which a device copies.
 constexpr std::uint64_t kReadPieceBytes = 64 << 20;
 
 [[noreturn]] void refuse(const std::string& sentence) {
@@ -67,7 +67,7 @@ std::uint64_t free_bytes_of(const at::Device& device) {
   return allocator->getMemoryInfo(index).first;
 }
 
-// Reads one thread's part of the rows, each to its place in every column.
+// Reads one thread's part of the rows. In each column, a row goes to its place.
 void read_rows(const Dataset& dataset, const std::vector<Held>& held, const std::vector<std::byte*>& places,
                std::uint64_t first, std::uint64_t begin, std::uint64_t end) {
   Sample sample;
@@ -86,7 +86,7 @@ void read_rows(const Dataset& dataset, const std::vector<Held>& held, const std:
   }
 }
 
-// Reads the rows first, first + 1, ... with several threads. Throws the error of the first part that failed.
+// Reads rows from number `first` on, with several threads. Throws the error of the first part that failed.
 void read_piece(const Dataset& dataset, const std::vector<Held>& held, const std::vector<std::byte*>& places,
                 std::uint64_t first, std::uint64_t rows, std::uint32_t threads) {
   std::vector<std::uint64_t> ids(rows);

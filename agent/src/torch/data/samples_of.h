@@ -16,10 +16,10 @@ namespace ratoon::torch {
 [[nodiscard]] std::vector<std::size_t> samples_of(const StreamReader& reader, SlotRange range);
 [[nodiscard]] std::vector<std::size_t> samples_of(const StreamReader& reader, std::span<const Slot> slots);
 
-// Without a reader, only one source is supported. Throws Failure (82) if a slot is not of source 0.
+// Supports only one source. Throws a Failure with exit code 82 if a slot is not of source 0.
 [[nodiscard]] std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots);
 
-// The number of samples of all sources together.
+// Returns the number of samples of all sources together.
 [[nodiscard]] std::uint64_t samples_in(const StreamReader& reader);
 
 }  // namespace ratoon::torch

@@ -1,4 +1,4 @@
-// LibTorch's default random number generators, from which dropout and similar layers draw.
+// Finds LibTorch's default random number generators, from which dropout and similar layers draw.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ struct NamedGenerator {
   at::Generator generator;
 };
 
-// Returns "generator:cpu", and the generators of the GPUs among the devices. "generator:cuda:0" is the
-// generator of the first of them: GPUs are counted, because a device's own number may differ on another
-// machine.
+// Returns the CPU's generator as "generator:cpu", and the generator of each GPU in `devices`. The first GPU's
+// generator is "generator:cuda:0" also if the GPU has another number, because that number may differ on
+// another machine.
 [[nodiscard]] std::vector<NamedGenerator> default_generators(const std::vector<at::Device>& devices);
 
 }  // namespace ratoon

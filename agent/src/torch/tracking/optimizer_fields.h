@@ -1,5 +1,5 @@
-// The options and states of LibTorch's optimizers: `each` is called with the name and a reference of every
-// option, or of every field of the state of one parameter.
+// Lists the options and states of LibTorch's optimizers. `each` is called with the name and a reference of
+// every option, or of every field of one parameter's state.
 #pragma once
 
 #include <torch/optim/adagrad.h>
@@ -11,7 +11,7 @@
 
 namespace ratoon {
 
-// Adam and AdamW have the same names of options and of state fields.
+// The options and the state fields of Adam and AdamW have the same names.
 template <class O>
 concept OptionsOfAdams =
     std::is_same_v<O, ::torch::optim::AdamOptions> || std::is_same_v<O, ::torch::optim::AdamWOptions>;

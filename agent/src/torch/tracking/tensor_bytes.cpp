@@ -37,8 +37,8 @@ constexpr std::array kDtypeNames = {
     DtypeName{at::kComplexFloat, "C64"},
 };
 
-// Problems that a copy does not solve. The order of the following checks matters: the later checks are only
-// safe after the earlier ones.
+// Returns a problem that a copy does not solve. The order of the checks matters: later checks are only safe
+// after earlier checks.
 std::string_view why_not_plain(const at::Tensor& tensor) {
   if (!tensor.defined()) return "is undefined";
   if (tensor.is_meta()) return "is on the meta device and has no values";
@@ -48,7 +48,7 @@ std::string_view why_not_plain(const at::Tensor& tensor) {
   return {};
 }
 
-// Problems that plain_tensor() solves.
+// Returns a problem that plain_tensor() solves.
 std::string_view why_not_viewable(const at::Tensor& tensor) {
   if (!tensor.is_cpu()) return "is not on the CPU; copy it there first";
   if (tensor._is_zerotensor()) return "has no memory of its own; clone() it first";
@@ -61,7 +61,7 @@ Error refusal(const std::string& name, std::string_view why) {
   return Error(ErrorKind::kInvalid, "tensor \"" + name + "\" " + std::string(why));
 }
 
-// Returns the tensor itself (detached) if it is already plain: each of these calls copies only if it must.
+// Returns a dense CPU tensor: the tensor itself, detached, if possible. Each call copies only if it must.
 at::Tensor plain_tensor(const at::Tensor& tensor) {
   at::Tensor copy = tensor.detach().cpu().resolve_conj().resolve_neg();
   if (copy._is_zerotensor()) copy = copy.clone();

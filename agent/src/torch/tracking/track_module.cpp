@@ -13,8 +13,8 @@
 namespace ratoon {
 namespace {
 
-// The tensors by the names of PyTorch's state_dict(). A parameter and a buffer may share a name. Undefined
-// tensors (a Linear without bias has one) are left out.
+// Returns a module's tensors by their names in PyTorch's state_dict(). A parameter and a buffer may have the
+// same name. Undefined tensors (a Linear without bias has one) are left out.
 std::map<std::string, at::Tensor> tensors_of(const ::torch::nn::Module& module) {
   std::map<std::string, at::Tensor> tensors;
   for (const auto& item : module.named_parameters())
@@ -49,7 +49,7 @@ void load_module(::torch::nn::Module& module, StateReader& in) {
   for (const auto& [name, tensor] : now) want_tensor(in, name, tensor);
   if (!in.is_for_weights_alone()) {
     for (const auto& [name, generator] : default_generators(devices_of(now))) {
-      // On a kind of device that the run uses for the first time, the generator keeps the seed of --seed.
+      // If the run uses a kind of device for the first time, its generator keeps its seed from --seed.
       if (!generator.device().is_cpu() && !in.find(name)) continue;
       load_generator(generator, in, name);
     }

@@ -22,14 +22,14 @@ namespace optim = ::torch::optim;
 template <class T>
 concept Number = std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>;
 
-// All requirements are expressed as names, types and shapes, so they are checked before any bytes are read.
-// The kind of optimizer is the name of a tensor without elements, and the size of a group is the shape of a
+// Everything that must fit is saved in names, types and shapes of tensors, which are checked before any
+// bytes are read. The kind of optimizer is the name of an empty tensor; a group's size is the shape of a
 // list.
 std::string kind_name(const char* kind) {
   return std::string("kind.") + kind;
 }
 
-// Undefined and absent values are not written.
+// Put writes values, except values that are undefined or absent.
 struct Put {
   StateWriter& out;
   std::string path;
@@ -50,7 +50,7 @@ struct Put {
   void operator()(const std::string& name, const std::optional<T>& value) const {
     if (value) (*this)(name, *value);
   }
-  // The list itself has one byte per element, 1 if the element is defined.
+  // A list is saved as one byte per element, which is 1 if the element is defined.
   template <class List>
     requires(std::is_same_v<typename List::value_type, at::Tensor>)
   void operator()(const std::string& name, const List& list) const {
@@ -61,8 +61,8 @@ struct Put {
   }
 };
 
-// Take does the reverse of Put. Take reads into an object that replaces the old object at the end. Names that
-// are read are removed from `left`; the remaining names belong to no field.
+// Take reads the values that Put wrote, into an object that at the end replaces the old object. Names that
+// are read are removed from `left`, so its remaining names belong to no field.
 struct Take {
   StateReader& in;
   std::set<std::string>& left;
@@ -124,7 +124,7 @@ std::string described(const at::Tensor& parameter, std::size_t group, std::int64
          "])";
 }
 
-// The names and numbers of PyTorch's state_dict(): parameters are numbered through all groups.
+// Names and numbers are those of PyTorch's state_dict(): parameters are numbered through all groups.
 template <class Options, class State>
 struct Kind {
   static void save(optim::Optimizer& optimizer, StateWriter& out) {
@@ -188,14 +188,14 @@ struct Kind {
       return;
     }
     auto state = std::make_shared<std::unique_ptr<State>>(std::make_unique<State>());
-    // LBFGS keeps long vectors over all parameters together.
+    // LBFGS has no state per parameter: it keeps long vectors over all parameters.
     constexpr bool kIsLikeParameter = !std::is_same_v<State, optim::LBFGSParamState>;
     visit_fields(**state, Take{in, left, path, kIsLikeParameter ? &parameter : nullptr});
     in.at_end([&optimizer, key, state] { optimizer.state()[key] = std::move(*state); });
   }
 };
 
-// Removes the kind from `left`.
+// Checks the optimizer's kind, and removes its name from `left`.
 void check_kind(StateReader& in, std::set<std::string>& left, const char* word) {
   const std::string start = kind_name("");
   const auto kind = left.lower_bound(start);
@@ -210,7 +210,7 @@ void check_kind(StateReader& in, std::set<std::string>& left, const char* word) 
             " under this name: the checkpoint is of another program");
 }
 
-// Calls `then` with the Kind of the optimizer and its name. A derived class is refused, because it may have
+// Calls `then` with the type of the optimizer and its name. A derived class is refused, because it may have
 // more state, or other state in state().
 template <class Refuse, class F>
 void with_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {

@@ -8,12 +8,12 @@ namespace {
 
 namespace optim = ::torch::optim;
 
-// LibTorch's schedules cannot be saved. Their count of steps is accessible to derived classes.
+// LibTorch cannot save its schedules, but derived classes can access a schedule's count of steps.
 struct Counted : optim::LRScheduler {
   static constexpr auto kStepCount = &Counted::step_count_;
 };
 
-// The state of this class is private. An explicit instantiation of a template may name private members.
+// This schedule's state is private, but an explicit instantiation of a template may name it.
 template <auto kBest, auto kCooldown, auto kBadEpochs, auto kEpoch>
 struct Memory {
   friend void visit_memory(auto& schedule, auto&& each) {

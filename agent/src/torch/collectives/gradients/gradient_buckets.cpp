@@ -19,11 +19,11 @@
 namespace ratoon {
 namespace {
 
-// The control word: one number per request bit, then whether the rank gave a number of samples and the digits
-// of that number, then one number per parameter, then the caller's numbers.
+// The control word has one number per request bit, then whether the rank gave a number of samples, and its
+// digits, then one number per parameter, then the caller's numbers.
 constexpr std::int64_t kRequestBits = 32;
 constexpr std::int64_t kDigits = 6;
-// Small enough that the sums over 65,536 ranks, the maximum of a world, stay exact.
+// So few bits that float sums of digits over 65,536 ranks, the maximum of a world, stay exact.
 constexpr std::uint64_t kDigitBits = 8;
 constexpr std::int64_t kHasSampleCount = kRequestBits;
 constexpr std::int64_t kFirstDigit = kHasSampleCount + 1;
@@ -51,7 +51,7 @@ GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t
   }
 }
 
-// The gradient must not be a view for autograd, because Optimizer::zero_grad() cannot detach_() a view.
+// The gradient must be no view in autograd's sense: Optimizer::zero_grad() cannot detach_() a view.
 at::Tensor GradientBuckets::view_of(std::size_t parameter, const at::Tensor& piece) const {
   const auto shape = parameters_[parameter].sizes();
   return at::empty({0}, piece.options())
@@ -188,8 +188,8 @@ std::uint32_t GradientBuckets::finish() {
     const std::int64_t numbers = pieces_[piece].numel() - (has_control ? control_numbers : 0);
     if (numbers == 0) continue;
     at::Tensor sums = pieces_[piece].narrow(0, 0, numbers);
-    // The code divides by a tensor: some accelerators turn a division by a number into a product with its
-    // inverse, which rounds twice.
+    // Divides by a tensor, because some accelerators turn a division by a number into a product with the
+    // number's inverse, which rounds twice.
     if (samples_) sums.div_(divisors_[piece].fill_(samples));
     if (!means_[piece].is_same(pieces_[piece])) means_[piece].copy_(sums);
   }

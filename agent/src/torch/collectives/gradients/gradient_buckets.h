@@ -1,11 +1,11 @@
-// torch/collectives/gradients/: The gradients of a module in buckets, and the order in which buckets are
-// summed.
+// torch/collectives/gradients/: Puts the gradients of a module into buckets, and orders the sums of the
+// buckets.
 //
-// GradientBuckets: gradients in a few flat pieces of our own memory, in the order in which backward()
-// computes them, on the device of the parameters. GradientBuckets owns the memory because an abandoned
-// collective may still write into it; let_go() then removes the gradients from it. After averaging, the
-// pieces are the parameters' gradients. Half precision is summed in single precision, in separate flat
-// pieces. A step creates no new tensors, and on an accelerator it only queues kernels.
+// GradientBuckets holds gradients in a few flat pieces of its own memory, in the order in which backward()
+// computes them, on the parameters' device. It owns the memory because an abandoned collective may still
+// write there; let_go() takes the parameters' gradients out of it. After averaging, the pieces are the
+// parameters' gradients. Half precision is summed in single precision, in separate flat pieces. A step
+// creates no new tensors, and on an accelerator it only queues kernels.
 #pragma once
 
 #include <cstddef>
@@ -29,38 +29,38 @@ class GradientBuckets {
   };
 
   // The pieces depend only on the layout and the parameters' types and shapes. The last parameter is in the
-  // first piece. The last piece is on the CPU and ends with the control word, and `more` numbers after it.
+  // first piece. The last piece is on the CPU. It ends with the control word and `more` further numbers.
   explicit GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more = 0)
       : GradientBuckets(std::move(parameters), more, Layout()) {}
   GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more, const Layout& layout);
 
-  // Returns false also if a parameter's shape or type has changed.
+  // Returns whether the buckets fit: false also if a parameter's shape or type has changed.
   [[nodiscard]] bool is_for(const std::vector<at::Tensor>& parameters, const Layout& layout) const;
   [[nodiscard]] bool is_for(const std::vector<at::Tensor>& parameters) const {
     return is_for(parameters, Layout());
   }
   [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
   [[nodiscard]] std::vector<at::Tensor>& pieces() { return pieces_; }
-  // The piece of each parameter's gradient.
+  // Returns the number of the piece with each parameter's gradient.
   [[nodiscard]] std::vector<std::size_t> places() const;
 
-  // Begins a step. With `samples`, this rank's gradients are the mean of that many samples; otherwise all
-  // ranks have the same weight.
+  // Begins a step. With `samples`, this rank's gradients count as the mean of `samples` samples; without it,
+  // all ranks have equal weight.
   void begin(std::uint32_t world_size, std::optional<std::uint64_t> samples = std::nullopt);
   // Writes this rank's share of the mean of one gradient into its piece, on the current stream.
   void fill_one(std::size_t parameter);
   // Writes all gradients of a piece that are not written yet.
   void fill(std::size_t piece);
-  // Writes this rank's requests and the list of its gradients into the last piece, after all gradients exist.
+  // Writes this rank's requests and the list of its gradients into the last piece. Call it after backward().
   void tell(std::uint32_t requests);
-  // Further numbers to sum; the caller fills and reads them.
+  // Returns further numbers to sum, which the caller fills and reads.
   [[nodiscard]] std::span<float> more();
-  // Call this after the sums of all pieces over all ranks: every gradient that any rank has becomes the mean
-  // of all. Returns the requests of all ranks combined. On an accelerator the sums may still run, if
+  // Call this after all pieces were summed over all ranks: each gradient that any rank has becomes the mean
+  // over ranks. Returns the requests of all ranks combined. On an accelerator the sums may still run, if
   // operations on the current stream are queued after them.
   [[nodiscard]] std::uint32_t finish();
 
-  // Removes the parameters' gradients that are in the pieces.
+  // Unsets the gradients of parameters if they are in the pieces.
   void let_go();
 
  private:

@@ -1,4 +1,4 @@
-// GradientWatch: during its lifetime, reports each parameter whose gradient a backward() has accumulated.
+// While a GradientWatch exists, it reports each parameter whose gradient a backward() has accumulated.
 //
 //   const GradientWatch watch(parameters, [&](std::size_t parameter) { is_ready[parameter] = true; });
 //   loss.backward();
@@ -26,8 +26,8 @@ class GradientWatch {
   GradientWatch(const GradientWatch&) = delete;
   GradientWatch& operator=(const GradientWatch&) = delete;
 
-  // Calls `backward`, and rethrows an exception of on_gradient unchanged, because LibTorch's threads only
-  // pass on std::exceptions.
+  // Calls `backward`. Rethrows an exception of `on_gradient` unchanged, which LibTorch's threads would not
+  // do: they pass on only std::exceptions.
   void during(const std::function<void()>& backward) const;
 
  private:

@@ -20,7 +20,7 @@
 namespace ratoon {
 namespace {
 
-// How many numbers are summed at once: the sum needs 24 bytes of memory for each.
+// How many numbers are summed at once. A sum needs 24 bytes of memory per number.
 constexpr std::int64_t kChunk = 4 << 20;
 // The factor is odd, so that a change of one number changes the sum.
 constexpr std::int64_t kFactor = 0x1e3779b97f4a7c15;
@@ -38,8 +38,8 @@ at::ScalarType whole_numbers_of(std::int64_t element_bytes) {
   }
 }
 
-// Each number is multiplied by a factor of its position, and the square is added too, so that two changes do
-// not cancel each other. Sums of whole numbers are the same in any order, so an accelerator may use any
+// Each number is multiplied by a factor that depends on its position, and its square is added, so that two
+// changes do not cancel out. Sums of whole numbers are the same in any order, so an accelerator may use any
 // order.
 at::Tensor sum_on_device(const at::Tensor& tensor) {
   const c10::AutoGradMode no_grad(false);

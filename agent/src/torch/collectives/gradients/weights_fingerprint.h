@@ -1,5 +1,5 @@
-// WeightsFingerprint: a fingerprint of the weights that a rank trains, so that different weights are
-// detected. Sums are computed on the device of the weights: only eight bytes per tensor are copied from an
+// WeightsFingerprint is a digest of the weights that a rank trains. Ranks compare it to detect different
+// weights. Sums are computed on the device of the weights: only eight bytes per tensor are copied from an
 // accelerator.
 #pragma once
 
@@ -26,8 +26,8 @@ struct WeightsFingerprint {
 
 using NamedWeights = std::vector<std::pair<std::string, at::Tensor>>;
 
-// The parameters that require gradients. Other parameters may differ between ranks: a rank may change a
-// frozen parameter, and each rank's batch norm has buffers from its own samples.
+// Returns the parameters that require gradients. Other parameters may differ between ranks: a rank may change
+// a frozen parameter, and each rank's batch norm has buffers from its own samples.
 [[nodiscard]] NamedWeights trained_weights(const ::torch::nn::Module& module);
 // The same of several modules. The names begin with the number of the module: "1.layer.weight". A parameter
 // that two modules share is listed once.

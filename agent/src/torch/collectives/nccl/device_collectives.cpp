@@ -7,7 +7,7 @@
 namespace ratoon {
 namespace {
 
-// The map is filled before main() by the linked libraries.
+// Linked libraries fill this map before main() begins.
 std::map<c10::DeviceType, MakeDeviceCollective>& makers() {
   static const NeverDestroyed<std::map<c10::DeviceType, MakeDeviceCollective>> all;
   return *all;

@@ -18,16 +18,16 @@ struct DeviceCollectivePlan {
   std::uint32_t world_size = 1;
   // Copies rank 0's bytes to all ranks, over the host.
   std::function<void(std::span<std::uint8_t>)> broadcast_from_first;
-  // The function is called each millisecond while a call waits for other ranks; it may throw.
+  // Called each millisecond while a call waits for other ranks; it may throw.
   std::function<void()> look;
 };
 
 using MakeDeviceCollective = std::unique_ptr<Collective> (*)(const DeviceCollectivePlan&);
 
-// Returns true, so that a static variable can be initialized with it.
+// Always returns true, so that a static variable can be initialized with it.
 bool register_device_collective(c10::DeviceType type, MakeDeviceCollective make);
 
-// The value is null if no such library is linked.
+// Returns null if no library that sums on `type` is linked.
 [[nodiscard]] MakeDeviceCollective find_device_collective(c10::DeviceType type);
 
 }  // namespace ratoon

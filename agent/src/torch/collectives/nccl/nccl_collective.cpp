@@ -43,8 +43,8 @@ NcclNumbers numbers_of(at::ScalarType type) {
                     "average_gradients()");
 }
 
-// Polls `is_done`: first without pauses, for the duration of a short sum, then with pauses that do not delay
-// a long sum noticeably. `look` is called each millisecond.
+// Polls `is_done`: first without pauses, for as long as a short sum takes, then with pauses that are short
+// beside a long sum. Calls `look` each millisecond.
 void poll(const std::function<bool()>& is_done, const std::function<void()>& look) {
   constexpr auto kEager = std::chrono::microseconds(200);
   constexpr auto kPause = std::chrono::microseconds(20);
@@ -63,8 +63,8 @@ void poll(const std::function<bool()>& is_done, const std::function<void()>& loo
 
 }  // namespace
 
-// This function is called once per attempt. An error of NCCL may depend on the network or on this start, so
-// most errors restart the process.
+// Called once per attempt. NCCL's error may depend on the network or on this start, so for most errors the
+// process is restarted.
 std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan) {
   const auto versions = nccl_versions();
   const auto fits = versions ? check_nccl(*versions) : versions.error();
@@ -113,8 +113,8 @@ void NcclCollective::wait_until_ready(const std::function<void()>& look) {
   poll([&] { return communicator_.is_ready(); }, look);
 }
 
-// A lost rank makes the sums of the other ranks fail. A call that NCCL refuses before the first sum would be
-// refused again.
+// A lost rank makes the sums of the other ranks fail. If NCCL refuses a call before the first sum, it would
+// refuse the call again.
 void NcclCollective::note_error(const NcclError& error) {
   if (error.is_refusal() && !has_completed_) refuse(error);
   if (!error_) error_ = std::current_exception();
@@ -171,7 +171,7 @@ void NcclCollective::abort() {
   });
 }
 
-// A sum that was being begun may or may not have been queued: this is known only after NCCL has aborted.
+// Whether a sum that was just being begun was queued is known only after NCCL has aborted.
 bool NcclCollective::has_stopped() {
   if (!has_sums_) return true;
   const bool has = is_beginning_ ? has_aborted_ && stream_.is_idle() : stream_.is_past_mark();
@@ -189,7 +189,7 @@ const bool is_registered = register_device_collective(c10::DeviceType::CUDA, mak
 
 }  // namespace
 
-// Programs link this file only for its registration, so the linker is given this name.
+// Programs need only this file's registration, so the linker gets this name to keep the file.
 extern "C" bool ratoon_nccl_is_linked() {
   return is_registered;
 }

@@ -1,6 +1,6 @@
 // torch/collectives/nccl/: Sums by NCCL.
 //
-// NcclCollective: sums over NCCL for tensors of one accelerator, on its own stream.
+// NcclCollective sums tensors of one accelerator over NCCL, on a stream of its own.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class NcclCollective final : public Collective {
   // throw.
   NcclCollective(c10::Device device, const NcclCommunicator::Id& id, std::uint32_t rank, std::uint32_t size,
                  std::function<void()> look);
-  // Aborts and waits for NCCL, unless the communicator was closed.
+  // Aborts the communicator and waits for NCCL, unless the communicator was closed.
   ~NcclCollective() override;
 
   void begin_sum(const at::Tensor& piece) override;
@@ -46,12 +46,12 @@ class NcclCollective final : public Collective {
   bool has_completed_ = false;      // whether a sum has completed
   bool is_closed_ = false;
   std::exception_ptr error_;
-  // NCCL takes a second to destroy a communicator, so this thread does so.
+  // This thread destroys the communicator, for which NCCL takes a second.
   std::thread aborting_;
   std::atomic<bool> has_aborted_ = false;
 };
 
-// The factory for register_device_collective(), which is called for CUDA.
+// Makes an NcclCollective; register_device_collective() gets this function for CUDA.
 [[nodiscard]] std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan);
 
 }  // namespace ratoon

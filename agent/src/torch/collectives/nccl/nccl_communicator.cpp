@@ -1,5 +1,5 @@
-// The only file that calls NCCL's collectives. The file is compiled once: programs link it with NCCL, and
-// tests without an accelerator link it with a fake.
+// This is the only file that calls NCCL's collectives. It is compiled once: programs link it with NCCL, and
+// tests without an accelerator with a fake NCCL.
 #include "agent/src/torch/collectives/nccl/nccl_communicator.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// NcclCommunicator: one rank's end of an NCCL communicator, over NCCL's C interface. No call waits for a
+// NcclCommunicator is one rank's handle of an NCCL communicator, over NCCL's C interface. No call waits for a
 // peer: connecting and sums run in the background, and is_ready() says whether they are done. Does not use
 // LibTorch.
 //
@@ -18,11 +18,11 @@ struct ncclComm;
 
 namespace ratoon {
 
-// An error of NCCL. The code is an ncclResult_t.
+// An error of NCCL, whose code is an ncclResult_t.
 class NcclError : public std::runtime_error {
  public:
   NcclError(int result, const std::string& sentence) : std::runtime_error(sentence), code(result) {}
-  // Whether the call was wrong, as opposed to an error of the network or of a rank.
+  // Returns whether NCCL refused the call as wrong; if not, the network or a rank failed.
   [[nodiscard]] bool is_refusal() const;
   int code;
 };
@@ -36,24 +36,24 @@ class NcclCommunicator {
   // Rank 0 creates the id and gives it to all ranks.
   [[nodiscard]] static Id make_id();
 
-  // Begins to connect, on the current device of this thread.
+  // Begins to connect the current device of this thread to the other ranks.
   NcclCommunicator(const Id& id, std::uint32_t rank, std::uint32_t size);
   // Aborts the communicator, unless it was closed.
   ~NcclCommunicator();
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
-  // Whether no operation is running for which another call would have to wait. Throws errors since the last
-  // call, such as a lost peer.
+  // Returns whether NCCL has finished the last call (connecting, a sum, closing), so that the next call need
+  // not wait. Throws errors since the last call, such as a lost peer.
   [[nodiscard]] bool is_ready();
   // Sums in place, on a CUDA stream; is_ready() must be true before the call, and is polled after it.
   void begin_sum(void* numbers, std::size_t count, NcclNumbers type, void* stream);
 
-  // Ends running operations, from any thread. The call may block as long as NCCL does. No function may be
-  // called after close().
+  // Ends running operations, from any thread. The call may block as long as NCCL does. Call no other function
+  // after it.
   void abort() noexcept;
-  // Call this when all sums are complete: it begins to close the communicator, on all ranks. When is_ready()
-  // is true, the communicator may be destroyed.
+  // Begins to close the communicator. All ranks call this when all sums are complete. When is_ready() is
+  // true, the communicator may be destroyed.
   void begin_to_close();
 
  private:

@@ -5,7 +5,7 @@
 namespace ratoon {
 
 NcclVersion nccl_version_from_code(int code) {
-  // Minor versions have two digits since 2.9, and the code has had a second digit for them since then.
+  // Since NCCL 2.9 the version's code has two digits for the minor version; before, it had one.
   const int major_unit = code < 10000 ? 1000 : 10000;
   return {.major = code / major_unit, .minor = code % major_unit / 100, .patch = code % 100};
 }

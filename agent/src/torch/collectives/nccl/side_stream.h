@@ -1,6 +1,6 @@
-// SideStream: a stream of an accelerator in addition to the computing streams. Operations queued on the
-// stream run concurrently. The class works for any accelerator that LibTorch supports, because it uses only
-// LibTorch's generic streams and events.
+// SideStream: an accelerator's stream beside the computing streams. Its operations run concurrently with
+// theirs. The class works for any accelerator that LibTorch supports, because it uses only LibTorch's generic
+// streams and events.
 #pragma once
 
 #include <c10/core/Event.h>
@@ -20,10 +20,10 @@ class SideStream {
   // Operations queued on this stream after this call run after all operations that this thread's current
   // stream has queued so far.
   void follow_current();
-  // Marks the newest operation on this stream, for the next two functions.
+  // Marks the newest operation on this stream. The two functions below use the mark.
   void mark();
   void let_current_wait() const;  // the current stream waits for the marked operation
-  // Throws the accelerator's error; after a permanent error each call throws.
+  // Returns whether the marked operation is done. After a permanent error of the accelerator, throws.
   [[nodiscard]] bool is_past_mark() const;
   [[nodiscard]] bool is_idle() const { return stream_.query(); }
 

@@ -1,3 +1,3 @@
-// nccl.h includes this header and needs nothing from it if no half-precision types are used. The reason for
-// this file is in cuda_runtime.h in this folder.
+// nccl.h includes this header, but needs nothing from it without half-precision types. cuda_runtime.h in this
+// folder gives the reason for this file.
 #pragma once
