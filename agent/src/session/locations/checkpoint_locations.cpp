@@ -34,7 +34,7 @@ using checkpoint::Disk;
 
 constexpr auto kLeavingPatience = std::chrono::seconds(5);
 
-// If a call is abandoned, the process skips its teardown, because the call may still use the process's
+// If a disk call is abandoned, the process ends without destructors, because the call may still use its
 // objects.
 std::shared_ptr<checkpoint::CallsWithTimeout> make_calls(Duration patience) {
   auto calls = std::make_shared<checkpoint::CallsWithTimeout>(patience, std::make_shared<SystemClock>());
@@ -46,7 +46,7 @@ checkpoint::Tiers open_tiers(const Options& options,
                              const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                              std::shared_ptr<Disk>& home, const std::stop_token& stop) {
   auto places = tier_locations(options);
-  // The state is shared with the call: if the call hangs, the caller returns before it.
+  // Shared with the disk call: if the call hangs, the caller returns before the call does.
   const auto folder_itself = std::make_shared<std::shared_ptr<Disk>>();
   places.folder_wrapper = [folder_itself, calls](const std::shared_ptr<Disk>& folder) {
     if (!*folder_itself) *folder_itself = folder;
@@ -91,8 +91,8 @@ std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::
   return std::make_shared<Mirrors>(std::move(plan), std::move(meters), events);
 }
 
-// Ranks the errors of several copies by how much they say about the checkpoint. After a temporary error it is
-// unknown whether that copy is good.
+// Ranks the errors of several copies by how much each says about the checkpoint. A temporary error says
+// least, because the copy may be good.
 int weight_of(const Error& error) {
   const ErrorKind kind = error.kind();
   if (kind == ErrorKind::kNotFound) return 0;
@@ -103,8 +103,8 @@ int weight_of(const Error& error) {
 }  // namespace
 
 ExitCode exit_code_of(const Error& error) {
-  // A volume that is not mounted yet has no files, and a proxy may reply without a checkpoint: both errors
-  // may be temporary.
+  // These errors may be temporary: a volume that is not mounted yet has no files, and a proxy may reply
+  // instead of the store.
   const bool may_pass = error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kCorrupted;
   return may_pass ? ExitCode::kStorage : ratoon::exit_code_of(error.kind());
 }
@@ -124,14 +124,14 @@ CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr
     fail(ExitCode::kConfiguration, checked.error().message());
 }
 
-// Gives the locations back at the end of the job, so that the next job need not wait for them. A store that
-// does not answer does not delay this process, either.
+// At the end of the job, releases the claims on locations, so that the next job need not wait for them. A
+// store that does not answer does not delay this process.
 CheckpointLocations::~CheckpointLocations() {
   static_cast<void>((*leaving_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
     mirrors->stop();
     return {};
   }));
-  // The owner that releases this object last waits for its thread.
+  // The last owner of this object waits for its thread, so it is released here.
   static_cast<void>((*leaving_calls_)(
       "letting places go",
       [ownership = std::move(ownership_), gives_back = is_job_over_]() mutable -> Result<void> {
@@ -154,7 +154,7 @@ std::optional<std::string> CheckpointLocations::find_refusal() {
   Disk& home = *tiers_.home().disk;
   const auto known = choice ? Result<bool>(true) : was_accepted_before(home, options_.group.launches);
   if (!known) fail(exit_code_of(known.error()), known.error().message());
-  // A launch that is refused now must also be refused when it is started again.
+  // A launch that is refused now must be refused again after a restart.
   const auto noted = record_accepted_launches(
       home, *known ? options_.group.launches : std::vector<LaunchName>(), draw_name());
   if (!noted) fail(exit_code_of(noted.error()), noted.error().message());
@@ -176,8 +176,8 @@ void CheckpointLocations::begin_anew(Attempt first) {
 }
 
 void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
-  // The home is moved last. If this start is interrupted before the home is moved, and repeated without the
-  // request, it still finds the run.
+  // The home's checkpoints are moved last. If this start is interrupted before that, and repeated without
+  // --overwrite, it still finds the run.
   for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
     const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
     if (!moved) fail(ExitCode::kStorage, moved.error().message());
@@ -250,7 +250,7 @@ Result<void> CheckpointLocations::keep_rollbacks(const std::vector<checkpoint::R
   }
   for (const checkpoint::Tier& tier : tiers_.all()) {
     const auto moved = checkpoint::set_rolled_back_aside(*tier.disk, in_force, draw_name());
-    // The checkpoints count as given up even if they cannot be set aside.
+    // The checkpoints after the rollback count as given up even if they cannot be set aside.
     if (!moved)
       events_->add("checkpoints that were rolled back are not set aside for now: " + moved.error().message());
   }
@@ -271,14 +271,14 @@ void CheckpointLocations::begin_waiting() {
 
 void CheckpointLocations::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {
   if (assignment.rank.value() == 0) {
-    // If the attempt is over before it has begun, its claim would block the next attempt.
+    // If the attempt is over already, its claim would block the next attempt.
     if (!goes_on()) throw Interrupted("the world changed before its rank 0 had claimed the run's places");
     take_ownership(goes_on);
     report_unknown_entries();
   } else {
     ownership_->leave_to_others();
   }
-  // Copies of the previous attempt stop, and another rank may continue them.
+  // Copies of the previous attempt stop; rank 0 of this attempt continues them.
   const auto begin = [mirrors = mirrors_, assignment]() -> Result<void> {
     mirrors->begin_attempt(assignment);
     return {};
@@ -310,8 +310,8 @@ checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assi
                                            const auto& ticket) { mirrors->await(id, ticket); },
       .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
   if (rules.last != 0) return world;
-  // A checkpoint that is kept only in a store is removed here once the store has it. Until a store has these
-  // checkpoints, the folder keeps as many checkpoints as without that store.
+  // With --keep-last 0, a checkpoint is removed here once the stores have it. Until then the folder keeps as
+  // many checkpoints as it would without stores.
   world.rules.last = 2;
   world.find_copy = [mirrors = mirrors_](const checkpoint::CheckpointId& id) { return mirrors->find(id); };
   return world;
@@ -322,7 +322,7 @@ checkpoint::SaverOptions CheckpointLocations::saver_options() const {
   options.calls = calls_;
   options.owner = identity_;
   if (!options.slots_folder.empty()) {
-    // Training copies into slots, and a copy that waits for a disk cannot be interrupted.
+    // Training copies into staging slots, and a copy that waits for a disk cannot be interrupted.
     const auto is_memory =
         (*calls_)("looking at " + options.slots_folder.string(),
                   [folder = options.slots_folder] { return checkpoint::is_in_memory(folder); });

@@ -1,8 +1,8 @@
-// session/locations/: where the checkpoints of a run are: folders and stores, their locks and claims, and the
+// session/locations/: the folders and stores with the checkpoints of a run, their locks and claims, and the
 // choice of the checkpoint to resume.
 //
-// CheckpointLocations: the folder in which the checkpoints of a run are saved, and the stores that get
-// copies. The checkpoint to resume from is chosen over the folder and all stores.
+// CheckpointLocations holds the home in which a run saves its checkpoints, and the stores that get copies.
+// It chooses the checkpoint to resume from over the home and all stores.
 //
 //   CheckpointLocations places(options, meters);                    // throws a Failure
 //   auto found = places.inventory();  // passed to join()
@@ -36,94 +36,94 @@
 
 namespace ratoon::session {
 
-// The exit code for an error of a location. The code says whether the same start would fail again.
+// Returns the exit code for an error of a location: it says whether the same start would fail again.
 [[nodiscard]] ExitCode exit_code_of(const Error& error);
 
 class CheckpointLocations {
  public:
-  // Throws a Failure: a run does not train if a named location cannot be used.
+  // Throws a Failure if a location that the options name cannot be used.
   CheckpointLocations(const Options& options, std::shared_ptr<metrics::Meters> meters);
   ~CheckpointLocations();
   CheckpointLocations(const CheckpointLocations&) = delete;
   CheckpointLocations& operator=(const CheckpointLocations&) = delete;
 
-  // The disk itself, for a saver, which limits the time of its calls itself. Listing and loading would hang
-  // with the disk, so they use this disk, which has a timeout for each call.
+  // Returns the home's disk without timeouts, for the saver, which limits the time of its calls itself.
+  // Listing and loading use another disk, whose calls have a timeout, so that they do not hang.
   [[nodiscard]] const std::shared_ptr<checkpoint::Disk>& home() const { return home_; }
-  // The home of the run if it is a folder, in which files can grow; else null. Each call has a timeout, for
-  // use by the training thread.
+  // Returns the run's home if it is a folder, in which files can grow; else null. Each call has a timeout, so
+  // the training thread may use it.
   [[nodiscard]] std::shared_ptr<checkpoint::Disk> folder() const {
     return tiers_.home().store ? nullptr : tiers_.home().disk;
   }
   [[nodiscard]] checkpoint::SaverOptions saver_options() const;
-  // The timeouts of other calls that may hang with a disk.
+  // Makes other calls that may hang with a disk, with a timeout.
   [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
 
-  // The function is called by a run without a coordinator before anything else: when it returns, no other job
-  // uses these locations. Throws a Failure. `goes_on` is called while another job that may have ended is
-  // watched; if it returns false, Interrupted is thrown.
+  // A run without a coordinator calls own() before anything else. When own() returns, no other job uses these
+  // locations. Throws a Failure. While own() watches whether another job has ended, it calls `goes_on`, and
+  // throws Interrupted if that returns false.
   void own(const std::function<bool()>& goes_on);
-  // Does the same for each process of a coordinator's world, before the process joins it.
+  // Does the same as own() for a process with a coordinator, before it joins a world.
   void enter(const std::function<bool()>& goes_on);
-  // For rank 0 of a run without coordinator that must not resume (--autoresume false): returns why this start
-  // must not begin. The reason is that the run has checkpoints, and this launch was not accepted before.
-  // Throws a Failure.
+  // For rank 0 of a run without coordinator that must not resume (--autoresume false). Returns why this start
+  // is refused: the run has checkpoints, and this launch was not accepted before. Returns nullopt if it may
+  // begin. Throws a Failure.
   [[nodiscard]] std::optional<std::string> find_refusal();
   // Moves all checkpoints of the run aside (--overwrite). Throws a Failure.
   void begin_anew();
-  // Does the same for a job, in its first attempt that has nothing to resume: moves the checkpoints of older
-  // attempts aside.
+  // Does the same for a coordinator's job, in its first attempt `first` without a checkpoint to resume: moves
+  // the checkpoints of older attempts aside.
   void begin_anew(Attempt first);
 
-  // The inventory of all locations together: a checkpoint is complete if one location has a good copy.
+  // Lists the checkpoints of all locations: a checkpoint is complete if one location has a good copy.
   [[nodiscard]] Result<checkpoint::Inventory> inventory() const;
-  // The inventory for a process that joins: the checkpoints that may be resumed from, according to
-  // --resume-from. Throws a Failure if the request of --resume-from cannot be met.
+  // Lists, for a process that joins, the checkpoints that may be resumed from, according to --resume-from.
+  // Throws a Failure if the step of --resume-from cannot be resumed.
   [[nodiscard]] Result<checkpoint::Inventory> look();
-  // kCorrupted: one of the locations had checkpoints, but the manifests that name them are missing.
+  // Returns kCorrupted if a location had checkpoints, but the manifests that name them are missing.
   [[nodiscard]] Result<void> check_manifests_are_there() const;
-  // The plan that look() decided last.
+  // Returns the rollback that look() planned last.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
-  // Rank 0 calls this function, which records the plan's rollbacks in every location, the newest first, and
-  // sets aside the checkpoints that they gave up.
+  // Records the rollbacks in every location, the newest first, and sets aside the checkpoints that they gave
+  // up. Only rank 0 calls this.
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
   // From this call on rank 0 owns the locations, and copies committed checkpoints to stores. `goes_on` ends a
   // wait for another job's claim. Throws a Failure, or Interrupted.
   void begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on);
-  // The options of the saver in that attempt.
+  // Returns the options of the saver in an attempt.
   [[nodiscard]] checkpoint::SavingWorld saving_world(const Assignment& assignment) const;
 
   using Load = std::function<Result<void>(checkpoint::CheckpointReader&)>;
-  // Loads the checkpoint that the assignment resumes from the first intact copy, and returns the name of that
-  // tier. Damaged copies before the intact one are set aside with the reason. A returned error describes all
-  // copies: it is kUnavailable or similar if one of the copies could not be read.
+  // Loads the checkpoint of the assignment from its first intact copy, and returns the name of that copy's
+  // tier. Damaged copies that were tried before are set aside with the reason. A returned error describes all
+  // copies: it is kUnavailable or similar if a copy could not be read.
   [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
-  // The function is called if all copies of a checkpoint were damaged. The copies with wrong bytes go to
+  // Call this if all copies of a checkpoint were damaged. Moves the copies with wrong bytes to
   // quarantine.
   void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;
 
-  // Pins the checkpoint in every location. The returned error is that of the home; other locations only
-  // report their errors.
+  // Pins the checkpoint in every location. Returns an error of the home; errors of other locations are only
+  // reported.
   [[nodiscard]] Result<void> pin(const checkpoint::CheckpointId& id, const std::string& why) {
     return tiers_.pin(id, why, [events = events_](const std::string& event) { events->add(event); });
   }
-  // Completes the ticket of a committed checkpoint once each store has it, or a newer one.
+  // Completes `ticket` once each store has the committed checkpoint, or a newer checkpoint.
   void await_copies(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket) {
     mirrors_->await(id, ticket);
   }
 
-  // This process waits for a world from now until begin_attempt().
+  // Notes that this process waits for a world from now until begin_attempt().
   void begin_waiting();
-  // The whole job ends, at least for a while: its claims are given back with this object. Without this call
-  // they stay, since the other processes of the job, or its next attempt, go on.
+  // Notes that the whole job ends, at least for a while: the destructor then releases its claims. Without
+  // this call the claims stay for the job's other processes or its next attempt.
   void note_job_over() { is_job_over_ = true; }
 
-  // Returns the sentences since the last call, and why this process must no longer write.
+  // Moves out the messages since the last call, such as why this process must no longer write.
   void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
   [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }
 
-  // Returns a sentence for each store that does not have the newest commit of this process within that time.
+  // Returns a sentence for each store that does not have this process's newest commit within `at_most`.
   // `goes_on` is called regularly and may end the wait; null: the wait is not ended early.
   [[nodiscard]] std::vector<std::string> wait_for_copies(Duration at_most,
                                                          const std::function<bool()>& goes_on = {}) const {

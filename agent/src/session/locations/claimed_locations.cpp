@@ -24,7 +24,7 @@ std::string host_name() {
 }
 
 constexpr std::size_t kBootDigits = 8;
-// One process of each of the first members of a role: more than are usually lost at once.
+// Of this many members one process each keeps claims alive: more than are usually lost at once.
 constexpr std::uint32_t kWatchingMembers = 4;
 
 }  // namespace

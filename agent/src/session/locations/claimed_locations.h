@@ -1,4 +1,4 @@
-// The ownership of a run's locations: which of them have to be claimed, under which name, and what a claim
+// Decides which of a run's locations have to be claimed, under which name, and what a claim
 // allows.
 #pragma once
 
@@ -18,24 +18,24 @@
 
 namespace ratoon::session {
 
-// The locations that no lock protects from other jobs: stores; the home of a world with a coordinator, whose
-// processes share their lock; and a home whose locks may not be visible on other machines.
+// Returns the locations that no lock protects from other jobs: stores; the home of a world with a
+// coordinator, whose processes share a lock; and a home whose locks other machines may not see.
 [[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> locations_to_claim(
     const checkpoint::Tiers& tiers, const Options& options, bool has_home_lock);
-// Whether this process keeps the claims of its job alive while it waits for a world. A few processes do, so
-// that the load on a store does not grow with the job.
+// Returns whether this process keeps its job's claims alive while it waits for a world. Only a few processes
+// do, so that the load on a store does not grow with the job.
 [[nodiscard]] bool keeps_claims_alive(const Options& options);
-// "node-1+5e0f33c1": a host name, and digits of the boot id of its kernel, /proc/sys/kernel/random/boot_id. A
-// cloned disk has the host name, the folder, its identity and inode of the original, but another boot id.
+// Returns a text such as "node-1+5e0f33c1": the host name, and digits of its kernel's boot id. A clone of a
+// machine's disk has the host name, folder, identity and inode of the original, but another boot id.
 [[nodiscard]] std::string host_text(const std::string& name, const std::string& boot);
-// Describes this process as an owner: one start of the job with the given identity.
+// Describes this process as an owner of locations: one start of the job with this identity.
 [[nodiscard]] Result<checkpoint::Owner> owner_on_this_host(const Options& options,
                                                            const std::string& identity);
 // Returns folder_mark() of the run's folder, within the timeout of its disk.
 [[nodiscard]] Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::CallsWithTimeout& calls);
 
-// Whether old files may be removed from a location. Other jobs can reach only the locations that have to be
-// claimed.
+// Returns the rule whether old files may be removed from a location: locations that have to be claimed must
+// still be this job's.
 [[nodiscard]] std::function<bool(const checkpoint::Disk&)> cleaning_rule(
     const std::vector<std::shared_ptr<checkpoint::Disk>>& claimed, const checkpoint::Owner& owner);
 

@@ -31,14 +31,14 @@ namespace {
 // Another user who could open the file could lock it, and so keep its owner's run from starting.
 constexpr mode_t kLockMode = 0600;
 
-// The error of a lock that is not visible on other machines.
+// Makes the error for a lock that is visible only on this machine.
 Error is_taken(const std::string& place) {
   return {ErrorKind::kAlreadyExists,
           "another process trains in " + place + ": wait for it, end it, or use another --run-name"};
 }
 
-// Locks the name of a socket without a file. The kernel gives the name to one process, and frees it when that
-// process ends.
+// Takes a lock that is the name of a socket, not a file. The kernel gives the name to one process, and frees
+// it when the process ends.
 Result<UnforkedFd> lock_name(const std::string& place) {
   const std::string name = "ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(place))));
   sockaddr_un address{};
@@ -73,8 +73,8 @@ Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use)
   return UnforkedFd(std::move(lock));
 }
 
-// A text that changes while a run commits and writes its history. Only rank 0 commits and writes the history:
-// other ranks of a run that lost its rank 0 may still write their packs.
+// Returns a text that changes while a run commits and writes its history. Packs do not count, because other
+// ranks may still write them after the run lost its rank 0.
 std::string life_in(const std::filesystem::path& folder) {
   std::set<std::string> seen;  // sorted: a folder may be listed in another order each time
   for (const char* name : {checkpoint::kManifests, checkpoint::kHistory}) {
@@ -115,8 +115,8 @@ LockResult lock_patiently(const std::filesystem::path& folder,
 
 Result<UnforkedFd> lock_home(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
                              const LockWaiting& waiting) {
-  // Ranks of one world may share a machine, so they take no lock: the claim in the bucket excludes other
-  // runs.
+  // Ranks of one world may share a machine, so they take no lock. Instead the claim in the bucket excludes
+  // other runs.
   if (is_home_in_store(options) && use == FolderUse::kTogether) return UnforkedFd();
   if (is_home_in_store(options)) return lock_name(home_of(options));
   const auto folder = run_folder(options);
@@ -133,7 +133,7 @@ std::vector<std::filesystem::path> folders_of_stores(const Options& options) {
   return folders;
 }
 
-// A store that does not answer, or has no locks, does not keep the run from training.
+// Returns the warning for a store that does not answer or has no locks: the run trains anyway.
 std::string trains_without(const std::filesystem::path& folder, const Error& why) {
   return "warning: the folder " + folder.string() +
          " of a store (--stores) cannot be locked: " + why.message() +
@@ -171,7 +171,7 @@ Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoi
     else
       warnings.push_back(trains_without(folder, lock.error()));
   }
-  // One process of a machine prints the warnings for all.
+  // One process per machine prints the warnings for all its processes.
   if (options.member.local_rank == 0) std::ranges::for_each(warnings, say);
   return locks;
 }

@@ -1,9 +1,9 @@
-// HeldLock: how long a process waits for a lock that another process holds, and with which error it ends.
+// HeldLock decides how long a process waits for another process's lock, and with which error it gives up.
 //
 // The kernel frees a lock when its holder ends. A network file system does not notice that the machine of a
 // holder has failed: its server frees the lock once the lease of that machine has passed (90 s with NFS 4).
-// The file of a lock names the machine on which it was taken last, so a holder on this machine is known to be
-// alive.
+// The lock's file names the machine on which the lock was taken last, so a holder on this machine is known to
+// live.
 //
 //   const auto lock = take_when_free(take, life, waiting);
 //
@@ -32,8 +32,8 @@ struct LockPatience {
   Duration first_word{std::chrono::seconds(10)};
 };
 
-// The signs of life of a holder on another machine. Signs from before `caches` do not count: they may be old,
-// and arrive late.
+// Signs of life of a holder on another machine. Signs in the first `caches` of the wait do not count: a file
+// system's cache may show old changes late.
 struct HolderLife {
   std::optional<std::string> at_first{};  // read once the caches are known to be new
   std::string now{};
@@ -48,28 +48,28 @@ enum class LockVerdict {
 [[nodiscard]] LockVerdict judge_held_lock(bool is_on_this_machine, Duration waited,
                                           const LockPatience& patience, const HolderLife& life);
 
-// Writes into the open file of a taken lock that it was taken on this machine. A failure to write only costs
-// a later process some time.
+// Writes into the open file of a taken lock that it was taken on this machine. If writing fails, a later
+// process only waits longer.
 void note_holder(int fd, const std::string& boot_id);
-// Whether the lock in this open file was last taken on the machine with this boot_id.
+// Returns whether the lock in this open file was last taken on the machine with this boot_id.
 [[nodiscard]] bool was_taken_here(int fd, const std::string& boot_id);
-// Whether the lock was last taken on this machine.
+// The two functions below do the same with the boot_id of this machine.
 void note_holder(int fd);
 [[nodiscard]] bool was_taken_here(int fd);
 
-// The error of a lock that another process holds.
+// Makes the error for a lock that another process holds.
 [[nodiscard]] Error held_lock_error(int fd, const std::string& what);
-// The error of a lock whose holder showed no sign of life.
+// Makes the error for a lock whose holder showed no sign of life.
 [[nodiscard]] Error may_pass(const Error& held, Duration waited);
 
 struct LockWaiting {
   LockPatience patience{};
-  // The function is called in each pause; false: this process was ordered to leave, and stops waiting.
+  // Called in each pause. If it returns false, the wait ends: this process was ordered to leave.
   std::function<bool()> goes_on = [] { return true; };
 };
 
-// `life()` returns a text that changes while the holder works, or always the same text if that is unknown.
-// kCancelled: `goes_on` returned false.
+// `life()` returns a text that changes while the holder works, or always the same text if this cannot be
+// seen. Returns kCancelled if `goes_on` returned false.
 template <class Take, class Life>
 auto take_when_free(const Take& take, const Life& life, const LockWaiting& how, const Clock& clock) {
   const Timestamp began = clock.now();

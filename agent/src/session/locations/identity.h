@@ -1,5 +1,5 @@
-// The identity of the job of this process: drawn at random, the same for all processes and restarts of the
-// job, and different from that of every other job. Claims, packs and receipts carry the identity.
+// A job's identity is drawn at random. It is the same for all processes and restarts of the job, and differs
+// from the identity of every other job. Claims, packs and receipts carry the identity.
 //
 //   of a coordinator's job     its UID (RATOON_JOB_UID): a cluster's, or that of the folder of `ratoon run`
 //   in a folder, without one   the run's folder has it in the file `owner`, made by the first start: random
@@ -22,12 +22,12 @@
 
 namespace ratoon::session {
 
-// The id of this start of the machine's kernel. The value is empty if the machine does not provide the value.
+// Returns the id of this boot of the machine's kernel; empty if the machine does not provide it.
 [[nodiscard]] Result<std::string> read_boot_id();
 
-// The value is empty if the process that started this process gave no identity, if the file is damaged, or if
-// it is missing and cannot be created: identities are not compared then. An error if the file exists and
-// cannot be read now: the identity is then unknown, and must be treated neither as missing nor as different.
+// Returns an empty text if the starter of this process gave no identity, or the file is damaged, or missing
+// and impossible to create: identities are then not compared. Returns an error if the file exists but cannot
+// be read now: the identity is then unknown, and must count neither as missing nor as different.
 // `folder_mark` is called if there is a folder; `writer` names this process in temporary files.
 [[nodiscard]] Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
                                               const std::function<Result<std::uint64_t>()>& folder_mark,

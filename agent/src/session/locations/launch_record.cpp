@@ -31,7 +31,7 @@ std::string path_of(const std::string& name) {
   return std::string(kLaunches) + "/" + name;
 }
 
-// The number of restarts in a name that file_name() made for that launch; nullopt for any other name.
+// Returns the number of restarts in a name that file_name() made for `launch`; nullopt for other names.
 std::optional<std::uint64_t> restarts_in(std::string_view name, const LaunchName& launch) {
   const std::string beginning = digest_of(launch) + ".";
   if (!name.starts_with(beginning)) return std::nullopt;
@@ -67,7 +67,7 @@ Result<void> record_accepted_launches(Disk& home, const std::vector<LaunchName>&
     const auto saved = save_durably(home, path_of(file_name(launch)), launch.name + "\n", mark);
     if (!saved && saved.error().kind() != ErrorKind::kAlreadyExists) return saved;
   }
-  // Old entries are removed last: a process that is killed before that is still accepted again.
+  // Removes old entries last, so that a launch that is killed before this is still accepted again.
   const auto there = checkpoint::list_if_there(home, kLaunches);
   if (!there) return there.error();
   for (const DiskEntry& entry : *there) {

@@ -1,4 +1,4 @@
-// Detects that the locations of a run have lost its manifests. A start that mistook the run for a new one
+// Detects that the locations of a run have lost its manifests. A start that mistook the run for a new run
 // would remove its packs.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ratoon::session {
 
-// kCorrupted, with possible remedies, if packs or a link refer to a checkpoint without a manifest.
+// Returns kCorrupted, with remedies, if packs or a link refer to a checkpoint without a manifest.
 [[nodiscard]] Result<void> check_no_manifests_lost(const checkpoint::Tiers& tiers, const Options& options,
                                                    checkpoint::CallsWithTimeout& calls);
 

@@ -51,7 +51,7 @@ void Mirrors::begin_attempt(const Assignment& assignment) {
       note_result(i, id, result);
     };
     const auto& tier = tier_of(i);
-    // The function is called before the first copy, which may be of an older attempt's checkpoint.
+    // Called before the first copy, which may be that of an older attempt's checkpoint.
     const auto begins = [this, &tier, own](const std::stop_token& stop) {
       abort_abandoned_uploads(tier, own, stop);
     };
@@ -161,7 +161,7 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
   const auto began = std::chrono::steady_clock::now();
   const auto until = began + waitable(at_most);
   std::vector<std::string> late;
-  // The workers stay during these calls, because only this thread removes them.
+  // The workers exist during these calls, because only this thread removes them.
   std::vector<Worker*> all;
   CheckpointId id;
   {
@@ -213,7 +213,7 @@ void Mirrors::note_result(std::size_t store, const CheckpointId& id,
   hear_of(store, id, result);
   if (!result) {
     ++meters.missed_copies;
-    // The problem is reported once, and not with each of the following tries.
+    // The problem is reported only at the first failed try, not at each later try.
     if (!is_behind_[store]->exchange(true)) {
       events_->add(text_of(id) + " could not be copied to " + meters.uri +
                    "; training goes on, and the copy is tried again: " + result.error().message());
@@ -272,7 +272,7 @@ void Mirrors::abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own,
   }
 }
 
-// If no checkpoint stays at home, a link would soon lead nowhere.
+// Returns false if no checkpoint stays at home: a link would then soon lead nowhere.
 bool Mirrors::has_link() const {
   return !plan_.latest_name.empty() && plan_.home_rules.last != 0;
 }
@@ -287,7 +287,7 @@ void Mirrors::remove_stale_links() {
   if (has_link()) remove_stale_names(plan_.tiers.home());
 }
 
-// A pointer with a fixed name is replaced as a whole. Links with changing names leave old links behind.
+// A pointer with a fixed name is replaced. Links with changing names leave old links, removed here.
 void Mirrors::remove_stale_names(const checkpoint::Tier& tier) {
   if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
   complain(tier.store ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)

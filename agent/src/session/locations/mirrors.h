@@ -1,5 +1,5 @@
-// Mirrors: the work after a commit at home, in parallel with training: copies to the run's stores, retention
-// there, and names that point to the newest checkpoint. A failure becomes an event and a metric.
+// Mirrors does the work after a commit, in parallel with training: copies to the run's stores, retention
+// there, and names of the newest checkpoint. A failure becomes an event and a metric.
 //
 // Thread contract: note_committed(), go_back_to(), copies() and await() from any thread, the rest from the
 // training thread.
@@ -36,43 +36,43 @@ struct MirrorPlan {
   std::string run_folder{};   // of the home, for links; empty: the home is a store
   std::string latest_name{};  // empty: none
   std::string run_name{};
-  // Returns whether this job still owns that location; if not, nothing is removed there.
+  // Returns whether this job still owns the location; if not, nothing is removed there.
   std::function<bool(const checkpoint::Disk&)> may_clean_up = [](const auto&) { return true; };
 };
 
 class Mirrors {
  public:
-  // `meters` has one store for each store of the plan.
+  // `meters` must have one StoreMeters for each store of the plan.
   Mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters, std::shared_ptr<EventLog> events);
 
   // Sets the work of this process in the attempt: rank 0 copies committed checkpoints, and each rank
   // maintains its own link.
   void begin_attempt(const Assignment& assignment);
-  // Stops the copies in progress. A later attempt completes the stopped copies.
+  // Stops the copies in progress, which a later attempt completes.
   void stop();
 
-  // Gives the inventory that was found at the start, for the metrics.
+  // Takes the checkpoints that were found at the start, for the metrics.
   void note_found(const std::vector<checkpoint::TierInventory>& tiers);
-  // The function is called from a thread that may wait for the disk, because a name with the epoch needs the
-  // manifest.
+  // Starts the work after a commit. The calling thread must be one that may wait for the disk: a name with
+  // the epoch needs the manifest.
   void note_committed(const InventoryEntry& entry);
-  // Does the same for a checkpoint that was loaded from home. The training thread calls this function. `run`
-  // comes from the manifest of that checkpoint.
+  // Does the same for a checkpoint that was loaded from home, on the training thread. `run` is the record in
+  // the checkpoint's manifest.
   void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
-  // Removes links at home, of all ranks of the run, that point to removed checkpoints.
+  // Removes all ranks' links at home that point to removed checkpoints.
   void remove_stale_links();
-  // The checkpoint that was reported last cannot be read back; `newest` is the newest remaining checkpoint.
+  // Call this if the last reported checkpoint cannot be read back. `newest` is the newest that remains.
   void go_back_to(const std::optional<InventoryEntry>& newest);
-  // The checkpoints that are being copied, and must stay at home until then. Provides the stores' checkpoints
-  // for the retention of the folder. `in_store` stays empty: if no checkpoint is to stay at home, the copying
-  // thread cleans up there.
+  // Returns the checkpoints that are being copied, which must stay at home until then, for the retention at
+  // home. `in_store` stays empty: if no checkpoint is to stay at home, the copying thread removes them
+  // there.
   [[nodiscard]] checkpoint::Copies copies() const;
-  // Completes the ticket of a commit once each store has the committed checkpoint, or a newer one.
+  // Completes `ticket` once each store has the committed checkpoint, or a newer checkpoint.
   void await(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket);
   // Finds a checkpoint in the stores. Any thread on any rank may call this function.
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
-  // Returns a sentence for each store that does not have the checkpoint that was reported last within that
-  // time. `goes_on` is called regularly and may end the wait; null: the wait is not ended early.
+  // Returns a sentence for each store that does not have the last reported checkpoint within `at_most`.
+  // `goes_on` is called regularly and may end the wait; null: the wait is not ended early.
   [[nodiscard]] std::vector<std::string> wait_for_newest(Duration at_most,
                                                          const std::function<bool()>& goes_on = {}) const;
 
@@ -82,13 +82,13 @@ class Mirrors {
                    const Result<checkpoint::Mirrored>& result);
   void hear_of(std::size_t store, const checkpoint::CheckpointId& id,
                const Result<checkpoint::Mirrored>& result);
-  // The function is called with the lock held.
+  // Call this with the lock held.
   void notify_waiters();
   void fail_waiters(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why);
   void point_to(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest);
   [[nodiscard]] Result<void> point(const checkpoint::Tier& tier, const checkpoint::Latest& latest,
                                    const Result<std::uint64_t>& epoch) const;
-  // The epoch of the checkpoint; 0 if the name pattern does not contain the epoch.
+  // Returns the checkpoint's epoch; 0 if the name pattern has no {epoch}.
   [[nodiscard]] Result<std::uint64_t> epoch_of(const checkpoint::Tier& tier,
                                                const checkpoint::CheckpointId& id) const;
   void pass_on(const InventoryEntry& entry);
@@ -96,10 +96,10 @@ class Mirrors {
   void link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch);
   void remove_stale_names(const checkpoint::Tier& tier);
   void clean_up(std::size_t store);
-  // Aborts uploads that processes of older attempts had not finished when they died.
+  // Aborts uploads that dead processes of older attempts did not finish.
   void abort_abandoned_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop);
-  // Reports a problem once, and again only if its text changes: the cause that blocks one save blocks the
-  // next save as well.
+  // Reports a problem once, and again only if its text changes, because the cause that blocks one save
+  // usually blocks the next save, too.
   void complain(const Result<void>& result, const std::string& what);
   [[nodiscard]] const checkpoint::Tier& tier_of(std::size_t store) const {
     return plan_.tiers.all()[store + 1];

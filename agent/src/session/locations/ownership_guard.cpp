@@ -83,7 +83,7 @@ bool OwnershipGuard::still_holds_all() {
     const std::lock_guard lock(mutex_);
     if (!is_held_ || is_entering_) return false;
   }
-  // A claim that cannot be renewed for now is renewed later, within the lease.
+  // If a claim cannot be renewed for now, this is tried again within the lease.
   return std::none_of(claims_.begin(), claims_.end(), [](auto& claim) {
     const auto renewed = claim->renew();
     return !renewed && renewed.error().kind() == ErrorKind::kConflict;
@@ -167,8 +167,8 @@ void OwnershipGuard::renew_until(const std::stop_token& stop) {
   }
 }
 
-// An exception must not leave this thread. A claim that cannot be renewed now is renewed later, within the
-// lease.
+// An exception that left this thread would end the process. If a claim cannot be renewed now, this is tried
+// again within the lease.
 void OwnershipGuard::renew_or_tell() {
   try {
     const bool are_own_renewed = renew_own();
@@ -211,7 +211,7 @@ bool OwnershipGuard::renew_own() {
     }
     const std::lock_guard lock(mutex_);
     if (is_entering_) {
-      // Rank 0 of the first attempt checks whether the process that took the claim over belongs to its job.
+      // Another process took the claim. Rank 0 of the first attempt checks whether it belongs to its job.
       claim.reset();
       is_held_ = is_entering_ = holds_any(claims_);
     } else {
@@ -222,8 +222,8 @@ bool OwnershipGuard::renew_own() {
   return has_answered;
 }
 
-// The owner renews a claim four times in a lease. If it did not for longer than that, it may be lost. The
-// first look of a wait cannot tell how old the claim is.
+// An owner renews its claim four times in a lease. An owner that is silent for longer may be lost. The first
+// look in a wait cannot tell how old a claim is.
 bool OwnershipGuard::keep_others_alive() {
   const std::lock_guard claims_lock(claims_mutex_);
   const SystemClock clock;

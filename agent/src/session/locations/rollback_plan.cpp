@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kSkipMax = 1ULL << 62;
 constexpr std::size_t kNamedMax = 20;
 
-// Lists the newest steps, the oldest of them first.
+// Names a few of the newest steps, in ascending order.
 std::string known_steps(const std::vector<InventoryEntry>& complete) {
   std::set<std::uint64_t> steps;
   for (const InventoryEntry& entry : complete) steps.insert(entry.step.value());

@@ -8,8 +8,8 @@
 namespace ratoon::session {
 namespace {
 
-// A timeout becomes kIo here, because a caller that joins would repeat a kTimeout, which may come from a
-// coordinator that returns.
+// Turns a timeout into kIo, because callers of join() retry after kTimeout, as for a coordinator that may
+// come back.
 template <class T>
 Result<T> timeout_as_io(Result<T> answered) {
   if (answered || answered.error().kind() != ErrorKind::kTimeout) return answered;
@@ -21,7 +21,7 @@ GroupRendezvous::Fault find_fault_of(const RendezvousFolder& folder, std::uint32
   const auto now = folder.find_call(rank);
   if (!now) return {.why = "", .unknown = now.error()};
   if (*now && (*now)->process.start == call) return {};
-  // This condition is checked last: everything that the rank did before it ended is visible by then.
+  // is_done() is read last: all that the rank did before it ended is visible by then.
   const auto is_done = folder.is_done(call);
   if (!is_done) return {.why = "", .unknown = is_done.error()};
   if (*is_done) return {};
@@ -29,7 +29,7 @@ GroupRendezvous::Fault find_fault_of(const RendezvousFolder& folder, std::uint32
           .unknown = {}};
 }
 
-// A rank that is known to be lost counts more than ranks whose state is unknown.
+// Returns a rank that is known to be lost rather than a rank whose state is unknown.
 GroupRendezvous::Fault find_lost_rank(const RendezvousFolder& folder, const std::vector<std::string>& calls) {
   GroupRendezvous::Fault found;
   for (std::uint32_t rank = 1; rank < calls.size(); ++rank) {
@@ -40,7 +40,7 @@ GroupRendezvous::Fault find_lost_rank(const RendezvousFolder& folder, const std:
   return found;
 }
 
-// The name of the call that the rank has made.
+// Returns the name of the rank's call, if the rank has called.
 Result<std::optional<std::string>> find_name_of_call(const RendezvousFolder& folder, std::uint32_t rank) {
   const auto call = folder.find_call(rank);
   if (!call) return call.error();
@@ -48,7 +48,7 @@ Result<std::optional<std::string>> find_name_of_call(const RendezvousFolder& fol
   return std::optional((*call)->process.start);
 }
 
-// Whether that rank, which has no call, has reported that it ended for good.
+// Returns whether a rank without a call has reported that it ended for good.
 bool has_ended(const RendezvousFolder& folder, std::uint32_t rank, const std::string& own_call,
                const std::vector<std::string>& former) {
   if (!own_call.empty()) {
@@ -134,10 +134,10 @@ Result<bool> GroupRendezvous::end_before_call(const std::string& why, const std:
       if (rank == own) continue;
       const auto call = find_name_of_call(folder, rank);
       if (!call) return call.error();
-      // A rank that is in a world with an earlier rank 0 leaves that world and calls again.
+      // A rank in a world of an earlier rank 0 does not count: it leaves that world and calls again.
       const auto is_in_world = own == 0 && *call ? folder.is_answered(**call) : Result<bool>(false);
       if (!is_in_world) return is_in_world.error();
-      // A rank that was in the previous attempt with this rank 0 watches the earlier call of rank 0.
+      // A rank of this rank 0's previous attempt still watches rank 0's earlier call.
       const bool is_waited_for =
           *call ? *is_in_world && former.empty() : !has_ended(folder, rank, own_call, former);
       are_all_told = are_all_told && !is_waited_for;
@@ -154,7 +154,7 @@ Result<std::optional<std::string>> GroupRendezvous::find_end_before_call(
   return patiently([own_call, ranks](const RendezvousFolder& folder) -> Result<std::optional<std::string>> {
     for (const std::uint32_t rank : ranks) {
       const auto why = folder.find_end_before_call(own_call, rank);
-      // A reason that cannot be read now is read with the next check.
+      // If the reason cannot be read now, the next check reads it.
       if (why && *why) return std::optional("rank " + std::to_string(rank) + " ended for good: " + **why);
     }
     return std::optional<std::string>();

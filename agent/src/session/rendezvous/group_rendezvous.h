@@ -1,6 +1,6 @@
-// GroupRendezvous: the calls of a rank of a launch to the folder where ranks meet. Each call has a timeout,
-// because the folder may hang with its disk, and its lock with it. A call that hangs returns kIo, and the
-// rank ends: it could not save, either.
+// GroupRendezvous makes a rank's calls to the folder where the ranks of a launch meet. Each call has a
+// timeout, because the folder and its lock may hang with the disk. A call that hangs returns kIo, and the
+// rank ends, because it could not save either.
 //
 // Thread contract: any thread.
 #pragma once
@@ -31,10 +31,10 @@ struct GroupTimeouts {
 class GroupRendezvous {
  public:
   using Answer = RendezvousFolder::Answer;
-  // The calls by rank; nullopt if a rank has made no call, or if its call has an answer.
+  // The ranks' calls, by rank. nullopt: the rank has made no call, or its call has an answer.
   using Calls = std::vector<std::optional<JoinRequest>>;
-  // `unknown`: why this machine could not check all ranks just now. The reason `unknown` says nothing about
-  // the ranks.
+  // `unknown` says why this machine could not check all ranks just now. This reason says nothing about the
+  // ranks.
   struct FoundCalls {
     Calls calls;
     std::optional<Error> unknown;
@@ -48,43 +48,43 @@ class GroupRendezvous {
     std::optional<Error> unknown;
   };
 
-  // The files that rank 0 removes. Rank 0 removes nothing if it does not hold the run's folder for itself.
+  // What rank 0 removes: nothing, unless it holds the run's folder for itself alone.
   enum class Sweep { kNothing, kFormerLaunches };
 
-  // The run's folder must exist. kAlreadyExists, kConflict: another process has this rank, as described in
+  // The run's folder must exist. Returns kAlreadyExists or kConflict if another process has this rank; see
   // rendezvous_folder.h.
   [[nodiscard]] static Result<GroupRendezvous> open(const Options& options,
                                                     std::shared_ptr<checkpoint::CallsWithTimeout> calls,
                                                     Sweep sweep = Sweep::kFormerLaunches);
 
-  // For end_before_call() of a rank whose lock another process may hold.
+  // Opens the folder only for end_before_call(): another process may hold the rank's lock.
   [[nodiscard]] static GroupRendezvous beside_holder(const Options& options,
                                                      std::shared_ptr<checkpoint::CallsWithTimeout> calls);
 
-  // Whether the process that has this rank belongs to another launch; nullopt: not known yet.
+  // Returns whether the process with this rank's lock is of another launch; nullopt if not known yet.
   [[nodiscard]] std::optional<bool> is_rank_of_another_launch() const;
 
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
   [[nodiscard]] Result<FoundCalls> find_calls() const;  // for rank 0, whose own is not among them
   [[nodiscard]] Result<void> answer(const std::string& call, const Answer& answer) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
-  // Reports that the process that made the call ends for good. find_refusal() of the call returns the reason.
+  // Reports that the process that made `call` ends for good. find_refusal() of that call returns the reason.
   [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
   // Reports that this rank ends for good before it has called. Writes the reason for rank 0; rank 0 writes it
-  // for each other rank as soon as that rank has called. Returns true once all ranks that wait have the
-  // reason. If another process of the same launch has this rank, there is nothing to report. A rank that is
-  // known to have ended itself does not have to receive the reason, either: `own_call` is the call of rank 0,
-  // and `former` has the calls of the previous attempt, by rank.
+  // for each other rank as soon as that rank has called. Returns true once all waiting ranks have the reason.
+  // If another process of the same launch has this rank, there is nothing to report. Ranks that are known to
+  // have ended need no reason: `own_call` is rank 0's call, and `former` has the calls of the previous
+  // attempt, by rank.
   [[nodiscard]] Result<bool> end_before_call(const std::string& why, const std::string& own_call = {},
                                              const std::vector<std::string>& former = {}) const;
-  // For rank 0 and its own call: the ranks that ended in this way, with the reason.
+  // For rank 0 and its own call: returns why a rank has ended before it called, if one has.
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(
       const std::string& own_call, const std::vector<std::uint32_t>& ranks) const;
   [[nodiscard]] Result<FoundAnswer> find_answer(const std::string& call) const;
   [[nodiscard]] Result<void> forget(const std::vector<std::string>& calls) const;
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
-  // The reason why the attempt of the calls is over. Rank 0 passes the calls of all ranks, and reports the
-  // reason to them. The other ranks pass only the call of rank 0.
+  // Returns why the attempt of `calls` is over. Rank 0 passes the calls of all ranks, and reports the reason
+  // to them. The other ranks pass only rank 0's call.
   [[nodiscard]] Result<Fault> find_fault(Attempt attempt, const std::vector<std::string>& calls) const;
 
  private:

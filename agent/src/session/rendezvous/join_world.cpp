@@ -20,10 +20,10 @@ constexpr Duration kLookPauseMin = std::chrono::seconds(1);
 constexpr Duration kLookPauseMax = std::chrono::seconds(30);
 constexpr Duration kLookPatience = std::chrono::minutes(5);  // of all pauses together
 
-// Lists the checkpoints that can be loaded, and after them those that cannot: they are reported so that they
-// are not chosen.
+// Lists the checkpoints that can be loaded, and after them the others, which are reported so that the
+// coordinator does not choose them.
 std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unreadable& unreadable) {
-  // Only a few of the newest are listed, which are enough to find one that all ranks can read.
+  // Only the newest checkpoints are listed: so many suffice to find one that all ranks can read.
   constexpr std::ptrdiff_t kReportedMax = 16;
   for (auto& entry : inventory.complete) {
     if (unreadable.contains({.attempt = entry.attempt, .step = entry.step})) entry.is_complete = false;
@@ -36,7 +36,7 @@ std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unread
   entries.insert(entries.end(), bad, bad + std::min(kReportedMax, inventory.complete.end() - bad));
   entries.insert(entries.end(), inventory.damaged.begin(),
                  inventory.damaged.begin() + std::min(kReportedMax, std::ssize(inventory.damaged)));
-  // A coordinator or another process may have recorded given-up checkpoints as good.
+  // Given-up checkpoints are listed, because a coordinator may have recorded them as good.
   entries.insert(entries.end(), inventory.given_up.begin(),
                  inventory.given_up.begin() + std::min(kReportedMax, std::ssize(inventory.given_up)));
   return entries;
@@ -57,8 +57,8 @@ std::string folder_of(const CheckpointLocations& places) {
   fail(why.kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : exit_code_of(why), why.message());
 }
 
-// Locations that were available before and do not answer now do not end the process while there is no world,
-// either. The checkpoints are listed again, with longer and longer pauses.
+// If locations that were available before do not answer now, the process does not end while it waits for a
+// world. It lists the checkpoints again, with longer and longer pauses.
 checkpoint::Inventory look_again(Link& link, const InventoryPolling& looking) {
   Duration pause = kLookPauseMin;
   Duration paused{0};
@@ -114,7 +114,7 @@ Result<Assignment> ask_for_world(Link& link, CheckpointLocations& places, const 
   return link.join(entries, inventory.newest_attempt);
 }
 
-// The files of such an attempt would have invalid names: its checkpoints would not be found again.
+// Refuses an attempt number above the maximum: its checkpoints would have invalid file names.
 void check_that_it_counts(const Assignment& assignment, const CheckpointLocations& places) {
   if (assignment.attempt.value() <= checkpoint::kAttemptMax) return;
   fail(ExitCode::kConfiguration, "this would be attempt " + std::to_string(assignment.attempt.value()) +
@@ -125,15 +125,15 @@ void check_that_it_counts(const Assignment& assignment, const CheckpointLocation
                                      "of this run has made, or give the run another name (--run-name)");
 }
 
-// A process that planned a rollback before it waited may join after another attempt has made that rollback.
-// The records that exist now decide.
+// If a process planned a rollback and then waited, another attempt may have made that rollback meanwhile. So
+// the records are read again.
 void look_for_rollback(CheckpointLocations& places) {
   if (!places.rollback().to) return;
   const auto found = places.look();
   if (!found) fail_to_look(found.error());
 }
 
-// Pauses for the given time, or until the world status of the link changes.
+// Pauses for `time`, or until the world status of the link changes.
 void pause_beside(const Link& link, Duration time) {
   constexpr Duration kSlice = std::chrono::milliseconds(100);
   for (; time > Duration(0) && link.world_status() == WorldStatus::kGoOn; time -= kSlice)
@@ -155,8 +155,8 @@ Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable&
   if (!first) fail_to_look(first.error());
   auto assignment = ask_for_world(link, places, unreadable, *first);
   // A coordinator that comes back knows only the checkpoints that are reported to it, so each call reports
-  // them anew. There is no limit: forming a world may take any time. The link itself pauses between two
-  // calls.
+  // them anew. The number of calls has no limit, because forming a world may take any time. The link pauses
+  // between calls.
   while (!assignment && assignment.error().is_retryable())
     assignment = ask_for_world(link, places, unreadable, look_again(link, looking));
   if (assignment) {
@@ -165,7 +165,7 @@ Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable&
     return *assignment;
   }
   if (link.world_status() == WorldStatus::kFenced) fail(ExitCode::kStartAgain, assignment.error().message());
-  // The order to stop, or the end of the job, is the answer to this call or came before it.
+  // This process was ordered to stop, or the job ended, before or during this call.
   if (assignment.error().kind() == ErrorKind::kCancelled || link.world_status() == WorldStatus::kStop)
     fail(ExitCode::kPreempted, assignment.error().message());
   fail(exit_code_of(assignment.error()), "the world cannot be joined: " + assignment.error().message());

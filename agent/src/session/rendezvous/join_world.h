@@ -1,4 +1,4 @@
-// join_world: asks to join a world, and reports the checkpoints that this process could resume from.
+// join_world() asks to join a world, and reports from which checkpoints this process could resume.
 #pragma once
 
 #include <functional>

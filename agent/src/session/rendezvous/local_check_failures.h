@@ -1,5 +1,5 @@
-// LocalCheckFailures: checks of other ranks that fail on this machine, for example because no descriptors are
-// left. Such failures say nothing about the other ranks, and the checks are repeated for as long as the
+// LocalCheckFailures counts checks of other ranks that failed because of this machine, for example because no
+// descriptors are left. They say nothing about the other ranks, so checks are repeated for as long as the
 // patience.
 //
 // Thread contract: one thread at a time.
@@ -18,9 +18,9 @@ class LocalCheckFailures {
  public:
   explicit LocalCheckFailures(Duration patience) : patience_(patience) {}
 
-  // The function is called for each check with the reason why it failed; nullopt: the check worked. Only the
-  // first of several consecutive failures is logged. Returns the reason to end once checks have failed for as
-  // long as the patience.
+  // Call note() for each check, with the reason why it failed, or nullopt if it worked. Only the first of
+  // several consecutive failures is logged. Returns the reason to end once checks have failed for as long as
+  // the patience.
   [[nodiscard]] std::optional<std::string> note(const std::optional<Error>& unknown, const Clock& clock);
 
  private:

@@ -1,4 +1,4 @@
-// The address under which processes on other machines reach this process.
+// Finds the address under which processes on other machines reach this one.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace ratoon::session {
 
-// The first address of an interface that is up and is neither loopback nor link-local; IPv4 before IPv6. A
-// machine talks to its own management controller by link-local addresses (169.254/16, fe80::/10). The value
-// is empty if there is no such address.
+// Returns the first address, IPv4 before IPv6, of an interface that is up, and neither loopback nor
+// link-local. A machine uses link-local addresses (169.254/16, fe80::/10) for its own management controller.
+// Returns an empty text if there is no such address.
 [[nodiscard]] std::string find_own_address();
-// Does the same for the given interfaces.
+// Chooses an address as find_own_address() does, from these interfaces.
 [[nodiscard]] std::string pick_own_address(const ifaddrs* interfaces);
 
 }  // namespace ratoon::session

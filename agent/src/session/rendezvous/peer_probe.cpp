@@ -24,7 +24,7 @@ struct Try {
   bool has_failed = false;
 };
 
-// Whether the error of connect() says something about the way to the peer, and not about this process.
+// Returns whether an error of connect() is one of the network or the peer, not of this process.
 bool is_of_the_way(int problem) {
   switch (problem) {
     case ECONNREFUSED:  // also the answer of a firewall that rejects
@@ -42,7 +42,7 @@ bool is_of_the_way(int problem) {
   }
 }
 
-// Closes the connection so that nothing of it stays in the queue of the other side.
+// Closes the connection by a reset, so that the peer's queue drops it at once.
 void reset(UniqueFd& fd) {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   static_cast<void>(::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
@@ -66,7 +66,7 @@ Try begin(const PeerAddress& peer) {
   return each;
 }
 
-// Ends those whose result is known.
+// Closes all tries whose result is known.
 void look(std::vector<Try>& tries, std::chrono::milliseconds at_most) {
   std::vector<pollfd> open;
   for (const Try& each : tries)

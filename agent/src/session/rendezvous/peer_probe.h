@@ -1,4 +1,4 @@
-// Tries to connect to addresses, once, and says to which no connection is possible.
+// Tries once to connect to each peer, and returns the peers that could not be reached.
 #pragma once
 
 #include <stop_token>
@@ -10,11 +10,11 @@
 
 namespace ratoon::session {
 
-// Returns the UIDs of the peers that refused the connection, to which there is no way, or that did not answer
-// within `patience`. All are tried at once. The system of the other side answers; its program need not accept
-// the connection, and sees nothing of it (rendezvous_socket.h). A peer whose address is a name, or that could
-// not be tried for lack of descriptors or ports here, is not returned. After a stop is requested the result
-// is empty.
+// Returns the UIDs of the peers that refused the connection, have no route, or did not answer within
+// `patience`. All are tried at once. The peer's kernel answers; its program need not accept the
+// connection, and does not see it (rendezvous_socket.h). A peer with a name as its address, or one that was
+// not tried because this machine lacks descriptors or ports, is not returned. After a stop is requested the
+// result is empty.
 [[nodiscard]] std::vector<std::string> probe_peers(const std::vector<PeerAddress>& peers, Duration patience,
                                                    const std::stop_token& stop);
 

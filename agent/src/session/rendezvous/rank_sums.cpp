@@ -12,14 +12,14 @@
 namespace ratoon::session {
 namespace {
 
-// The board is lost with rank 0. The coordinator then reports that the world changed.
+// If rank 0 is lost, so is the board, and the coordinator reports a changed world within this time.
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kPause = std::chrono::milliseconds(2);
 
-// 2 MiB for each rank: the board keeps 256 MiB of all of them.
+// 2 MiB of numbers per rank. The board keeps up to 256 MiB for all ranks together.
 constexpr std::size_t kNumbersMax = 1U << 18;
 
-// The label of the call, and the numbers behind it.
+// Returns a message: the label of the call, then the numbers.
 std::string labelled(const std::string& what, std::span<const double> numbers) {
   std::string text = what;
   text += '\n';

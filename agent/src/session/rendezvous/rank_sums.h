@@ -1,4 +1,4 @@
-// RankSums: sums of a few numbers over all ranks of an attempt, over the board that rank 0 serves. Rank 0
+// RankSums sums a few numbers over all ranks of an attempt, by the board (store) that rank 0 serves. Rank 0
 // adds the numbers up in the order of the ranks, so all ranks get the same bits.
 #pragma once
 
@@ -29,14 +29,14 @@ class RankSums {
   RankSums(const RankSums&) = delete;
   RankSums& operator=(const RankSums&) = delete;
 
-  // Replaces each number by its sum over all ranks, which call the function in the same order with as many
-  // numbers. `what` names the call in messages, and is the same on all ranks. Throws Failure, and exceptions
-  // of `look`.
+  // Replaces each number by its sum over all ranks. All ranks make the same calls in the same order, with
+  // equally many numbers. `what` names the call in messages, and is the same on all ranks. Throws Failure,
+  // and exceptions of `look`.
   void add_up(const std::string& what, std::span<double> numbers);
 
  private:
-  // Adds the numbers of the other ranks to the numbers of rank 0. Returns the reason why the numbers do not
-  // fit, or "".
+  // On rank 0, adds the numbers of the other ranks. Returns why the calls of the ranks do not fit together,
+  // or "".
   [[nodiscard]] std::string gather(const std::string& what, std::span<double> numbers);
   [[nodiscard]] std::string take(const std::string& key, std::uint32_t from);
   void put(const std::string& key, std::string value);

@@ -27,8 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of answers, which have the secret of the attempt, and of locks: another user could hold a lock and keep a
-// rank from starting.
+// The mode of answers, which have the attempt's secret, and of locks: another user who held a lock could keep
+// a rank from starting.
 constexpr unsigned kPrivateMode = 0600;
 
 std::string rank_name(std::uint32_t rank) {
@@ -37,7 +37,7 @@ std::string rank_name(std::uint32_t rank) {
   return name.data();
 }
 
-// The rank in "r0003.json"; nothing: the file is no call.
+// Returns the rank in a name such as "r0003.json"; nothing if the file is no call.
 std::optional<std::uint32_t> rank_of_call(std::string_view name) {
   constexpr std::string_view kSuffix = ".json";
   if (!name.starts_with('r') || !name.ends_with(kSuffix)) return std::nullopt;
@@ -48,8 +48,8 @@ std::optional<std::uint32_t> rank_of_call(std::string_view name) {
   return rank;
 }
 
-// The name of a launch as the name of a folder. Launches whose names differ never share a folder, since ranks
-// that share one form one world: if characters are lost, a digest of all characters is added.
+// Makes a folder's name from a launch's name. Launches with different names must not share a folder, or their
+// ranks would form one world. So if characters are lost, a digest of the whole name is added.
 std::string folder_name(const GroupOptions& group) {
   constexpr std::size_t kBytesMax = 128;
   std::string name;
@@ -61,8 +61,8 @@ std::string folder_name(const GroupOptions& group) {
   return name + "-of-" + std::to_string(group.size);
 }
 
-// A rank's file has a lock for each of these states, and the locks end with the process. The call of an
-// earlier process is still there when its successor takes the first lock.
+// A rank's lock file has one lock for each of these states. The locks end with the process, but its call file
+// stays: a successor may hold the first lock beside an older call.
 constexpr off_t kIsHeld = 0;
 constexpr off_t kHasCalled = 1;
 
@@ -88,7 +88,7 @@ Result<UnforkedFd> take_lock(const fs::path& path, std::uint32_t rank) {
                                          path.parent_path().parent_path().string());
 }
 
-// nullopt if there is no such file.
+// Reads a file; nullopt if the file does not exist.
 Result<std::optional<std::string>> read_if_there(const fs::path& path) {
   auto text = read_file(path);
   if (text) return std::optional(*std::move(text));
@@ -96,7 +96,7 @@ Result<std::optional<std::string>> read_if_there(const fs::path& path) {
   return text.error();
 }
 
-// nullopt if there is no such file, or if the file is not a valid message.
+// Reads a message; nullopt if the file does not exist or is not a valid message.
 template <class T>
 Result<std::optional<T>> read_message(const fs::path& path) {
   const auto text = read_if_there(path);
@@ -112,7 +112,7 @@ Result<std::optional<std::string>> read_reason(const fs::path& path) {
   return *orders ? std::optional((*orders)->reason) : std::nullopt;
 }
 
-// Readers would refuse longer reasons. A UTF-8 character that would be cut is left out as a whole.
+// Cuts the reason, since readers refuse longer reasons. No UTF-8 character is cut in its middle.
 Orders because(std::string why) {
   if (why.size() > contract::kSentenceBytesMax) {
     std::size_t end = contract::kSentenceBytesMax;
@@ -148,8 +148,8 @@ RendezvousFolder RendezvousFolder::beside_holder(const fs::path& run_folder, con
   return {root, root / folder_name(group), group, UnforkedFd()};
 }
 
-// Calls stay, with their answers: the processes that made them may live, and may be in a world that an
-// earlier rank 0 formed.
+// Keeps calls and their answers: the processes that made them may live, and may be in a world that an earlier
+// rank 0 formed.
 void RendezvousFolder::sweep() const {
   std::error_code code;
   for (fs::directory_iterator at(root_, code), end; !code && at != end; at.increment(code)) {
@@ -171,8 +171,8 @@ void RendezvousFolder::sweep() const {
   }
 }
 
-// A living rank that has not called in this folder may have called in another one. If the call were gone, the
-// rank's own rank 0 could not tell it that its launch is refused.
+// A living rank that has no call in this folder may have called in another launch's folder. If that call were
+// removed, rank 0 of its launch could not tell it that the launch is refused.
 bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
   std::error_code code;
   for (fs::directory_iterator at(group, code), end; !code && at != end; at.increment(code)) {

@@ -1,10 +1,10 @@
 // session/rendezvous/: how processes find each other and join a world: folder, socket, address, and the waits
 // for them.
 //
-// RendezvousFolder: the folder in which processes that a launcher numbered find each other, beside the
-// checkpoints that they share. Each rank holds a lock in the folder for as long as the rank lives. A message
-// of a rank is a file that replaces its previous one. A reader therefore never sees half of a message, nor a
-// message of an earlier launch.
+// RendezvousFolder: in this folder, beside the run's checkpoints, processes that a launcher numbered find
+// each other. Each rank holds a lock in the folder while it lives. Each message is a file that replaces the
+// rank's previous message. A reader therefore never sees half of a message, nor a message of an earlier
+// launch.
 //
 //   meeting/r0003.lock             held by the living rank 3
 //   meeting/<group>/r0003.json     its call: where it listens, which checkpoints it can read
@@ -36,51 +36,51 @@ namespace ratoon::session {
 
 class RendezvousFolder {
  public:
-  // `run_folder` must exist. kAlreadyExists: another process of this machine has this rank here. kConflict: a
-  // process of another machine has it, and that machine may have failed.
+  // `run_folder` must exist. kAlreadyExists: another process of this machine has this rank. kConflict: a
+  // process on another machine, which may have failed, has this rank.
   [[nodiscard]] static Result<RendezvousFolder> open(const std::filesystem::path& run_folder,
                                                      const GroupOptions& group);
-  // For a rank that ends, and whose lock another process may hold: such a rank only writes the reason of its
-  // end.
+  // Opens the folder for a rank that ends, without its lock, which another process may hold: the rank only
+  // writes why it ends.
   [[nodiscard]] static RendezvousFolder beside_holder(const std::filesystem::path& run_folder,
                                                       const GroupOptions& group);
 
-  // For rank 0, which holds the run's folder for itself: removes the files of earlier launches.
+  // Removes the files of earlier launches. Only rank 0 calls this, if it holds the run's folder for itself.
   // The folder of a launch stays while one of its ranks may live.
   void sweep() const;
 
-  // `request.process.start` names the call.
+  // Writes this rank's call, whose name is `request.process.start`.
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
-  // The call of a rank that lives; a call of an earlier process with that rank does not count.
+  // Returns the call of a living rank; calls of earlier processes with that rank do not count.
   [[nodiscard]] Result<std::optional<JoinRequest>> find_call(std::uint32_t rank) const;
 
-  // Holds an answer, and the call of the rank 0 that gave the answer.
+  // An answer, and the call of the rank 0 that wrote the answer.
   struct Answer {
     Assignment assignment;
     std::string first_call;
   };
   [[nodiscard]] Result<void> answer(const std::string& call, const Answer& answer) const;
-  // kInvalid: the file exists, but only another user may read it.
+  // Returns kInvalid if the answer exists, but only another user may read it.
   [[nodiscard]] Result<std::optional<Answer>> find_answer(const std::string& call) const;
   [[nodiscard]] Result<bool> is_answered(const std::string& call) const;
 
   [[nodiscard]] Result<void> refuse(const std::string& call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
 
-  // This rank ends for good before it has called, and reports that to the rank 0 that made `first_call`.
+  // Reports to the rank 0 that made `first_call` that this rank ends for good before it has called.
   [[nodiscard]] Result<void> end_before_call(const std::string& first_call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(const std::string& first_call,
                                                                         std::uint32_t rank) const;
 
   [[nodiscard]] Result<void> end_attempt(Attempt attempt, const std::string& why) const;
-  // The reason why the attempt has ended; nullopt: the attempt goes on.
+  // Returns why the attempt has ended; nullopt if the attempt goes on.
   [[nodiscard]] Result<std::optional<std::string>> find_end(Attempt attempt) const;
 
   // Removes the files of a call that no rank will ask about again.
   void forget(const std::string& call) const;
 
-  // Whether the living process that has this rank has called in the folder of another launch; nullopt: it has
-  // not called yet.
+  // Returns whether the living process with this rank has called in the folder of another launch; nullopt if
+  // it has not called yet.
   [[nodiscard]] Result<std::optional<bool>> is_rank_of_another_launch() const;
 
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
@@ -95,7 +95,7 @@ class RendezvousFolder {
         size_(group.size),
         lock_(std::move(lock)) {}
 
-  // Whether a living process holds the lock of that rank for this fact.
+  // Returns whether a living process holds `rank`'s lock for `fact`.
   [[nodiscard]] Result<bool> holds(std::uint32_t rank, off_t fact) const;
   [[nodiscard]] bool may_hold_living_call(const std::filesystem::path& group) const;
 

@@ -1,6 +1,6 @@
-// The address at which the ranks of an attempt would meet if this process became rank 0. The socket is bound
-// and listens before its address is published. No other process can therefore take the port, and no
-// connection is refused.
+// Opens the socket at which the ranks of an attempt meet if this process becomes rank 0. The socket is bound
+// and listens before its address is published. So no other process can take the port, and no connection is
+// refused.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-// "host:port" or "[v6]:port", as the contract allows.
+// Splits "host:port" or "[v6]:port", the two forms that messages allow.
 [[nodiscard]] HostPort split_address(std::string_view address);
 [[nodiscard]] std::string join_address(const HostPort& address);
 
-// Other members probe the socket while they wait (peer_probe.h). A connection that sends nothing stays with
-// the system: it is not accepted, and takes no place in the queue.
+// Other members probe the socket while they wait (peer_probe.h). The kernel keeps a connection that sends
+// nothing out of the accept queue, so a probe is never accepted.
 struct RendezvousSocket {
   UnforkedFd fd;
   HostPort at;
 };
 
-// Binds to `pod_ip`, or to loopback if it is empty, for processes of one machine.
+// Binds to `pod_ip`. If it is empty, binds to loopback, for processes of one machine.
 [[nodiscard]] Result<RendezvousSocket> open_meeting_socket(const std::string& pod_ip);
 
 }  // namespace ratoon::session

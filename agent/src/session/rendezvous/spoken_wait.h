@@ -1,5 +1,5 @@
-// SpokenWait: a wait that the process reports. A sentence is due after ten seconds, and every minute from
-// then on.
+// SpokenWait decides when a process reports that it waits: after ten seconds, and then every
+// minute.
 //
 //   SpokenWait wait(clock);
 //   while (!is_there()) {
@@ -21,7 +21,7 @@ class SpokenWait {
  public:
   explicit SpokenWait(const Clock& clock) : clock_(clock) { wait_.begin(clock_.now()); }
 
-  // How long the wait has lasted: "10 s". nullopt if no sentence is due.
+  // Returns how long the wait has lasted, such as "10 s"; nullopt if no report is due.
   [[nodiscard]] std::optional<std::string> due() {
     const Timestamp now = clock_.now();
     if (!wait_.is_report_due(now)) return std::nullopt;

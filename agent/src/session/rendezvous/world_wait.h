@@ -1,5 +1,5 @@
-// WorldWait: how a process waits for a world: with longer and longer pauses between two tries, and with
-// reports. There is no limit: forming a world may take any time. Pure: the time is passed in.
+// WorldWait decides how a process waits for a world: with longer and longer pauses between tries, and with
+// reports. The wait has no limit, because forming a world may take any time. Pure: the time is passed in.
 //
 //   WorldWait wait(10s);
 //   wait.begin(now);                               // with each call to join
@@ -21,11 +21,11 @@ class WorldWait {
   explicit WorldWait(Duration first_word) : first_word_(first_word) {}
 
   void begin(Timestamp now);
-  // True once the wait has lasted for `first_word`, and every minute from then on.
+  // Returns true after the wait has lasted for `first_word`, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
   [[nodiscard]] Duration waited(Timestamp now) const;
-  // The pause is longer each time: each attempt reads the run's locations anew, and a thousand processes
-  // would do so five times a second.
+  // Returns a pause that is longer each time. Each try reads the run's locations; without longer pauses a
+  // thousand processes would do so five times a second.
   [[nodiscard]] Duration pause_after_failure();
   void note_answer() { failures_ = 0; }
   void end() { began_.reset(); }

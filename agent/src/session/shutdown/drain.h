@@ -1,9 +1,9 @@
 // session/shutdown/: how a process ends: signals and notices, the drain, exit codes, and the messages at the
 // end.
 //
-// Drain: the requests of a rank that will be ended: to save, and to leave. A Drain collects notices from
-// signals, orders, known ends and calls of the program. A Drain calls plan_drain() after every step, and
-// returns bits of the control word, so that all ranks save and stop after the same step.
+// Drain makes the requests of a rank that will be ended: to save, and to leave. It collects notices from
+// signals, orders, known ends and calls of the program. After every step it calls plan_drain() and returns
+// bits of the control word, so that all ranks save and stop after the same step.
 //
 //   drain.begin_attempt();
 //   drain.hear(link.wanted(), now);                      // after every step, and while a world is waited for
@@ -31,7 +31,7 @@
 
 namespace ratoon::session {
 
-// The signals that were received so far.
+// Counts the signals that were received so far.
 struct SignalCounts {
   HeardSignal terminate{};  // SIGTERM
   HeardSignal interrupt{};  // Ctrl-C
@@ -55,37 +55,37 @@ class Drain {
 
   void notify(Timestamp now, Duration left, const std::string& why);
   void take_back_notice();
-  // Takes the operator's order on the end of this process. The operator may withdraw the order. Call this
-  // function before each of the functions below. Only requests() takes the order itself. An order that is not
-  // passed on would stay valid forever, or never become valid.
+  // Takes the operator's order about the end of this process, or its withdrawal. Call hear() before each
+  // function below except requests(), which takes the order itself. Without hear(), an order would stay valid
+  // forever, or never become valid.
   void hear(const OutsideRequests& wanted, Timestamp now);
 
-  // The reason why no world is to be joined any longer.
+  // Returns why this process must join no further world, if so.
   [[nodiscard]] std::optional<Failure> forbids_joining(Timestamp now);
-  // The exit code of a process whose program left its loop before the run's end. If this process was asked to
-  // leave, the program may know of the request, too. nullopt if the process was not asked to leave.
+  // Returns the exit code if the program left its loop early because the process was asked to leave, which
+  // the program may know. Returns nullopt if the process was not asked to leave.
   [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
   void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
-  // The function is called when a step begins.
+  // Call this when a step begins.
   void keep_hearing() const {
     if (setup_.retake_signals) setup_.retake_signals();
   }
   [[nodiscard]] std::uint32_t requests(const OutsideRequests& wanted, Timestamp now);
-  // The function is called after a step. `agrees`: whether the ranks of this attempt agree once a step;
-  // otherwise each rank leaves by itself.
+  // Call this after a step. `agrees` says whether the ranks of this attempt agree once a step; if not, each
+  // rank leaves by itself.
   [[nodiscard]] std::optional<Failure> must_exit(Timestamp now, bool agrees);
-  // If ranks do not agree once a step, Ctrl-C waits for the next save that is due by counts, which is at the
-  // same step on all of them. The wait is at most as long as the grace period.
+  // If ranks do not agree once a step, Ctrl-C takes effect at the next save that is due by counts, which all
+  // ranks make at the same step, but after the grace period at the latest.
   [[nodiscard]] bool leaves_with_next_save();
-  // Returns a sentence for people about the consequences, once for each notice that was not known from the
+  // Returns a message about the consequences of a notice, once for each notice that was not known from the
   // start.
   [[nodiscard]] std::string take_news(Timestamp now);
-  // How long the agreed last save may take to become durable, so that leaving still ends before the deadline.
+  // Returns how long the agreed last save may take to become durable and still allow leaving in time.
   [[nodiscard]] Duration time_to_commit(Timestamp now);
-  // The same as time_to_commit(), but if no end is near, the time is enough for a save in progress, and at
+  // Returns the same as time_to_commit(); but if no end is near, enough time for a save in progress, and at
   // least a minute.
   [[nodiscard]] Duration patience_with_commit();
-  // The error with which the process ends after the agreed last save, or without one.
+  // Returns the error with which the process ends after the agreed last save, or without a save.
   [[nodiscard]] Failure exit_for_drain(std::uint32_t agreed, Step step, bool is_committed);
 
   void note_step(Duration took) { speeds_.note_step(took); }
@@ -100,7 +100,7 @@ class Drain {
   void hear_order(const OutsideRequests& wanted, Timestamp now);
   void give(std::string_view source, const preemption::Notice& notice, Timestamp heard);
   [[nodiscard]] preemption::DrainStep next(Timestamp now) const;
-  // The time before the nearest end.
+  // Returns whether a replacement may come before the nearest deadline.
   [[nodiscard]] bool can_be_replaced() const;
   [[nodiscard]] bool is_interrupted() const { return told_.interrupt.count > 0; }
   [[nodiscard]] std::string why() const;

@@ -19,8 +19,8 @@
 namespace ratoon::session {
 namespace {
 
-// The name as a program writes it. The operator distinguishes errors of a program from other errors by this
-// name.
+// Returns the name of an exception's type as a program writes it. The operator uses this name to recognise
+// errors of a program.
 std::string name_of_type(const std::exception& error) {
   int problem = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
@@ -28,20 +28,20 @@ std::string name_of_type(const std::exception& error) {
   return name ? name.get() : typeid(error).name();
 }
 
-// The system keeps the lowest byte of an exit code.
+// Only the lowest byte counts, because the system cuts exit codes to one byte.
 bool is_success_code(int exit_code) {
   return (static_cast<unsigned>(exit_code) & 0xffU) == 0;
 }
 
 using Explain = std::function<std::optional<ErrorMeaning>(const std::exception&)>;
 
-// Filled before main() by linked libraries.
+// Linked libraries set this function before main().
 Explain& explain_errors() {
   static const NeverDestroyed<Explain> explain;
   return *explain;
 }
 
-// The error of std::thread. The system may allow a later start to do what it refuses now.
+// Returns whether std::thread could not start a thread. A later start may succeed.
 bool is_refused_thread(const std::exception& error) {
   const auto* const refused = dynamic_cast<const std::system_error*>(&error);
   return refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again;

@@ -1,4 +1,4 @@
-// The messages of a process that ends before, or instead of, its training.
+// Prints the messages of a process that ends before or instead of its training.
 #pragma once
 
 #include <exception>
@@ -16,20 +16,20 @@ namespace ratoon::session {
 // options.
 [[nodiscard]] bool is_help_request(const Result<Options>& options);
 
-// Explains what a library's exception means for the process: for example that an accelerator failed, which is
-// no error of the program.
+// Says what a library's exception means for the process: for example, that an accelerator failed, which is no
+// error of the program.
 struct ErrorMeaning {
   int exit_code = 1;
   std::string sentence{};
   bool must_skip_teardown = false;  // destructors would block, or fail
 };
 
-// The function is called for each exception that is neither a Failure nor from Ratoon, before it counts as an
-// error of the program.
+// `explain` is called for each exception that is not Ratoon's, before the exception counts as an error of the
+// program.
 void set_error_explainer(std::function<std::optional<ErrorMeaning>(const std::exception&)> explain);
 
-// The handler of an exception calls this function, which prints why the process ends, and returns its exit
-// code. Handles an exception that is neither a Failure nor from Ratoon, and that `whose` threw.
+// Call this in the handler of an exception. Prints why the process ends, and returns its exit code. `whose`
+// names, in the message, the code that threw an exception that is not Ratoon's.
 [[nodiscard]] int report_exception(std::string_view whose);
 
 }  // namespace ratoon::session

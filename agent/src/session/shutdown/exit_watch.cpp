@@ -39,7 +39,7 @@ Watched& watched() {
 void look_at_exit(int status, void*) {
   constexpr unsigned kByteOfProcess = 0xff;
   if ((static_cast<unsigned>(status) & kByteOfProcess) != 0) return;
-  // In a forked child the mutex may stay locked forever, by a thread that only the parent has.
+  // In a forked child, a thread that only the parent has may hold the mutex forever.
   if (watched().process != ::getpid()) return;
   std::function<int()> find_code;
   bool is_own_thread = false;
@@ -70,7 +70,7 @@ std::terminate_handler handler_before = nullptr;
 
 void end_if_unwinding() {
   std::function<std::optional<int>()> find_code;
-  // A destructor is called beside an exception on its way; a noexcept function has caught the exception.
+  // In a destructor the exception is still uncaught; a noexcept function counts as having caught it.
   if (std::uncaught_exceptions() > 0 || std::current_exception() != nullptr) {
     const std::lock_guard lock(unwinding().mutex);
     if (unwinding().thread == std::this_thread::get_id())
@@ -105,7 +105,7 @@ TerminateWatch::~TerminateWatch() {
   unwinding().find_code = nullptr;
 }
 
-// Locks of streams may be held by threads that only the parent has, so this function writes without them.
+// Writes without a stream's lock, which a thread that only the parent process has may hold.
 void leave_if_forked() {
   const ::pid_t watched_one = watched().process;
   if (watched_one == 0 || watched_one == ::getpid()) return;

@@ -1,4 +1,4 @@
-// How a session ends a process: an exit code that says whether to start it again, and a sentence.
+// A session ends a process with a sentence and an exit code that says whether to start it again.
 #pragma once
 
 #include <string>

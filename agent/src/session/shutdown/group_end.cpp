@@ -10,7 +10,7 @@
 namespace ratoon::session {
 namespace {
 
-// Another rank may be about to create the folder.
+// Waits, because another rank may be about to create the folder.
 bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls, Timestamp give_up,
                      Duration look, const Clock& clock) {
   for (;;) {
@@ -24,7 +24,7 @@ bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls
   }
 }
 
-// A process of another launch may hold the lock of this rank. Its launch is known once it has called.
+// A process of another launch may hold this rank's lock. Its call, once made, shows its launch.
 Result<GroupRendezvous> open_to_tell(const Options& options,
                                      const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                                      Timestamp give_up, Duration look, const Clock& clock) {
@@ -36,7 +36,7 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
     if (!is_held) return folder;
     auto beside = GroupRendezvous::beside_holder(options, calls);
     const auto is_of_another_launch = beside.is_rank_of_another_launch();
-    // Another process that has this rank in this launch goes on, or informs the other ranks itself.
+    // If the holder is of this launch, it trains on or informs the other ranks itself.
     if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
     // A process that has not called for so long hangs, or belongs to another launch. Rank 0 waits for this
     // rank.

@@ -1,5 +1,5 @@
-// A rank that ends for good gives the reason to the other ranks of its launch, so that they do not wait for
-// it.
+// A rank that ends for good gives the reason to the other ranks of its launch, so that those ranks do not
+// wait for the rank.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ namespace ratoon::session {
 void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
                              const Clock& clock);
 
-// A rank that ends for good before it has a link calls this function, which gives the reason to the ranks
-// that wait for it, for up to `patience.telling`. Does nothing if the processes of the launch do not meet in
-// a folder.
+// Call this on a rank that ends for good before it has a link. Gives the reason to the ranks that wait for
+// this rank, for up to `patience.telling`. Does nothing if the processes of the launch do not meet in a
+// folder.
 void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                        const std::string& why, const GroupTimeouts& patience = {});
 

@@ -32,7 +32,7 @@ Result<int> notice_signal(const NoticeOptions& options) {
   return Error(ErrorKind::kInvalid, "--notice-signal must be USR1, USR2 or none, found '" + name + "'");
 }
 
-// `ends_run`: a runner on this machine started this process and all others of its run, and ends with them.
+// `ends_run`: a runner on this machine started all processes of this run, and ends with them.
 Result<preemption::Notices> known_ends(const NoticeOptions& options, const Clock& clock, Timestamp began,
                                        bool ends_run) {
   return preemption::read_known_ends({.slurm_job_end_time = given(options.slurm_job_end_time),
@@ -128,7 +128,7 @@ void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
   try {
     wait();
   } catch (const Failure&) {
-    // If a wait was ended for a reason, the exit code of the process is that of the reason.
+    // If the wait was ended because waiting is useless, throws the Failure that says why.
     leave_if_starting_is_of_no_use(link);
     throw;
   }

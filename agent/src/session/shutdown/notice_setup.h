@@ -1,4 +1,4 @@
-// The signals that train() listens to and the ends that it knows, from options.
+// Sets up, from options, the signals that train() handles and the deadlines that it knows.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace ratoon::session {
 
 [[nodiscard]] Result<void> check_notices(const NoticeOptions& options);
 
-// The signals of a training, and the Drain that they feed. Notices also end a wait for a world.
+// NoticeWatch passes a training's signals to its Drain. Notices also end a wait for a world.
 class NoticeWatch {
  public:
   // Throws Failure with ExitCode::kConfiguration.
@@ -28,19 +28,19 @@ class NoticeWatch {
   // Calls `wait`, and calls link.give_up() once waiting is no longer useful. Throws Failure if waiting was
   // useless from the start.
   void while_waiting(Link& link, const std::function<void()>& wait);
-  // Calls `tell`, and stops it about a second after this process was asked to leave.
+  // Calls `tell`, and requests its stop about a second after this process was asked to leave.
   [[nodiscard]] Result<void> while_telling(
       const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const;
-  // Use this function for work that takes long and happens before the process asks for a world.
+  // Returns whether starting still makes sense. Call this before long work that precedes join().
   [[nodiscard]] bool is_starting_of_use(const Link& link) const;
   void leave_if_starting_is_of_no_use(const Link& link) const;
-  // Does the same before there is a link.
+  // Returns the same before the process has a link.
   [[nodiscard]] bool is_starting_of_use() const;
   void leave_if_starting_is_of_no_use() const;
 
  private:
   void wait_for_news(const std::stop_token& stop) const;
-  // The value is null if there is no link yet.
+  // `link` is null if there is no link yet.
   [[nodiscard]] std::optional<Failure> forbids_joining(const Link* link) const;
 
   const Clock& clock_;

@@ -37,7 +37,7 @@ bool must_skip_teardown() {
   return std::any_of(list.begin(), list.end(), [](const auto& holds) { return holds(); });
 }
 
-// The function is set before the first session.
+// Set by set_end_in_place(), before the first session.
 std::function<void(int, bool)>& end_of_embedder() {
   static const NeverDestroyed<std::function<void(int, bool)>> end;
   return *end;
@@ -81,7 +81,7 @@ void leave_with_last_line(ExitCode code, std::function<void()> say) {
     });
     is_said.wait_for(kLastLineTime);
   } catch (const std::system_error&) {
-    // No thread can be started, so nothing is printed.
+    // If no thread can be started, nothing is printed.
   }
   ::_exit(static_cast<int>(code));
 }

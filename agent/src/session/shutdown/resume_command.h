@@ -1,5 +1,5 @@
-// The command that started this process, in a form that a shell accepts. After the user stopped a run, the
-// same command continues the run.
+// Returns the command that started this process, in a form that a shell accepts. After a user stopped a run,
+// the same command continues it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace ratoon::session {
 
 // Parses words as in /proc/<pid>/cmdline, each ended by a zero byte.
 [[nodiscard]] std::string shell_command_of(std::string_view words);
-// The value is empty if the system does not provide the command line.
+// Returns this process's command; empty if the system does not provide it.
 [[nodiscard]] std::string own_command();
 
 }  // namespace ratoon::session

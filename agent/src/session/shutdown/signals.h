@@ -1,6 +1,6 @@
-// Signals: the signals that this process received while train() runs. Handlers count signals and record the
-// time, call the handler that was installed before, and are removed with the object. A second Ctrl-C ends the
-// process at once.
+// Signals counts the signals that this process receives while train() runs. Its handlers count signals,
+// record the time, and call the handler that was installed before. The destructor removes them. A second
+// Ctrl-C ends the process at once.
 //
 //   const Signals signals(SIGUSR1);             // nothing is touched before this
 //   signals.retake();                           // now and then, on that thread
@@ -29,19 +29,19 @@ struct HeardSignal {
 
 class Signals {
  public:
-  // Handles SIGTERM, SIGINT, SIGUSR1, and `also` if it is none of these signals; 0: no further signal. Throws
-  // Failure if the process has no descriptor left.
+  // Handles SIGTERM, SIGINT, SIGUSR1 and, unless it is 0, the signal `also`. Throws Failure if the process
+  // has no descriptor left.
   explicit Signals(int also = 0);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // A handler that the program has installed since then would hide its signal from this object. The handler
-  // of this object is installed in its place and calls it. A signal that the program now ignores, or has
-  // reset to the default, is not handled.
+  // Installs this object's handler again where the program has since installed its own, which would hide the
+  // signal from this object. This object's handler calls the program's handler. A signal that the program now
+  // ignores, or has reset to the default, is not handled.
   void retake();
   [[nodiscard]] HeardSignal heard(int number) const;
-  // Waits for a signal or the stop, up to that time. Only one thread may call this function.
+  // Waits until a signal, a stop request or the end of `at_most`. Only one thread may call this function.
   void wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const;
 
  private:

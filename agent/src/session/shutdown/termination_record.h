@@ -1,5 +1,5 @@
-// The record of completion that a container leaves behind. Kubernetes keeps the record in the pod's status,
-// where the operator finds it even if the operator was away when the process reported its completion.
+// Writes the completion record of a container. Kubernetes keeps it in the pod's status, where the operator
+// finds it even if the operator was away when the process reported completion.
 #pragma once
 
 #include <ratoon/options.h>
@@ -9,8 +9,8 @@
 
 namespace ratoon::session {
 
-// Does nothing if no file is named. If a pod has several processes, only the first one writes the record.
-// The launcher of these processes exits with 0 only if all others have completed, too.
+// Does nothing if no file is named. In a pod with several processes only the first process writes the record.
+// Their launcher exits with 0 only if all its processes have completed.
 [[nodiscard]] Result<void> write_termination_record(const MemberOptions& member,
                                                     const CompletionRecord& record);
 
