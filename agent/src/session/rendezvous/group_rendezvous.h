@@ -48,7 +48,7 @@ class GroupRendezvous {
     std::optional<Error> unknown;
   };
 
-  // What rank 0 removes: nothing, unless it holds the run's folder for itself alone.
+  // The files that rank 0 removes: none, unless it holds the run's folder for itself alone.
   enum class Sweep { kNothing, kFormerLaunches };
 
   // The run's folder must exist. Returns kAlreadyExists or kConflict if another process has this rank; see
