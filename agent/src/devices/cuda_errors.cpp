@@ -6,8 +6,8 @@
 namespace ratoon::devices {
 namespace {
 
-// The classes of errors follow the comments in the CUDA runtime's header. The header says that the errors of
-// kKernelFault and most of kUnclear "leave the process in an inconsistent state". A contained error (226)
+// The classes of errors follow the comments in the CUDA runtime's header. CUDA's header says that the errors
+// of kKernelFault and most of kUnclear "leave the process in an inconsistent state". A contained error (226)
 // comes from the hardware or from the memory of a peer that has ended.
 constexpr auto kCudaErrorRows = std::to_array<CudaErrorRow>({
     {0, "cudaSuccess", CudaErrorClass::kNone},

@@ -32,7 +32,7 @@ struct CudaErrorRow {
 // Returns kUnclear for an unknown code, for example of a newer CUDA.
 [[nodiscard]] CudaErrorClass class_of_cuda_error(int code);
 
-// Returns whether, after an error of this class, every later CUDA call of the process fails too.
+// Returns whether every CUDA call of the process fails after an error of this class.
 [[nodiscard]] bool is_sticky(CudaErrorClass of);
 
 // Returns "cudaErrorIllegalAddress", or "unknown to this version of Ratoon" for an unknown code.

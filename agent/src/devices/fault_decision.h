@@ -53,8 +53,8 @@ struct DeviceFacts {
   bool is_remap_pending = false;
   // The machine has fewer devices than the attempt began with, or than the platform gave to it.
   bool is_device_missing = false;
-  // A peer of this world ended before the error. Kernels that read the memory of that peer then fail although
-  // the device works.
+  // A peer of this world ended before the error. Kernels that read the peer's memory then fail although the
+  // device works.
   bool has_lost_peer = false;
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
@@ -79,8 +79,8 @@ struct FaultDecision {
 };
 
 // Facts about broken hardware have precedence over the error itself. ExitCode::kConfiguration, which ends a
-// job permanently, is never returned for a failure that broken hardware can cause. The code is returned only
-// at the start, if the program, the libraries and the driver do not fit each other and every device is
+// job permanently, is never returned for a failure that broken hardware can cause. kConfiguration is returned
+// only at the start, if the program, the libraries and the driver do not fit each other and every device is
 // present.
 //
 // Exhausted device memory is the program's error: the same step needs the same memory again, a restart in the

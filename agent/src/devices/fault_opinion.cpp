@@ -139,8 +139,8 @@ FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
               .why = "NCCL had an internal error. A fresh process starts without that error's state"};
     case kNcclUnhandledCudaError:
     case kNcclSystemError:
-      // Without a lost peer the same start would fail again and again. A new process ends this: the operator
-      // counts processes that make no step, but not attempts within a process.
+      // Without a lost peer the same start would fail again and again. So a new process is better: the
+      // operator counts processes that make no step, but not attempts within a process.
       if (where == FaultOrigin::kStart && !has_lost_peer)
         return {
             .action = kStartAgain,

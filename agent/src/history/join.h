@@ -1,7 +1,7 @@
 // Joins the history of a run from the files of its attempts. Each file is written by one attempt alone and
-// never cut, so a zombie of an older attempt can spoil only its own file. The first line of each file says
-// which part of the previous attempt's file counts. Steps that were made after the checkpoint from which the
-// run resumed are left out. No step is therefore missing, and no step appears twice.
+// never cut, so a process that outlives its attempt can spoil only its own file. The first line of each file
+// says which part of the previous attempt's file counts. Steps that were made after the checkpoint from which
+// the run resumed are left out. So no step is missing from the joined history or in it twice.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ using ReadFile = std::function<Result<std::string>(Attempt)>;
 using Visit = std::function<void(Attempt, const Row&)>;
 
 // Returns how many bytes at the beginning of `file` are whole, readable lines. A killed writer leaves half a
-// line, and a power cut may leave zeros or anything else after the synced part. Nothing after the last whole
-// line of a file counts.
+// line, and a power cut may leave zeros or anything else after the synced part. Bytes after the last whole
+// line of a file do not count.
 [[nodiscard]] std::uint64_t sound_bytes(std::string_view file);
 
 // Visits every row up to `end`, in order. Returns an error if bytes that a manifest records are missing.

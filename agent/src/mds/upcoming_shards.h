@@ -41,7 +41,7 @@ class UpcomingShards {
 [[nodiscard]] std::vector<std::size_t> distinct(std::span<const std::size_t> shards);
 
 // Returns how many of the first shards fit into `room` together. Shards that are opened ahead must not
-// displace shards that are needed earlier. The first shard always fits.
+// displace shards that are needed earlier. The first shard always counts as fitting.
 [[nodiscard]] std::size_t fitting(std::span<const ShardCost> costs, const ShardCost& room);
 
 }  // namespace ratoon::mds

@@ -1,4 +1,4 @@
-// Stores a double by its bits in a state that is JSON. Decimal digits would restore most numbers, but not the
+// Stores the bits of a double in a state that is JSON. Decimal digits would restore most doubles, but not the
 // payload of a NaN.
 #pragma once
 

@@ -53,7 +53,7 @@ class StepTimes {
   Stopwatch sum_;
 };
 
-// Holds the time at which an event last occurred. Before the first occurrence there is no age.
+// Holds the time at which an event last occurred. Before the event first occurred, there is no age.
 class Since {
  public:
   void set(Timestamp at) { nanoseconds_.store(at.since_boot.count(), std::memory_order_relaxed); }
@@ -91,7 +91,7 @@ struct LossMeters {
   std::atomic<std::uint64_t> hung{0};
 };
 
-// Returns the seconds that this process has spent so far, by purpose. The function is set before the first
+// Returns the seconds that this process has spent so far, by purpose. ReadLedger is set before the first
 // scrape, and called from any thread.
 using ReadLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
 

@@ -1,5 +1,5 @@
 // FileStore makes a folder an object store. Writing is atomic and durable. Reading follows links, since the
-// owner of the folder decides how it is arranged.
+// owner of the folder decides how the folder is arranged.
 #pragma once
 
 #include <filesystem>

@@ -30,8 +30,8 @@ Error upload_cancelled(const std::string& what) {
   return {ErrorKind::kCancelled, what + " was cancelled"};
 }
 
-// Detects a full disk before the first byte is written. On a file system without fallocate(), only a later
-// write detects it.
+// Detects a full disk before the first byte is written. Without fallocate(), only a later write detects a
+// full disk.
 Result<void> reserve(int fd, std::uint64_t size, const std::string& uri) {
   if (size == 0 || ::fallocate(fd, 0, 0, static_cast<off_t>(size)) == 0) return {};
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
@@ -142,7 +142,7 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
       return system_error(errno, "removing " + path.string());
     return {};
   };
-  // Links are not followed: their targets may be used by other programs.
+  // Links are not followed, because other programs may use their targets.
   if (auto walked = walk_folder(top, Links::kLeftAlone, "removing stale uploads from " + uri, remove);
       !walked)
     return walked.error();

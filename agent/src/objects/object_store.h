@@ -1,14 +1,14 @@
 // objects/: Object stores by URI, and the store that is a folder.
 //
 // ObjectStore: named objects in a folder, on a web server or in an S3-compatible store. An object is either
-// whole or absent. Its name is its key, whose parts are separated by '/'.
+// whole or absent. An object's name is its key, whose parts are separated by '/'.
 //
 //   auto store = open_store("s3://bucket/digits", {});
 //   if (!store) return store.error();
 //   MemorySink index;
 //   if (auto got = (*store)->get("train/index.json", index); !got) return got.error();
 //
-// Thread contract: any thread, any number of calls at once. A stop_token ends a call that takes one.
+// Thread contract: any thread, any number of calls at once. A requested stop_token ends its call.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@
 
 namespace ratoon::objects {
 
-// Receives an object's bytes, in the calling thread. If it returns an error, the call returns that error.
+// Receives an object's bytes, in the calling thread. If a sink returns an error, the call returns that error.
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
@@ -66,12 +66,12 @@ struct UploadOptions {
   // The expected checksum of all bytes. If the source supplies other bytes, the call fails with kCorrupted
   // and nothing is stored.
   std::optional<std::uint32_t> crc32c{};
-  // S3 receives a larger object in parts of this size. The parts are larger if there would be too many of
-  // them, and never smaller than S3's minimum (5 MiB). A call uses threads * part_bytes of memory.
+  // S3 receives a larger object in parts of this size. The parts are larger if there would be too many parts,
+  // and never smaller than S3's minimum (5 MiB). An upload uses threads * part_bytes of memory.
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
   std::uint32_t threads = 4;
-  // Receives the number of bytes stored so far, from any thread, one call at a time. The number falls when
-  // the upload starts over.
+  // Receives the number of bytes stored so far, from any thread, one call at a time. The number becomes
+  // smaller if the upload starts over.
   std::function<void(std::uint64_t stored_bytes)> progress{};
   std::stop_token stop{};
 };
@@ -103,14 +103,14 @@ class ObjectStore {
   [[nodiscard]] virtual Result<void> put(std::string_view key, std::string_view bytes,
                                          const PutOptions& options = {}) = 0;
 
-  // Streams an object of any size. At any moment the name shows either the old object or the whole new one.
+  // Streams an object of any size. At any moment the key shows either the old object or the whole new object.
   // After an error only data remains that abort_stale_uploads() removes. After the errors kTimeout,
   // kUnavailable and kCancelled the whole object may be stored nevertheless.
   [[nodiscard]] virtual Result<UploadedObject> upload(std::string_view key, ObjectSource& source,
                                                       const UploadOptions& options = {}) = 0;
 
-  // Removes the remains of uploads to keys that begin with `prefix` if they began (in a folder: were last
-  // written) at least `older_than` ago. The call also aborts uploads that are still running, so `older_than`
+  // Removes the remains of uploads to keys that begin with `prefix` if the uploads began (in a folder: were
+  // last written) at least `older_than` ago. It also aborts uploads that are still running, so `older_than`
   // must exceed the duration of any upload. Returns how many uploads were removed.
   [[nodiscard]] virtual Result<std::uint64_t> abort_stale_uploads(std::string_view prefix,
                                                                   Duration older_than,

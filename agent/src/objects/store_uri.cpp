@@ -69,8 +69,8 @@ Result<StoreUri> parse_http(std::string_view text) {
   return uri;
 }
 
-// If a text begins like a URI (and is therefore rarely meant as a folder), returns the characters that it
-// lacks to be a URI.
+// If a text begins like a URI (and is therefore rarely meant as a folder), returns the characters that the
+// text lacks to be a URI.
 std::string find_lacking(std::string_view text) {
   const std::size_t end = std::min(text.find_first_of(":/"), text.size());
   std::string scheme(text.substr(0, end));

@@ -2,7 +2,7 @@
 // the remaining time, sizes, and the measured speeds of copies and disks. The plan begins no action that
 // cannot end in time.
 //
-// The function is called again after every step until the process leaves. New measurements therefore count,
+// plan_drain() is called again after every step until the process leaves. New measurements therefore count,
 // and a notice that is withdrawn costs nothing, because training has continued.
 #pragma once
 
@@ -30,13 +30,13 @@ struct DrainFacts {
   double disk_bytes_per_second = 0;  // to where a checkpoint outlives the node; 0: not measured
   Duration step{0};                  // the longest recent one; a save begins between two steps
   Duration commit{0};  // from the last byte of all ranks to the manifest, the longest recent one
-  // Whether a save was made since this notice. If not, the first save is made at once, while saving still
+  // Whether a save was made since this notice. If false, the first save is made at once, while saving still
   // works. Pass true if the deadline was known from the start (a time limit).
   bool has_saved = false;
 };
 
-// plan_drain() assumes these rates until a rate was measured. They are so slow that a plan made from them
-// ends in time on nearly every machine.
+// plan_drain() assumes these rates until a rate was measured. The assumed rates are so slow that a plan with
+// them ends in time on nearly every machine.
 inline constexpr double kAssumedCopyBytesPerSecond = 1e9;
 inline constexpr double kAssumedDiskBytesPerSecond = 5e7;
 // A disk may be slower by this factor than measured.

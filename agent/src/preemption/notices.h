@@ -1,5 +1,5 @@
 // Notices: announcements that this process will be ended, each with its source and its time. Several notices
-// may hold at once, and each may be withdrawn. The earliest deadline decides.
+// may hold at once, and each may be withdrawn. The earliest deadline counts.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ class Notices {
  public:
   // Replaces an earlier notice of the same source. Returns whether the earliest deadline is now earlier.
   bool give(std::string_view source, Notice notice);
-  // Returns whether the source had given a notice. A signal cannot be withdrawn; an order can.
+  // Withdraws a source's notice. Returns whether there was one. A signal cannot be withdrawn; an order can.
   bool retract(std::string_view source);
 
   [[nodiscard]] const Notice* find(std::string_view source) const;  // nullptr: no notice of this source

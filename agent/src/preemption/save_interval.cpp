@@ -10,7 +10,7 @@ namespace {
 // had this number of losses.
 constexpr double kSecondsSeenBefore = 4.0 * 3600;
 constexpr double kLossesSeenBefore = 1;
-// This slack prevents that a write which is a little slower than the last write delays a save.
+// With this slack, a write that is a little slower than the last write delays no save.
 constexpr double kWriteSlack = 1.25;
 
 double positive_seconds(Duration d) {

@@ -14,7 +14,7 @@
 namespace ratoon::torch {
 namespace {
 
-// LibTorch's archives write through such a function, which returns how many bytes it accepted.
+// LibTorch's archives write through a function that returns how many bytes it accepted.
 using Writer = std::function<std::size_t(const void* bytes, std::size_t count)>;
 
 std::span<const std::byte> bytes_at(const void* bytes, std::size_t count) {

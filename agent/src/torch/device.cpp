@@ -33,7 +33,7 @@ std::uint32_t count_of(at::DeviceType type) {
   return static_cast<std::uint32_t>(c10::impl::VirtualGuardImpl(type).deviceCount());
 }
 
-// Returns 0 if the folder cannot be read.
+// Counts entries of a folder. Returns 0 if the folder cannot be read.
 template <class Counts>
 std::uint32_t count_in(const std::filesystem::path& folder, const Counts& counts) {
   std::error_code code;

@@ -5,7 +5,7 @@
 
 namespace ratoon {
 
-// Call this for each module that is saved or loaded; the last call counts.
+// Call note_device_of() for each module that is saved or loaded; the last call counts.
 void note_device_of(const at::Tensor& weights);
 
 }  // namespace ratoon

@@ -20,7 +20,7 @@
 
 namespace ratoon::data {
 
-// Holds the row shape of each column in the last finished batch. Any thread may call its functions.
+// Holds the row shape of each column in the last finished batch. Any thread may use it.
 class ExpectedRows {
  public:
   explicit ExpectedRows(const std::vector<Column>& columns);
@@ -45,10 +45,10 @@ class BatchMaker {
   // Finds the batch's samples and sends hints about them to the data sets, or keeps the hints of a failed
   // batch that it replaces. finish() reports errors.
   void plan() noexcept;
-  // Call this before plan() if the batch replaces a failed batch. The hints of the failed batch stay valid
-  // for the new batch.
+  // Call replace() before plan() if the batch replaces a failed batch. The hints of the failed batch stay
+  // valid for the new batch.
   void replace(BatchMaker& failed);
-  // Withdraws the hints about samples. Call this when the batch is made or no longer needed.
+  // Withdraws the hints about samples. Call it when the batch is made or no longer needed.
   void expect_no_more() noexcept;
   // Valid after plan().
   [[nodiscard]] std::size_t pieces() const { return pieces_; }

@@ -90,7 +90,7 @@ void BatchPrefetcher::work() {
 }
 
 // Threads read batches before they plan later ones, so that planning does not delay a batch that take()
-// waits for. After each finished batch they plan two more batches, until all batches in the ring are
+// waits for. After each finished batch, two more batches are planned, until all batches in the ring are
 // planned.
 std::optional<BatchPrefetcher::Task> BatchPrefetcher::claim() {
   if (loader_plan_ == nullptr) return std::nullopt;

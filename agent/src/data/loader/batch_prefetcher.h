@@ -1,6 +1,6 @@
 // data/loader/: DataLoader: threads that prefetch batches.
 //
-// BatchPrefetcher: a ring buffer of batches. Threads make them, oldest first; take() returns them in order.
+// BatchPrefetcher: a ring buffer of batches. Threads make batches oldest first; take() returns them in order.
 //
 // Data sets receive hints about all batches in the ring; threads read the samples of only the first few
 // batches. An idle thread claims the next task: find the slots of a batch, or read a piece of a batch. A new

@@ -1,6 +1,6 @@
 // ColumnMaker: combines rows, which threads read in any order, into one column. A row of the expected shape
-// is copied directly to its place. Rows of other shapes are kept separately. If there are any, the column is
-// assembled after all rows were read.
+// is copied directly to its place. Rows of other shapes are kept separately. If such rows exist, the column
+// is assembled after all rows were read.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,11 @@ class ColumnMaker {
   void begin(BatchColumn& column, const Column& declared, std::optional<RowShape> expected, std::size_t rows,
              std::size_t pieces, const Allocate& allocate);
 
-  // Any thread may call this, but the rows of one piece must come from one thread. Throws std::logic_error if
-  // the size of the field's bytes does not match its shape.
+  // Any thread may call place(), but the rows of one piece must come from one thread. Throws std::logic_error
+  // if the size of the field's bytes does not match its shape.
   void place(std::size_t row, std::size_t piece, const Field& field);
 
-  // Call this once, after all rows were placed. Throws std::invalid_argument if rows have different types.
+  // Call finish() after all rows were placed. Throws std::invalid_argument if rows have different types.
   void finish(const Allocate& allocate);
 
   // Returns the common shape of this batch's rows, which the next batch's rows should have too.

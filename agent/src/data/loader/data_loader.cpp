@@ -129,13 +129,13 @@ void DataLoader::advance(const Batch& batch) {
   if (!batch.body().loader_plan->plan.is_same_plan(stream_.reader())) {
     throw std::invalid_argument("batch " + std::to_string(batch.index()) +
                                 " was read before the stream was loaded or changed, or is of another stream: "
-                                "the stream no longer takes it next");
+                                "drop this batch and call next()");
   }
   if (batch.index() != stream_.batches()) {
     throw std::invalid_argument("batch " + std::to_string(batch.index()) + " cannot be counted: batch " +
                                 std::to_string(stream_.batches()) +
-                                " is next. Batches count in their order, each once; rewind() goes back to "
-                                "the first batch that does not count yet");
+                                " is next. Count each batch once, in order; rewind() goes back to "
+                                "the first batch that is not counted yet");
   }
   stream_.advance();
 }

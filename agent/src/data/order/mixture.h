@@ -15,7 +15,7 @@ constexpr std::uint64_t kMixtureBlock = 65536;
 
 // Returns each source's number of draws in a block. The method of largest remainders makes the sum
 // kMixtureBlock. A source with a weight above 0 gets at least one draw, a source with weight 0 none. Throws
-// std::invalid_argument if a weight is negative or not finite, or if all are 0.
+// std::invalid_argument if a weight is negative or not finite, or if all weights are 0.
 [[nodiscard]] std::vector<std::uint32_t> quantise(std::span<const double> weights);
 
 // Holds the weights of a mixture, and the slot from which they apply.
@@ -44,7 +44,7 @@ class MixtureBlock {
   }
   // Returns how often each source was drawn in all slots before the draw.
   [[nodiscard]] std::vector<std::uint64_t> counts(std::uint64_t draw) const;
-  // Returns the draw of `source` before which it was drawn `count` times. The draw must be in this block.
+  // Returns the draw of `source` after `count` earlier draws of it. The draw must be in this block.
   [[nodiscard]] std::uint64_t find(std::uint32_t source, std::uint64_t count) const;
 
  private:

@@ -82,8 +82,8 @@ void Permutation::check(std::uint64_t x) const {
 }
 
 // The rounds permute a rectangle of numbers, with up to low_radix_ - 1 numbers that are not below the size.
-// Such a number is permuted again, until the result is below the size. The loop ends, because the cycle that
-// it follows began below the size.
+// A number that is not below the size is permuted again, until the result is below the size. The loop ends,
+// because the cycle that it follows began below the size.
 std::uint64_t Permutation::operator()(std::uint64_t place) const {
   check(place);
   do place = forward(place);
@@ -99,7 +99,7 @@ std::uint64_t Permutation::inverse(std::uint64_t value) const {
 }
 
 // Each round needs the result of the round before it, so permuting one number at a time leaves the CPU core
-// half idle. Several numbers in parallel use the idle time.
+// half idle. Permuting several numbers in parallel uses the idle time.
 template <class Place>
 void Permutation::fill_from(std::span<std::uint64_t> values, Place place_of) const {
   const std::uint64_t low_radix = low_radix_;

@@ -9,7 +9,7 @@ __extension__ using Wide = unsigned __int128;
 
 Wide multiples(std::uint64_t position, Period period) {
   if (period.count == 0 || period.parts == 0)
-    throw std::invalid_argument("a Period is a number above 0, in a number of parts above 0");
+    throw std::invalid_argument("a Period needs a count above 0 and parts above 0");
   return Wide{position} * period.parts / period.count;
 }
 

@@ -14,7 +14,7 @@
 
 namespace ratoon::data {
 
-// Throws std::invalid_argument if there is no column, a column has no name, or two have the same name.
+// Throws std::invalid_argument if there is no column, a column has no name, or two columns have one name.
 void check_columns(std::span<const Column> columns);
 
 // Returns the common columns of all data sets, whose columns must have the same names, types and order. If a

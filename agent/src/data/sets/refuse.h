@@ -11,9 +11,9 @@ namespace ratoon::data {
 // Throws a Failure for an error that a repeated start would have again.
 [[noreturn]] void refuse(const std::string& sentence);
 
-// Throws a Failure for an error of a file. Wrong contents stay wrong (exit code 82). A file that cannot be
-// read now may be readable later or on another node (84), even if its path is not found, because this start
-// has seen the path before.
+// Throws a Failure for an error of a file. Wrong contents of a file stay wrong (exit code 82). A file that
+// cannot be read now may be readable later or on another node (84), even if its path is not found, because
+// this start has seen the path before.
 [[noreturn]] void refuse(const Error& error);
 
 // Throws a Failure for an error of a path that the program names. If the path does not exist, either its name
@@ -22,7 +22,7 @@ namespace ratoon::data {
 
 // Returns whether a missing path has a wrong name: true if its folder, or the nearest existing parent folder,
 // has other files. An empty folder may be the mount point of a volume that is not mounted yet, and a dangling
-// link may point into such a volume.
+// link may point into a volume that is not mounted yet.
 [[nodiscard]] bool is_wrong_name(const std::filesystem::path& path);
 
 }  // namespace ratoon::data

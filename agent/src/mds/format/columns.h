@@ -1,4 +1,4 @@
-// The columns of a data set's samples: their names, their encodings and the positions of their bytes.
+// Columns describes the columns of a data set's samples: names, encodings and the positions of bytes.
 //
 // A sample is [u32 size of each column of variable size, in the columns' order][bytes of each column].
 #pragma once
@@ -36,8 +36,8 @@ class Columns {
   friend bool operator==(const Columns& a, const Columns& b);
 
   // Calls take(column, bytes) for each column in order until take() returns false. Returns whether all calls
-  // returned true and the sizes in the sample add up to its length. Never passes a byte outside of the
-  // sample.
+  // returned true and the sizes in the sample add up to its length. Never passes a byte outside of the sample
+  // to `take`.
   template <class Take>
   [[nodiscard]] bool walk(std::span<const std::byte> sample, Take take) const;
 

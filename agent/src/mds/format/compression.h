@@ -1,5 +1,5 @@
 // Compresses whole shard files. Algorithms have their names in MosaicML Streaming: "br:11", "bz2:9", "gz:9",
-// "snappy", "zstd:3". The level is optional.
+// "snappy", "zstd:3". The level after ':' is optional.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Compression {
 [[nodiscard]] std::string_view extension_of(CompressionKind kind);
 
 // Fills all of `raw` and never writes more, even if the compressed bytes claim more. The size in the index
-// thus limits the memory.
+// thus limits the memory for decompression.
 [[nodiscard]] Result<void> decompress(CompressionKind kind, std::span<const std::byte> compressed,
                                       std::span<std::byte> raw);
 

@@ -1,5 +1,5 @@
 // The digest of a data set has 64 hexadecimal digits: SHA-256 over the facts in its index about its content.
-// File names and folders are left out, so that equal data has equal digests in any place.
+// File names and folders do not count, so that equal data has equal digests in any place.
 // docs/reference/mds.md has the definition.
 #pragma once
 

@@ -1,7 +1,7 @@
 // mds/format/: The format of MosaicML Streaming: index, shards, compression, hashes. Pure.
 //
 // Parses index.json of a data set in MDS format, version 2, which lists the shards, their order and contents.
-// The parser checks everything that readers rely on. File names cannot lead out of the folder.
+// The parser checks all facts on which readers rely. File names in the index cannot lead out of the folder.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,7 @@ bool IndexEvents::pop() {
   return true;
 }
 
-// Handles a value of a type that no key expects.
+// Handles a value whose type no key of the index expects.
 bool IndexEvents::scalar(std::string_view found) {
   if (open_levels_.back().at != At::kOther) return complain(open_levels_.back().at, found);
   return depth_of_other_ > 0 || pop();

@@ -10,7 +10,7 @@ namespace ratoon::mds {
 // Equals Python's json.dumps(value, sort_keys=True): separators are ", " and ": "; non-ASCII is escaped.
 [[nodiscard]] std::string python_json(const nlohmann::json& value);
 
-// Does the same as repr() of a float: the shortest text that reads back as the same number.
+// Does the same as Python's repr() of a float: the shortest text that reads back as the same number.
 [[nodiscard]] std::string python_float(double value);
 
 }  // namespace ratoon::mds

@@ -1,5 +1,5 @@
 // A shard's bytes are: u32 n, u32 offsets[n + 1] from the beginning of the file, a configuration that readers
-// skip, the samples. Sample i is [offsets[i], offsets[i + 1]).
+// skip, the samples. Sample i has the bytes [offsets[i], offsets[i + 1]).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// LocalSource: shards in a folder of this machine, used in place. It uses the uncompressed file of a shard if
-// there is one; if not, it decompresses the compressed file in memory.
+// LocalSource: shards in a folder of this machine, used in place. LocalSource uses a shard's uncompressed
+// file if there is one; if not, it decompresses the compressed file in memory.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// ShardBytes: a shard's bytes, in a mapped file or in memory. They are valid while `owner` is held.
+// ShardBytes: a shard's bytes, in a mapped file or in memory. The bytes are valid while `owner` is held.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ struct OpenFile {
 [[nodiscard]] Result<FileIdentity> identify(int fd, const std::string& shown);
 
 // The file may be removed or replaced while it is mapped. Reading a mapping of a truncated file, or from a
-// failing disk, ends the process (SIGBUS). read_file() avoids this.
+// failing disk, ends the process (SIGBUS). read_file() avoids SIGBUS.
 [[nodiscard]] Result<ShardBytes> map_file(int fd, std::uint64_t size_bytes, const std::string& shown);
 [[nodiscard]] Result<ShardBytes> read_file(int fd, std::uint64_t size_bytes, const std::string& shown);
 

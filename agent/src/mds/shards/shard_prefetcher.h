@@ -18,8 +18,8 @@ namespace ratoon::mds {
 
 class ShardPrefetcher {
  public:
-  // Opens a shard unless it is open. The reader of the shard gets its error, so errors are not reported here.
-  // With 0 threads the function is never called.
+  // Opens a shard unless it is open. Errors are not reported here, because the reader of the shard gets them.
+  // With 0 threads, `Open` is never called.
   using Open = std::function<void(std::size_t shard, const std::stop_token& stop)>;
 
   ShardPrefetcher(std::size_t threads_max, Open open) : threads_max_(threads_max), open_(std::move(open)) {}
@@ -27,7 +27,7 @@ class ShardPrefetcher {
   ShardPrefetcher(const ShardPrefetcher&) = delete;
   ShardPrefetcher& operator=(const ShardPrefetcher&) = delete;
 
-  // Replaces the requested shards that are not yet being opened. Call this when other samples are expected.
+  // Replaces the requested shards that are not yet being opened. Call ask() when other samples are expected.
   void ask(std::vector<std::size_t> shards);
   // Returns whether all requested shards are being opened or are open.
   [[nodiscard]] bool is_idle() const;

@@ -23,8 +23,8 @@ class VerifiedFiles {
   [[nodiscard]] static VerifiedFiles& of_this_process();
 
   // Does the same as check_hashes() unless the same file in the same state has passed the same check before.
-  // Writing a file changes its time, except shortly after another write. A file that was written just now is
-  // therefore not remembered.
+  // Writing a file changes its modification time, except shortly after another write. A file that was written
+  // just now is thus not remembered as verified.
   [[nodiscard]] Result<void> check(const FileIdentity& file, std::span<const FileHash> expected,
                                    std::span<const std::byte> bytes);
 

@@ -75,7 +75,7 @@ Result<CacheFolder::Opened> CacheFolder::open_object(const std::string& name) co
   auto opened = lock_opened(std::move(*fd), name, LOCK_SH);
   if (opened && opened->found == Found::kOpen) {
     // File systems are often mounted without access times, so the time is set here. Setting the time fails
-    // for a file of another user, which then counts as last used when it was written.
+    // for a file of another user; such a file counts as last used when it was written.
     const std::array<timespec, 2> times{{{0, UTIME_NOW}, {0, UTIME_OMIT}}};
     static_cast<void>(::futimens(opened->fd.get(), times.data()));
   }
@@ -124,8 +124,8 @@ Result<CacheFolder::Contents> CacheFolder::look(const std::string& own_part) con
 }
 
 Result<bool> CacheFolder::try_evict(const std::string& name) const {
-  // The file is opened for writing, because NFS grants an exclusive lock only then. A file that belongs to
-  // another user is not removed.
+  // Opens the file for writing, because NFS grants an exclusive lock only on a file that is open for writing.
+  // A file that belongs to another user is not removed.
   auto fd = open_beneath(fd_.get(), name, O_RDWR, shown(name));
   if (!fd && fd.error().kind() == ErrorKind::kPermissionDenied) return false;
   if (!fd) return fd.error();

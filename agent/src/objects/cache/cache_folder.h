@@ -1,6 +1,6 @@
 // CacheFolder: the files of a cache and their locks. Files are opened relative to the folder's descriptor and
-// never through a link. A lock belongs to an open file (flock), so it ends when its holder ends, even by a
-// crash.
+// never through a link. A lock belongs to an open file (flock), so the lock ends when its holder ends, even
+// by a crash.
 //
 //   a part, locked        a process writes it: the lock is the right to do so
 //   a part, not locked    its writer is dead: any process may take it over or remove it
@@ -52,16 +52,16 @@ class CacheFolder {
   // Lists the folder and removes parts without a writer, except the part named `own_part`.
   [[nodiscard]] Result<Contents> look(const std::string& own_part = {}) const;
 
-  // Returns whether this call removed the object. An object that is being read is not removed.
+  // Returns whether try_evict() removed the object. An object that is being read is not removed.
   [[nodiscard]] Result<bool> try_evict(const std::string& name) const;
   // Returns the time of the file's last use in nanoseconds since 1970; nothing if it is missing.
   [[nodiscard]] std::optional<std::int64_t> last_use(const std::string& name) const;
   [[nodiscard]] Result<void> remove(const std::string& name) const;
-  // Renames a part to an object, durably. The part must be synced already.
+  // Renames a part to an object, durably. The caller must have synced the part.
   [[nodiscard]] Result<void> publish(const std::string& part, const std::string& name) const;
   // Returns the time of the file's last write in nanoseconds since 1970; nothing if it is missing.
   [[nodiscard]] std::optional<std::int64_t> last_write(const std::string& name) const;
-  // Discards the usage record. Call this if files were removed or added without an update of the record.
+  // Discards the usage record. Call it if files were removed or added without an update of the record.
   void discard_usage_record() const;
   // Returns the disk's free bytes; the largest number if the file system does not report free bytes.
   [[nodiscard]] std::uint64_t free_bytes() const;

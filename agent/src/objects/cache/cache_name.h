@@ -1,5 +1,5 @@
 // Makes the names of a cache's files. A name is derived from the object's URI and version, so that several
-// data sets can share a folder. The name never leads out of the folder.
+// data sets can share a folder. A name never leads out of the folder.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct CacheKey {
 [[nodiscard]] std::string part_name(std::string_view object_name, std::string_view by = {});
 
 enum class CacheNameKind { kObject, kPart };
-// Returns nothing for a name that no cache gives. A file with such a name belongs to another program.
+// Returns nothing for a name that no cache gives. A file with another name belongs to another program.
 [[nodiscard]] std::optional<CacheNameKind> parse_cache_name(std::string_view name);
 
 }  // namespace ratoon::objects

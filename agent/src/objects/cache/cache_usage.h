@@ -1,7 +1,7 @@
 // A usage record is the number of bytes in a cache's files, in the cache's lock file, so that the folder need
 // not be listed. The record may be too high, because a file can vanish without being subtracted; a scan
-// corrects it. The record is never too low, because bytes are added before they are written. The record is
-// valid during one boot of one machine: after a power cut the file may hold an old record.
+// corrects it. The record is never too low, because it counts bytes before they are written. The record is
+// valid during one boot of one machine: after a power cut the lock file may hold an old record.
 //
 // Thread contract: the caller holds the folder's lock; remove_usage_record() needs no lock.
 #pragma once

@@ -22,13 +22,13 @@ namespace {
 using std::chrono::milliseconds;
 using Found = CacheFolder::Found;
 
-// Polls another process's lock with growing pauses, because no notification says that it is released.
+// Polls another process's lock with growing pauses, because no event reports that it was released.
 class Waiting {
  public:
   explicit Waiting(Duration patience) : patience_(patience), since_(clock_.now()) {}
 
   [[nodiscard]] bool is_over() const { return clock_.now() - since_ >= patience_; }
-  // Restarts the timeout, because the other process makes progress.
+  // Restarts the timeout, because the process with the lock makes progress.
   void saw_progress() { since_ = clock_.now(); }
   [[nodiscard]] Result<void> look_again(const std::string& what, const std::stop_token& stop) {
     if (!pause_for(pause_, stop))
@@ -56,7 +56,7 @@ std::string bytes(std::uint64_t count) {
   return std::to_string(count) + " bytes";
 }
 
-// Maps the file's bytes into memory until it is destroyed.
+// While a Mapping exists, the file's bytes are mapped into memory.
 class Mapping {
  public:
   static Result<Mapping> of(int fd, std::uint64_t size, const std::string& shown) {
@@ -218,8 +218,8 @@ Result<void> ObjectCache::reserve(const CacheRequest& request, const std::string
   while (true) {
     auto lock = folder_.try_lock();
     if (!lock) return lock.error();
-    // If other processes keep the folder's lock too long, continues without the lock. The cache may then
-    // exceed its limit.
+    // If other processes keep the folder's lock too long, continues without the lock. Without the lock, the
+    // cache may exceed its limit.
     if (lock->found == Found::kOpen || waiting.is_over()) {
       const auto excess = make_room(request, part, lock->fd);
       if (!excess) return excess.error();
@@ -268,7 +268,7 @@ Result<void> ObjectCache::evict_if_free(const CachedObject& object, std::uint64_
   return {};
 }
 
-// The oldest objects of the last scan are still the oldest unless they were used since.
+// The oldest objects of the last scan are still the oldest objects unless they were used since.
 Result<void> ObjectCache::evict_oldest(std::uint64_t& held, std::uint64_t allowed) {
   const auto next_uses = next_uses_by_name();
   const std::lock_guard lock(mutex_);
@@ -316,7 +316,7 @@ Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
   while (::fallocate(fd, 0, 0, size) != 0) {
     if (errno == EINTR) continue;
     if (errno == ENOSPC || errno == EDQUOT) return no_space(request);
-    // The file system has no fallocate(). Other processes can then count the file by its size.
+    // The file system has no fallocate(). So the file gets its full size, by which other processes count it.
     if (::ftruncate(fd, size) != 0) return system_error(errno, "making room for " + request.key.source);
     return {};
   }

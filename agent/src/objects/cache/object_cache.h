@@ -8,8 +8,8 @@
 //   if (!shard) return shard.error();
 //   map(shard->fd(), shard->size_bytes());  // stays in the cache as long as `shard` lives
 //
-// Thread contract: any thread. If two threads or processes request the same object, one fetches it and the
-// other waits.
+// Thread contract: any thread. If two threads or processes request the same object, one of them fetches the
+// object and the other waits.
 #pragma once
 
 #include <atomic>
@@ -40,12 +40,12 @@ namespace ratoon::objects {
 struct CacheOptions {
   std::filesystem::path folder;
   std::uint64_t bytes_max = 0;  // of all files together; 0: no limit
-  // How long to wait for other processes. After that time this process fetches the object itself although
-  // another process holds its lock, and returns an error if the cache is full of open files.
+  // How long to wait for other processes. After this time get() fetches the object itself although another
+  // process holds its lock, and returns an error if the cache is full of open files.
   Duration patience{std::chrono::seconds(60)};
 };
 
-// A file that is open for reading. The cache keeps the file until this object is destroyed.
+// A file that is open for reading. The cache keeps the file until the CachedFile is destroyed.
 class CachedFile {
  public:
   CachedFile(UniqueFd fd, std::uint64_t size_bytes, std::string shown)
@@ -66,7 +66,7 @@ struct CacheRequest {
   std::uint64_t size_bytes = 0;  // of the file, known in advance
   // Writes all bytes of the file, such as the bytes of a download after decompression.
   std::function<Result<void>(FileSink& file, const std::stop_token& stop)> fill{};
-  // Checks the bytes before the file becomes visible. If empty, only their number is checked.
+  // Checks the bytes before the file becomes visible. If null, only the size is checked.
   std::function<Result<void>(std::span<const std::byte> bytes)> verify{};
 };
 
@@ -86,9 +86,9 @@ class ObjectCache {
   // Opens an object's file in the folder. Fetches the object first if it is missing.
   [[nodiscard]] Result<CachedFile> get(const CacheRequest& request, const std::stop_token& stop = {});
 
-  // The cache calls this function when files must be evicted. It returns the objects that this process will
-  // open next, in that order. The cache evicts them last, and of them first the object that is needed last.
-  // Other processes do not know this order.
+  // The cache calls this function when files must be evicted. The function returns the objects that this
+  // process will open next, in order. The cache evicts these objects last, in the reverse order. Other
+  // processes do not know these needs.
   using Future = std::function<std::vector<CacheKey>()>;
   void set_future(Future next);
 
@@ -120,12 +120,12 @@ class ObjectCache {
   [[nodiscard]] Result<void> reserve(const CacheRequest& request, const std::string& part, int fd,
                                      const std::stop_token& stop);
   // Evicts files and returns by how many bytes the cache is still too large. `lock` is the folder's lock; it
-  // is not open if other processes kept it too long. The usage record is used first; the folder is scanned if
-  // the record says that the cache is full.
+  // is not open if other processes kept the lock too long. The usage record is used first; the folder is
+  // scanned if the record says that the cache is full.
   [[nodiscard]] Result<std::uint64_t> make_room(const CacheRequest& request, const std::string& part,
                                                 const UniqueFd& lock);
   // These functions subtract evicted bytes from `held`.
-  // An object that is being read is not evicted.
+  // They never evict an object that is being read.
   [[nodiscard]] Result<void> evict_if_free(const CachedObject& object, std::uint64_t& held);
   [[nodiscard]] Result<void> evict_oldest(std::uint64_t& held, std::uint64_t allowed);
   [[nodiscard]] Result<void> scan_and_evict(const std::string& part, std::uint64_t& held,

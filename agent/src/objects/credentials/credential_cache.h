@@ -1,6 +1,6 @@
 // CredentialCache holds the credentials for the next request. One thread fetches new credentials before the
-// old ones expire; until then the other threads use the old ones. If fetching fails, the old credentials are
-// used until they expire.
+// old credentials expire; until then the other threads use the old credentials. If fetching fails, the old
+// credentials are used until they expire.
 //
 // Thread contract: any thread.
 #pragma once

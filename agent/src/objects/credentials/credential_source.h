@@ -16,9 +16,9 @@ namespace ratoon::objects {
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
-  // Returns nothing if the program does not use this place, or an error if the place is used but fails.
+  // Returns nothing if the program does not use this place, or an error if the place fails.
   [[nodiscard]] virtual Result<std::optional<Credentials>> fetch(const std::stop_token& stop) = 0;
-  // Returns why fetch() found nothing, such as "AWS_ACCESS_KEY_ID is not set". An error lists all reasons.
+  // Returns why fetch() found nothing, such as "AWS_ACCESS_KEY_ID is not set". An error lists all places.
   [[nodiscard]] virtual std::string why_not() const = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace ratoon::objects {
 
 // Decodes {"AccessKeyId": ..., "SecretAccessKey": ..., "Token": ..., "Expiration": "2026-01-02T03:04:05Z"};
-// instance metadata adds "Code": "Success". The caller sets Credentials::source.
+// instance metadata adds "Code": "Success". The caller sets `source` in the result.
 [[nodiscard]] Result<Credentials> decode_served_credentials(std::string_view json);
 
 // Returns whether a token may be sent to this URL: it is https, or its host is known to be this machine.

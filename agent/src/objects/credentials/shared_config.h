@@ -26,11 +26,11 @@ struct SharedConfig {
   }
 };
 
-// A missing file counts as empty. A profile that was named explicitly and is in neither file is an error.
+// A missing file counts as empty. A profile that was named but is in no file is an error.
 [[nodiscard]] Result<SharedConfig> read_shared_config(const Environment& environment,
                                                       const StoreOptions& options);
 
-// Returns the AWS region from the first place in store_options.h that sets it; empty if none does.
+// Returns the AWS region from the first place in store_options.h that sets it; empty if no place does.
 [[nodiscard]] std::string region_of(const Environment& environment, const SharedConfig& shared,
                                     const StoreOptions& options);
 // Returns the endpoint that is set for a service ("s3", "sts"), or an empty text. Ignores

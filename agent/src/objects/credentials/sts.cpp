@@ -120,7 +120,7 @@ class WebIdentitySource final : public CredentialSource {
  private:
   [[nodiscard]] std::string setting(const SharedConfig& shared, const char* variable,
                                     const char* name) const {
-    // A profile that the program names has precedence over the environment, as it has for keys.
+    // A profile that the program names has precedence over the environment, for roles as for keys.
     if (sts_.options.profile.empty()) {
       if (auto value = sts_.dependencies.environment(variable)) return *value;
     }

@@ -51,7 +51,7 @@ class Download final : public http::BodySink {
     flaw_ = RemoteRefusal{.error = Error(kind, "the server " + how), .may_pass = may_be_better_next_time};
     return flaw_->error;
   }
-  // An error of the sink comes from the caller, so it ends the download.
+  // An error of the sink comes from the caller of download(), so it ends the download.
   Result<void> of_sink(const Result<void>& result) {
     if (result) return {};
     sink_error_ = result.error().with_context(attempts_.what());

@@ -1,4 +1,4 @@
-// HttpStore reads the files below a URL. It follows redirections, but never from https to http.
+// Reads the files below a URL. HttpStore follows redirections, but never from https to http.
 #pragma once
 
 #include <memory>

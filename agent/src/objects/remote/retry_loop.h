@@ -42,7 +42,7 @@ class RetryLoop {
 
   // Returns the time limits of the next attempt.
   [[nodiscard]] http::Limits limits() const;
-  // Reports that data arrived and is kept. The count of failures restarts; the time limit does not.
+  // Reports that new data arrived. The count of failures restarts; the time limit does not.
   void saw_progress() { failures_ = 0; }
   // Waits until the next attempt is due. Returns an error if there is no further attempt.
   [[nodiscard]] Result<void> next(const RemoteRefusal& why);
@@ -64,8 +64,8 @@ class RetryLoop {
 };
 
 // An Exchange is a request with a small reply, which is repeated until it is answered. `make` is called for
-// each attempt, because a signature contains a time. `judge` returns the refusal that a reply means, or
-// nothing. `explain`, if set, returns the refusal that a lost reply must have meant, or nothing.
+// each attempt, because a signature contains a time. `judge` returns why a reply is a refusal, or nothing.
+// `explain`, if set, returns why the request was refused if the reply was lost, or nothing.
 struct Exchange {
   std::function<Result<http::Request>()> make;
   std::function<std::optional<RemoteRefusal>(const http::Response&)> judge;

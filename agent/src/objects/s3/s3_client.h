@@ -34,9 +34,9 @@ struct CallOptions {
   std::stop_token stop{};
   // Returns whether a reply without status 2xx counts as success.
   std::function<bool(const http::Response&)> accepts{};
-  // Returns an error if a reply with status 2xx is wrong. The call is then repeated.
+  // Returns an error if a reply with status 2xx is wrong. The client then repeats the call.
   std::function<std::optional<Error>(const http::Response&)> doubts{};
-  // If a reply was lost, returns the error that the reply must have had. The function runs for each lost
+  // If a reply was lost, returns the error that explains the loss, if any. `explains` runs for each lost
   // reply, before the call is repeated.
   std::function<std::optional<Error>()> explains{};
   bool may_fail_late = false;                 // S3 may reply 200 at once and report a failure in the body
@@ -79,8 +79,8 @@ class S3Client {
         address_(std::move(address)) {}
 
   // Finds out why a connection was closed. A server may refuse a body without reading it, and its reply is
-  // lost with the connection. So this function sends a request without a body, whose reply shows a problem
-  // with bucket or credentials.
+  // lost with the connection. So find_refusal_cause() sends a request without a body, whose reply shows
+  // problems of bucket or credentials.
   [[nodiscard]] std::optional<RemoteRefusal> find_refusal_cause(const std::stop_token& stop);
 
   // Changes the bucket's region. Returns whether `attempt` used another region than the new one.

@@ -17,7 +17,7 @@ namespace {
 // How often an upload is begun anew because other clients interfere.
 constexpr std::uint32_t kRoundsMax = 4;
 
-// Short timeouts for aborting an upload: a caller that failed or was stopped must not wait long for it.
+// Short timeouts for aborting an upload, because a caller that failed or was stopped must not wait long.
 RequestTimeouts make_short_timeouts(const RequestTimeouts& usual) {
   RequestTimeouts timeouts = usual;
   timeouts.retry.attempts_max = std::min(usual.retry.attempts_max, 3u);

@@ -92,8 +92,8 @@ Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
   return {};
 }
 
-// If a store does not know the upload, it may close the connection without reading the part: its reply is
-// lost. This function sends a request without a body, to which the store does reply.
+// A store that does not know the upload may close the connection without reading the part, so its reply is
+// lost. So explain_lost() sends a request without a body, to which the store replies.
 std::optional<Error> S3Parts::explain_lost() {
   RequestTimeouts once = writer_.client().timeouts();
   once.retry.attempts_max = 1;
@@ -113,7 +113,7 @@ std::optional<Error> S3Parts::doubt(const http::Response& answer, const std::str
   return doubt_stored(answer, checksum);
 }
 
-// Only the first error counts. Later errors follow from stopping the other threads.
+// Only the first error of all threads counts. Stopping the other threads causes later errors.
 void S3Parts::fail(Error error) {
   {
     const std::lock_guard lock(mutex_);

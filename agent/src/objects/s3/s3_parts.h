@@ -1,7 +1,7 @@
 // Sends the parts of one upload in several threads. Each thread holds one part in memory. If sending a part
 // fails, only this part is sent again. The first part that cannot be sent ends the upload.
 //
-// Thread contract: one thread calls send(); its threads have ended when it returns.
+// Thread contract: one thread calls send(); the threads that it starts have ended when send() returns.
 #pragma once
 
 #include <atomic>

@@ -112,8 +112,8 @@ Result<void> S3Writer::resolve_taken(ObjectSource& source, std::uint32_t crc32c,
                                      const CallOptions& options) {
   const auto found = look(source, crc32c, requests > 1, options);
   if (!found) {
-    // A client that may write need not be allowed to read. If only one request was sent and its reply says
-    // that the object exists, another writer made it.
+    // A client that may write need not be allowed to read. If only one request was sent, and its reply says
+    // that the object exists, another writer made the object.
     if (requests == 1 && found.error().kind() == ErrorKind::kPermissionDenied) return already_exists();
     return found.error();
   }

@@ -27,10 +27,10 @@ class S3Writer {
   [[nodiscard]] Result<void> put(std::string_view bytes, std::uint32_t crc32c, const std::stop_token& stop);
 
   enum class Found { kNothing, kOurs, kOtherWriters };
-  // Checks which writer's object is stored under the name. kCorrupted: this writer made the object, but its
-  // bytes are not those that were sent. Some stores drop the mark. An object without a mark counts as this
-  // writer's if it has the source's bytes and `may_be_unmarked`, which means that an earlier request may have
-  // made it.
+  // Checks which writer's object is stored under the name. kCorrupted: this writer made the object, but the
+  // stored bytes are not the bytes that were sent. Some stores drop the writer's mark. An object without a
+  // mark counts as this writer's if it has the source's bytes and `may_be_unmarked`, which means that an
+  // earlier request of this writer may have made the object.
   [[nodiscard]] Result<Found> look(ObjectSource& source, std::uint32_t crc32c, bool may_be_unmarked,
                                    const CallOptions& options);
 

@@ -56,8 +56,8 @@ const metrics::Meters& with_ledgers(metrics::Meters& meters,
 }
 
 // Sets the checkpoint aside, so that no later start tries it again. The only remaining checkpoint is not set
-// aside: if all are damaged, the machine is the cause. If setting aside fails, this run continues: it
-// remembers the checkpoint.
+// aside: if all are damaged, the machine is the cause. If this fails, the run goes on, because the process
+// remembers the damaged checkpoint.
 void set_aside(const session::CheckpointLocations& places, const CheckpointUnreadable& why) {
   const auto inventory = places.inventory();
   if (inventory && inventory->complete.size() >= 2) places.set_aside(why.id, why.what());
@@ -77,9 +77,9 @@ bool is_for_good(const Failure& why) {
          why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
 }
 
-// Returns the result of `act`, which runs before this process has a link. If `act` fails for good, ranks that
-// wait for this process get the reason. (Invalid options are invalid on all ranks, and name no folder to meet
-// in.)
+// Returns the result of `act`, which runs before this process has a link. If `act` fails for good, the ranks
+// that wait for this process get the reason. (Invalid options are invalid on all ranks, and name no folder to
+// meet in.)
 template <class Act>
 auto with_group_informed(const Options& options, const Act& act) {
   try {

@@ -2,8 +2,8 @@
 // over attempts.
 //
 // AttemptLoop: the objects that outlive the attempts of a process (its checkpoint locations, its link to the
-// other members, its saver, its watch for notices). The loop also decides how each attempt begins, and what
-// its end means for the process.
+// other members, its saver, its watch for notices). AttemptLoop also decides how each attempt begins, and
+// what an attempt's end means for the process.
 //
 //   Session::AttemptLoop attempts(options);
 //   attempts.run(function);
@@ -42,7 +42,7 @@ class Session::AttemptLoop {
   // Ends a run whose training is done: commits its saves, waits for copies, and reports the completion.
   void complete(Engine& engine);
 
-  // Call this in the handler of an exception that ended the attempt. Returns if another attempt follows; if
+  // Call end() in the handler of an exception that ended the attempt. Returns if another attempt follows; if
   // not, throws the exception that ends the process.
   void end(Engine& engine);
   // Does the same for an exception that is not handled yet, prints why the process ends, and returns its exit

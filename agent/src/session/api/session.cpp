@@ -206,7 +206,7 @@ Session::PhaseScope::PhaseScope(Session& session, Phase phase)
 }
 
 // While an exception unwinds the stack, the program leaves the attempt. The time until the attempt's end then
-// counts for this phase.
+// counts for the scope's phase.
 Session::PhaseScope::~PhaseScope() {
   if (std::uncaught_exceptions() == exceptions_ && !is_unfinished_)
     session_.engine_->enter_within_step(static_cast<ProcessPhase>(outer_));
@@ -271,8 +271,8 @@ void Session::check() const {
   try {
     engine_->check();
   } catch (...) {
-    // Other threads of the program may call check(), too. They must pass the exception to the training thread
-    // themselves.
+    // Other threads of the program may call check(), too. Such a thread must pass the exception to the
+    // training thread itself.
     if (std::this_thread::get_id() == training_thread_) thrown_ = std::current_exception();
     throw;
   }

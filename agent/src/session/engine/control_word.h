@@ -1,4 +1,4 @@
-// The control word has one rank's requests as bits. Combined over all ranks, the bits say what all ranks do
+// The control word has one rank's requests as bits. Combined over all ranks, these bits say what all ranks do
 // after the same step. Each rank learns of orders at a different moment, so the ranks must agree. The
 // reduction of the gradients also combines the ranks' control words, by bitwise or:
 //

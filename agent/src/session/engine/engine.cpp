@@ -179,7 +179,7 @@ std::uint32_t Session::Engine::take_agreed() {
          "all ranks combined by bitwise or");
   }
   // If the program calls agree() once a step, its requests take effect one step later, even with one process.
-  // They thus take effect in the same step in a world of any size.
+  // Requests thus take effect in the same step in a world of any size.
   return agreed | requests_.end_step(has_program_agreed || assignment_.world_size > 1
                                          ? session::TakesEffect::kOneStepLater
                                          : session::TakesEffect::kAtOnce);
@@ -187,7 +187,7 @@ std::uint32_t Session::Engine::take_agreed() {
 
 void Session::Engine::end_step() {
   if (!schedule_)
-    fail(ExitCode::kConfiguration, "a step ends before the first one began: call steps() or resume()");
+    fail(ExitCode::kConfiguration, "a step ended before the first step began: call steps() or resume()");
   if (schedule_->is_over()) refuse_step_after_end();
   const Timestamp now = clock_.now();
   meters_.step_times.observe(now - step_began_);

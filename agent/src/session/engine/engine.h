@@ -112,8 +112,8 @@ class Session::Engine : private data::WaitListener {
   // Does nothing before the loop over steps, because all time before the loop counts as a restart.
   void enter_within_step(ProcessPhase phase);
   // Called if a program without train() reports that it is done. Saves the steps since the last save while
-  // the tracked objects still exist. Throws if the run's end is set and not reached. After the save, throws
-  // if the process was asked to leave.
+  // the tracked objects still exist. Throws if the run has an end that it has not reached. After the save,
+  // throws if the process was asked to leave.
   void end_in_place();
   void still_alive() { enter_within_step(position_.phase); }
   // Returns whether the training function may return, because the run is at its end.
@@ -133,8 +133,8 @@ class Session::Engine : private data::WaitListener {
   // Called if the training function returned at the end. When finish() returns, the checkpoint of the last
   // step is committed.
   void finish();
-  // Throws if the process was asked to leave before the work after finish() is done. A later start does the
-  // rest of this work.
+  // Throws if the process was asked to leave before the work after finish() is done. A later start then does
+  // the rest of the work.
   void leave_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -179,8 +179,8 @@ class Session::Engine : private data::WaitListener {
                                                       const session::CheckpointLocations::Load& load);
   // Waits for `time`, or less if the attempt ends.
   void pause_in_load(Duration time);
-  // Call this after restore(). Moves the streams past samples that rollbacks skip. A new rollback is recorded
-  // before any other record.
+  // Call pass_over_skipped() after restore(). Moves the streams past samples that rollbacks skip. A new
+  // rollback is recorded before any other record.
   void pass_over_skipped();
   void keep_rollbacks();
   [[nodiscard]] Stream& stream_to_skip_in() const;
@@ -217,8 +217,8 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& ended_by, const std::string& how_to_end);
-  // Called if the program ended the attempt. Waits for the reason, which may arrive a little later, and
-  // throws it. If no reason arrives, returns until when to wait for a save in progress.
+  // Called if the program itself ended the attempt. Waits for the reason (such as a lost rank), which may
+  // arrive later, and throws it. If no reason arrives, returns until when to wait for a save in progress.
   Timestamp wait_for_news(const std::string& ended_by);
   [[nodiscard]] std::exception_ptr classify_interruption(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;
@@ -231,7 +231,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::string describe_saved_by(Timestamp give_up);
   void note_commit(Step step, Duration ago);
   // Returns whether a save is in progress, which may be that of a hand-over. Another save on request must
-  // wait for its end.
+  // wait until that save ends.
   [[nodiscard]] bool is_save_under_way() const;
   void note_saves_under_way();
   // Reports a checkpoint as durable until reading it back fails.
@@ -298,8 +298,8 @@ class Session::Engine : private data::WaitListener {
   };
   std::vector<Saved> saved_;       // neither known to be committed nor missed
   bool says_uncommitted_ = false;  // whether to report that many are uncommitted, once the reason is known
-  // The position that is reported as durable, and since when. The position before it is kept for the case
-  // that the newest save turns out to be damaged.
+  // The position that is reported as durable, and since when. The previous durable position is kept in case
+  // the newest save turns out to be damaged.
   struct Durable {
     RunPosition position{};
     Timestamp since{};

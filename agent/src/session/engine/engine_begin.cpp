@@ -170,7 +170,7 @@ void Session::Engine::begin_reporting() {
   reporting_->show_durable(durable_.position);
 }
 
-// Counts the steps that this process repeats. The operator adds the counts of earlier starts.
+// Counts the steps that this process repeats. The operator adds the counts of earlier processes.
 void Session::Engine::count_replay() {
   const std::uint64_t left = meters_.step.exchange(position_.step.value());
   if (left > position_.step.value()) meters_.replayed_steps += left - position_.step.value();
@@ -264,8 +264,8 @@ void Session::Engine::restore() {
 }
 
 void Session::Engine::begin_new_run() {
-  // A job with --overwrite begins anew only once. The job's coordinator decides when: its assignment then has
-  // no checkpoint to resume.
+  // A job with --overwrite begins anew only once. The job's coordinator decides in which attempt: its
+  // assignment then has no checkpoint to resume.
   const bool is_requested = options_.overwrite && !options_.member.coordinator_url.empty();
   if (is_requested && is_first()) places_.begin_anew(assignment_.attempt);
   if (options_.load_from.empty()) return;

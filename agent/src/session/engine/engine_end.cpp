@@ -102,8 +102,8 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
   return give_up;
 }
 
-// Programs may throw an Interrupted because one of their own collectives failed. They then know of a lost
-// rank before the session does.
+// Programs may throw an Interrupted because one of their own collectives failed. Such a program knows of a
+// lost rank before the session does.
 std::exception_ptr Session::Engine::classify_interruption(const Interrupted& thrown) {
   const auto* of_session = dynamic_cast<const AttemptOver*>(&thrown);
   if (of_session != nullptr && of_session->attempt == assignment_.attempt) return std::current_exception();

@@ -1,6 +1,6 @@
 // FinalCommitWait decides how long the end of a run waits for the other ranks' parts of the last
-// checkpoint, and when to report the wait. The wait lasts while other ranks write. It is over if no file of
-// the checkpoint changes for as long as the patience says. Pure: the time and the observations are
+// checkpoint, and when to report the wait. The wait lasts while other ranks write. The wait is over once no
+// file of the checkpoint has changed for the whole patience. Pure: the time and the observations are
 // arguments.
 //
 //   FinalCommitWait wait(now, 5min);
@@ -32,7 +32,7 @@ class FinalCommitWait {
   void note(Timestamp now, const std::optional<checkpoint::Votes>& votes);
   // Returns whether to report: after ten seconds, and then every minute.
   [[nodiscard]] bool is_report_due(Timestamp now);
-  // Lengthens the wait. Call this when the awaited work takes longer than expected.
+  // Lengthens the wait. Call it when the awaited work takes longer than expected.
   void grow_patience(Duration patience) { patience_ = std::max(patience_, patience); }
   [[nodiscard]] bool is_over(Timestamp now) const { return now - changed_ > patience_; }
   [[nodiscard]] Duration patience() const { return patience_; }

@@ -1,6 +1,6 @@
-// PhaseWatch decides how long a process may stay in a phase of a step before it counts as hung. It learns the
-// limit from the usual duration of the phase. operator/core/loss/hang.h compares the phases of all ranks and
-// decides which rank hangs.
+// PhaseWatch decides how long a process may stay in a phase of a step before it counts as hung. PhaseWatch
+// learns this limit from the usual duration of the phase. operator/core/loss/hang.h compares the phases of
+// all ranks and decides which rank hangs.
 //
 //   PhaseWatch watch({});                             // of one attempt
 //   watch.enter(ProcessPhase::kCompute, Step(7), now);
@@ -26,7 +26,7 @@ struct HangLimits {
   Duration unlearned = std::chrono::minutes(10);
   // Disk calls have their own timeout, so a store that is silent for a while does not count as a hang.
   Duration save_at_least{0};
-  // The user's limit, if set. It overrides the learned limit.
+  // The limit in --hang-after, if set. The user's limit overrides the learned limit.
   std::optional<Duration> fixed{};
   bool is_off = false;
 };
@@ -47,7 +47,7 @@ class PhaseWatch {
   void enter(ProcessPhase phase, Step step, Timestamp at);
 
   // Only the program knows where its loop ends, and its work after the loop looks like a step that takes
-  // long. After this call, kCompute gets at least the limit `unlearned`.
+  // long. After note_open_end(), kCompute gets at least the limit `unlearned`.
   void note_open_end() { has_open_end_ = true; }
 
   // Returns the limit of the current phase, counted from the last enter(); nullopt if it has none. No limit

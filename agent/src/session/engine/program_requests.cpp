@@ -47,7 +47,7 @@ std::uint32_t ProgramRequests::end_step(TakesEffect when) {
   const std::uint32_t known = bits_of(resumed_);
   due_ = std::exchange(told_, {});
   due_.requests.join(std::exchange(resumed_, {}));
-  // A request that is already due keeps its own save and ticket; a new one does not join it.
+  // A request that is due already keeps its own save and ticket; a new request does not join it.
   if (when == TakesEffect::kAtOnce && due_.requests.is_empty()) {
     due_ = std::exchange(made_, {});
     return bits_of(due_.requests);

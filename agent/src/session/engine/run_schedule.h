@@ -47,7 +47,7 @@ class RunSchedule {
   void end_step(const DataPosition& data, Timestamp now);
   // Returns rank 0's request bits: the events that became due by time since the last agreement.
   [[nodiscard]] std::uint32_t requests() const { return requests_; }
-  // Applies the requests that all ranks agreed on for the step that ended. Call this before is_over() and
+  // Applies the requests that all ranks agreed on for the step that ended. Call take() before is_over() and
   // is_save_due().
   void take(std::uint32_t agreed);
   // Sets, for automatic saves, when the last save began, and the interval to the next save.

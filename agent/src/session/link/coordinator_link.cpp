@@ -263,8 +263,8 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
         position_.step = resume ? resume->step : Step(0);  // else beats would report that of the last world
         return *reply->assignment;
       }
-      // The assignment was outdated before it arrived. This process would at once be interrupted in that
-      // world by newer orders.
+      // The assignment was outdated before it arrived. Newer orders would interrupt this process in the
+      // assigned world at once.
       note_left(reply->assignment->attempt, Step(0));
       request.left_attempt = left_attempt_;
       request.left_step = left_step_;

@@ -1,6 +1,6 @@
 // CoordinatorLink calls a coordinator over HTTP. One thread sends heartbeats, one thread polls for orders,
-// and the training thread calls join(). While the coordinator does not answer, training continues and all
-// three retry.
+// and the training thread calls join(). While the coordinator does not answer, training continues and these
+// threads retry.
 #pragma once
 
 #include <atomic>
@@ -71,7 +71,7 @@ class CoordinatorLink final : public Link {
   CoordinatorLink(const Options& options, FolderLocks folder_locks, ProcessIdentity process,
                   std::unique_ptr<TokenFile> token, RendezvousSocket meeting, const LinkTimeouts& patience);
 
-  // Notes an attempt that is over, and the steps that it made at least. mutex_ must be locked.
+  // Notes an attempt that is over, and the steps that it is known to have made. mutex_ must be locked.
   void note_left(Attempt attempt, Step step);
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
@@ -150,7 +150,7 @@ class CoordinatorLink final : public Link {
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
   std::atomic<bool> is_stopped_{false};  // the job, and not only this process
   std::atomic<bool> is_unknown_{false};  // to the coordinator, by its last answer: the job is deleted
-  // Destroyed before the members above, which its threads use. Heartbeats read its results.
+  // Destroyed before the members above, which its threads use. Heartbeats use this watch.
   PeerWatch peers_;
   std::jthread beating_;
   std::jthread listening_;

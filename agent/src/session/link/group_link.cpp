@@ -248,15 +248,15 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
     const auto answered = answer(starts.back(), {.assignment = assignment, .first_call = own_call_});
     if (!answered) return answered.error();
   }
-  // All ranks have called again, so older calls are removed. The next launch removes files that remain.
+  // All ranks have called again, so older calls are removed. The next launch removes the others.
   const auto forgotten = folder_.forget(calls_);
   if (!forgotten && !forgotten.error().is_retryable()) return forgotten.error();
   stand_in(own.attempt, std::move(starts));
   return own;
 }
 
-// Repeats a write that fails for now. Starting over with a new call of rank 0 would be wrong: it would end
-// the attempt for ranks that have joined after their answers.
+// Repeats a write of an answer that fails for now. Starting over with a new call of rank 0 would be wrong: it
+// would end the attempt for ranks that have joined after their answers.
 Result<void> GroupLink::answer(const std::string& call, const GroupRendezvous::Answer& answer) {
   const Timestamp give_up = clock_.now() + timeouts_.local_check;
   for (;;) {
@@ -277,8 +277,8 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
     if (!found) return found.error();
     if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
     if (const auto& answer = found->answer) {
-      // An earlier process of rank 0 may have written the answer. If it has ended since, the attempt is over,
-      // and the watch on rank 0 notices this.
+      // An earlier process of rank 0 may have written the answer. If that process has ended since, the
+      // attempt is over, and the watch on rank 0 notices this.
       stand_in(answer->assignment.attempt, {answer->first_call});
       return answer->assignment;
     }

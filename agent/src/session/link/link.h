@@ -2,7 +2,7 @@
 // alone.
 //
 // A Link tells a process in which world it trains. A Link uses HTTP with a coordinator, and the run's folder
-// without one.
+// without a coordinator.
 //
 // Thread contract: the training thread uses a Link; implementations have their own threads.
 #pragma once
@@ -108,28 +108,28 @@ class Link {
   // nothing in a link that never waits.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
 
-  // Rank 0 calls this before join(). No world is formed then if no process of the launch was in a
-  // world before: all ranks get the reason. A world is formed if one of its processes was in a world
+  // Rank 0 calls this before join(). No world is formed if no process of the launch was in a world
+  // before: then all ranks get the reason. A world is formed if one of its processes was in a world
   // before.
   virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
 
-  // Returns whether the coordinator ends the whole job, at least for a while. If not, a process that leaves
-  // leaves the job to the other processes.
+  // Returns whether the coordinator ends the whole job, at least for a while. If false, other processes go on
+  // with the job when this process leaves.
   [[nodiscard]] virtual bool is_job_over() const { return false; }
 
-  // Called if this process ends, and would end again if started again. Processes that wait for this process
+  // Called if this process ends, and would end again after a restart. Processes that wait for this process
   // get the reason.
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 
-  // Call this before join(), with the newest attempt in the run's history and the newest step of that
-  // attempt. After all its processes are gone, only the history knows that step.
+  // Call it before join(), with the newest attempt in the run's history and that attempt's newest step. After
+  // all processes of that attempt are gone, only the history knows that step.
   virtual void note_history(Attempt attempt, Step step) {
     static_cast<void>(attempt);
     static_cast<void>(step);
   }
 
-  // Sets, before join(), how many threads share one operation in this process. Call this only if all ranks
-  // must use rank 0's number.
+  // Sets, before join(), how many threads share one operation in this process. Call it only if all ranks must
+  // use rank 0's number.
   void pin_threads(std::uint32_t count) { threads_ = count; }
 
   // join() calls `told` each time that it learns that members are missing.

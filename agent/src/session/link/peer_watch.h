@@ -1,8 +1,8 @@
 // PeerWatch: while a process waits for other ranks, it probes the members of its world and keeps a list of
-// those to which no connection is possible. The coordinator hears of them by beats and decides what follows.
+// those to which no connection is possible. The coordinator gets the list by heartbeats, and decides.
 //
-// It probes only once the process has waited for a while: a world that makes steps sends nothing. A peer is
-// on the list after two failed tries in a row, about 11 s after the wait began.
+// A process probes only after it has waited for a while: a world that makes steps sends nothing. A peer is on
+// the list after two failed tries in a row, about 11 s after the wait began.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// SingleProcessLink is for a run of one process without a coordinator. It counts attempts from the manifests,
-// and locks the folder against a second process.
+// SingleProcessLink is for a run of one process without a coordinator. This link counts attempts from the
+// manifests, and locks the folder against a second process.
 #pragma once
 
 #include "agent/src/session/link/link.h"

@@ -92,7 +92,7 @@ std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::
 }
 
 // Ranks the errors of several copies by how much each says about the checkpoint. A temporary error says
-// least, because the copy may be good.
+// least, because the unread copy may be good.
 int weight_of(const Error& error) {
   const ErrorKind kind = error.kind();
   if (kind == ErrorKind::kNotFound) return 0;
@@ -176,8 +176,8 @@ void CheckpointLocations::begin_anew(Attempt first) {
 }
 
 void CheckpointLocations::set_lineage_aside(std::optional<Attempt> before) {
-  // The home's checkpoints are moved last. If this start is interrupted before that, and repeated without
-  // --overwrite, it still finds the run.
+  // The home's checkpoints are moved last. If this start is interrupted before that, a repeated start without
+  // --overwrite still finds the run.
   for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
     const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
     if (!moved) fail(ExitCode::kStorage, moved.error().message());
@@ -272,7 +272,7 @@ void CheckpointLocations::begin_waiting() {
 void CheckpointLocations::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {
   if (assignment.rank.value() == 0) {
     // If the attempt is over already, its claim would block the next attempt.
-    if (!goes_on()) throw Interrupted("the world changed before its rank 0 had claimed the run's places");
+    if (!goes_on()) throw Interrupted("the world changed before its rank 0 had claimed its locations");
     take_ownership(goes_on);
     report_unknown_entries();
   } else {
@@ -310,8 +310,8 @@ checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assi
                                            const auto& ticket) { mirrors->await(id, ticket); },
       .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
   if (rules.last != 0) return world;
-  // With --keep-last 0, a checkpoint is removed here once the stores have it. Until then the folder keeps as
-  // many checkpoints as it would without stores.
+  // With --keep-last 0, a checkpoint is removed here once the stores have it. Until the stores have them, the
+  // folder keeps as many checkpoints as without stores.
   world.rules.last = 2;
   world.find_copy = [mirrors = mirrors_](const checkpoint::CheckpointId& id) { return mirrors->find(id); };
   return world;

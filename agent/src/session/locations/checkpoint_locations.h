@@ -2,7 +2,7 @@
 // choice of the checkpoint to resume.
 //
 // CheckpointLocations holds the home in which a run saves its checkpoints, and the stores that get copies.
-// It chooses the checkpoint to resume from over the home and all stores.
+// The checkpoint to resume from is chosen over the home and all stores.
 //
 //   CheckpointLocations places(options, meters);                    // throws a Failure
 //   auto found = places.inventory();  // passed to join()
@@ -48,7 +48,7 @@ class CheckpointLocations {
   CheckpointLocations& operator=(const CheckpointLocations&) = delete;
 
   // Returns the home's disk without timeouts, for the saver, which limits the time of its calls itself.
-  // Listing and loading use another disk, whose calls have a timeout, so that they do not hang.
+  // Listing and loading use another Disk, whose calls have a timeout, so that they do not hang.
   [[nodiscard]] const std::shared_ptr<checkpoint::Disk>& home() const { return home_; }
   // Returns the run's home if it is a folder, in which files can grow; else null. Each call has a timeout, so
   // the training thread may use it.
@@ -66,8 +66,8 @@ class CheckpointLocations {
   // Does the same as own() for a process with a coordinator, before it joins a world.
   void enter(const std::function<bool()>& goes_on);
   // For rank 0 of a run without coordinator that must not resume (--autoresume false). Returns why this start
-  // is refused: the run has checkpoints, and this launch was not accepted before. Returns nullopt if it may
-  // begin. Throws a Failure.
+  // is refused: the run has checkpoints, and this launch was not accepted before. Returns nullopt if this
+  // start may begin. Throws a Failure.
   [[nodiscard]] std::optional<std::string> find_refusal();
   // Moves all checkpoints of the run aside (--overwrite). Throws a Failure.
   void begin_anew();
@@ -85,7 +85,7 @@ class CheckpointLocations {
   // Returns the rollback that look() planned last.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
   // Records the rollbacks in every location, the newest first, and sets aside the checkpoints that they gave
-  // up. Only rank 0 calls this.
+  // up. Only rank 0 calls it.
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
   // From this call on rank 0 owns the locations, and copies committed checkpoints to stores. `goes_on` ends a
@@ -99,7 +99,7 @@ class CheckpointLocations {
   // tier. Damaged copies that were tried before are set aside with the reason. A returned error describes all
   // copies: it is kUnavailable or similar if a copy could not be read.
   [[nodiscard]] Result<std::string> restore(const Assignment& assignment, const Load& load);
-  // Call this if all copies of a checkpoint were damaged. Moves the copies with wrong bytes to
+  // Call set_aside() if all copies of a checkpoint were damaged. Moves the copies with wrong bytes to
   // quarantine.
   void set_aside(const checkpoint::CheckpointId& id, const std::string& reason) const;
 
@@ -116,7 +116,7 @@ class CheckpointLocations {
   // Notes that this process waits for a world from now until begin_attempt().
   void begin_waiting();
   // Notes that the whole job ends, at least for a while: the destructor then releases its claims. Without
-  // this call the claims stay for the job's other processes or its next attempt.
+  // note_job_over() the claims stay for the job's other processes or its next attempt.
   void note_job_over() { is_job_over_ = true; }
 
   // Moves out the messages since the last call, such as why this process must no longer write.

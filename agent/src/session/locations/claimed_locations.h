@@ -23,7 +23,7 @@ namespace ratoon::session {
 [[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> locations_to_claim(
     const checkpoint::Tiers& tiers, const Options& options, bool has_home_lock);
 // Returns whether this process keeps its job's claims alive while it waits for a world. Only a few processes
-// do, so that the load on a store does not grow with the job.
+// keep claims alive, so that the load on a store does not grow with the job.
 [[nodiscard]] bool keeps_claims_alive(const Options& options);
 // Returns a text such as "node-1+5e0f33c1": the host name, and digits of its kernel's boot id. A clone of a
 // machine's disk has the host name, folder, identity and inode of the original, but another boot id.

@@ -28,7 +28,7 @@
 namespace ratoon::session {
 namespace {
 
-// Another user who could open the file could lock it, and so keep its owner's run from starting.
+// A user who could open another user's lock file could lock it and keep that user's run from starting.
 constexpr mode_t kLockMode = 0600;
 
 // Makes the error for a lock that is visible only on this machine.
@@ -115,7 +115,7 @@ LockResult lock_patiently(const std::filesystem::path& folder,
 
 Result<UnforkedFd> lock_home(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
                              const LockWaiting& waiting) {
-  // Ranks of one world may share a machine, so they take no lock. Instead the claim in the bucket excludes
+  // Ranks of one world may share a machine, so they take no socket lock. The claim in the bucket excludes
   // other runs.
   if (is_home_in_store(options) && use == FolderUse::kTogether) return UnforkedFd();
   if (is_home_in_store(options)) return lock_name(home_of(options));

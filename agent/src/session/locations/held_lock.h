@@ -64,7 +64,7 @@ void note_holder(int fd);
 
 struct LockWaiting {
   LockPatience patience{};
-  // Called in each pause. If it returns false, the wait ends: this process was ordered to leave.
+  // Called in each pause. If `goes_on` returns false, the wait ends: this process was ordered to leave.
   std::function<bool()> goes_on = [] { return true; };
 };
 

@@ -29,8 +29,8 @@ Result<std::string> read_owner(const checkpoint::Disk& home) {
   return is_identity(identity) ? identity : std::string();
 }
 
-// If no identity can be created in a folder, none is compared. The calls that lock, list and save to the
-// folder report its errors. A folder that hangs delays this process only once.
+// If no identity can be created in a folder, identities are not compared. The calls that lock, list and save
+// to the folder report its errors. A hanging folder delays this process only once.
 Result<std::string> or_none(const Error& why) {
   return why.kind() == ErrorKind::kTimeout ? Result<std::string>(why) : Result<std::string>(std::string());
 }

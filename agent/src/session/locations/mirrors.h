@@ -61,7 +61,7 @@ class Mirrors {
   void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
   // Removes all ranks' links at home that point to removed checkpoints.
   void remove_stale_links();
-  // Call this if the last reported checkpoint cannot be read back. `newest` is the newest that remains.
+  // Call it if the last reported checkpoint cannot be read back. `newest` is the newest other one.
   void go_back_to(const std::optional<InventoryEntry>& newest);
   // Returns the checkpoints that are being copied, which must stay at home until then, for the retention at
   // home. `in_store` stays empty: if no checkpoint is to stay at home, the copying thread removes them
@@ -82,7 +82,7 @@ class Mirrors {
                    const Result<checkpoint::Mirrored>& result);
   void hear_of(std::size_t store, const checkpoint::CheckpointId& id,
                const Result<checkpoint::Mirrored>& result);
-  // Call this with the lock held.
+  // The caller must hold mutex_.
   void notify_waiters();
   void fail_waiters(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why);
   void point_to(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest);

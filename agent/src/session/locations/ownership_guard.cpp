@@ -83,7 +83,7 @@ bool OwnershipGuard::still_holds_all() {
     const std::lock_guard lock(mutex_);
     if (!is_held_ || is_entering_) return false;
   }
-  // If a claim cannot be renewed for now, this is tried again within the lease.
+  // If renewing a claim fails for now, it is tried again within the lease.
   return std::none_of(claims_.begin(), claims_.end(), [](auto& claim) {
     const auto renewed = claim->renew();
     return !renewed && renewed.error().kind() == ErrorKind::kConflict;
@@ -167,7 +167,7 @@ void OwnershipGuard::renew_until(const std::stop_token& stop) {
   }
 }
 
-// An exception that left this thread would end the process. If a claim cannot be renewed now, this is tried
+// An exception that left this thread would end the process. If renewing a claim fails for now, it is tried
 // again within the lease.
 void OwnershipGuard::renew_or_tell() {
   try {

@@ -32,17 +32,17 @@ class OwnershipGuard {
   OwnershipGuard(const OwnershipGuard&) = delete;
   OwnershipGuard& operator=(const OwnershipGuard&) = delete;
 
-  // Each process of a job calls enter() before its first attempt, when no process knows its rank yet. The
-  // locations then belong to the job: by the claim of another of its processes, or by a claim that this
-  // process makes and renews until another process of the job takes it over. A claim that
-  // another process of the job made meanwhile stays as it is. Errors and waits are those of
+  // Each process of a job calls enter() before its first attempt, when no process knows its rank yet.
+  // After enter() the locations belong to the job: by the claim of another process of the job, or by a
+  // claim that this process makes and renews until another process of the job takes it over. A claim
+  // that another process of the job made meanwhile stays as it is. Errors and waits are those of
   // take().
   [[nodiscard]] Result<void> enter(const Clock& clock, const checkpoint::Claim::Pause& pause);
   // Claims all locations, unless they are held already. Errors are the same as for Claim::take. If another
   // job may be alive, take() waits for one lease, and reports the wait.
   [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
-  // Call this before a wait for a world. Until take() or leave_to_others(), this process keeps the job's
-  // claims alive. No owner loses its claim because of this.
+  // Call begin_waiting() before a wait for a world. Until take() or leave_to_others(), this process keeps the
+  // job's claims alive. No owner loses its claim by that.
   void begin_waiting();
   // Leaves the claims to another process of the job, which writes from now on.
   void leave_to_others();
@@ -52,14 +52,14 @@ class OwnershipGuard {
 
   // Checks in the claim at `place`, a claimed location, that the location still belongs to the job. A process
   // that was suspended for longer than a lease may not know that it lost the location. Returns kConflict if
-  // it is lost. May be called from any thread.
+  // the location is lost. May be called from any thread.
   [[nodiscard]] Result<void> confirm(const checkpoint::Disk& place);
-  // Returns why this process must no longer write, if so.
+  // Returns why this process must no longer write; nullopt if it may write.
   [[nodiscard]] std::optional<std::string> lost() const;
 
  private:
   using TakePlace = std::function<Result<std::optional<checkpoint::Claim>>(std::size_t place)>;
-  // Claims all locations, and gives them back if another job has one of them. After other errors the claims
+  // Claims all locations, and releases them if another job has one of them. After other errors the claims
   // that were made are kept and renewed. Needs claims_mutex_.
   [[nodiscard]] Result<void> claim_all(const TakePlace& take_place);
   // Makes a pause that reports the wait for another job once, and renews the other claims of this process
@@ -93,7 +93,7 @@ class OwnershipGuard {
   // the next.
   std::vector<std::optional<checkpoint::Claim>> claims_;
   std::vector<checkpoint::SeenClaim> seen_;
-  // The claims as seen since this wait began. Only the renewing thread uses them.
+  // The claims as seen since this wait began. Only the renewing thread uses this.
   std::vector<std::optional<checkpoint::SeenClaim>> watched_;
   bool is_troubled_ = false;  // reported; of the renewing thread
   std::jthread renewing_;     // the last member: it uses the others

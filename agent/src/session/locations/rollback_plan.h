@@ -39,7 +39,7 @@ struct RollbackPlan {
 // requested. The other checkpoints are then reported as given up.
 [[nodiscard]] checkpoint::Inventory narrow(checkpoint::Inventory found, const RollbackPlan& plan);
 
-// Where an attempt begins that loaded a checkpoint from before a rollback.
+// RollbackStart: where an attempt begins that loaded a checkpoint from before a rollback.
 struct RollbackStart {
   checkpoint::Rollback rollback;
   std::uint64_t from = 0;  // slots of the stream: at the checkpoint, and where it goes on

@@ -1,4 +1,4 @@
-// Checks whether options fit together. They may come from flags, variables or the program itself.
+// Checks whether options fit together. Options may come from flags, variables or the program itself.
 #pragma once
 
 #include <ratoon/options.h>

@@ -91,7 +91,7 @@ std::string identify_ancestor_without(const std::string& variable) {
 
 // Launches on two machines may have the same variables if each has all its ranks on one machine: the run ID
 // "none" and a loopback port. A launch over several machines has the address of one machine, which identifies
-// it.
+// the launch.
 std::string name_of_torchrun(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
   const std::string name =
       "torchrun" + join_variables(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"});
@@ -103,8 +103,8 @@ std::string name_of_slurm_step(const Variables& variables) {
   return "slurm" + join_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
 }
 
-// Open MPI 5 names the host and process ID of mpirun in its name space. Version 4 has only 16 bits of a hash
-// of them, and a random key for each launch. Containers on several machines may have equal host names and
+// Open MPI 5 names the host and process ID of mpirun in its name space. Open MPI 4 has only 16 bits of a hash
+// of both, and a random key for each launch. Containers on several machines may have equal host names and
 // process IDs.
 std::string name_of_open_mpi(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
   const std::string launch =

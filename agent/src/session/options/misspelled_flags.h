@@ -1,6 +1,6 @@
 // Finds words of a command line that are almost flags of Ratoon: `--save-evry`, `--run_name`, `-stores`. A
 // program has its own flags on the same command line, so a word is refused only if one typing error separates
-// it from a flag of Ratoon. Without the refusal, training would silently use other options.
+// it from a flag of Ratoon. Without this refusal, training would silently use other options.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace ratoon::session {
 
 // Pure. Returns whether `word`, up to a '=', differs from `flag` by one added, missing, replaced or
 // swapped letter, or only in '_', capitals or the number of leading dashes. For a short flag, such as
-// --seed, one letter is not enough: too many words differ from it by one letter. Equal words return
-// false.
+// --seed, one letter is not enough: too many words differ by one letter. Returns false for equal
+// words.
 [[nodiscard]] bool is_nearly(std::string_view word, std::string_view flag);
 
 // Pure. Returns the name in a flag, without its dashes and value, in small letters, with '-' for '_':

@@ -62,7 +62,7 @@ Rows rows_of_what_is_kept(Options& o) {
   };
 }
 
-// How saves are made.
+// Options for how saves are made.
 Rows rows_of_saving(Options& o) {
   return {
       {&o.staging_folder, env::kStagingFolder, "--staging-folder",

@@ -34,7 +34,7 @@ struct OptionRow {
 [[nodiscard]] std::vector<OptionRow> option_rows(Options& options);
 
 // Sets an option by its name, for programs in other languages: "save_every" is --save-every. Returns kInvalid
-// if there is no such option, or `text` is no value of it.
+// if there is no such option, or `text` is no valid value.
 [[nodiscard]] Result<void> assign_option(Options& options, const std::string& name, const std::string& text);
 
 inline constexpr const char* kHelpFlag = "--ratoon-help";

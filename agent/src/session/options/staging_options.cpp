@@ -21,8 +21,8 @@ std::uint64_t budget_of(const Options& options) {
 }
 
 // Returns a name that a process which replaces this process has too, and no other process on the machine. A
-// reboot of the machine changes the name, because slots in a folder that is not in memory may survive it
-// incompletely.
+// reboot of the machine changes the name, because staging slots in a folder that is not in memory may survive
+// a reboot incompletely.
 std::string name_of_place(const Options& options) {
   const MemberOptions& member = options.member;
   const std::string place = home_of(options) + '\0' + member.job_namespace + '\0' + member.role + '\0' +

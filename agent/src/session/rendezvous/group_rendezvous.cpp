@@ -48,7 +48,7 @@ Result<std::optional<std::string>> find_name_of_call(const RendezvousFolder& fol
   return std::optional((*call)->process.start);
 }
 
-// Returns whether a rank without a call has reported that it ended for good.
+// Returns whether a rank without a call has reported that the rank ended for good.
 bool has_ended(const RendezvousFolder& folder, std::uint32_t rank, const std::string& own_call,
                const std::vector<std::string>& former) {
   if (!own_call.empty()) {

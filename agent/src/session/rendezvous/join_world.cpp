@@ -58,7 +58,7 @@ std::string folder_of(const CheckpointLocations& places) {
 }
 
 // If locations that were available before do not answer now, the process does not end while it waits for a
-// world. It lists the checkpoints again, with longer and longer pauses.
+// world. Instead the process lists the checkpoints again, with longer and longer pauses.
 checkpoint::Inventory look_again(Link& link, const InventoryPolling& looking) {
   Duration pause = kLookPauseMin;
   Duration paused{0};
@@ -126,7 +126,7 @@ void check_that_it_counts(const Assignment& assignment, const CheckpointLocation
 }
 
 // If a process planned a rollback and then waited, another attempt may have made that rollback meanwhile. So
-// the records are read again.
+// the rollback records are read again.
 void look_for_rollback(CheckpointLocations& places) {
   if (!places.rollback().to) return;
   const auto found = places.look();

@@ -1,6 +1,6 @@
 // LocalCheckFailures counts checks of other ranks that failed because of this machine, for example because no
-// descriptors are left. They say nothing about the other ranks, so checks are repeated for as long as the
-// patience.
+// descriptors are left. These failures say nothing about the other ranks, so checks are repeated until the
+// patience is over.
 //
 // Thread contract: one thread at a time.
 #pragma once
@@ -19,8 +19,8 @@ class LocalCheckFailures {
   explicit LocalCheckFailures(Duration patience) : patience_(patience) {}
 
   // Call note() for each check, with the reason why it failed, or nullopt if it worked. Only the first of
-  // several consecutive failures is logged. Returns the reason to end once checks have failed for as long as
-  // the patience.
+  // several consecutive failures is logged. Returns the reason to end once checks have failed for the whole
+  // patience.
   [[nodiscard]] std::optional<std::string> note(const std::optional<Error>& unknown, const Clock& clock);
 
  private:

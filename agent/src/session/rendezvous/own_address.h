@@ -1,4 +1,4 @@
-// Finds the address under which processes on other machines reach this one.
+// Finds the address at which processes on other machines reach this process.
 #pragma once
 
 #include <string>

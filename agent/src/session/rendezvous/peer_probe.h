@@ -11,10 +11,10 @@
 namespace ratoon::session {
 
 // Returns the UIDs of the peers that refused the connection, have no route, or did not answer within
-// `patience`. All are tried at once. The peer's kernel answers; its program need not accept the
+// `patience`. All peers are tried at once. The peer's kernel answers; its program need not accept the
 // connection, and does not see it (rendezvous_socket.h). A peer with a name as its address, or one that was
-// not tried because this machine lacks descriptors or ports, is not returned. After a stop is requested the
-// result is empty.
+// not tried because this machine lacks descriptors or ports, is not returned. After a stop request the result
+// is empty.
 [[nodiscard]] std::vector<std::string> probe_peers(const std::vector<PeerAddress>& peers, Duration patience,
                                                    const std::stop_token& stop);
 

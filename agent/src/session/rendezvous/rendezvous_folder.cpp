@@ -49,7 +49,7 @@ std::optional<std::uint32_t> rank_of_call(std::string_view name) {
 }
 
 // Makes a folder's name from a launch's name. Launches with different names must not share a folder, or their
-// ranks would form one world. So if characters are lost, a digest of the whole name is added.
+// ranks would form one world. So if characters of the name are lost, a digest of the whole name is added.
 std::string folder_name(const GroupOptions& group) {
   constexpr std::size_t kBytesMax = 128;
   std::string name;
@@ -62,7 +62,7 @@ std::string folder_name(const GroupOptions& group) {
 }
 
 // A rank's lock file has one lock for each of these states. The locks end with the process, but its call file
-// stays: a successor may hold the first lock beside an older call.
+// stays: its successor may hold the first lock beside this older call.
 constexpr off_t kIsHeld = 0;
 constexpr off_t kHasCalled = 1;
 
@@ -172,7 +172,7 @@ void RendezvousFolder::sweep() const {
 }
 
 // A living rank that has no call in this folder may have called in another launch's folder. If that call were
-// removed, rank 0 of its launch could not tell it that the launch is refused.
+// removed, rank 0 of that launch could not tell the rank that the launch is refused.
 bool RendezvousFolder::may_hold_living_call(const fs::path& group) const {
   std::error_code code;
   for (fs::directory_iterator at(group, code), end; !code && at != end; at.increment(code)) {

@@ -45,8 +45,8 @@ class RendezvousFolder {
   [[nodiscard]] static RendezvousFolder beside_holder(const std::filesystem::path& run_folder,
                                                       const GroupOptions& group);
 
-  // Removes the files of earlier launches. Only rank 0 calls this, if it holds the run's folder for itself.
-  // The folder of a launch stays while one of its ranks may live.
+  // Removes the files of earlier launches. Only rank 0 calls sweep(), if it holds the run's folder for
+  // itself. The folder of a launch stays while one of its ranks may live.
   void sweep() const;
 
   // Writes this rank's call, whose name is `request.process.start`.

@@ -31,7 +31,7 @@ struct RendezvousSocket {
   HostPort at;
 };
 
-// Binds to `pod_ip`. If it is empty, binds to loopback, for processes of one machine.
+// Binds to `pod_ip`. If `pod_ip` is empty, binds to loopback, for processes of one machine.
 [[nodiscard]] Result<RendezvousSocket> open_meeting_socket(const std::string& pod_ip);
 
 }  // namespace ratoon::session

@@ -13,8 +13,8 @@ using preemption::Notice;
 
 constexpr std::string_view kOrder = "order";
 constexpr std::string_view kCall = "call";
-// A notice that is repeated with every heartbeat has a slightly different deadline each time. Below this
-// difference, it does not count as new.
+// A notice that is repeated with every heartbeat has a slightly different deadline each time. If the
+// difference is below kNearer, the notice does not count as new.
 constexpr Duration kNearer = std::chrono::seconds(1);
 constexpr Duration kCommitPatience = std::chrono::seconds(60);
 constexpr Duration kCommitMargin = std::chrono::seconds(10);

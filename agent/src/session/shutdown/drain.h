@@ -1,9 +1,9 @@
 // session/shutdown/: how a process ends: signals and notices, the drain, exit codes, and the messages at the
 // end.
 //
-// Drain makes the requests of a rank that will be ended: to save, and to leave. It collects notices from
-// signals, orders, known ends and calls of the program. After every step it calls plan_drain() and returns
-// bits of the control word, so that all ranks save and stop after the same step.
+// Drain makes the requests of a rank that will be ended: to save, and to leave. A Drain collects notices from
+// signals, orders, known ends and calls of the program. After every step the Drain calls plan_drain() and
+// returns bits of the control word, so that all ranks save and stop after the same step.
 //
 //   drain.begin_attempt();
 //   drain.hear(link.wanted(), now);                      // after every step, and while a world is waited for
@@ -60,19 +60,19 @@ class Drain {
   // forever, or never become valid.
   void hear(const OutsideRequests& wanted, Timestamp now);
 
-  // Returns why this process must join no further world, if so.
+  // Returns why this process must join no further world; nullopt if it may join.
   [[nodiscard]] std::optional<Failure> forbids_joining(Timestamp now);
   // Returns the exit code if the program left its loop early because the process was asked to leave, which
   // the program may know. Returns nullopt if the process was not asked to leave.
   [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
   void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
-  // Call this when a step begins.
+  // Call keep_hearing() when a step begins.
   void keep_hearing() const {
     if (setup_.retake_signals) setup_.retake_signals();
   }
   [[nodiscard]] std::uint32_t requests(const OutsideRequests& wanted, Timestamp now);
-  // Call this after a step. `agrees` says whether the ranks of this attempt agree once a step; if not, each
-  // rank leaves by itself.
+  // Call must_exit() after a step. `agrees` says whether the ranks of this attempt agree once a step; if not,
+  // each rank leaves by itself.
   [[nodiscard]] std::optional<Failure> must_exit(Timestamp now, bool agrees);
   // If ranks do not agree once a step, Ctrl-C takes effect at the next save that is due by counts, which all
   // ranks make at the same step, but after the grace period at the latest.

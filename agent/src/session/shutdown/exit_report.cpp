@@ -41,7 +41,7 @@ Explain& explain_errors() {
   return *explain;
 }
 
-// Returns whether std::thread could not start a thread. A later start may succeed.
+// Returns whether std::thread could not start a thread. Starting again later may succeed.
 bool is_refused_thread(const std::exception& error) {
   const auto* const refused = dynamic_cast<const std::system_error*>(&error);
   return refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again;

@@ -28,8 +28,8 @@ struct ErrorMeaning {
 // program.
 void set_error_explainer(std::function<std::optional<ErrorMeaning>(const std::exception&)> explain);
 
-// Call this in the handler of an exception. Prints why the process ends, and returns its exit code. `whose`
-// names, in the message, the code that threw an exception that is not Ratoon's.
+// Call report_exception() in the handler of an exception. Prints why the process ends, and returns its exit
+// code. `whose` names, in the message, the code that threw an exception that is not Ratoon's.
 [[nodiscard]] int report_exception(std::string_view whose);
 
 }  // namespace ratoon::session

@@ -78,7 +78,7 @@ void end_if_unwinding() {
   }
   const auto code = find_code ? find_code() : std::nullopt;
   if (code) {
-    say("std::terminate() was called while the training function was left for that reason, so the process "
+    say("std::terminate() was called while an exception left the training function, so the process "
         "ends, "
         "with " +
         std::to_string(*code) +

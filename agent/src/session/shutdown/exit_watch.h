@@ -13,17 +13,17 @@ namespace ratoon::session {
 
 // `find_code` prints the reason, and returns the exit code that replaces 0. `find_code` is called at exit, on
 // the thread that called refuse_exit_as_done(). If another thread calls exit(), a message says so and the
-// exit code is 82. If this is called several times, the last `find_code` counts. A forked child is not
+// exit code is 82. After several calls, the last `find_code` counts. A forked child is not
 // watched.
 void refuse_exit_as_done(std::function<int()> find_code);
 void allow_exit_as_done();
 
-// Ends a process that the program forked, at its first use of the session, with a message. A forked child
-// has none of the session's threads: it would wait for them forever, and its saves would overwrite its
+// Ends a process that the program forked, at its first use of the session, with a message. A forked child has
+// none of the session's threads: it would wait for the threads forever, and its saves would overwrite its
 // parent's.
 void leave_if_forked();
 
-// Watches while this object exists.
+// Watches while the ExitWatch exists.
 class ExitWatch {
  public:
   explicit ExitWatch(std::function<int()> find_code) { refuse_exit_as_done(std::move(find_code)); }
@@ -33,9 +33,9 @@ class ExitWatch {
 };
 
 // TerminateWatch: handles std::terminate() on the training thread while an exception of the session leaves
-// the training function. The destructor of a std::thread that was not joined calls it, and so does an
-// exception that leaves a noexcept function. SIGABRT would count as an error of the program, although the
-// world has changed, or this process was told to leave.
+// the training function. The destructor of a std::thread that was not joined calls std::terminate(), and so
+// does an exception that leaves a noexcept function. SIGABRT would count as an error of the program, although
+// the world has changed, or this process was told to leave.
 //
 // `find_code` does what has to be done before the process ends, prints the reason, and returns the exit code;
 // nothing: no exception of the session is on its way, and std::terminate() does what it did before.

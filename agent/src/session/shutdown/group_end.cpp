@@ -24,7 +24,7 @@ bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls
   }
 }
 
-// A process of another launch may hold this rank's lock. Its call, once made, shows its launch.
+// A process of another launch may hold this rank's lock. Once it has called, its launch is known.
 Result<GroupRendezvous> open_to_tell(const Options& options,
                                      const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                                      Timestamp give_up, Duration look, const Clock& clock) {
@@ -36,7 +36,7 @@ Result<GroupRendezvous> open_to_tell(const Options& options,
     if (!is_held) return folder;
     auto beside = GroupRendezvous::beside_holder(options, calls);
     const auto is_of_another_launch = beside.is_rank_of_another_launch();
-    // If the holder is of this launch, it trains on or informs the other ranks itself.
+    // If the lock's holder is of this launch, it trains on or informs the other ranks itself.
     if (is_of_another_launch) return *is_of_another_launch ? std::move(beside) : std::move(folder);
     // A process that has not called for so long hangs, or belongs to another launch. Rank 0 waits for this
     // rank.

@@ -20,8 +20,8 @@ namespace ratoon::session {
 void call_until_all_informed(const std::function<Result<bool>()>& tell, Timestamp give_up, Duration look,
                              const Clock& clock);
 
-// Call this on a rank that ends for good before it has a link. Gives the reason to the ranks that wait for
-// this rank, for up to `patience.telling`. Does nothing if the processes of the launch do not meet in a
+// A rank that ends for good before it has a link calls this function. Gives the reason to the ranks that wait
+// for this rank, for up to `patience.telling`. Does nothing if the processes of the launch do not meet in a
 // folder.
 void tell_group_of_end(const Options& options, const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                        const std::string& why, const GroupTimeouts& patience = {});

@@ -31,10 +31,10 @@ class NoticeWatch {
   // Calls `tell`, and requests its stop about a second after this process was asked to leave.
   [[nodiscard]] Result<void> while_telling(
       const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const;
-  // Returns whether starting still makes sense. Call this before long work that precedes join().
+  // Returns whether starting still makes sense. Ask before long work that precedes join().
   [[nodiscard]] bool is_starting_of_use(const Link& link) const;
   void leave_if_starting_is_of_no_use(const Link& link) const;
-  // Returns the same before the process has a link.
+  // Returns whether starting still makes sense, before the process has a link.
   [[nodiscard]] bool is_starting_of_use() const;
   void leave_if_starting_is_of_no_use() const;
 

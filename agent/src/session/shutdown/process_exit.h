@@ -11,18 +11,18 @@
 
 namespace ratoon::session {
 
-// Skips destructors if `holds` returns true. Any thread may call this. The training thread calls `holds`,
-// after all other work; it must not throw.
+// Skips destructors if `holds` returns true. Any thread may call skip_teardown_if(). The training thread
+// calls `holds`, after all other work; it must not throw.
 void skip_teardown_if(std::function<bool()> holds);
 
-// train() calls this last. Returns `code` if the process may end normally; if not, acts as exit_now().
+// train() calls leave() last. Returns `code` if the process may end normally; if not, acts as exit_now().
 [[nodiscard]] int leave(int code);
 
 // Flushes standard output and ends the process without destructors.
 [[noreturn]] void exit_now(int code);
 
-// Sets how a session in place ends the process. By default it calls exit_now(). A language that
-// embeds Ratoon ends its program by its own means, which also run that language's exit handlers:
+// Sets how a session in place ends the process. By default the session calls exit_now(). A language
+// that embeds Ratoon ends its program by its own means, which also run that language's exit handlers:
 // `end` may throw an exception that carries the code. `must_skip_teardown` says that the process has
 // to end at once; if `end` returns, exit_now() ends it. Call this function once, before the first
 // session.

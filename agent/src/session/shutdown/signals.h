@@ -1,6 +1,6 @@
 // Signals counts the signals that this process receives while train() runs. Its handlers count signals,
-// record the time, and call the handler that was installed before. The destructor removes them. A second
-// Ctrl-C ends the process at once.
+// record the time, and call the handler that was installed before. The destructor removes the handlers. A
+// second Ctrl-C ends the process at once.
 //
 //   const Signals signals(SIGUSR1);             // nothing is touched before this
 //   signals.retake();                           // now and then, on that thread

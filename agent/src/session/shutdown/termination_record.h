@@ -10,7 +10,7 @@
 namespace ratoon::session {
 
 // Does nothing if no file is named. In a pod with several processes only the first process writes the record.
-// Their launcher exits with 0 only if all its processes have completed.
+// The launcher of these processes exits with 0 only if all of them have completed.
 [[nodiscard]] Result<void> write_termination_record(const MemberOptions& member,
                                                     const CompletionRecord& record);
 

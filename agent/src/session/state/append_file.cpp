@@ -76,7 +76,7 @@ Result<std::shared_ptr<UniqueFd>> open_in(const std::filesystem::path& path, boo
 
 }  // namespace
 
-// A file of which each disk call has the timeout of --disk-timeout.
+// A file. Each of its disk calls has the timeout of --disk-timeout.
 class AppendFile::File {
  public:
   File(std::filesystem::path path, bool is_anew, std::shared_ptr<checkpoint::CallsWithTimeout> calls)

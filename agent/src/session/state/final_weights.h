@@ -1,6 +1,6 @@
 // At its end a run writes its weights for other programs, as one plain safetensors file. The weights come
-// from the last checkpoint. They are therefore verified, and complete even if each rank had a part of them.
-// The tracked objects may be destroyed by then.
+// from the last checkpoint. The weights are therefore verified, and complete even if each rank had a part of
+// them. By then the tracked objects may be destroyed.
 #pragma once
 
 #include <filesystem>
@@ -22,8 +22,8 @@ namespace ratoon::session {
 // folder is in the run's folder; a run in a bucket has no folder, and writes no file.
 [[nodiscard]] std::filesystem::path final_weights_file(const Options& options);
 
-// Call this before the first step. Returns kInvalid if the path, also through links, leads to a file that a
-// run made or will make: at the end the weights would replace that file. If the disk does not answer now, the
+// Call it before the first step. Returns kInvalid if the path, also through links, leads to a file that a run
+// made or will make: at the end the weights would replace that file. If the disk does not answer now, the
 // error is reported at the run's end.
 [[nodiscard]] Result<void> check_final_weights_file(const Options& options,
                                                     checkpoint::CallsWithTimeout& calls);

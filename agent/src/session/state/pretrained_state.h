@@ -28,7 +28,7 @@ struct PretrainedState {
 };
 
 // Fills the parts of the tracked objects that --load-parts selects, and no other parts. Throws a Failure if
-// they cannot be filled, because a run with --load-from must not begin without that state. Reads from a
+// parts cannot be filled, because a run with --load-from must not begin without that state. Reads from a
 // folder have the timeout of `calls`.
 PretrainedState load_initial_state(const Options& options, const Assignment& assignment,
                                    const TrackedObjects& tracked,

@@ -87,8 +87,8 @@ struct WantedTensors {
   std::vector<std::function<void()>> after_all;
 };
 
-// Two requested tensors may have the same memory, as tied weights do. Each is then filled in a round of its
-// own, so that no two writes overlap.
+// Two requested tensors may have the same memory, as tied weights do. Each of the two is then filled in a
+// round of its own, so that no two writes overlap.
 std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
                                      std::vector<std::span<std::byte>> into) {
   std::vector<std::size_t> order(into.size());
@@ -322,7 +322,7 @@ CollectedState TrackedObjects::collect() const {
 }
 
 void TrackedObjects::check_all_tracked(const CollectedState& state) {
-  // Ranges of memory, from begin to end. They are sorted and do not overlap.
+  // Ranges of memory, from begin to end. The ranges are sorted and do not overlap.
   std::map<const std::byte*, const std::byte*, std::less<>> written;
   for (const StateWriter::Memory& memory : state.written) {
     const auto* begin = static_cast<const std::byte*>(memory.begin);

@@ -56,8 +56,8 @@ class StateSource {
   [[nodiscard]] virtual Result<std::optional<Form>> find(std::string_view name) = 0;
   [[nodiscard]] virtual Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
                                           std::span<const std::span<std::byte>> into) = 0;
-  // Returns the texts of this name of ranks that left and whose state this rank takes over, in the order of
-  // ranks.
+  // Returns, in the order of ranks, the texts with this name from ranks that left and whose state this rank
+  // takes over.
   [[nodiscard]] virtual Result<std::vector<std::string>> texts_of_gone(std::string_view /*name*/) {
     return std::vector<std::string>();
   }
@@ -94,9 +94,9 @@ class TrackedObjects {
   // objects finish. Throws a Failure, before any object is changed, if the checkpoint is another program's. A
   // returned error is an error of a disk or of damaged data. `checkpoint` names the checkpoint in messages:
   // "the checkpoint of step 20". On a rank that is new to the world, random number generators are seeded
-  // instead, with the result of `seed_of` for their names. If only parts are loaded, the rest is ignored.
-  // If the world's size is given, objects that are summed over ranks also get the states of ranks that
-  // left.
+  // instead, with the result of `seed_of` for their names. If only parts of a checkpoint are loaded, the rest
+  // is ignored. If the world's size is given, objects that are summed over ranks also get the states of ranks
+  // that left.
   using SeedOf = std::function<std::uint64_t(std::string_view name)>;
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
                                      const SeedOf& seed_of, LoadParts parts = LoadParts::kAll,

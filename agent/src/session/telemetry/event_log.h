@@ -1,5 +1,5 @@
-// EventLog collects messages of threads other than the training thread. The training thread prints them when
-// the progress bar is not on the line.
+// EventLog collects messages of threads other than the training thread. The training thread prints these
+// messages when the progress bar is not on the line.
 //
 // Thread contract: any thread.
 #pragma once

@@ -22,7 +22,7 @@ namespace ratoon::session {
 
 class HistoryWriter {
  public:
-  // The writer's thread calls this each second. It returns a row if one is due.
+  // Called each second by the writer's thread. `sampled` returns a row if one is due.
   using Sampled = std::function<std::optional<history::Row>()>;
   HistoryWriter(std::shared_ptr<checkpoint::Disk> disk, Attempt attempt,
                 const std::optional<history::HistoryPosition>& after, Sampled sampled = {})
@@ -34,8 +34,8 @@ class HistoryWriter {
   [[nodiscard]] std::optional<history::HistoryPosition> place();
   // When sync() returns, written rows are durable, or take_event() returns the reason why not.
   void sync();
-  // After this call `sampled` is not called again, and the gathered rows are in the file, where the next
-  // attempt looks for them.
+  // After end(), `sampled` is not called again, and the gathered rows are in the file, where the next attempt
+  // looks for them.
   void end();
   // Returns an error as a sentence, once; empty if there is no error.
   [[nodiscard]] std::string take_event();

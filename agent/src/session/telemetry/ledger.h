@@ -53,7 +53,7 @@ class Ledger {
   // them.
   explicit Ledger(Timestamp began, const Account& before = {});
 
-  // From `at` on, time counts for this part. If `at` is before the time of an earlier call, the time of that
+  // From `at` on, time counts for `part`. If `at` is before the time of an earlier call, the time of that
   // call is used, so counted time does not change.
   void enter(Part part, Timestamp at);
   // Moves the time since `since`, or since the last enter() if that is later, to this part: a hang is

@@ -35,8 +35,8 @@ class Reporting {
     Until until = Until::steps(0);
     RunPosition position{};
     std::optional<history::HistoryPosition> history_after{};
-    // Returns the ledger of the run's time so far. Its rows are written at an attempt's begin and end, with
-    // each save, and so often that a kill loses little. Other threads call this function, too.
+    // Returns the ledger of the run's time so far. Ledger rows are written at an attempt's begin and end,
+    // with each save, and so often that a kill loses little. Other threads call it, too.
     std::function<std::optional<RunLedger>()> ledger{};
   };
   // `disk` is the run's folder; without a folder there is no history.

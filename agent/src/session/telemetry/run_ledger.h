@@ -1,5 +1,5 @@
 // RunLedger is the account of a whole run's time, and is stored as a row of the history. The next attempt, in
-// this process or in another one, continues from that row.
+// this process or in another process, continues from that row.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct RunLedger {
 // Returns the seconds of each part, with its name.
 [[nodiscard]] std::vector<std::pair<std::string_view, double>> seconds_of(const Account& account);
 
-// Returns the pause between two ledger rows. With this pause a kill counts at most a hundredth of an attempt
-// in the wrong part, and a long run does not fill its disk.
+// Returns the pause between two ledger rows. With this pause, at most a hundredth of an attempt counts in the
+// wrong part after a kill, and a long run does not fill its disk.
 [[nodiscard]] Duration pause_between_rows(Duration since_attempt_began);
 
 }  // namespace ratoon::session

@@ -1,6 +1,6 @@
-// TimeAccounts records how this process spends its time, over all its attempts. On rank 0 it also records
-// the time of the whole run: of earlier processes (from the history), without a process, and of this
-// process.
+// TimeAccounts records how this process spends its time, over all its attempts. On rank 0 it also records the
+// time of the whole run: the time of earlier processes (from the history), the time without a process, and
+// the time of this process.
 //
 //   TimeAccounts accounts(clock);                  // when the process begins
 //   accounts.carry_over(last_row, Attempt(7));  // rank 0, when an attempt begins
@@ -33,16 +33,16 @@ class TimeAccounts {
   explicit TimeAccounts(const Clock& clock);
 
   // From this call on this object counts the run's time, because rank 0 is this process. `last` is the newest
-  // record that any attempt left. If this process wrote the record, its count goes on.
+  // record that any attempt left. If this process wrote that record, its count goes on.
   void carry_over(const std::optional<LastRecord>& last, Attempt attempt);
 
   // From now on the training thread's time counts for `phase`. The weights contain `step` steps.
   void enter(ProcessPhase phase, std::uint64_t step);
-  // Call this while a world lacks members. The time counts as waiting for members until the next
-  // enter().
+  // Call wait_for_members() while a world lacks members. The time counts as waiting for members until the
+  // next enter().
   void wait_for_members();
-  // Call this if the attempt ends because a rank hung. The time for which this process waited for that rank
-  // counts as lost.
+  // Call note_hang() if the attempt ends because a rank hung. The time for which this process waited for that
+  // rank counts as lost.
   void note_hang();
   void leave();
 

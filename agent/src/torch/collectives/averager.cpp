@@ -69,8 +69,8 @@ std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, con
 }
 
 // Waits until no sum writes into gradients any longer. A sum that does not end would occupy the accelerator
-// and memory that the next attempt needs. In that case this process ends without destroying objects, and a
-// new process continues.
+// and memory that the next attempt needs. If a sum does not end, this process ends without destroying
+// objects, and a new process continues.
 void wait_until_stopped(Collective& collective) {
   constexpr auto kPatience = std::chrono::seconds(30);
   constexpr auto kPause = std::chrono::microseconds(200);
@@ -268,7 +268,7 @@ void Averager::wait_for_device(bool returns_early) {
 }
 
 // Partly averaged gradients are not used: they may change until all sums have ended. Sums of the program's
-// group end at its timeout.
+// group end at the group's timeout.
 void Averager::give_up() {
   struct AbandonedWork {
     std::vector<std::shared_ptr<GradientBuckets>> buckets;
@@ -289,7 +289,7 @@ void Averager::give_up() {
   if (!work->device) return;
   wait_until_stopped(*work->device);
   // NCCL may destroy the remaining objects while the next attempt already uses the memory. Sums on the host
-  // may still be written.
+  // may still write into the buckets.
   if (!work->host || work->host->has_stopped()) work->buckets.clear();
 }
 

@@ -19,7 +19,7 @@
 
 namespace ratoon {
 
-// For tests on one accelerator: if true, a world of one process sums, too, although it need not.
+// For tests on one accelerator: if true, even a world of one process sums gradients.
 inline std::atomic<bool> averages_alone = false;
 
 class Averager {

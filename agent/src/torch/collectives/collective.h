@@ -34,14 +34,14 @@ class Collective {
   // sum has failed so far.
   [[nodiscard]] virtual std::exception_ptr error() = 0;
 
-  // Call this when all sums are complete and no others follow: it disconnects from the other ranks. Returns
-  // false if the other ranks do not answer in time; in that case call abort().
+  // Call close() when all sums are complete and no others follow: it disconnects from the other ranks.
+  // Returns false if the other ranks do not answer in time; in that case call abort().
   [[nodiscard]] virtual bool close() { return true; }
   // Starts to end running sums, and returns at once. The results of aborted sums are not valid. After
   // abort(), no sum may be begun.
   virtual void abort() = 0;
-  // Returns whether all sums have stopped writing into the pieces, so that the pieces may be freed. Throws
-  // the accelerator's error.
+  // Returns whether all sums have stopped writing into the pieces, so that the pieces may be freed. Throws an
+  // error of the accelerator.
   [[nodiscard]] virtual bool has_stopped() = 0;
   // Returns whether no work of the collective runs any longer, so that destroying it does not wait.
   [[nodiscard]] virtual bool is_over() { return has_stopped(); }

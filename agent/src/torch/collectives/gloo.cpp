@@ -1,5 +1,5 @@
-// The only file that includes Gloo. The headers may be of another version than the code inside LibTorch, so
-// this file must not make the compiler emit a class of Gloo: tests/torch/no_gloo_classes_test.py checks this.
+// Only this file includes Gloo. The headers may be of another version than the code inside LibTorch, so this
+// file must not make the compiler emit a class of Gloo: tests/torch/no_gloo_classes_test.py checks this.
 #include "agent/src/torch/collectives/gloo.h"
 
 #include <ATen/ops/empty.h>
@@ -8,7 +8,7 @@
 namespace ratoon {
 namespace {
 
-// Gloo adds the timeout to the present time. Its 64 bits of nanoseconds last for 292 years.
+// Gloo adds the timeout to the present time. The sum, 64 bits of nanoseconds, lasts for 292 years.
 constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365 * 100);
 
 }  // namespace
@@ -23,9 +23,9 @@ c10::intrusive_ptr<c10d::Backend> connect_with_gloo(const c10::intrusive_ptr<c10
   return group;
 }
 
-// Gloo has no call that ends collectives. So this function starts a receive with a short timeout: at its end
-// Gloo closes all connections of the group, and waiting operations fail. Unlike a collective, a receive needs
-// none of the group's threads, which may all be waiting.
+// Gloo has no call that ends collectives. So end_collectives() starts a receive with a short timeout: when
+// that is over, Gloo closes all connections of the group, and waiting operations fail. Unlike a collective, a
+// receive needs none of the group's threads, which may all be waiting.
 void end_collectives(c10d::Backend& group) {
   if (group.getSize() == 1) return;
   const int peer = group.getRank() == 0 ? 1 : 0;

@@ -17,7 +17,7 @@ namespace ratoon {
     std::chrono::milliseconds connect_timeout);
 
 // Closes the connections of a group from connect_with_gloo() within a moment. Running collectives of the
-// group fail, on this rank and on the other ranks. The group cannot be used afterwards.
+// group fail, on this rank and on the other ranks. After end_collectives(), the group cannot be used.
 void end_collectives(c10d::Backend& group);
 
 }  // namespace ratoon

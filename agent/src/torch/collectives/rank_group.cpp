@@ -61,8 +61,8 @@ class WaitForRanks {
   session::SpokenWait wait_{system_clock()};
 };
 
-// Returns whether this process may join another world after lost connections. If worlds lose them again and
-// again without a step, this process asks for a restart instead. Call it on the training thread.
+// Returns whether this process may join another world after lost connections. If worlds lose connections
+// again and again without a step, this process asks for a restart instead. Call it on the training thread.
 bool may_rejoin(const Session& session) {
   constexpr int kInARow = 3;
   static std::uint64_t reached = 0;
@@ -72,8 +72,8 @@ bool may_rejoin(const Session& session) {
   return ++resets <= kInARow;
 }
 
-// A collective fails when a rank is lost. The coordinator then reports that the world changed. If it reports
-// no change, only connections were reset, and all ranks join the next world together.
+// A collective fails when a rank is lost. The coordinator then reports that the world changed. If the
+// coordinator reports no change, only connections were reset, and all ranks join the next world together.
 [[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
   constexpr auto kPatience = std::chrono::seconds(20);  // a longer wait may count as a hang
   const auto deadline = std::chrono::steady_clock::now() + kPatience;

@@ -26,7 +26,7 @@ class RankGroup {
 
   // Returns the group's Collective; null in a world of one process.
   [[nodiscard]] const std::shared_ptr<Collective>& collective() const { return collective_; }
-  // Call this in a step in which all ranks save. Throws Failure if the ranks' weights differ.
+  // Call compare_again() in a step in which all ranks save. Throws Failure if the ranks' weights differ.
   void compare_again(const WeightsFingerprint& mark);
   // Copies rank 0's bytes to all ranks.
   void broadcast_from_first(std::span<std::uint8_t> bytes) const;

@@ -10,7 +10,7 @@
 namespace ratoon::torch {
 namespace {
 
-// One pass of the loader, from one begin() to the next. All members count batches.
+// One pass of the loader, from one begin() to the next. All members of Pass count batches.
 struct Pass {
   StreamReader reader;      // with the plan at begin()
   std::uint64_t began = 0;  // trained before begin()

@@ -14,8 +14,8 @@
 
 namespace ratoon {
 
-// Writes a view of the tensor's memory if it is dense and on the CPU; otherwise a copy, in pinned memory if
-// it is on a GPU. With a `box`, the tensor is this rank's part of a shared tensor.
+// Writes a view of the tensor's memory if the tensor is dense and on the CPU; if not, a copy, in pinned
+// memory for a GPU. With a `box`, the tensor is this rank's part of a shared tensor.
 void put_tensor(StateWriter& out, const std::string& name, const at::Tensor& tensor,
                 const std::optional<TensorBox>& box = {});
 

@@ -210,8 +210,8 @@ void check_kind(StateReader& in, std::set<std::string>& left, const char* word) 
             " under this name: the checkpoint is of another program");
 }
 
-// Calls `then` with the type of the optimizer and its name. A derived class is refused, because it may have
-// more state, or other state in state().
+// Calls `then` with the type of the optimizer and its name. A class derived from an optimizer is refused,
+// because it may have more state, or other state in state().
 template <class Refuse, class F>
 void with_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {
   const auto is = [&kind = typeid(optimizer)](const std::type_info& of) { return kind == of; };

@@ -1,7 +1,7 @@
 // Detects a loaded state that is never used. If a program loads the state into one stream and trains with
-// another stream, that stream begins at slot 0. A warning on stderr is therefore written when the last copy
-// of a loaded and unused stream is destroyed, if another stream over the same sources took batches. A stream
-// that is loaded at the very end of its run, and therefore never used, causes no warning.
+// another stream, the other stream begins at slot 0. A warning on stderr is therefore written when the last
+// copy of a loaded and unused stream is destroyed, if another stream over the same sources took batches. A
+// stream that is loaded at the very end of its run, and therefore never used, causes no warning.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

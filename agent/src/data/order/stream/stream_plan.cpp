@@ -11,7 +11,7 @@
 namespace ratoon::data {
 namespace {
 
-// Returns the last segment for which `is_before` holds. It must hold for a prefix of the segments.
+// Returns the last segment before `is_before` fails. `is_before` must hold for a prefix of the segments.
 template <class Predicate>
 const Segment& last_where(const Plan& plan, Predicate is_before) {
   const auto after = std::partition_point(plan.segments.begin() + 1, plan.segments.end(), is_before);

@@ -1,5 +1,5 @@
-// The state of a Stream as text (docs/reference/stream.md): its definition, every change of its plan, and its
-// position.
+// Converts the state of a Stream to text (docs/reference/stream.md): its definition, every change of its
+// plan, and its position.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct StoredStream {
 // Throws Failure if `text` is not the saved state of a stream.
 [[nodiscard]] StoredStream decode_stream(std::string_view text);
 
-// Returns the saved form of the recipe. The other members of the result stay empty.
+// Returns the saved form of the recipe. The result's other members stay empty.
 [[nodiscard]] StoredStream store_recipe(const Recipe& recipe);
 [[nodiscard]] std::vector<StoredSegment> store_segments(const Plan& plan);
 

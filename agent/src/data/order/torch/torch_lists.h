@@ -12,10 +12,10 @@
 namespace ratoon::data {
 
 // Returns torch.randperm(size) for a torch.Generator that was seeded with `seed`. With a folder, which must
-// exist, the list is read from a file in it, or is stored there for later calls. The file of the previous
-// list is kept too; older files are removed.
+// exist, the list is read from a file in the folder, or is stored there for later calls. The file of the
+// previous list is kept too; older files are removed.
 //
-// Throws Failure if the folder is missing. If it cannot be written, the list is not stored.
+// Throws Failure if the folder is missing. If the folder is read-only, no list is stored.
 [[nodiscard]] IndexList torch_list(std::uint64_t size, std::uint64_t seed, TorchRelease release,
                                    const std::string& folder);
 

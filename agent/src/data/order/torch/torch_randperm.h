@@ -1,4 +1,4 @@
-// Implements the two algorithms of torch.randperm. Both write into the caller's memory.
+// Implements the two algorithms of torch.randperm. Both algorithms write into the caller's memory.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ struct ListShare {
     return drop_last ? rest / world_size : (rest + world_size - 1) / world_size;
   }
 
-  // Returns the list entry at `place` of this rank's samples. After its end the list begins again, several
+  // Returns the list entry at `place` of this rank's samples. After its end the list is repeated, several
   // times if there are more ranks than entries.
   [[nodiscard]] std::uint64_t entry(std::uint64_t place) const {
     return (start + place * world_size + rank) % samples;

@@ -11,7 +11,7 @@
 
 namespace ratoon::data {
 
-// Describes the hashed file. Another file may have had this path when the program opened it before.
+// Describes the hashed file. When the program opened this path before, it may have named another file.
 struct HashedFile {
   std::uint64_t bytes = 0;  // all bytes, including the skipped ones
   std::int64_t modified_nanoseconds = 0;

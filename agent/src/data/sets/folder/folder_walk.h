@@ -22,7 +22,7 @@ class FolderFiles {
   // Returns the path of file `id`, relative to the root. `id` is below size().
   [[nodiscard]] std::string path(std::uint64_t id) const;
   [[nodiscard]] std::int64_t label(std::uint64_t id) const;
-  // The files of class c are those of [first_of(c), first_of(c + 1)).
+  // The files of class c have the ids from first_of(c) to first_of(c + 1) - 1.
   [[nodiscard]] std::uint64_t first_of(std::size_t which) const { return first_of_class_[which]; }
 
   void begin_class(std::string name);

@@ -1,5 +1,5 @@
-// Decodes the bytes of a column into a field. Numbers, bytes, texts and arrays are not copied. Only shapes
-// that vary are copied.
+// Decodes the bytes of a column into a field. Numbers, bytes, texts and arrays are not copied. Shapes that
+// vary between samples are copied.
 #pragma once
 
 #include <cstddef>

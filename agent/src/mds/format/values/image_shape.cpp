@@ -36,8 +36,8 @@ std::optional<ImageShape> png_shape(Bytes file) {
   return shape_of(big_endian(file.subspan(20, 4)), big_endian(file.subspan(16, 4)), kChannels[color]);
 }
 
-// A JPEG file is a series of segments: FF, a marker and, for most markers, a length. The frame header has a
-// marker from C0 to CF, except for three that have other meanings.
+// A JPEG file is a series of segments, each with FF, a marker and, for most markers, a length. The frame
+// header has a marker from C0 to CF, except for three that have other meanings.
 std::optional<ImageShape> jpeg_shape(Bytes file) {
   std::size_t at = 2;
   while (at + 4 <= file.size()) {

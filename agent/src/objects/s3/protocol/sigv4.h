@@ -30,7 +30,7 @@ struct SigningScope {
   WallTime time;
 };
 
-// Returns the sorted query, such as "a=1&b=". The same text is signed and sent.
+// Returns the sorted query, such as "a=1&b=". The same query text is signed and sent.
 [[nodiscard]] std::string canonical_query(const NameValues& query);
 
 // Formats a time as "20130524T000000Z".
@@ -42,8 +42,8 @@ struct SigningScope {
 [[nodiscard]] std::string signature(std::string_view secret_access_key, const SigningScope& scope,
                                     std::string_view string_to_sign);
 
-// Returns the Authorization header. The header signs the given headers. The caller adds x-amz-date and
-// x-amz-security-token first, as sign() does.
+// Returns the Authorization header. The Authorization header signs all headers of the request. The caller
+// adds x-amz-date and x-amz-security-token first, as sign() does.
 [[nodiscard]] std::string authorization(const RequestToSign& request, const SigningScope& scope,
                                         const Credentials& credentials);
 

@@ -97,7 +97,7 @@ class Parser {
     return std::string(name);
   }
 
-  // Reads up to the tag's '>'. Returns whether the element is empty.
+  // Reads up to the tag's '>'. Returns whether the tag closes its element ("/>").
   std::optional<bool> rest_of_tag() {
     char quote = '\0';
     for (std::size_t i = 0; i < rest_.size(); ++i) {

@@ -2,9 +2,9 @@
 // buckets.
 //
 // GradientBuckets holds gradients in a few flat pieces of its own memory, in the order in which backward()
-// computes them, on the parameters' device. It owns the memory because an abandoned collective may still
-// write there; let_go() takes the parameters' gradients out of it. After averaging, the pieces are the
-// parameters' gradients. Half precision is summed in single precision, in separate flat pieces. A step
+// computes them, on the parameters' device. GradientBuckets owns this memory because an abandoned collective
+// may still write there; let_go() takes the parameters' gradients out of it. After averaging, the pieces are
+// the parameters' gradients. Half precision is summed in single precision, in separate flat pieces. A step
 // creates no new tensors, and on an accelerator it only queues kernels.
 #pragma once
 
@@ -55,8 +55,8 @@ class GradientBuckets {
   void tell(std::uint32_t requests);
   // Returns further numbers to sum, which the caller fills and reads.
   [[nodiscard]] std::span<float> more();
-  // Call this after all pieces were summed over all ranks: each gradient that any rank has becomes the mean
-  // over ranks. Returns the requests of all ranks combined. On an accelerator the sums may still run, if
+  // Call finish() after all pieces were summed over all ranks: each gradient that any rank has becomes the
+  // mean over ranks. Returns the requests of all ranks combined. On an accelerator the sums may still run, if
   // operations on the current stream are queued after them.
   [[nodiscard]] std::uint32_t finish();
 

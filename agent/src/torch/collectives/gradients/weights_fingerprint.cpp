@@ -20,7 +20,7 @@
 namespace ratoon {
 namespace {
 
-// How many numbers are summed at once. A sum needs 24 bytes of memory per number.
+// The number of values that are summed at once. A sum needs 24 bytes of memory per number.
 constexpr std::int64_t kChunk = 4 << 20;
 // The factor is odd, so that a change of one number changes the sum.
 constexpr std::int64_t kFactor = 0x1e3779b97f4a7c15;

@@ -1,6 +1,6 @@
-// WeightsFingerprint is a digest of the weights that a rank trains. Ranks compare it to detect different
-// weights. Sums are computed on the device of the weights: only eight bytes per tensor are copied from an
-// accelerator.
+// WeightsFingerprint is a digest of the weights that a rank trains. Ranks compare fingerprints to detect
+// different weights. Sums are computed on the device of the weights: only eight bytes per tensor are copied
+// from an accelerator.
 #pragma once
 
 #include <cstdint>

@@ -50,10 +50,10 @@ class NcclCommunicator {
   void begin_sum(void* numbers, std::size_t count, NcclNumbers type, void* stream);
 
   // Ends running operations, from any thread. The call may block as long as NCCL does. Call no other function
-  // after it.
+  // after abort().
   void abort() noexcept;
-  // Begins to close the communicator. All ranks call this when all sums are complete. When is_ready() is
-  // true, the communicator may be destroyed.
+  // Begins to close the communicator. All ranks call begin_to_close() when all sums are complete. When
+  // is_ready() is true, the communicator may be destroyed.
   void begin_to_close();
 
  private:

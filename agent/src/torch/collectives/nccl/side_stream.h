@@ -1,6 +1,6 @@
-// SideStream: an accelerator's stream beside the computing streams. Its operations run concurrently with
-// theirs. The class works for any accelerator that LibTorch supports, because it uses only LibTorch's generic
-// streams and events.
+// SideStream: a stream beside the computing streams. SideStream's operations run concurrently with those of
+// the computing streams. The class works for any accelerator that LibTorch supports, because it uses only
+// LibTorch's generic streams and events.
 #pragma once
 
 #include <c10/core/Event.h>
