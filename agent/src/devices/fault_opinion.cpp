@@ -7,7 +7,7 @@ namespace {
 
 using enum FaultAction;
 
-// ncclResult_t of NCCL 2.28.
+// Values of ncclResult_t in NCCL 2.28.
 constexpr int kNcclSuccess = 0;
 constexpr int kNcclUnhandledCudaError = 1;
 constexpr int kNcclSystemError = 2;
@@ -139,7 +139,7 @@ FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
               .why = "NCCL had an internal error. A fresh process starts without that error's state"};
     case kNcclUnhandledCudaError:
     case kNcclSystemError:
-      // Without a lost peer the same start would fail again and again. So a new process is better: the
+      // Without a lost peer the same start would fail again and again. A new process is better, because the
       // operator counts processes that make no step, but not attempts within a process.
       if (where == FaultOrigin::kStart && !has_lost_peer)
         return {

@@ -1,7 +1,7 @@
 // Joins the history of a run from the files of its attempts. Each file is written by one attempt alone and
 // never cut, so a process that outlives its attempt can spoil only its own file. The first line of each file
 // says which part of the previous attempt's file counts. Steps that were made after the checkpoint from which
-// the run resumed are left out. So no step is missing from the joined history or in it twice.
+// the run resumed are left out. The joined history therefore has each step exactly once.
 #pragma once
 
 #include <functional>

@@ -44,8 +44,8 @@ class Sources {
     return std::unique_ptr<ShardSource>(std::move(source));
   }
 
-  // Decides whether the cache will evict shards, and sets the cache's limits. Call it when the index is
-  // known.
+  // Decides whether the cache will evict shards, and sets the cache's limits. Call this function when the
+  // index is known.
   Result<void> fit(Folders& folders) {
     const std::uint64_t bytes_max = options_.cache_bytes_max;
     if (cache_ == nullptr || bytes_max == 0) return {};

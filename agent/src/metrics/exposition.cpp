@@ -64,7 +64,7 @@ class Page {
     }
     if (!family.metric.empty()) families_.push_back(std::move(family));
   }
-  // Adds a series for each store. If there are no stores, the metric family is omitted.
+  // Adds a series for each store; without stores, leaves the metric family out.
   template <class Value>
   void of_stores(std::string_view name, const char* help, MetricType type, const Meters& meters,
                  Value value) {

@@ -110,7 +110,7 @@ class ObjectStore {
                                                       const UploadOptions& options = {}) = 0;
 
   // Removes the remains of uploads to keys that begin with `prefix` if the uploads began (in a folder: were
-  // last written) at least `older_than` ago. It also aborts uploads that are still running, so `older_than`
+  // last written) at least `older_than` ago. Uploads that are still running are aborted, too, so `older_than`
   // must exceed the duration of any upload. Returns how many uploads were removed.
   [[nodiscard]] virtual Result<std::uint64_t> abort_stale_uploads(std::string_view prefix,
                                                                   Duration older_than,

@@ -16,7 +16,7 @@ namespace ratoon::preemption {
 // This time stays unused before a deadline, because clocks differ and leaving takes time.
 inline constexpr Duration kMargin = std::chrono::seconds(2);
 // Returns the margin for a notice that comes `notice` before the end. The margin of a short notice is a
-// quarter of it, because a replacement may come within a second.
+// quarter of the notice's time, because a replacement may come within a second.
 [[nodiscard]] Duration margin_of(Duration notice);
 
 // The values are those of the slowest rank, because a checkpoint is complete when all ranks have written.
@@ -30,8 +30,8 @@ struct DrainFacts {
   double disk_bytes_per_second = 0;  // to where a checkpoint outlives the node; 0: not measured
   Duration step{0};                  // the longest recent one; a save begins between two steps
   Duration commit{0};  // from the last byte of all ranks to the manifest, the longest recent one
-  // Whether a save was made since this notice. If false, the first save is made at once, while saving still
-  // works. Pass true if the deadline was known from the start (a time limit).
+  // Whether a save was made since this notice. If no save was made, the first save is made at once, while
+  // saving still works. Pass true if the deadline was known from the start (a time limit).
   bool has_saved = false;
 };
 

@@ -53,7 +53,7 @@ std::string steady_text_of_place(const BarState& state) {
   return std::string(digits - std::min(used, digits), ' ') + text_of_place(state);
 }
 
-// Returns the part of `whole` that is done at this position; all of it only at the run's end.
+// Returns the part of `whole` that is done at this position; the whole only at the run's end.
 std::uint64_t share_of(const BarState& state, std::uint64_t whole) {
   if (state.position >= state.total) return whole;
   return static_cast<std::uint64_t>(Wide{whole} * state.position / state.total);

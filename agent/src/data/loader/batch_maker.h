@@ -48,7 +48,7 @@ class BatchMaker {
   // Call replace() before plan() if the batch replaces a failed batch. The hints of the failed batch stay
   // valid for the new batch.
   void replace(BatchMaker& failed);
-  // Withdraws the hints about samples. Call it when the batch is made or no longer needed.
+  // Withdraws the hints about samples. Call it when the batch is made or discarded.
   void expect_no_more() noexcept;
   // Valid after plan().
   [[nodiscard]] std::size_t pieces() const { return pieces_; }

@@ -44,7 +44,7 @@ class MixtureBlock {
   }
   // Returns how often each source was drawn in all slots before the draw.
   [[nodiscard]] std::vector<std::uint64_t> counts(std::uint64_t draw) const;
-  // Returns the draw of `source` after `count` earlier draws of it. The draw must be in this block.
+  // Returns the draw of `source` that comes after `count` draws. The draw must be in this block.
   [[nodiscard]] std::uint64_t find(std::uint32_t source, std::uint64_t count) const;
 
  private:

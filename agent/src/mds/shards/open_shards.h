@@ -36,7 +36,7 @@ class OpenShards {
     std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t held_bytes_max = std::numeric_limits<std::uint64_t>::max();
   };
-  // Returns when shards are needed next, as UpcomingShards::next_uses does. It is called with a lock
+  // Returns when shards are needed next, as UpcomingShards::next_uses does. OpenShards calls it with a lock
   // held.
   using NextUses = std::function<std::vector<std::uint64_t>(std::span<const std::size_t> shards)>;
   OpenShards(std::size_t shards, Limits limits, NextUses next_uses = {})

@@ -53,7 +53,7 @@ class ShardReader {
   const ShardCost ahead_max_;
   const std::size_t ahead_count_max_;
 
-  // Held while the expected shards are changed. The mutex is locked before any other lock.
+  // Held while the expected shards are changed. Lock changing_ before any other mutex.
   std::mutex changing_;
   bool is_more_expected_ = false;  // than fits ahead; guarded by changing_
   mutable std::mutex mutex_;       // taken last, and held briefly

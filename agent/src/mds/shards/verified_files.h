@@ -22,7 +22,7 @@ class VerifiedFiles {
   // Returns the instance of this process.
   [[nodiscard]] static VerifiedFiles& of_this_process();
 
-  // Does the same as check_hashes() unless the same file in the same state has passed the same check before.
+  // Checks hashes as check_hashes() does, unless this file, unchanged, has passed the same check before.
   // Writing a file changes its modification time, except shortly after another write. A file that was written
   // just now is thus not remembered as verified.
   [[nodiscard]] Result<void> check(const FileIdentity& file, std::span<const FileHash> expected,

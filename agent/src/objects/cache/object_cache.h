@@ -124,8 +124,8 @@ class ObjectCache {
   // scanned if the record says that the cache is full.
   [[nodiscard]] Result<std::uint64_t> make_room(const CacheRequest& request, const std::string& part,
                                                 const UniqueFd& lock);
-  // These functions subtract evicted bytes from `held`.
-  // They never evict an object that is being read.
+  // The functions below subtract evicted bytes from `held`. An object that is being read is never
+  // evicted.
   [[nodiscard]] Result<void> evict_if_free(const CachedObject& object, std::uint64_t& held);
   [[nodiscard]] Result<void> evict_oldest(std::uint64_t& held, std::uint64_t allowed);
   [[nodiscard]] Result<void> scan_and_evict(const std::string& part, std::uint64_t& held,

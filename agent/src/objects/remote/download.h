@@ -18,7 +18,7 @@ namespace ratoon::objects {
 struct DownloadPlan {
   std::string key;
   std::optional<ByteRange> range;
-  // Makes the request for the object, with the headers `more` added. Called for each attempt.
+  // Makes the request for the object, with the headers `more` added. Each attempt calls it.
   std::function<Result<http::Request>(const http::Headers& more)> make;
   // Returns the reason of refusal that a reply without the object gives.
   std::function<RemoteRefusal(const http::ResponseHead& head, std::string_view body)> judge;
@@ -27,7 +27,7 @@ struct DownloadPlan {
 };
 
 // Returns an error if the reply is a web page and not from S3, which always sends x-amz-request-id. A proxy
-// or a sign-in page may reply with a page even with status 200. Such a page says nothing about the object.
+// or a sign-in page may reply with a page even with status 200. A web page says nothing about the object.
 [[nodiscard]] std::optional<Error> find_page(const http::Headers& headers);
 
 [[nodiscard]] Result<ObjectInfo> download(const HttpDependencies& dependencies, const DownloadPlan& plan,

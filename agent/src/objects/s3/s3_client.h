@@ -79,7 +79,7 @@ class S3Client {
         address_(std::move(address)) {}
 
   // Finds out why a connection was closed. A server may refuse a body without reading it, and its reply is
-  // lost with the connection. So find_refusal_cause() sends a request without a body, whose reply shows
+  // lost with the connection. find_refusal_cause() therefore sends a request without a body; the reply shows
   // problems of bucket or credentials.
   [[nodiscard]] std::optional<RemoteRefusal> find_refusal_cause(const std::stop_token& stop);
 

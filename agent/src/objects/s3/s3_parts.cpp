@@ -93,7 +93,7 @@ Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
 }
 
 // A store that does not know the upload may close the connection without reading the part, so its reply is
-// lost. So explain_lost() sends a request without a body, to which the store replies.
+// lost. explain_lost() therefore sends a request without a body, to which the store replies.
 std::optional<Error> S3Parts::explain_lost() {
   RequestTimeouts once = writer_.client().timeouts();
   once.retry.attempts_max = 1;

@@ -45,15 +45,15 @@ class Session::AttemptLoop {
   // Call end() in the handler of an exception that ended the attempt. Returns if another attempt follows; if
   // not, throws the exception that ends the process.
   void end(Engine& engine);
-  // Does the same for an exception that is not handled yet, prints why the process ends, and returns its exit
-  // code: the process can only end.
+  // Does the same as end() for an exception that is not handled yet, prints why the process ends, and returns
+  // its exit code: the process can only end.
   [[nodiscard]] int end_with(Engine& engine, const std::exception_ptr& why);
 
   // Waits a limited time until staged saves are on the disk, as the destructor does.
   void finish_staged_saves();
 
-  // Called when the process ends with exit code 0 although this attempt is not complete. Prints why exit code
-  // 0 is wrong, and returns the exit code to use instead.
+  // report_incomplete() is called when the process ends with exit code 0 although this attempt is not
+  // complete. Prints why exit code 0 is wrong, and returns the exit code to use instead.
   [[nodiscard]] int report_incomplete(Engine& engine, const std::string& ended_by,
                                       const std::string& how_to_end);
 

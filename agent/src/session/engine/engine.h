@@ -89,8 +89,8 @@ class Session::Engine : private data::WaitListener {
   void before_saves(std::function<void()> check) { before_saves_.push_back(std::move(check)); }
   void before_saves_of_all(std::function<void()> check) { before_saves_of_all_.push_back(std::move(check)); }
   void take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all);
-  // Called when the attempt is over. The progress bar stays on the screen, and later output begins below
-  // it.
+  // Ends all reports of a finished attempt. The progress bar stays on the screen, and later output begins
+  // below it.
   void end_reporting();
   // Ends the reporting while an exception is handled, and throws the exception again. An Interrupted that the
   // program threw by itself becomes a Failure, unless the world has changed.
@@ -111,30 +111,30 @@ class Session::Engine : private data::WaitListener {
   void take_back_notice() { drain_->take_back_notice(); }
   // Does nothing before the loop over steps, because all time before the loop counts as a restart.
   void enter_within_step(ProcessPhase phase);
-  // Called if a program without train() reports that it is done. Saves the steps since the last save while
-  // the tracked objects still exist. Throws if the run has an end that it has not reached. After the save,
-  // throws if the process was asked to leave.
+  // end_in_place() is called if a program without train() reports that it is done. Saves the steps since the
+  // last save while the tracked objects still exist. Throws if the run has an end that it has not reached.
+  // After the save, throws if the process was asked to leave.
   void end_in_place();
   void still_alive() { enter_within_step(position_.phase); }
   // Returns whether the training function may return, because the run is at its end.
   [[nodiscard]] bool is_done() const { return schedule_ && schedule_->is_over(); }
-  // Returns whether the last step was saved. While that step ends, the program may still act in it.
+  // Returns whether the last step was saved. While the last step ends, the program may still act in it.
   [[nodiscard]] bool is_past_end() const { return is_done() && !is_ending_step_; }
-  // Called if the training function returned too early. Throws the loss or the notice that explains the
-  // return, or an error of the program if nothing explains it.
+  // refuse_early_return() is called if the training function returned too early. Throws the loss or the
+  // notice that explains the return, or an error of the program if nothing explains it.
   [[noreturn]] void refuse_early_return();
   // Returns why the process may not end with exit code 0: the loss or notice that explains its end, or an
   // error of the program. `waits` says whether to wait for an explanation.
   [[nodiscard]] std::exception_ptr why_not_complete(const std::string& ended_by,
                                                     const std::string& how_to_end, bool waits);
-  // Throws the loss or the notice that explains why the program's loop ended with an exception. Returns if
-  // neither a loss nor a notice is the cause.
+  // Throws the loss or the notice that explains why the program's loop ended with an exception. If neither a
+  // loss nor a notice is the cause, leave_if_explained() returns.
   void leave_if_explained(const std::string& ended_by) { static_cast<void>(wait_for_news(ended_by)); }
-  // Called if the training function returned at the end. When finish() returns, the checkpoint of the last
-  // step is committed.
+  // finish() is called if the training function returned at the run's end. When finish() returns, the
+  // checkpoint of the last step is committed.
   void finish();
-  // Throws if the process was asked to leave before the work after finish() is done. A later start then does
-  // the rest of the work.
+  // Throws if the process was asked to leave before the work after finish() is done. A later start does the
+  // remaining work.
   void leave_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -201,7 +201,7 @@ class Session::Engine : private data::WaitListener {
   void show(const std::vector<session::RankMeans::Mean>& means);
   void check_followed_stream() const;
   void begin_schedule(Until until);
-  // Calls on_epoch_end() for the epochs that the last step ended. That step began at `samples_before`.
+  // Calls on_epoch_end() for the epochs that the last step ended. The last step began at `samples_before`.
   void end_epochs(std::uint64_t samples_before);
   // Ends the run where it ended early before, unless the user now set another end, which is a request to
   // continue.
@@ -217,12 +217,12 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& ended_by, const std::string& how_to_end);
-  // Called if the program itself ended the attempt. Waits for the reason (such as a lost rank), which may
-  // arrive later, and throws it. If no reason arrives, returns until when to wait for a save in progress.
+  // For an attempt that the program ended. Waits for the reason (such as a lost rank), which may arrive
+  // later, and throws it. If no reason arrives, returns until when to wait for a save in progress.
   Timestamp wait_for_news(const std::string& ended_by);
   [[nodiscard]] std::exception_ptr classify_interruption(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;
-  // Called if a program without train() makes a step after the run's end.
+  // Throws, because a program without train() made a step after the run's end.
   [[noreturn]] void refuse_step_after_end();
   // Returns a text such as "at step 149 of 1000". describe_saved() says which steps are saved.
   [[nodiscard]] std::string describe_position() const;

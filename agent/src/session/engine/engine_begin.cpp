@@ -50,7 +50,7 @@ bool is_listed_here(const Result<checkpoint::Inventory>& found, const ResumePoin
                              });
 }
 
-// Restores an object of that name, and ignores the rest of the checkpoint.
+// Restores one object by its name, and ignores the rest of the checkpoint.
 Result<void> restore_one(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
                          const std::string& name, const session::TrackedObjects::Load& load) {
   session::TrackedObjects objects;

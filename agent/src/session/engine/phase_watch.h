@@ -22,7 +22,7 @@ namespace ratoon::session {
 struct HangLimits {
   Duration at_least = std::chrono::seconds(30);
   double times_median = 10;
-  // This limit applies until a phase was measured often enough, because a rare phase may take long.
+  // The limit of a phase that was not measured often enough: a rare phase may take long.
   Duration unlearned = std::chrono::minutes(10);
   // Disk calls have their own timeout, so a store that is silent for a while does not count as a hang.
   Duration save_at_least{0};

@@ -248,7 +248,7 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
     const auto answered = answer(starts.back(), {.assignment = assignment, .first_call = own_call_});
     if (!answered) return answered.error();
   }
-  // All ranks have called again, so older calls are removed. The next launch removes the others.
+  // All ranks have called again, so older calls are removed. The next launch removes any remains.
   const auto forgotten = folder_.forget(calls_);
   if (!forgotten && !forgotten.error().is_retryable()) return forgotten.error();
   stand_in(own.attempt, std::move(starts));

@@ -4,8 +4,8 @@
 // the others or alone.
 //
 // If the folder hangs with its disk, the attempt ends with kIo after the timeout of the calls. A check that
-// fails on this machine (no descriptors are left) says nothing about the other ranks. It is repeated for as
-// long as `local_check`.
+// fails on this machine (no descriptors are left) says nothing about the other ranks. The check is repeated
+// for as long as `local_check`.
 #pragma once
 
 #include <atomic>

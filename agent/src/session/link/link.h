@@ -77,8 +77,8 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Called before the next join()'s list of checkpoints is made: the list may lack a commit after this
-  // moment.
+  // Call begin_listing() before listing checkpoints for the next join(): the list may lack later
+  // commits.
   virtual void begin_listing() {}
   // Blocks until there is a world, or returns an error that says why there will be no world. kCancelled:
   // this process was ordered to stop, or was fenced. kUnavailable: the coordinator does not answer. After
@@ -113,23 +113,23 @@ class Link {
   // before.
   virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
 
-  // Returns whether the coordinator ends the whole job, at least for a while. If false, other processes go on
-  // with the job when this process leaves.
+  // Returns whether the coordinator ends the whole job, at least for a while. If the result is false, other
+  // processes go on with the job when this process leaves.
   [[nodiscard]] virtual bool is_job_over() const { return false; }
 
-  // Called if this process ends, and would end again after a restart. Processes that wait for this process
-  // get the reason.
+  // Call end_for_good() if this process ends, and would end again after a restart. Processes that wait for
+  // this process get the reason.
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 
-  // Call it before join(), with the newest attempt in the run's history and that attempt's newest step. After
-  // all processes of that attempt are gone, only the history knows that step.
+  // Call note_history() before join(), with the newest attempt in the run's history and that attempt's newest
+  // step. After all processes of that attempt are gone, only the history knows that step.
   virtual void note_history(Attempt attempt, Step step) {
     static_cast<void>(attempt);
     static_cast<void>(step);
   }
 
-  // Sets, before join(), how many threads share one operation in this process. Call it only if all ranks must
-  // use rank 0's number.
+  // Sets, before join(), how many threads share one operation in this process. Only for runs in which all
+  // ranks use rank 0's number.
   void pin_threads(std::uint32_t count) { threads_ = count; }
 
   // join() calls `told` each time that it learns that members are missing.

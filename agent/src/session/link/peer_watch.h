@@ -33,10 +33,10 @@ class PeerWatch {
   // Returns since when the process waits for other ranks; nullopt if it does not wait.
   using WaitsSince = std::function<std::optional<Timestamp>()>;
 
-  // Called when the list has changed; `is_any` says whether it names a peer.
+  // Called when the list has changed; `is_any` says whether the list is not empty.
   using OnNews = std::function<void(bool is_any)>;
 
-  // Both functions are called by the watch's own thread.
+  // The watch's own thread calls `waits_since` and `on_news`.
   PeerWatch(const Pace& pace, WaitsSince waits_since, OnNews on_news);
 
   // Sets the peers of a new world; if empty, nothing is probed.

@@ -310,8 +310,8 @@ checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assi
                                            const auto& ticket) { mirrors->await(id, ticket); },
       .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
   if (rules.last != 0) return world;
-  // With --keep-last 0, a checkpoint is removed here once the stores have it. Until the stores have them, the
-  // folder keeps as many checkpoints as without stores.
+  // With --keep-last 0, a checkpoint is removed here once the stores have it. Until the stores have a
+  // checkpoint, the folder keeps as many as without stores.
   world.rules.last = 2;
   world.find_copy = [mirrors = mirrors_](const checkpoint::CheckpointId& id) { return mirrors->find(id); };
   return world;

@@ -71,8 +71,8 @@ class CheckpointLocations {
   [[nodiscard]] std::optional<std::string> find_refusal();
   // Moves all checkpoints of the run aside (--overwrite). Throws a Failure.
   void begin_anew();
-  // Does the same for a coordinator's job, in its first attempt `first` without a checkpoint to resume: moves
-  // the checkpoints of older attempts aside.
+  // For a coordinator's job, in its first attempt `first` without a checkpoint to resume: moves the
+  // checkpoints of older attempts aside.
   void begin_anew(Attempt first);
 
   // Lists the checkpoints of all locations: a checkpoint is complete if one location has a good copy.
@@ -88,8 +88,8 @@ class CheckpointLocations {
   // up. Only rank 0 calls it.
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
-  // From this call on rank 0 owns the locations, and copies committed checkpoints to stores. `goes_on` ends a
-  // wait for another job's claim. Throws a Failure, or Interrupted.
+  // From this call on rank 0 owns the locations, and copies committed checkpoints to stores. If `goes_on`
+  // returns false, a wait for another job's claim ends. Throws a Failure, or Interrupted.
   void begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on);
   // Returns the options of the saver in an attempt.
   [[nodiscard]] checkpoint::SavingWorld saving_world(const Assignment& assignment) const;

@@ -64,7 +64,7 @@ void note_holder(int fd);
 
 struct LockWaiting {
   LockPatience patience{};
-  // Called in each pause. If `goes_on` returns false, the wait ends: this process was ordered to leave.
+  // Each pause calls `goes_on`. If `goes_on` returns false, the wait ends: this process was ordered to leave.
   std::function<bool()> goes_on = [] { return true; };
 };
 

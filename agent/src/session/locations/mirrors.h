@@ -56,16 +56,16 @@ class Mirrors {
   // Starts the work after a commit. The calling thread must be one that may wait for the disk: a name with
   // the epoch needs the manifest.
   void note_committed(const InventoryEntry& entry);
-  // Does the same for a checkpoint that was loaded from home, on the training thread. `run` is the record in
-  // the checkpoint's manifest.
+  // Does the work after a commit for a checkpoint that was loaded from home, on the training thread. `run` is
+  // the record in the checkpoint's manifest.
   void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
   // Removes all ranks' links at home that point to removed checkpoints.
   void remove_stale_links();
-  // Call it if the last reported checkpoint cannot be read back. `newest` is the newest other one.
+  // Call go_back_to() if the last reported checkpoint is unreadable. `newest` is the newest readable one.
   void go_back_to(const std::optional<InventoryEntry>& newest);
   // Returns the checkpoints that are being copied, which must stay at home until then, for the retention at
-  // home. `in_store` stays empty: if no checkpoint is to stay at home, the copying thread removes them
-  // there.
+  // home. `in_store` stays empty: if no checkpoint is to stay at home, the copying thread removes checkpoints
+  // at home.
   [[nodiscard]] checkpoint::Copies copies() const;
   // Completes `ticket` once each store has the committed checkpoint, or a newer checkpoint.
   void await(const checkpoint::CheckpointId& id, const checkpoint::SavePromise& ticket);

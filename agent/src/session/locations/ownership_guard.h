@@ -42,7 +42,7 @@ class OwnershipGuard {
   // job may be alive, take() waits for one lease, and reports the wait.
   [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
   // Call begin_waiting() before a wait for a world. Until take() or leave_to_others(), this process keeps the
-  // job's claims alive. No owner loses its claim by that.
+  // job's claims alive. No owner loses a claim by this renewal.
   void begin_waiting();
   // Leaves the claims to another process of the job, which writes from now on.
   void leave_to_others();
@@ -72,7 +72,7 @@ class OwnershipGuard {
   [[nodiscard]] bool is_waiting() const;
   void renew_until(const std::stop_token& stop);
   void renew_or_tell();
-  // Both functions return whether each location answered.
+  // renew_own() and keep_others_alive() return whether each location answered.
   [[nodiscard]] bool renew_own();
   [[nodiscard]] bool keep_others_alive();
   void tell_trouble(const std::string& why);
@@ -89,8 +89,8 @@ class OwnershipGuard {
   bool has_begun_to_wait_ = false;  // guarded by mutex_: news for the renewing thread
   std::optional<std::string> lost_;  // guarded by mutex_
   std::mutex claims_mutex_;          // held while a location answers
-  // This process's claims, one per location, which count while is_held_. claims_mutex_ guards this member and
-  // the next.
+  // The claims of this process, one per location, which count while is_held_. claims_mutex_ guards this
+  // member and the next.
   std::vector<std::optional<checkpoint::Claim>> claims_;
   std::vector<checkpoint::SeenClaim> seen_;
   // The claims as seen since this wait began. Only the renewing thread uses this.

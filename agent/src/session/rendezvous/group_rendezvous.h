@@ -33,7 +33,7 @@ class GroupRendezvous {
   using Answer = RendezvousFolder::Answer;
   // The ranks' calls, by rank. nullopt: the rank has made no call, or its call has an answer.
   using Calls = std::vector<std::optional<JoinRequest>>;
-  // `unknown` says why this machine could not check all ranks just now. This reason says nothing about the
+  // `unknown` says why this machine could not check all ranks just now. A failed check says nothing about the
   // ranks.
   struct FoundCalls {
     Calls calls;

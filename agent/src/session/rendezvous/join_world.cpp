@@ -125,8 +125,8 @@ void check_that_it_counts(const Assignment& assignment, const CheckpointLocation
                                      "of this run has made, or give the run another name (--run-name)");
 }
 
-// If a process planned a rollback and then waited, another attempt may have made that rollback meanwhile. So
-// the rollback records are read again.
+// If a process planned a rollback and then waited, another attempt may have made that rollback meanwhile.
+// This function therefore reads the rollback records again.
 void look_for_rollback(CheckpointLocations& places) {
   if (!places.rollback().to) return;
   const auto found = places.look();
@@ -156,7 +156,7 @@ Assignment join_world(Link& link, CheckpointLocations& places, const Unreadable&
   auto assignment = ask_for_world(link, places, unreadable, *first);
   // A coordinator that comes back knows only the checkpoints that are reported to it, so each call reports
   // them anew. The number of calls has no limit, because forming a world may take any time. The link pauses
-  // between calls.
+  // between calls of join().
   while (!assignment && assignment.error().is_retryable())
     assignment = ask_for_world(link, places, unreadable, look_again(link, looking));
   if (assignment) {

@@ -95,7 +95,7 @@ class RendezvousFolder {
         size_(group.size),
         lock_(std::move(lock)) {}
 
-  // Returns whether a living process holds `rank`'s lock for `fact`.
+  // Returns whether a living process holds the lock of `rank` that stands for `fact`.
   [[nodiscard]] Result<bool> holds(std::uint32_t rank, off_t fact) const;
   [[nodiscard]] bool may_hold_living_call(const std::filesystem::path& group) const;
 

@@ -1,5 +1,5 @@
 // Opens the socket at which the ranks of an attempt meet if this process becomes rank 0. The socket is bound
-// and listens before its address is published. So no other process can take the port, and no connection is
+// and listens before its address is published. No other process can thus take the port, and no connection is
 // refused.
 #pragma once
 

@@ -132,7 +132,7 @@ std::optional<Failure> Drain::must_exit(Timestamp now, bool agrees) {
   const bool is_alone_in_margin = !agrees && first != nullptr && first->deadline - now <= first->margin;
   if (next(now) != DrainStep::kLeave && !is_alone_in_margin) return std::nullopt;
   // Ranks that stay would wait for this rank without end. Until half of the margin is over, this rank
-  // therefore tries to leave together with them.
+  // therefore tries to leave together with the other ranks.
   const bool may_leave_together = agrees && !can_be_replaced();
   if (may_leave_together && *notices_.left(now) > preemption::kMargin / 2) return std::nullopt;
   return leaving(ExitCode::kPreempted, "left because of " + why() + ": no other save can end in time");

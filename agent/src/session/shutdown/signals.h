@@ -1,15 +1,15 @@
-// Signals counts the signals that this process receives while train() runs. Its handlers count signals,
-// record the time, and call the handler that was installed before. The destructor removes the handlers. A
-// second Ctrl-C ends the process at once.
+// Signals counts the signals that this process receives while train() runs. Its signal handlers count
+// signals, record the time, and call the handler that was installed before. The destructor removes the
+// handlers. A second Ctrl-C ends the process at once.
 //
 //   const Signals signals(SIGUSR1);             // nothing is touched before this
 //   signals.retake();                           // now and then, on that thread
 //   if (signals.heard(SIGTERM).count > 0) ...   // any thread
 //   signals.wait(stop, 1s);                     // until the next one
 //
-// If a process has several objects at a time, all of them count each signal, and the last one removes the
-// handlers. A forked child that does not exec gets the earlier handlers back. A signal that was ignored when
-// the object was made (nohup, a shell's background) stays ignored.
+// If a process has several Signals objects at a time, each counts every signal, and the last object removes
+// the handlers. A forked child that does not exec gets the earlier handlers back. A signal that was ignored
+// when the object was made (nohup, a shell's background) stays ignored.
 #pragma once
 
 #include <chrono>

@@ -22,9 +22,9 @@ namespace ratoon::session {
 // folder is in the run's folder; a run in a bucket has no folder, and writes no file.
 [[nodiscard]] std::filesystem::path final_weights_file(const Options& options);
 
-// Call it before the first step. Returns kInvalid if the path, also through links, leads to a file that a run
-// made or will make: at the end the weights would replace that file. If the disk does not answer now, the
-// error is reported at the run's end.
+// Call this function before the first step. Returns kInvalid if the path, also through links, leads to a file
+// that a run made or will make: at the end the weights would replace that file. If the disk does not answer
+// now, the error is reported at the run's end.
 [[nodiscard]] Result<void> check_final_weights_file(const Options& options,
                                                     checkpoint::CallsWithTimeout& calls);
 

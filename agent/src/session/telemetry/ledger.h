@@ -49,8 +49,8 @@ class Account {
 
 class Ledger {
  public:
-  // Begins in kRestarting. `before` is the account of earlier attempts, including the time since the last of
-  // them.
+  // Begins in kRestarting. `before` is the account of earlier attempts, including the time since the last
+  // attempt.
   explicit Ledger(Timestamp began, const Account& before = {});
 
   // From `at` on, time counts for `part`. If `at` is before the time of an earlier call, the time of that

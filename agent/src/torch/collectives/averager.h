@@ -53,7 +53,7 @@ class Averager {
   std::optional<RankGroup> ranks_;
   std::shared_ptr<Collective> on_device_;  // null: all parameters so far are on the CPU, or are summed there
   c10::Device device_ = c10::kCPU;         // of on_device_
-  // True, for parameters on every device, if the program's group can sum only on the host.
+  // True if the program's group can sum only on the host, wherever the parameters are.
   bool adds_up_on_host_ = false;
   std::vector<std::shared_ptr<GradientBuckets>> all_buckets_;  // of the modules, the newest last
   std::vector<NamedWeights> all_weights_;                      // one per entry of all_buckets_

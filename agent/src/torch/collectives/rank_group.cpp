@@ -62,7 +62,7 @@ class WaitForRanks {
 };
 
 // Returns whether this process may join another world after lost connections. If worlds lose connections
-// again and again without a step, this process asks for a restart instead. Call it on the training thread.
+// again and again without a step, this process asks for a restart instead. For the training thread only.
 bool may_rejoin(const Session& session) {
   constexpr int kInARow = 3;
   static std::uint64_t reached = 0;

@@ -13,7 +13,7 @@ struct Counted : optim::LRScheduler {
   static constexpr auto kStepCount = &Counted::step_count_;
 };
 
-// This schedule's state is private, but an explicit instantiation of a template may name it.
+// ReduceLROnPlateau's state is private, but explicit template instantiations may name private members.
 template <auto kBest, auto kCooldown, auto kBadEpochs, auto kEpoch>
 struct Memory {
   friend void visit_memory(auto& schedule, auto&& each) {

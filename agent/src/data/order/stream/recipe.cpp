@@ -85,7 +85,7 @@ void check_torch(const Recipe& recipe) {
     refuse_recipe(
         "in PyTorch's order needs the world size and batch size of the run in Python, at least 1 each");
   if (torch.shuffle && torch.lists == nullptr)
-    refuse_recipe("in PyTorch's order needs torch.lists: kept_lists(), or what torch_stream() makes");
+    refuse_recipe("in PyTorch's order needs torch.lists, which kept_lists() or torch_stream() makes");
   if (recipe.epoch_end == EpochEnd::kCarry)
     refuse_recipe(
         "in PyTorch's order ends batches with the epoch: epoch_end must be short or, with a loader that "

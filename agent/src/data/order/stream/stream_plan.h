@@ -68,7 +68,7 @@ struct Plan {
 
 // The functions below change the plan after `batches` batches. If there are several changes of one kind
 // without a batch between them, only the last counts. These functions throw std::invalid_argument if the
-// changed plan is invalid, and Failure above kSegmentsMax segments.
+// changed plan is invalid, and Failure if it has over kSegmentsMax segments.
 [[nodiscard]] Plan with_global_batch(Plan plan, std::uint64_t batches, std::uint64_t global_batch);
 [[nodiscard]] Plan with_weights(Plan plan, std::uint64_t batches, std::vector<std::uint32_t> weights);
 [[nodiscard]] Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot);

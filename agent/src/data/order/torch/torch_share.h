@@ -19,8 +19,8 @@ struct ListShare {
     return drop_last ? rest / world_size : (rest + world_size - 1) / world_size;
   }
 
-  // Returns the list entry at `place` of this rank's samples. After its end the list is repeated, several
-  // times if there are more ranks than entries.
+  // Returns the list entry at `place` of this rank's samples. After its end a list is repeated, several times
+  // if there are more ranks than entries.
   [[nodiscard]] std::uint64_t entry(std::uint64_t place) const {
     return (start + place * world_size + rank) % samples;
   }

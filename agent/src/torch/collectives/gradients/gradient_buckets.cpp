@@ -23,7 +23,7 @@ namespace {
 // digits, then one number per parameter, then the caller's numbers.
 constexpr std::int64_t kRequestBits = 32;
 constexpr std::int64_t kDigits = 6;
-// So few bits that float sums of digits over 65,536 ranks, the maximum of a world, stay exact.
+// With so few bits, float sums of digits over 65,536 ranks, the maximum of a world, stay exact.
 constexpr std::uint64_t kDigitBits = 8;
 constexpr std::int64_t kHasSampleCount = kRequestBits;
 constexpr std::int64_t kFirstDigit = kHasSampleCount + 1;

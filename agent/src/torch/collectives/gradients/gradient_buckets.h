@@ -29,7 +29,7 @@ class GradientBuckets {
   };
 
   // The pieces depend only on the layout and the parameters' types and shapes. The last parameter is in the
-  // first piece. The last piece is on the CPU. It ends with the control word and `more` further numbers.
+  // first piece. The last piece is on the CPU. The last piece ends with the control word and `more` numbers.
   explicit GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more = 0)
       : GradientBuckets(std::move(parameters), more, Layout()) {}
   GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more, const Layout& layout);
@@ -51,7 +51,7 @@ class GradientBuckets {
   void fill_one(std::size_t parameter);
   // Writes all gradients of a piece that are not written yet.
   void fill(std::size_t piece);
-  // Writes this rank's requests and the list of its gradients into the last piece. Call it after backward().
+  // Writes this rank's requests and the list of its gradients into the last piece. backward() must be over.
   void tell(std::uint32_t requests);
   // Returns further numbers to sum, which the caller fills and reads.
   [[nodiscard]] std::span<float> more();

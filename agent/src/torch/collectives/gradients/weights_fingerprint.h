@@ -29,8 +29,8 @@ using NamedWeights = std::vector<std::pair<std::string, at::Tensor>>;
 // Returns the parameters that require gradients. Other parameters may differ between ranks: a rank may change
 // a frozen parameter, and each rank's batch norm has buffers from its own samples.
 [[nodiscard]] NamedWeights trained_weights(const ::torch::nn::Module& module);
-// The same of several modules. The names begin with the number of the module: "1.layer.weight". A parameter
-// that two modules share is listed once.
+// Returns the same for several modules. The names begin with the number of the module: "1.layer.weight". A
+// parameter that two modules share is listed once.
 [[nodiscard]] NamedWeights trained_weights(
     std::span<const std::reference_wrapper<::torch::nn::Module>> modules);
 
