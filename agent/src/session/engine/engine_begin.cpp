@@ -190,7 +190,7 @@ Result<std::string> Session::Engine::restore_once_seen(const std::string& name,
     if (!is_listed) {
       if (clock_.now() >= give_up) break;
       if (pause == kSeenPauseMin)
-        say(name + " was seen by another rank and is not seen here yet; it is looked for again for a minute");
+        say(name + " is listed on another rank but not yet on this rank, which looks again for a minute");
       pause_in_load(pause);
     }
     restored = places_.restore(assignment_, load);

@@ -113,7 +113,7 @@ std::exception_ptr Session::Engine::classify_interruption(const Interrupted& thr
     throw Failure(
         kErrorOfProgram,
         threw + "; the world had not changed " + describe_position() +
-            ", so the training function is not called again: throw another type for the program's failures; " +
+            ", so the training function is not called again: throw another type for other failures; " +
             describe_saved_by(give_up));
   } catch (...) {
     return std::current_exception();

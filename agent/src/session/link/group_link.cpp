@@ -147,7 +147,7 @@ void GroupLink::publish_refusal(const std::string& why) {
 
 void GroupLink::end_for_good(const std::string& why) {
   if (!own_call_.empty()) return static_cast<void>(folder_.note_end(own_call_, why));
-  // No other rank knows of this process yet.
+  // No other rank knows yet that this process exists.
   const auto tell = [&] { return folder_.end_before_call(why); };
   call_until_all_informed(tell, clock_.now() + timeouts_.telling, timeouts_.look, clock_);
 }

@@ -222,7 +222,7 @@ bool OwnershipGuard::renew_own() {
   return has_answered;
 }
 
-// An owner renews its claim four times in a lease. An owner that is silent for longer may be lost. The first
+// An owner renews its claim four times in a lease. An owner that renews less often may be lost. The first
 // look in a wait cannot tell how old a claim is.
 bool OwnershipGuard::keep_others_alive() {
   const std::lock_guard claims_lock(claims_mutex_);

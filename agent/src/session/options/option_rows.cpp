@@ -24,7 +24,7 @@ Rows rows_of_what_is_kept(Options& o) {
       {&o.resume_from, env::kResumeFrom, "--resume-from",
        "a step; the run goes back to its checkpoint, once for each value of this flag and --skip; newer "
        "checkpoints are set aside"},
-      {&o.skip, env::kSkip, "--skip", "how many samples after that checkpoint are skipped"},
+      {&o.skip, env::kSkip, "--skip", "samples to skip after the step of --resume-from"},
       {CountOrAll{&o.keep_last}, env::kKeepLast, "--keep-last",
        "how many committed checkpoints to keep: at least 2, all, or 0: remove each once every store has it"},
       {&o.stores, env::kStores, "--stores",

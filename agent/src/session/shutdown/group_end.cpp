@@ -24,7 +24,7 @@ bool wait_for_folder(const Options& options, checkpoint::CallsWithTimeout& calls
   }
 }
 
-// A process of another launch may hold this rank's lock. Once it has called, its launch is known.
+// A process of another launch may hold this rank's lock. That process's call shows its launch.
 Result<GroupRendezvous> open_to_tell(const Options& options,
                                      const std::shared_ptr<checkpoint::CallsWithTimeout>& calls,
                                      Timestamp give_up, Duration look, const Clock& clock) {

@@ -9,7 +9,7 @@ namespace ratoon::session {
 namespace {
 
 // Returns whether `name` is a generator's state. The snapshot has no generators: each attempt seeds them by
-// name and rank, and code outside the program draws from some.
+// name and rank, and code outside the program draws from some of them.
 bool is_generator(const CollectedState& state, const std::string& name) {
   return state.seeded.contains(name) || name.find(kGeneratorPrefix) != std::string::npos;
 }

@@ -70,7 +70,7 @@ std::vector<Source> sources_of(StreamOptions& options) {
     return one;
   }
   if (options.samples != 0 || !options.source.empty())
-    refuse_recipe("takes either 'samples' and 'source' or 'sources', not both");
+    refuse_recipe("takes 'samples' and 'source', or only 'sources'");
   if (options.sources.size() > kSourcesMax)
     refuse_recipe("takes up to " + std::to_string(kSourcesMax) + " sources, found " +
                   std::to_string(options.sources.size()));
