@@ -7,8 +7,8 @@
 
 namespace ratoon::cli {
 
-// For example: "run takes no '--folde'; did you mean '--folder'? See `ratoon run --help`". Call this after
-// `app` has refused to parse.
+// For example: "run takes no '--folde'; did you mean '--folder'? See `ratoon run --help`". Call explain()
+// after `app` has refused to parse.
 [[nodiscard]] std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace ratoon::cli

@@ -1,4 +1,4 @@
-// Makes the completion script of a shell from the program's commands and options. For zsh the script uses
+// Makes the completion script of a shell from the program's commands and options. The script for zsh uses
 // bashcompinit.
 #pragma once
 

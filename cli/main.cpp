@@ -43,7 +43,7 @@ void add_commands(CLI::App& app, int& exit_code, const std::vector<std::string>&
       "cluster, and `kubectl ratoon --help` names its other commands.");
 }
 
-// kubectl starts the program kubectl-ratoon for `kubectl ratoon ...`. Under that name this program offers
+// kubectl starts the program kubectl-ratoon for `kubectl ratoon ...`. As kubectl-ratoon this program offers
 // only the commands about a cluster.
 bool is_plugin(std::string_view program) {
   return program.substr(program.rfind('/') + 1) == "kubectl-ratoon";

@@ -1,5 +1,5 @@
-// Takes the words after `--` of `ratoon run` and `ratoon launch`: the trainer's arguments. They are removed
-// before CLI11 parses the command line, because CLI11 would split some of them ("[64,32]") and drop others
+// Takes the words after `--` of `ratoon run` and `ratoon launch`: the trainer's arguments. These words are
+// removed before CLI11 parses the command line: CLI11 would split some of them ("[64,32]") and drop others
 // ("[]").
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace ratoon::cli {
 
-// Removes `--` and the words after it: argc then counts the words before `--`. Returns the removed words. For
-// any other command removes nothing.
+// Removes `--` and the words after it: argc then counts the words before `--`. Returns the removed words.
+// Removes nothing from commands other than `run` and `launch`.
 [[nodiscard]] std::vector<std::string> take_trainer_arguments(int& argc, const char* const* argv);
 
 }  // namespace ratoon::cli

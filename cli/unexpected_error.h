@@ -14,8 +14,8 @@ struct UnexpectedError {
   ExitCode exit_code = ExitCode::kConfiguration;
 };
 
-// The exit code is 84 if the system refuses memory, a file or a thread. Any other exception is a bug of this
-// program, and the same command would fail again: 82.
+// The exit code is 84 if the system refuses memory, a file or a thread. The exit code is 82 for any other
+// exception: it is a bug of this program, and the same command would fail again.
 [[nodiscard]] UnexpectedError explain_unexpected_error(const std::exception& error);
 
 }  // namespace ratoon::cli

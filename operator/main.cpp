@@ -1,5 +1,5 @@
 // ratoon-operator: watches TrainingJobs and runs them. One process contains the coordinator, the caches and
-// the controller. All its state is in the cluster's API server, so that another operator can take over.
+// the controller. All state is in the cluster's API server, so that another operator can take over.
 #include <cstdio>
 #include <cstdlib>
 #include <optional>

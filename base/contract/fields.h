@@ -20,7 +20,7 @@ namespace ratoon {
 
 class Fields {
  public:
-  // `path` names the object in complaints: "process.job". An object and its children share one complaint.
+  // `path` names the object in complaints: "process.job". An object and its children share one `complaint`.
   Fields(const nlohmann::json& object, std::string path, std::optional<Error>& complaint);
 
   [[nodiscard]] std::string text(const char* name, std::size_t bytes_max);           // required, not empty

@@ -1,4 +1,4 @@
-// Size limits for the parts of a message: no sender can make the receiver use more than a bounded memory.
+// Size limits for the parts of a message, so that no sender can make the receiver use unlimited memory.
 #pragma once
 
 #include <cstddef>

@@ -72,12 +72,12 @@ struct JoinRequest {
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt of this start; only a newer one is of use to it
   Step left_step{0};        // steps that it knows of that attempt; 0: it does not know any
-  // Whether this start was in a world. If not, left_attempt and left_step may come from the run's folder.
+  // Whether this start was in a world. If false, left_attempt and left_step may come from the run's folder.
   bool has_met = false;
   std::string address;  // host:port, already bound, on which rank 0's store would listen
   std::vector<InventoryEntry> inventory;
-  // How long before sending this message the process began to list its checkpoints (the inventory). If it is
-  // absent, only a process's first list, and a list that the coordinator requested, counts as new.
+  // How long before sending this message the process began to list its checkpoints (the inventory). If this
+  // is absent, only a process's first list of checkpoints, or a requested one, counts as new.
   std::optional<double> inventory_age_seconds{};
   std::optional<RollbackRequest> rollback{};  // the same for all processes of a world, or for none
   std::uint32_t threads = 0;                  // threads per operation if numerics are pinned; 0: not pinned
@@ -87,7 +87,7 @@ struct JoinRequest {
   friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
 };
 
-// The one checkpoint that all ranks of an attempt load.
+// The one checkpoint that all ranks load at the start of an attempt.
 struct ResumePoint {
   Attempt attempt{0};
   Step step{0};
@@ -108,7 +108,7 @@ struct RunLosses {
   friend bool operator==(const RunLosses&, const RunLosses&) = default;
 };
 
-// Where a process of another member of the world listens.
+// The address at which a process of another member of the world listens.
 struct PeerAddress {
   std::string member_uid;
   std::string address;  // host:port
@@ -129,8 +129,8 @@ struct Assignment {
   double beat_seconds = 1.0;
   std::optional<RunLosses> losses{};  // of the run; absent: they are not counted
   std::uint32_t threads = 0;          // those that rank 0 requested
-  // The members whose addresses this process probes while it waits for other processes. Only the first
-  // process of each member gets peers; for all other processes the list is empty.
+  // The members to whose addresses this process tries to connect while it waits for other processes. Only the
+  // first process of each member gets peers; for all other processes the list is empty.
   std::vector<PeerAddress> peers{};
 
   friend bool operator==(const Assignment&, const Assignment&) = default;
@@ -159,7 +159,7 @@ struct Outlook {
 
 inline constexpr std::size_t kDamagedMax = 16;
 
-// A process says in regular intervals: "I am alive, and this is my state."
+// A trainer process says at regular intervals: "I am alive, and this is my state."
 struct Beat {
   ProcessIdentity process;
   Attempt attempt{0};
@@ -202,7 +202,7 @@ struct Orders {
   // Counts the requests that all ranks save a checkpoint now. A request is met once all ranks of the attempt
   // have saved after it.
   std::uint64_t save_request = 0;
-  // A replacement is ready: all ranks save, leave `attempt` and join again. Other attempts ignore it.
+  // A replacement is ready: all ranks of `attempt` save, leave and join again; other ranks ignore this.
   bool hand_over = false;
   bool hung = false;  // the attempt before this one ended because a process hung in it
   std::string reason;
@@ -240,7 +240,7 @@ struct CompletionRecord {
   friend bool operator==(const CompletionRecord&, const CompletionRecord&) = default;
 };
 
-// Why a call was refused. `kind` is for programs, `message` for people.
+// Why the coordinator refused a call. `kind` is for programs, `message` for people.
 struct Refusal {
   std::string kind;  // one of names::refusal
   std::string message;

@@ -12,7 +12,7 @@ inline constexpr std::string_view kApiVersion = "ratoon.dev/v1alpha1";
 inline constexpr std::string_view kKind = "TrainingJob";
 
 // Each Ratoon flag of a trainer has a second name with this prefix: --ratoon-seed for --seed. A trainer's own
-// flags must not begin with the prefix.
+// flags must not begin with --ratoon-.
 inline constexpr std::string_view kFlagPrefix = "--ratoon-";
 
 // The audience of the projected service account token with which a member authenticates to the operator.
@@ -50,7 +50,7 @@ inline constexpr const char* kPodIp = "RATOON_POD_IP";
 inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
 inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
 // For a coordinator over TLS: the CA that signs the coordinator's certificate, as PEM text, and the name in
-// that certificate if it differs from the URL's host. Both values are public.
+// that certificate if it differs from the URL's host. Neither CA nor name is a secret.
 inline constexpr const char* kCoordinatorCa = "RATOON_COORDINATOR_CA";
 inline constexpr const char* kCoordinatorName = "RATOON_COORDINATOR_NAME";
 inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";
@@ -92,7 +92,7 @@ inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
 inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
 inline constexpr const char* kTimeLimit = "RATOON_TIME_LIMIT";
 // When the run's time limit began to count, in seconds since 1970, so that processes which a launch starts
-// later share its deadline. If it is not set, the limit counts from the start of the process.
+// later share its deadline. If the variable is not set, the limit counts from the process's start.
 inline constexpr const char* kTimeLimitSince = "RATOON_TIME_LIMIT_SINCE";
 inline constexpr const char* kGraceSeconds = "RATOON_GRACE_SECONDS";  // from SIGTERM to the end
 inline constexpr const char* kNoticeSignal = "RATOON_NOTICE_SIGNAL";
@@ -136,7 +136,7 @@ inline constexpr std::uint16_t kOperatorMetrics = 9402;
 inline constexpr std::uint16_t kAgentMetrics = 9400;
 }  // namespace port
 
-// Prometheus metrics. Their units are seconds, bytes or plain counts.
+// Prometheus metrics. Metrics have the units seconds, bytes or plain counts.
 namespace metric {
 inline constexpr std::string_view kAttempt = "ratoon_attempt";
 inline constexpr std::string_view kStep = "ratoon_step";
@@ -191,7 +191,7 @@ inline constexpr std::string_view kProcessMemory = "process_resident_memory_byte
 inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";
 }  // namespace metric
 
-// Labels of metrics. `job` and `namespace` are not among them: Prometheus sets these labels itself.
+// Labels of metrics. Prometheus itself sets labels named `job` and `namespace`, so ours differ.
 namespace metric_label {
 inline constexpr std::string_view kTrainingNamespace = "training_namespace";
 inline constexpr std::string_view kTrainingJob = "training_job";

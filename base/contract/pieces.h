@@ -36,7 +36,7 @@ template <class T>
   return std::span(list).first(std::min(list.size(), items_max));
 }
 
-// host:port, or [v6]:port. The syntax alone is checked, not whether the host can be reached.
+// host:port, or [v6]:port. Checks only the syntax of the address, not whether the host can be reached.
 [[nodiscard]] std::string read_address(Fields& fields, const char* name);
 // Reads a secret in hexadecimal digits; no complaint repeats the digits.
 [[nodiscard]] std::string read_secret(Fields& fields, const char* name);

@@ -9,15 +9,15 @@
 
 namespace ratoon {
 
-// Replaces the digest in the entry of an incomplete checkpoint that a rollback of its run gave up. Such an
-// entry is no checkpoint, even if its files exist.
+// Replaces the digest in the entry of an incomplete checkpoint that a rollback of its run gave up. An entry
+// with this digest is no checkpoint, even if its files exist.
 inline constexpr const char* kGivenUp = "given up";
 
 // Returns whether every member, on any machine, can read the checkpoint.
 [[nodiscard]] bool is_shared(const InventoryEntry& entry);
 
 // Checks that all joining processes request the same rollback; otherwise they would resume from different
-// steps. Returns an empty string, or an error message that names the ranks that differ.
+// steps. Returns an empty string, or an error message with the ranks whose requests differ.
 [[nodiscard]] std::string find_rollback_dispute(const std::vector<JoinRequest>& joiners);
 
 // Returns the newest complete checkpoint that every joiner can read: either on a storage tier that all share

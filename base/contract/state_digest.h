@@ -25,8 +25,8 @@ class Fields;  // base/contract/fields.h
 [[nodiscard]] std::string seal_state(nlohmann::json body);
 
 // Returns a description of the text's damage, empty if it is intact. `old_fields` are the fields, beside the
-// format, of states written before Ratoon added digests. Damage cannot make a state with a digest look like
-// such an old state, unless it removes the whole digest of a state of format 1.
+// format, of states written before Ratoon added digests. Damage cannot make a state with a digest look like a
+// state without one, unless it removes the whole digest of a state of format 1.
 [[nodiscard]] std::string find_damage(std::string_view text, const nlohmann::json& body,
                                       std::initializer_list<std::string_view> old_fields);
 

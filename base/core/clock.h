@@ -49,7 +49,7 @@ class SystemClock final : public Clock {
   [[nodiscard]] WallTime wall_now() const override;
 };
 
-// ManualClock stands still until a test moves it. Several threads may use it at the same time.
+// ManualClock stands still until a test moves it. Several threads may use a ManualClock at the same time.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(Timestamp start = {}, WallTime wall_start = {}) : now_(start), wall_now_(wall_start) {}

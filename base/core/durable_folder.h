@@ -1,4 +1,4 @@
-// Creates folders that survive a power cut: a new name is durable only after its parent folder was synced.
+// Creates folders that survive a power cut: a new folder is durable only after its parent was synced.
 #pragma once
 
 #include <filesystem>

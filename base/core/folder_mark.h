@@ -1,4 +1,4 @@
-// Identifies a folder: another folder at the same path, created or moved there later, has another mark.
+// A mark identifies a folder: a folder that is later created at, or moved to, its path has another mark.
 #pragma once
 
 #include <cstdint>

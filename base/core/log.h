@@ -1,4 +1,4 @@
-// Structured log: one line per event, JSON for machines or text for people, to a file descriptor.
+// Structured log: writes one line per event to a file descriptor, as JSON for machines or text for people.
 //
 //   Logger logger(clock, {.fd = STDERR_FILENO, .format = LogFormat::kJson}, {{"component", "operator"}});
 //   logger.info("member started", {{"member", name}, {"step", 12}, {"seconds", 0.25}, {"ok", true}});

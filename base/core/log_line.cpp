@@ -148,7 +148,7 @@ void LogLine::add_number(double value) {
   text_.append(digits.data(), result.ptr);
 }
 
-// The line has at most max_size bytes after the quoted value was added.
+// Adds the value in quotes and shortens it so that the line has at most max_size bytes.
 void LogLine::add_quoted(std::string_view value, std::size_t max_size) {
   text_ += '"';
   is_cut_ |= !append_escaped(text_, value, max_size - 1);

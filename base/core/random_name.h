@@ -1,4 +1,4 @@
-// Random names that are unique between processes, and secrets that cannot be guessed.
+// Draws random names that are unique between processes, and secrets that cannot be guessed.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ fs::path temporary_name(const fs::path& path) {
 }
 
 // Locks the temporary file. Returns false if a sweep removed the file between its creation and this lock. On
-// file systems without locks it returns true, because a sweep removes nothing there.
+// file systems without locks returns true, as sweeps remove no file there.
 bool is_held(int fd) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat facts{};

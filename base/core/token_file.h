@@ -1,5 +1,5 @@
-// TokenFile: an access token from a file that kubelet replaces long before the token expires. The file is
-// read again each minute, and after a refusal at once. While it cannot be read, the last token is used.
+// TokenFile: an access token from a file that kubelet replaces long before the token expires. Reads the file
+// again each minute, and at once after a refusal. While the file cannot be read, the last token is used.
 //
 // Thread contract: any thread.
 #pragma once

@@ -19,8 +19,8 @@ std::size_t ascii_prefix(std::span<const std::byte> bytes) {
   return at;
 }
 
-// The bytes that may follow a lead byte (table 3-7 of the Unicode standard). They exclude overlong forms,
-// surrogates and characters above U+10FFFF.
+// The bytes that may follow a lead byte (table 3-7 of the Unicode standard). The table excludes overlong
+// forms, surrogates and characters above U+10FFFF.
 struct Continuation {
   std::size_t count = 0;  // 0: not a lead byte
   unsigned second_min = 0x80;

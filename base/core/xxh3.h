@@ -1,4 +1,4 @@
-// XXH3 (64 and 128 bits, seed 0): identifies the content of tensors and shards. It is fast, but it does not
+// XXH3 (64 and 128 bits, seed 0): identifies the content of tensors and shards. XXH3 is fast, but does not
 // protect against an adversary.
 #pragma once
 
@@ -31,8 +31,8 @@ struct Hash128 {
 [[nodiscard]] std::uint64_t xxh3_64(std::span<const std::byte> data);
 [[nodiscard]] Hash128 xxh3_128(std::span<const std::byte> data);
 
-// Computes the same hashes for bytes that arrive in pieces. A stream gives its 64-bit and its 128-bit digest
-// at any time.
+// Computes XXH3 hashes of bytes that arrive in pieces. A stream gives its 64-bit and its 128-bit digest at
+// any time.
 class Xxh3Stream {
  public:
   Xxh3Stream();

@@ -15,8 +15,8 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// So many connections beyond connections_max get the reply 503; the server closes further connections without
-// a reply.
+// The number of connections beyond connections_max that get the reply 503; the server closes all further
+// connections without a reply.
 constexpr std::size_t kRefusingMax = 64;
 // How long the server waits, after the process has run out of descriptors, before it accepts again.
 constexpr std::chrono::milliseconds kAcceptPause{100};

@@ -38,8 +38,8 @@ class StreamWriter {
   virtual ~StreamWriter() = default;
   // Blocks while too many bytes are unsent. Returns an error if the client has left or the server stops.
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
-  // Ends the reply properly. Without this call the destructor cuts the connection, so that the client sees a
-  // broken reply.
+  // Ends the reply properly. If finish() was not called, the destructor cuts the connection, so that the
+  // client sees a broken reply.
   virtual void finish() = 0;
 };
 
@@ -92,11 +92,11 @@ struct ServerOptions {
   Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
   Duration write_deadline{std::chrono::seconds(30)};  // the client reads nothing
   // The time limit for a whole reply, from its first piece to its last, even if the client reads steadily. If
-  // it is absent, there is no limit.
+  // absent, there is no time limit.
   std::optional<Duration> reply_deadline{};
-  // The greatest number of unauthenticated connections; if it is absent, only connections_max limits them.
-  // Beyond the limit, each new connection closes one connection of a client address that has many, or one
-  // chosen as in base/http/server/unauthenticated_connections.h.
+  // The greatest number of unauthenticated connections; if absent, only connections_max limits them. Beyond
+  // the limit, each new connection closes one connection of a client address that has many, or one chosen as
+  // in base/http/server/unauthenticated_connections.h.
   std::optional<std::size_t> unauthenticated_connections_max{};
   // The time limit for a whole request on an unauthenticated connection, counted from the beginning of the
   // connection (so with TLS handshake) or from the previous reply.

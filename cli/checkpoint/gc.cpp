@@ -74,9 +74,9 @@ Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
   return manifest.error();
 }
 
-// Returns whether the packs must stay: a run may have quarantined the checkpoint or given up its lineage, or
-// a user may have pinned it while a run was retiring it. Call this after checking manifests/: a manifest is
-// removed there only after its copy is in quarantine/.
+// Returns whether the packs must stay: a run may have quarantined the checkpoint or set it aside by a
+// rollback, or a user may have pinned it while a run was retiring it. Call this after checking manifests/: a
+// manifest is removed there only after its copy is in quarantine/.
 Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   const auto given_up = checkpoint::given_up_checkpoints(disk);
   if (!given_up) return given_up.error();
@@ -91,7 +91,7 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   if (*was_wanted) return false;
   const auto left = find_left(disk, id);
   if (!left) return left.error();
-  // Remove receipts first: a commit includes only packs that have a receipt.
+  // Remove receipts before packs: a commit includes only packs that have a receipt.
   if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes)
     return votes.error();
   const auto is_late = is_committed_now(disk, id);

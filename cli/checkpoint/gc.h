@@ -1,5 +1,5 @@
 // Chooses and removes garbage in a run's folder, by the rules that a run itself follows (retention.h). gc
-// keeps files that Ratoon did not name, and all files newer than the newest checkpoint. It also keeps a
+// keeps files that Ratoon did not name, and all files newer than the newest checkpoint. gc also keeps a
 // pinned checkpoint, even if the user pins it while gc runs.
 #pragma once
 
@@ -22,7 +22,7 @@ struct GcRules {
 
 enum class GarbageKind { kUncommitted, kQuarantined, kRetired };
 
-// The name in tables and in --json: "uncommitted", "quarantined", "retired".
+// Returns the kind's name for tables and --json: "uncommitted", "quarantined", "retired".
 [[nodiscard]] std::string_view name_of(GarbageKind kind);
 
 struct GcItem {
@@ -40,8 +40,8 @@ struct GcPlan {
 // run.
 [[nodiscard]] GcPlan plan_gc(const Survey& survey, const GcRules& rules);
 
-// Removes the items of the plan and calls `on_removed` for each. Verifies the newest checkpoint before and
-// passes the number of bytes read to `on_verified`; if it is damaged, removes nothing and returns kCorrupted.
+// Verifies the newest checkpoint (`on_verified` gets the number of bytes read), then removes the plan's items
+// and calls `on_removed` for each. If the newest is damaged, removes nothing and returns kCorrupted.
 [[nodiscard]] Result<void> carry_out(checkpoint::Disk& disk, const Survey& survey, const GcPlan& plan,
                                      const std::function<void(std::uint64_t)>& on_verified,
                                      const std::function<void(const GcItem&)>& on_removed);

@@ -1,6 +1,6 @@
 // Opens the packs (tensor files) of one checkpoint and verifies their headers. Open packs in a folder can be
-// read to the end even if the run retires (deletes) them. In an object store this is not possible, because a
-// retired pack no longer exists there.
+// read to the end even if the run retires (deletes) them. In an object store a retired pack is gone at once,
+// so reading it fails.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ struct OpenPack {
   checkpoint::PackReader reader;
 };
 
-// Returns whether the run has retired the checkpoint after this command chose it. In that case a missing file
-// is not damage.
+// Returns whether the run has retired the checkpoint after this command chose it. A missing file of a retired
+// checkpoint is no damage.
 [[nodiscard]] bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id);
 
 // Opens the packs of all ranks, or of `only_rank`. kConflict: the run has retired the checkpoint by now.

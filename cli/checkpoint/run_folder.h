@@ -1,4 +1,4 @@
-// A run's folder, opened for reading. A run may be writing into the folder.
+// Opens a run's folder for reading. A run may be writing into the folder at the same time.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@ namespace ratoon::cli {
 [[nodiscard]] Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const std::filesystem::path& folder);
 
 // Returns where the run of `ratoon run` in `folder` saves its checkpoints: a folder, or the URI of an object
-// store. If `folder` was copied or moved with its save folder in it, the path in the copy is returned. Empty
-// if `ratoon run` did not make `folder`, or if an older Ratoon did.
+// store. If `folder` was copied or moved with its save folder in it, the path in the copy is returned.
+// Returns an empty text if `ratoon run` (of this or a newer version) did not make `folder`.
 [[nodiscard]] std::string saves_of_run(const std::filesystem::path& folder);
 
 // Returns, for a folder of `ratoon run`, the folder of the run's checkpoints, or the only run folder below

@@ -24,7 +24,7 @@ constexpr int kPagesMax = 10;
 using Entries = std::vector<checkpoint::DiskEntry>;
 
 // Returns whether the place has files of a run. A run that never committed has only packs; a run whose
-// checkpoints were removed may have only a pin. Other programs' files do not count.
+// checkpoints were removed may have only a pin. Files of other programs are ignored.
 Result<bool> is_run_place(const checkpoint::Disk& disk) {
   const auto is_attempt = [](const auto& entry) {
     return checkpoint::parse_attempt_name(entry.name).has_value();

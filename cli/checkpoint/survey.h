@@ -21,7 +21,7 @@ enum class CheckpointState {
   kSetAside,    // a run found it damaged: its manifest is in quarantine
 };
 
-// The name in tables and in --json: "complete", "damaged", "unreadable", "set aside".
+// Returns the state's name for tables and --json: "complete", "damaged", "unreadable", "set aside".
 [[nodiscard]] std::string_view name_of(CheckpointState standing);
 
 struct FoundCheckpoint {

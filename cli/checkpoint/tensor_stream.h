@@ -27,16 +27,16 @@ Result<void> for_each_slab(
 // The stream and the packs must outlive its sources and must not move.
 class TensorStream {
  public:
-  // Takes the tensors whose name matches a pattern. With `parts_as_they_are` each rank's part counts as a
-  // tensor of its own. Otherwise the parts are joined, and make() returns an error if a tensor's parts do not
-  // cover it or ranks disagree; the states of random generators are left out, because they differ on each
+  // Takes the tensors whose name matches a pattern. With `parts_as_they_are` each rank's part counts as
+  // a tensor of its own. Else make() joins the parts and returns an error if a tensor's parts do not
+  // cover it or ranks disagree; states of random generators are left out, because they differ on each
   // rank.
   [[nodiscard]] static Result<TensorStream> make(const std::vector<OpenPack>& packs,
                                                  const std::vector<std::string>& patterns,
                                                  bool parts_as_they_are);
 
-  // The tensors are in the order of the packs. `on_read` gets the number of tensor bytes that were passed on
-  // since its last call.
+  // Returns the tensors in the order of the packs. `on_read` gets the number of tensor bytes that were passed
+  // on since its last call.
   [[nodiscard]] std::vector<checkpoint::TensorSource> sources(
       const std::function<void(std::uint64_t)>& on_read) const;
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }

@@ -17,7 +17,7 @@ enum class VerifyOutcome {
   kRetired,     // its run retired it during the verification
 };
 
-// The name in tables and in --json: "good", "bad", "unreadable", "set aside", "retired".
+// Returns the outcome's name for tables and --json: "good", "bad", "unreadable", "set aside", "retired".
 [[nodiscard]] std::string_view name_of(VerifyOutcome verdict);
 
 struct VerifyResult {

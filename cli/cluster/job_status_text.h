@@ -1,5 +1,5 @@
 // JobStatusText: writes what `ratoon status` prints for a cluster's jobs: a screen for one job, a table for
-// several, JSON, or one line for each. Its only state are the rates (steps per second) that it remembers.
+// several, JSON, or one line for each. The object remembers only the rates (steps per second).
 #pragma once
 
 #include <map>

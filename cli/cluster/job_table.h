@@ -1,4 +1,4 @@
-// JobTable: the jobs that a Kubernetes watch reports. One thread stores them, another waits for changes.
+// JobTable: the jobs that a Kubernetes watch reports. One thread stores jobs, another waits for changes.
 #pragma once
 
 #include <chrono>

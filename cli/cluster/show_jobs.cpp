@@ -27,7 +27,7 @@ class JobQuestion {
   JobQuestion(const JobClient& client, std::string name)
       : client_(client), name_(std::move(name)), pages_(client.query(), name_) {}
 
-  // Shows the jobs once and then watches them. A mistyped name is reported before the watch.
+  // Shows the jobs once and then watches them, so that a mistyped name is reported at once.
   Result<void> answer(const StatusDisplay& display) {
     StatusOutput page(display);
     const auto objects = client_.find(name_);

@@ -17,7 +17,7 @@ struct LogsRequest {
   std::optional<std::uint32_t> lines_max;  // of each member, from the end
 };
 
-// Returns the exit code.
+// Returns the exit code of `kubectl ratoon logs`.
 [[nodiscard]] int show_logs(const ClusterSelection& selection, const LogsRequest& request);
 
 }  // namespace ratoon::cli

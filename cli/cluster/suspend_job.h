@@ -7,7 +7,7 @@
 
 namespace ratoon::cli {
 
-// Returns the exit code.
+// Returns the exit code of `ratoon suspend` or `ratoon resume`.
 [[nodiscard]] int suspend_job(const ClusterSelection& selection, const std::string& name, bool is_suspended);
 
 }  // namespace ratoon::cli

@@ -15,7 +15,7 @@
 namespace ratoon::cli {
 
 // Starts the program. The child inherits stdout and stderr, and the kernel kills it when this process
-// ends, even by a signal. An error explains why the program cannot be started; then no process runs.
+// ends, even by a signal. If the program cannot be started, no process runs, and the error says why.
 // `restored` lists signals that only the launcher ignores: the program gets them with their default
 // action.
 [[nodiscard]] Result<pid_t> start_child(const std::vector<std::string>& command,
@@ -27,9 +27,9 @@ struct EndedChild {
   ProcessEnd end;
 };
 
-// Reaps a child process that has ended, and kills the other processes of its group. It may be an orphan: a
-// container's first process adopts the processes that an ended child leaves. Returns the default value if no
-// child has ended.
+// Reaps a child process that has ended, and kills the other processes of its group. The process may be an
+// orphan: a container's first process adopts processes that an ended child leaves. Returns the default value
+// if no child has ended.
 [[nodiscard]] EndedChild reap_child();
 
 }  // namespace ratoon::cli

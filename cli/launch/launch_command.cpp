@@ -143,8 +143,8 @@ std::filesystem::path default_folder(const api::TrainingJob& job) {
   return std::filesystem::path(*saves) / kRunsFolder / (is_name ? run : job.meta.name);
 }
 
-// Runs the processes as a local job of their own. Each process is a member, so the others survive its loss.
-// The job is made as a JSON document for status.json, so the same command can continue the run.
+// Runs the processes as a local job of their own. Each process is a member of its own, so others survive its
+// loss. The job is made as a JSON document for status.json, so the same command can continue the run.
 int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
   json words = json::array();
   for (const std::string& word : arguments.command) words.push_back(api::escape_variables(word));
@@ -196,7 +196,7 @@ void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::st
   auto arguments = std::make_shared<LaunchArguments>();
   arguments->command = command_words;
   CLI::App* command = app.add_subcommand(
-      "launch", "Start the processes of a trainer, named behind --, and restart killed ones");
+      "launch", "Start processes of the trainer named behind --, and restart killed processes");
   command->footer(kLaunchExamples);
   command->add_option(
       "--nproc", arguments->processes,

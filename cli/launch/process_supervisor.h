@@ -1,6 +1,6 @@
-// ProcessSupervisor: decides for `ratoon launch` what happens after a process ends. If it was
-// killed, or ended with exit code 81, it is restarted in the same pod, where its staged checkpoints
-// are still in memory. Any other failure ends all processes, and the launcher returns the first exit
+// ProcessSupervisor: decides for `ratoon launch` what happens after a process ends. Restarts a process
+// that was killed or ended with exit code 81 in the same pod, where its staged checkpoints are still in
+// memory. Another failure of a process ends all processes, and the launcher returns the first exit
 // code. After a process has left with 80 (preempted), other processes that SIGTERM ends are no
 // failures.
 #pragma once
@@ -38,9 +38,9 @@ class ProcessSupervisor {
   // its work is not done, and `code` becomes the launch's exit code.
   void note_stop(ExitCode code);
 
-  // If true, the launcher asks all running processes to leave.
+  // Whether a process failed. If so, the launcher asks all running processes to leave.
   [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
-  // If true, a process left after a signal, and the launcher expects the other processes to leave too.
+  // Whether a process left after a signal. If so, the launcher expects the other processes to leave too.
   [[nodiscard]] bool was_preempted() const { return was_preempted_; }
   [[nodiscard]] bool is_over() const;
   // Returns the launcher's exit code: the first failure's; else 80 if a process was preempted; else the code
@@ -55,7 +55,7 @@ class ProcessSupervisor {
     std::uint32_t quick_ends = 0;
   };
 
-  // Cancels all pending starts; returns whether there was one.
+  // Cancels all pending starts; returns whether any start was pending.
   bool give_up_starts();
 
   std::uint32_t restarts_max_;

@@ -118,7 +118,7 @@ std::uint64_t count_steps_made_again(const RunFacts& facts) {
   std::uint64_t of_events = 0;
   for (const RunEvent& event : facts.events)
     if (event.kind == "recovery" && event.disruption) of_events += event.disruption->lost_steps;
-  // Each count may be too low, because a killed process loses its last second of history: take the highest.
+  // Each count may be too low, because a killed process loses its last second of history: use the maximum.
   return std::max({not_kept, of_events, count_by_attempts(facts.history)});
 }
 

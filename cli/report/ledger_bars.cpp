@@ -31,7 +31,7 @@ TimelineBar bar_of(LedgerPart part, const api::JobLedger& ledger, double begin, 
 }
 
 // Adds bars for the time between two events: first the part in which the job was at the earlier event, then
-// other parts. There are others if a loss was found late, because then its part began before the next event.
+// other parts. After a loss that was found late, other parts follow: its part began before the next event.
 void add_between(const api::JobLedger& ledger, const api::JobLedger& next, std::vector<TimelineBar>& bars) {
   double at = seconds(ledger.since->since_epoch);
   const auto add = [&](LedgerPart part) {

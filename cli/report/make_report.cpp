@@ -49,7 +49,7 @@ void add_last_failure(const RunFacts& facts, double began, Report& report) {
                          .lines = local::last_lines_in(failure.last_lines, kLastLinesMax)};
 }
 
-// Keeps only the longest recoveries if there are too many, in order of time.
+// Keeps only the longest recoveries if a report would have too many, in order of time.
 void cut_recoveries(Report& report) {
   auto& all = report.recoveries;
   report.recoveries_in_all = all.size();

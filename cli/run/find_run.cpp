@@ -57,7 +57,7 @@ Result<fs::path> find_only_run() {
 }
 
 // Finds the run that saves its checkpoints in `place`: looks in ./ratoon-runs/, and beside `place`, where
-// `ratoon launch` puts runs. If several runs save there, returns the running one.
+// `ratoon launch` puts runs. If several runs save in `place`, returns the running one.
 Result<fs::path> find_run_that_saves_in(const fs::path& place) {
   std::optional<fs::path> found;
   std::error_code ignored;

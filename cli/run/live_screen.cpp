@@ -29,8 +29,8 @@ void LiveScreen::write(const std::string& text) {
   }
 }
 
-// Returns the codes that erase the old picture. If the terminal became narrower, it has wrapped our lines:
-// then returns nothing, and the old picture stays above the new one.
+// Returns the codes that erase the old picture. Returns no codes if the terminal became narrower and so
+// wrapped our lines: the old picture then stays above the new one.
 std::string LiveScreen::erase_picture() {
   if (picture_lines_ == 0 || terminal_size(fd_).columns < picture_columns_) return "";
   return "\x1b[" + std::to_string(picture_lines_) + "F" + kClearBelow;

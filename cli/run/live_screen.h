@@ -31,9 +31,9 @@ class LiveScreen {
   void write_what_it_takes();
   // Waits until the output has accepted all lines.
   void write_all();
-  // Shows the current status.json (`document`). Draws only a few times per second.
+  // Shows the current status.json (`document`). Draws the picture at most a few times per second.
   void show(const nlohmann::json& document);
-  // Draws the last picture of the ended run and leaves it there. Waits until all output is written.
+  // Draws the last picture of the ended run and leaves it on the screen. Waits until all output is written.
   void finish();
 
  private:

@@ -1,6 +1,6 @@
 // MemberLines: prints the output of a run's members, line by line with the number of the process in front:
 // "[2] step 100 loss 0.5". Members write to log files and never wait for the terminal. MemberLines reads the
-// log files only as fast as the terminal or pipe accepts lines, so a slow one loses no line.
+// log files only as fast as the terminal or pipe accepts lines, so that no line is lost.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class MemberLines {
   // Skips lines that are already in the log files of this folder, because they belong to earlier runs.
   MemberLines(std::filesystem::path logs, Output output);
 
-  // Learns the members from status.json. Call it first before a member prints its first line.
+  // Learns the members from status.json. The first call must come before a member prints a line.
   void follow(const nlohmann::json& document);
   // Prints new lines as far as the output has room. Prints an incomplete last line only after its member has
   // ended.
@@ -50,7 +50,7 @@ class MemberLines {
   };
 
   [[nodiscard]] File find(const std::string& member) const;
-  // Prints some lines of one log file. Returns whether it printed a line.
+  // Prints some lines of one log file. Returns whether there was a line to print.
   bool relay_some(const std::string& member, Log& log);
 
   const std::filesystem::path folder_;

@@ -18,8 +18,8 @@ struct RunBeginning {
 };
 
 // Pure. Returns the earlier of two times: the trainer's --time-limit, counted from the run's beginning, and
-// the end of the Slurm job. Returns nothing if neither is given, if the trainer does not use Ratoon, or if
-// the limit is invalid (then the trainer refuses it).
+// the end of the Slurm job. Returns nothing without a time limit and a Slurm job, if the trainer does not use
+// Ratoon, or if the limit is invalid (then the trainer refuses it).
 [[nodiscard]] std::optional<local::RunEnd> find_run_end(const api::TrainingJob& job,
                                                         const RunBeginning& beginning);
 

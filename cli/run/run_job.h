@@ -20,11 +20,11 @@ struct RunJobOptions {
 };
 
 // Runs a TrainingJob on this machine and prints lines for people; on a terminal it also shows a live picture
-// of the run. Prints its errors itself and returns the exit code.
+// of the run. run_job() prints its errors itself and returns the exit code.
 [[nodiscard]] int run_job(const api::TrainingJob& job, const RunJobOptions& options);
 
-// Appends the folder of the ratoon program to PATH, so that a trainer in that folder is found if the user's
-// own PATH does not have one of this name.
+// Appends the folder of the ratoon program to PATH, so that a trainer in that folder is found if no other
+// folder of PATH has a program with its name.
 void search_beside_this_program();
 
 }  // namespace ratoon::cli

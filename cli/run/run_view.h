@@ -60,7 +60,7 @@ struct RunView {
 
 // Returns the run's progress in one line, for logs.
 [[nodiscard]] std::string summary_line(const RunView& view);
-// Returns the lines of the whole view: nodes and members, recoveries and conditions. There are at most `rows`
+// Returns the lines of the whole view: nodes and members, recoveries and conditions. Returns at most `rows`
 // lines of at most `columns` columns each. 0: no limit.
 [[nodiscard]] std::vector<std::string> render_run(const RunView& view, WallTime now, std::size_t columns,
                                                   std::size_t rows);

@@ -8,7 +8,7 @@ namespace ratoon::cli {
 namespace {
 
 // Returns the number of edits between two names: a letter inserted, removed, replaced or swapped with the
-// next one. If `written` is the beginning of `known`, that counts as one edit.
+// next one. Counts one edit if `written` is the beginning of `known`.
 std::size_t slips_between(const std::string& written, const std::string& known) {
   constexpr std::size_t kBeginning = 4;
   if (written.size() >= kBeginning && known.starts_with(written)) return 1;

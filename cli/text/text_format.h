@@ -22,8 +22,8 @@ namespace ratoon::cli {
 // cursor become '?'.
 [[nodiscard]] std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
-// Returns one line of at most `columns` columns (0: no limit). Longer text is cut. Bytes that could move the
-// cursor are shown as '?'.
+// Returns one line of at most `columns` columns (0: no limit). Cuts longer text, and shows bytes that could
+// move the cursor as '?'.
 [[nodiscard]] std::string line_of(std::string_view text, std::size_t columns);
 
 // Returns whether `text` matches `pattern`: '*' matches any number of characters, '?' matches one character,

@@ -1,5 +1,5 @@
-// The environment variables that tell a trainer how to read samples, to save and to resume. They are the same
-// on a cluster and on one machine.
+// The environment variables that tell a trainer how to read samples, to save and to resume. A cluster and a
+// local run use the same variables.
 #pragma once
 
 #include <map>

@@ -26,7 +26,7 @@ struct ObjectMeta {
   std::string name_space = "default";
   std::string name;
   std::string uid;
-  // The API server refuses writes with an outdated version. Empty in a local run, which has one writer.
+  // The API server refuses writes with an outdated version. A local run has no version.
   std::string resource_version;
   std::uint64_t generation = 0;  // grows with each change of the spec; 0 in a local run
 };
@@ -257,8 +257,8 @@ struct FailedNode {
 
 constexpr std::size_t kLastLinesBytesMax = 4096;
 
-// The failure of the member that failed first in a world. Failures of other members that follow from it are
-// not recorded here.
+// The failure of the member that failed first in a world. Failures of other members that follow from the
+// first one are not recorded.
 struct MemberFailure {
   std::string member;
   std::string node;
@@ -366,7 +366,7 @@ struct TrainingJob {
 [[nodiscard]] std::string_view name_of(JobPhase phase);
 [[nodiscard]] bool is_phase_name(std::string_view text);
 
-// Checks the spec, and only reads the status. An error names the field that is wrong.
+// Checks the spec, and only reads the status. An error names the invalid field.
 [[nodiscard]] Result<TrainingJob> decode_training_job(const nlohmann::json& document);
 [[nodiscard]] nlohmann::json encode_status(const TrainingJobStatus& status);
 // Returns the document from which the job was decoded, with the job's new status.

@@ -35,8 +35,8 @@
 
 namespace ratoon::coordinator {
 
-// Checks that the bearer token belongs to the process. Returns kPermissionDenied if it belongs to another
-// process. Any other error means that the check is not possible now.
+// Checks that the bearer token belongs to the process. Returns kPermissionDenied if the token belongs to
+// another process. Another error means that the check is not possible now.
 using Authenticate = std::function<Result<void>(std::string_view token, const ProcessIdentity& process)>;
 
 struct CoordinatorOptions {
@@ -61,8 +61,8 @@ class Coordinator final : public JobRegistry {
   void handle(const http::ServerRequest& request, http::Responder responder);
 
   // The first announcement of an attempt's world draws that world's secret. Only this operator process knows
-  // the secret. So a later leader cannot send assignments of this attempt, and a process that still waits for
-  // its assignment causes a new attempt.
+  // the secret. A later leader cannot send assignments of this attempt, so a process that still waits for its
+  // assignment causes a new attempt.
   void announce(const JobKey& job, const api::Announcement& announcement) override;
   void close(const JobKey& job) override;
   void forget_processes(const JobKey& job) override;
@@ -118,7 +118,7 @@ class Coordinator final : public JobRegistry {
   bool answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder);
-  // Returns whether the member may send one more message. If not, its answer is delayed.
+  // Returns whether the member may send one more message. If not, delays the answer to the member.
   [[nodiscard]] bool is_within_rate(JobEntry& entry, const ProcessIdentity& process,
                                     http::Responder& responder);
   void park(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,

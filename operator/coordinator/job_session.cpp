@@ -66,7 +66,7 @@ std::optional<Refusal> JobSession::refuse(const ProcessIdentity& process) const 
     return Refusal{.kind = names::refusal::kSuperseded,
                    .message = "the job has no member " + process.role + "-" + std::to_string(process.index)};
   }
-  // A newer incarnation than all known ones is real: its pod exists, but its announcement is still to come.
+  // An incarnation newer than all known ones may join: its pod exists, but its announcement is still to come.
   if (process.incarnation > newest->incarnation) return std::nullopt;
   return Refusal{.kind = names::refusal::kSuperseded,
                  .message = member_name(process.job, process.role, process.index, process.incarnation) +
@@ -102,8 +102,8 @@ bool JobSession::record_join(const JoinRequest& request, Timestamp now) {
   auto& facts = facts_of(request.process, now);
   const auto old = stale_lists_.find(process_key_of(request.process));
   const bool has_looked_again = old != stale_lists_.end() && old->second == StaleList::kReported;
-  // A process repeats its list of checkpoints in each call. If this operator sees the list for the first
-  // time, only the message can tell its age.
+  // A process repeats its list of checkpoints in each call. If this operator sees a list for the first time,
+  // only the message can tell the list's age.
   if (request.inventory_age_seconds)
     facts.listed = now - from_seconds(*request.inventory_age_seconds);
   else if (!facts.waiting || has_looked_again)

@@ -1,5 +1,5 @@
 // JobSession: the coordinator's state for one job, without HTTP: the facts that agents reported and the
-// orders for them. It decides nothing but which processes to refuse. JobSession is not thread-safe; the
+// orders for them. JobSession decides only which processes to refuse. JobSession is not thread-safe; the
 // Coordinator serialises calls.
 #pragma once
 
@@ -47,8 +47,8 @@ class JobSession {
   // life of that pod, and the function returns true.
   bool record_unauthenticated(const ProcessIdentity& process, Timestamp now);
 
-  // Returns the process's assignment if a world newer than the one that it left includes it. The process then
-  // no longer counts as waiting.
+  // Returns the process's assignment if a world newer than the one that it left includes it. After that the
+  // process does not count as waiting.
   [[nodiscard]] std::optional<Assignment> take_seat(const ProcessIdentity& process);
   [[nodiscard]] Orders orders(const ProcessIdentity& process, WallTime now) const;
 

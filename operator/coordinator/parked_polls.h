@@ -26,13 +26,13 @@ struct ParkedPoll {
 
 class ParkedPolls {
  public:
-  // Parks a poll. Its deadline `answer_by` must not be before the deadline of an earlier poll. If the process
-  // has another poll parked, drops that one: a process that asks again no longer reads the answer to its
-  // first call, even if that connection still looks open.
+  // Parks a poll. A poll's deadline `answer_by` must not be before the deadline of an earlier poll. If the
+  // process has another poll parked, drops that one: a process that asks again no longer reads the answer to
+  // its first call, even if that connection still looks open.
   void park(ParkedPoll poll);
   // Passes each poll to `answer`, and drops those for which `answer` returns true.
   void answer_all(const std::function<bool(ParkedPoll&)>& answer);
-  // Does the same with only those polls whose deadline has passed.
+  // Passes only polls whose deadline has passed to `answer`, and drops those for which it returns true.
   void answer_due(Timestamp now, const std::function<bool(ParkedPoll&)>& answer);
 
   [[nodiscard]] std::size_t size() const { return polls_.size(); }

@@ -25,7 +25,7 @@ struct ApiFailure {
 // `body` is a Status object or any other text; `retry_after` is the value of Retry-After, or empty.
 [[nodiscard]] ApiFailure read_api_failure(int status, std::string_view body, std::string_view retry_after);
 
-// Does the same for a Status object within a watch; its field `code` replaces the HTTP status.
+// Interprets a Status object within a watch; the object's field `code` replaces the HTTP status.
 [[nodiscard]] ApiFailure read_api_failure(const nlohmann::json& status);
 
 }  // namespace ratoon::kube

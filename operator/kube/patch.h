@@ -5,8 +5,8 @@
 
 namespace ratoon::kube {
 
-// In the patch, removed members are null, and changed lists and plain values are replaced as a whole; an
-// empty patch changes nothing. Both arguments must be objects, and `to` has no null: a patch cannot write it.
+// In the patch, removed members are null, and changed lists and values are replaced as a whole; an empty
+// patch changes nothing. `from` and `to` must be objects. `to` must have no null, which a patch cannot set.
 [[nodiscard]] nlohmann::json patch_between(const nlohmann::json& from, const nlohmann::json& to);
 
 }  // namespace ratoon::kube

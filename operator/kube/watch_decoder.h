@@ -25,7 +25,7 @@ struct WatchEvent {
   std::string complaint{};
 };
 
-// The list in an object that records which client wrote which field. It is as large as the rest of the
+// The list in an object that records which client wrote which field. The list is as large as the rest of the
 // object, and the operator does not need it, so the decoder skips it.
 inline constexpr std::string_view kLeftOutList = "managedFields";
 

@@ -313,7 +313,7 @@ class Runner {
         {.attempt = job_.status.attempt, .world = {}, .current = {}, .stop = true, .reason = reason});
   }
 
-  // Waits for members to leave by themselves, then kills the others. Returns whether all left.
+  // Waits for members to leave by themselves, then kills the rest. Returns whether all members left.
   [[nodiscard]] bool drain(Duration at_most) {
     wakeup_.watch(-1);  // pending control requests fail when the runner ends
     const Timestamp deadline = clock_.now() + at_most;

@@ -1,5 +1,5 @@
-// Runner (`ratoon run`): runs one job with the operator's core on one machine. It hosts the coordinator on
-// loopback and starts members as process groups. The next run in the same folder continues the job.
+// Runner (`ratoon run`): runs one job with the operator's core on one machine. Runner hosts the coordinator
+// on loopback and starts members as process groups. The next run in the same folder continues the job.
 #pragma once
 
 #include <filesystem>
@@ -37,10 +37,10 @@ struct RunOptions {
   bool starts_over = false;  // sets aside the files of earlier runs of the job first
   // The end of "to start over, pass ..." in the message about a completed run.
   std::string how_to_start_over = "another --folder";
-  // Whether `show` displays the last durable step. If so, no line is printed for each checkpoint, because
-  // these lines would scroll losses off the screen.
+  // Whether `show` displays the last durable step. If true, checkpoints get no lines of their own, which
+  // would scroll losses off the screen.
   bool shows_checkpoints = false;
-  // Whether the members' output is shown all the time. If so, the last lines of a failed member are not
+  // Whether the members' output is shown all the time. If true, the last lines of a failed member are not
   // printed again.
   bool shows_lines_of_members = false;
   // Called ten times a second while the run waits; must not block. May be empty.

@@ -259,7 +259,7 @@ Result<void> Controller::act(const JobView& seen, const api::TrainingJob& job, c
   return {};
 }
 
-// Creates pods. If one is refused, skips the other pods of its role, which are equal, and creates those of
+// Creates pods. If a pod is refused, skips the other pods of its role, which are equal, and creates pods of
 // other roles. After a call without an answer creates no further pod in this round.
 Result<void> Controller::create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                      JobMemory& memory) {
@@ -322,7 +322,7 @@ Result<void> Controller::create_pod(const api::TrainingJob& job, const core::Cre
 }
 
 void Controller::tell_failure(const JobKey& key, const Error& error) const {
-  // Another writer changed the object first. This is no failure: the next decision uses the new object.
+  // A conflict with another writer's change is no failure: the next decision uses the changed object.
   if (error.kind() == ErrorKind::kConflict) return;
   const std::string name = text_of(key);
   logger_.warning("a decision could not be carried out; the decision is repeated",

@@ -30,13 +30,13 @@ class Controller {
 
   // Works until `stop` is requested, on up to `threads` jobs at once.
   void run(const std::stop_token& stop, int threads);
-  // Handles one job if one is due; returns false if no job is due. For tests and other callers that move the
-  // clock themselves.
+  // Handles one job if one is due; returns false if no job is due. step() is for tests and other callers that
+  // move the clock themselves.
   bool step();
 
  private:
-  // The controller's memory of a job between two decisions. Losing it (a new leader) costs only some seconds
-  // of the job's time ledger, and processes list their checkpoints again.
+  // The controller's memory of a job between two decisions. A new leader lacks this memory: some seconds of
+  // the job's time ledger are lost, and processes list their checkpoints again.
   struct JobMemory {
     std::string uid;  // of the job that had this name at that time
     std::optional<core::RecoveryWatch> recovery;

@@ -1,5 +1,5 @@
 // The check that `helm test` runs: that an installed operator leads, and that the API server accepts a
-// TrainingJob. It creates no objects.
+// TrainingJob. The check creates no objects.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct InstallationCheck {
 [[nodiscard]] Result<void> check_installation(const ApiClient& client, const Clock& clock,
                                               const InstallationCheck& check);
 
-// Does the same with the credentials of the kubeconfig in `options` or of the pod's service account.
+// Runs the check with the credentials of the kubeconfig in `options` or of the pod's service account.
 [[nodiscard]] Result<void> run_installation_check(const OperatorOptions& options,
                                                   const std::string& deployment);
 

@@ -33,7 +33,7 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr int kMemberServerThreads = 4;
-// So many namespaces may have all their workers wait for the API server or a webhook at the same time.
+// How many namespaces may have all their workers wait for the API server or a webhook at the same time.
 constexpr int kNamespacesAtOnce = 4;
 constexpr int kReviewThreads = 4;  // they review known tokens again
 constexpr Duration kLook = std::chrono::milliseconds(20);
@@ -94,7 +94,7 @@ class Operator {
       if (leadership_->is_lost()) return lost_lease();
       if (is_signalled(signals, kLook)) return {};
     }
-    // A standby's lists may be old. If a member's pod is missing in them, it would wrongly count as
+    // A standby's lists may be old. A member's pod that is missing in old lists would wrongly count as
     // vanished.
     if (clock_.now() - synced > kRecent) cluster_->list_again();
     return lead(*url, signals);

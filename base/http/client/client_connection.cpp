@@ -43,7 +43,7 @@ bool tells_length(const Request& request) {
 std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1, std::size_t head_bytes_max) {
   const auto& [status, headers] = head;
   if (!is_http_1 || status < 200 || status > 999) {
-    return "got something else than a final HTTP/1.1 reply (status " + std::to_string(status) +
+    return "got a reply that is not a final HTTP/1.1 reply (status " + std::to_string(status) +
            "); check that an HTTP server listens there";
   }
   if (size_of(headers) > head_bytes_max)
@@ -98,7 +98,7 @@ Error break_error(const CallPlan& plan, const BrokenExchange& broken) {
   const bool is_https = plan.url.is_https;
   if (!broken.certificate_problem.empty()) {
     return error_of(ErrorKind::kPermissionDenied, plan,
-                    "was ended by this client: the server's certificate is not acceptable (" +
+                    "was ended by the client: the server's certificate is not acceptable (" +
                         broken.certificate_problem + "); expected one for '" + broken.expected_name +
                         "' that a trusted CA signed and that is valid now: check name, CA, dates and this "
                         "machine's clock");

@@ -1,5 +1,5 @@
-// base/http/client/: calls to servers. ClientConnection: one connection to a server. The connection is kept
-// between calls, and one call at a time uses it.
+// base/http/client/: calls to servers. ClientConnection: one connection to a server. The connection stays
+// open between calls, and one call at a time uses it.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ class ClientConnection {
  public:
   virtual ~ClientConnection() = default;
 
-  // Makes one call: from the first byte sent until no object refers to the plan any longer.
+  // Makes one HTTP call. Returns only when no object refers to the plan any longer.
   [[nodiscard]] virtual CallOutcome run(const CallPlan& plan) = 0;
   [[nodiscard]] virtual int socket() const = 0;
 };
@@ -49,7 +49,7 @@ class ClientConnection {
 [[nodiscard]] std::optional<std::string> find_flaw(const ResponseHead& head, bool is_http_1,
                                                    std::size_t head_bytes_max);
 
-// "the call GET http://host:port/path timed out: ..."
+// Makes an error such as "the call GET http://host:port/path timed out: ...".
 [[nodiscard]] Error call_error(ErrorKind kind, const Request& request, const Url& url,
                                const std::string& how);
 [[nodiscard]] Error cancelled_error(const CallPlan& plan);

@@ -159,8 +159,8 @@ Result<UniqueFd> Attempt::try_address(const Address& address, std::size_t addres
   UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.is_open()) return system_error(errno, "making a socket for " + url_.shown);
   set_option(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-  // TCP keepalive detects in 20 s, during a silent watch, that the peer lost power. Sending has its own
-  // limit: this timeout does not end the connection to a slow receiver.
+  // TCP keepalive detects in 20 s, during a silent watch, that the peer lost power. Keepalive does not end
+  // the connection to a receiver that reads slowly.
   set_option(fd.get(), SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd.get(), IPPROTO_TCP, TCP_KEEPIDLE, 8);
   set_option(fd.get(), IPPROTO_TCP, TCP_KEEPINTVL, 4);

@@ -20,7 +20,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::uint64_t kCallReadAheadBytes = 128 * 1024;
 // While bytes arrive, we check at this interval how many bytes the library has read but not passed on.
 constexpr std::chrono::milliseconds kFloodTick{1};
-// How long the library may take to release a finished exchange before we cut its connection.
+// How long cpprestsdk may take to release a finished call before we cut its connection.
 constexpr std::chrono::seconds kReleaseGrace{1};
 
 class RunningCall {
@@ -180,8 +180,8 @@ void RunningCall::sleep() {
   Duration left = until ? std::max<Duration>(*until - SteadyClock::now(), Duration::zero()) : Duration(-1);
   if (is_flood_possible_ && (left > kFloodTick || left < Duration::zero())) left = kFloodTick;
 
-  // A waiting call uses no CPU time until a byte arrives. After the first byte we check every millisecond
-  // while more bytes arrive.
+  // A waiting call uses no CPU time until the first byte arrives. From then on we check the size of the reply
+  // every millisecond while bytes arrive.
   pollfd entries[] = {{channel_->wakeup().fd(), POLLIN, 0}, {connection_.socket(), POLLIN, 0}};
   const timespec timeout{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
   const nfds_t watched = is_flood_possible_ ? 1 : 2;

@@ -30,7 +30,7 @@ using boost::asio::ip::tcp;
 constexpr std::chrono::hours kNever{24 * 365};
 
 // We make the connection and hand it to cpprestsdk, so the library never connects to the address in its base
-// URL. On this port no program listens, so an attempt to connect would fail.
+// URL. No program listens on port 1, so an attempt to connect would fail.
 constexpr const char* kPlaceholderHttp = "http://127.0.0.1:1";
 constexpr const char* kPlaceholderHttps = "https://127.0.0.1:1";
 
@@ -47,8 +47,8 @@ struct CpprestCallState {
   static constexpr std::uint64_t kNotYet = std::numeric_limits<std::uint64_t>::max();
 
   // cpprestsdk calls this function before each use of a connection. If the socket is not open, the library
-  // wants a new connection, and gets ours the first time. A second time fails: the library would repeat the
-  // request by itself, but only HttpTransport may decide to repeat one.
+  // wants a new connection, and gets ours the first time. A second request for a connection fails: the
+  // library would repeat the HTTP request, which only HttpTransport may decide.
   void attach(void* handle) {
     using TlsStream = boost::asio::ssl::stream<tcp::socket&>;
     auto* tls_stream = is_tls ? static_cast<TlsStream*>(handle) : nullptr;
@@ -266,8 +266,8 @@ void prepare_library() {
     } catch (const std::exception&) {
       // Other code in this process has started the library's thread pool already: use that pool.
     }
-    // This call makes the scheduler in one thread. Otherwise two threads that make the first HTTP calls at
-    // the same time could each make a scheduler.
+    // Makes cpprestsdk's scheduler here, in one thread. Without this, two threads that make the first HTTP
+    // calls at the same time could each make a scheduler.
     static_cast<void>(pplx::get_ambient_scheduler());
   });
 }

@@ -28,7 +28,7 @@ Interruption broken(int code) {
   return {.problem = std::strerror(code), .code = code};
 }
 
-// Writes without SIGPIPE: OpenSSL's own socket functions would raise that signal on a closed connection.
+// Writes without SIGPIPE: OpenSSL's own write function raises SIGPIPE if the connection is closed.
 int write_to_socket(BIO* bio, const char* data, int size) {
   const int socket = static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
   BIO_clear_retry_flags(bio);

@@ -50,8 +50,8 @@ class ExchangeChannel {
   void post(Ended event);
   void post(Released event);
 
-  // The thread that makes the call calls take(). It returns the head before any part of the body, unless
-  // `is_draining`.
+  // The thread that makes the call calls take(). take() returns the reply's head before any part of its body,
+  // unless `is_draining`.
   [[nodiscard]] ChannelEvent take(bool is_draining);
   [[nodiscard]] bool has_event() const;
 

@@ -22,8 +22,8 @@ struct SocketReading {
 
 [[nodiscard]] std::optional<SocketReading> read_meter(int socket);
 
-// Returns whether an idle connection has input: bytes that no call expects, or the end of the connection. In
-// both cases the connection cannot be used again.
+// Returns whether an idle connection has input: bytes that no call expects, or the end of the connection. A
+// connection with input cannot be used again.
 [[nodiscard]] bool has_input(int socket);
 
 // Ends a connection at once; other threads may still be using it.

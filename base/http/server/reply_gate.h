@@ -10,7 +10,7 @@
 
 namespace ratoon::http {
 
-// The functions of a connection that a reply needs. Any thread may call them.
+// The functions of a connection that a reply needs. Any thread may call these functions.
 class ReplyConnection {
  public:
   virtual ~ReplyConnection() = default;

@@ -25,12 +25,12 @@ class ServerCore {
   ~ServerCore();
 
   void start_threads();
-  // Closes every connection and waits until all threads have ended. A second call waits for the first one.
+  // Closes every connection and waits until all threads have ended. A second stop() waits for the first.
   void stop(const std::function<void()>& close_acceptor);
 
   // Adds an unauthenticated connection. Returns false if the connection must not be started: the server
-  // stops, or has too many unauthenticated connections. Another connection may be closed to make room for the
-  // new one.
+  // stops, or has too many unauthenticated connections. The core may close another connection to make room
+  // for the new one.
   [[nodiscard]] bool add(const std::shared_ptr<ServerSession>& session);
   // Adds a connection that only gets the reply 503. Returns false if the server stops.
   [[nodiscard]] bool add_to_refuse(const std::shared_ptr<ServerSession>& session);

@@ -194,7 +194,7 @@ void ServerSession::on_end_of_input(const boost::system::error_code& error) {
   has_input_ended_ = true;
   const bool is_orderly =
       error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
-  // A client that has closed only its sending half still reads replies. So we try to send the reply, which
+  // A client that has closed only its sending half still reads replies. We try to send the reply: the write
   // fails if the client has gone.
   if (phase_ == Phase::kReplying && is_orderly) {
     if (buffer_) buffer_->mark_abandoned();

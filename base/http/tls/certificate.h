@@ -15,8 +15,8 @@ namespace ratoon::http {
 [[nodiscard]] std::optional<WallTime> certificate_end(const std::string& pem);
 
 // Checks that clients which trust only the authorities in `ca_pem` would accept the server
-// certificate `shown` for `name` (a host name or an IP address) at that time. The error explains why
-// not.
+// certificate `shown` for `name` (a host name or an IP address) at that time. The error says why they
+// would not.
 [[nodiscard]] Result<void> check_certificate(const TlsServerOptions& shown, const std::string& ca_pem,
                                              const std::string& name, WallTime now);
 

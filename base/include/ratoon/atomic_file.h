@@ -36,7 +36,7 @@ struct AtomicFileOptions {
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, std::string_view text,
                                                 AtomicFileOptions options = {});
 
-// A function that appends bytes to the file. If it returns an error, `write` must return that error.
+// A function that appends bytes to the file. If AppendBytes returns an error, `write` must return it.
 using AppendBytes = std::function<Result<void>(std::span<const std::byte>)>;
 using WriteFileBody = std::function<Result<void>(const AppendBytes& append)>;
 
@@ -45,8 +45,8 @@ using WriteFileBody = std::function<Result<void>(const AppendBytes& append)>;
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, const WriteFileBody& write,
                                                 AtomicFileOptions options = {});
 
-// Removes the temporary files that killed writers of this path left beside it. It keeps files of running
-// writers, which hold a lock on them. On file systems without flock() it removes nothing.
+// Removes the temporary files that killed writers of this path left beside it. Keeps the files of running
+// writers, which hold a lock on them. On file systems without flock() removes nothing.
 void sweep_temporary_files(const std::filesystem::path& path);
 
 }  // namespace ratoon

@@ -5,8 +5,8 @@
 //   const bool is_flipped = random.unit_double() < 0.5;
 //
 // There is no state to save: the same (seed, purpose, stream, substream) gives the same numbers on any rank,
-// thread or machine, and after any restart. These numbers decide which samples a run sees, so they are part
-// of the on-disk contract: the golden values in tests/unit/core/philox_test.cpp never change.
+// thread or machine, and after any restart. The numbers decide which samples a run sees, so they are part of
+// the on-disk contract: the golden values in tests/unit/core/philox_test.cpp never change.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   return x ^ (x >> 31);
 }
 
-// Mixes one more word into a hash. Adding seed and epoch instead would make (1, 2) and (2, 1) collide.
+// Mixes one more word into a hash. Adding words instead would make the pairs (1, 2) and (2, 1) collide.
 [[nodiscard]] constexpr std::uint64_t mix_into(std::uint64_t hash, std::uint64_t word) {
   return splitmix64(hash ^ word);
 }
@@ -66,8 +66,8 @@ using PhiloxBlock = std::array<std::uint32_t, 4>;
   return mix_into(hash, purpose.size());
 }
 
-// A stream of 2^34 random 32-bit words. Philox's key is hash64(seed, purpose), low word first. Its counter
-// is: stream (such as the sample id, low word first), substream (the source's epoch), block number.
+// A stream of 2^34 random 32-bit words. Philox's key is hash64(seed, purpose), low word first. Philox's
+// counter is: stream (e.g. the sample id, low word first), substream (the epoch), block number.
 class CounterRandom {
  public:
   using result_type = std::uint64_t;

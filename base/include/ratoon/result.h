@@ -89,7 +89,7 @@ class [[nodiscard]] Result {
     return has_value() ? value() : static_cast<T>(std::forward<U>(fallback));
   }
 
-  // Calls `next` with the value, or returns the error. `next` returns a Result.
+  // Calls `next`, which must return a Result, with the value, or returns the error.
   template <class F>
   [[nodiscard]] auto and_then(F&& next) && -> std::invoke_result_t<F, T&&> {
     if (!has_value()) return error();

@@ -22,7 +22,7 @@ void add_gc_command(CLI::App& app, int& exit_code);
 void add_pin_command(CLI::App& app, int& exit_code);
 void add_unpin_command(CLI::App& app, int& exit_code);
 
-// The version of the --json output. The version increases if a field is removed or changes its meaning, not
+// The version of the --json output. kJsonVersion increases if a field is removed or changes its meaning, not
 // if a field is added.
 inline constexpr int kJsonVersion = 1;
 

@@ -214,7 +214,7 @@ void add_export_command(CLI::App& app, int& exit_code) {
                    "{timestamp} in NAME "
                    "are replaced by their values")
       ->required();
-  command->add_option("--format", arguments->format, "safetensors or pt (default: by the ending of the name)")
+  command->add_option("--format", arguments->format, "safetensors or pt (default: by the file's ending)")
       ->check(CLI::IsMember({"safetensors", "pt"}));
   add_selection_options(*command, arguments->selection);
   command->add_option("--rank", arguments->rank,

@@ -1,5 +1,5 @@
-// JobClient: reads TrainingJobs from a cluster's API server, and changes them. Its errors tell the user what
-// to do next.
+// JobClient: reads TrainingJobs from a cluster's API server, and changes them. JobClient's errors tell the
+// user what to do next.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace ratoon::cli {
 
-// Whether the job has succeeded or failed.
+// Returns whether the job has succeeded or failed.
 [[nodiscard]] bool is_over(const nlohmann::json& job);
 
 class JobClient {
@@ -26,7 +26,7 @@ class JobClient {
   JobClient(kube::ApiServerAccess access, const ClusterSelection& selection);
   [[nodiscard]] static Result<std::unique_ptr<JobClient>> connect(const ClusterSelection& selection);
 
-  // Returns the jobs with this name: several, if all namespaces are searched. An empty name means all jobs.
+  // Returns the jobs with this name: several, if all namespaces are searched. An empty name means any name.
   [[nodiscard]] Result<std::vector<nlohmann::json>> list(const std::string& name) const;
   // Like list(), but returns an error that lists the existing jobs if no job has this name.
   [[nodiscard]] Result<std::vector<nlohmann::json>> find(const std::string& name) const;

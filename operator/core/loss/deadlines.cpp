@@ -26,9 +26,9 @@ WallTime hears_all_from(const Observation& seen, Timestamp now) {
   return on_the_wall(seen, seen.listening_since + limit_of_silence(seen), now);
 }
 
-// Returns when a member that has been awaited since `awaited_since` counts as late. If it started before this
-// operator began to listen, it may have called the last leader and not have found this one yet. Such a member
-// gets at least as much time as a silence of many members may last (silence.h).
+// Returns when a member that has been awaited since `awaited_since` counts as late. A member that started
+// before this operator began to listen may have called the last leader and not have found this one yet. Such
+// a member gets at least as much time as a silence of many members may last (silence.h).
 WallTime late_at(const Observation& seen, WallTime awaited_since, Timestamp now) {
   const WallTime late = after(awaited_since, seen.job.spec.start_deadline_seconds);
   if (awaited_since > on_the_wall(seen, seen.listening_since, now)) return late;
@@ -45,7 +45,7 @@ bool has_spoken(const Observation& seen, const api::MemberStatus& member) {
   return std::cmp_greater_equal(std::popcount(voices), seen.job.spec.processes_per_node);
 }
 
-// Awaited are running members outside of the current world. Silence of a world's member: see silence.h.
+// Returns whether a message of a running member is awaited; for members of the current world see silence.h.
 bool is_awaited(const Observation& seen, const api::TrainingJobStatus& status,
                 const api::MemberStatus& member) {
   if (api::is_group(seen.job.spec) || (status.is_formed && !member.is_absent)) return false;

@@ -3,8 +3,8 @@
 // before the coordinator has listened for a while, because before that it receives no messages. A member that
 // was already awaited when the coordinator began to listen gets as much time as a silence of many members may
 // last. If a process of a world has sent no message to this coordinator, or is silent now, only silence.h
-// judges its world: the world may make steps that it cannot report. After that process's first message the
-// whole deadline begins again.
+// judges its world: the world may make steps that it cannot report. After the first message of the missing
+// process the world gets the whole deadline again.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ namespace ratoon::core {
 [[nodiscard]] std::vector<CondemnedMember> find_late_members(const Observation& seen, Timestamp now);
 
 // Returns the members that hold up a world which makes no steps. If some members are in a collective (such as
-// all-reduce), these are the others, else all. Together they count as one failure.
+// all-reduce), returns the other members, else all. Together they count as one failure.
 [[nodiscard]] std::vector<CondemnedMember> find_stalled_members(const Observation& seen, Timestamp now);
 
 // Returns when the current world will count as stalled unless it makes a step before.

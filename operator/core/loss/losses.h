@@ -1,5 +1,5 @@
-// operator/core/loss/: finds out which members are lost, and why they ended. This header: all members that
-// are lost according to one observation, and what these losses count for.
+// operator/core/loss/: finds out which members are lost, and why they ended. losses.h: finds all members that
+// are lost according to one observation, and counts these losses.
 #pragma once
 
 #include "operator/core/loss/hang.h"

@@ -204,8 +204,8 @@ Places places_of(const std::vector<MemberSilence>& members) {
   return places;
 }
 
-// Returns whether the platform reports a node of these members as lost. Without such a report the members may
-// simply not have found this operator yet, on one node as well as on many: the address of a new leader may
+// Returns whether the platform reports a node of these members as lost. If none is reported, the members may
+// only not have found this operator yet, on one node as well as on many: the address of a new leader may
 // reach them seconds late.
 bool is_any_node_reported_lost(const Observation& seen, const std::vector<MemberSilence>& unheard) {
   return std::ranges::any_of(unheard, [&](const MemberSilence& member) {
@@ -215,7 +215,7 @@ bool is_any_node_reported_lost(const Observation& seen, const std::vector<Member
   });
 }
 
-// Moves members that were silent for too long from `silent` to the lost ones. If most nodes are silent, the
+// Moves members that were silent for too long from `silent` to `result.lost`. If most nodes are silent, the
 // limit is ten times as long.
 void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& silent_beside,
                           std::size_t everywhere_from, const NodesByActivity& sounds, Duration limit,
@@ -238,15 +238,15 @@ void apply_failure_policy(std::vector<MemberSilence>& silent, const Places& sile
   }
 }
 
-// Removes members that were silent for less than the limit from `members`. Records their nodes as talking or
-// fading, and when to check them again.
+// Removes members that were silent for less than the limit from `members`. Records the nodes of removed
+// members as talking or fading, and when to check again.
 void keep_silent(std::vector<MemberSilence>& members, Duration limit, Duration heartbeat, Timestamp now,
                  NodesByActivity& sounds, SilentMembers& result) {
   std::erase_if(members, [&](const MemberSilence& member) {
     const Duration silence = now - member.heard;
     if (silence >= limit) return false;
-    // Members that fall silent together send their last beats within one heartbeat. So nodes that are nearly
-    // over the limit count as fading: otherwise the first would be judged as if the others still sent beats.
+    // Members that fall silent together send their last beats within one heartbeat. Nodes nearly over the
+    // limit count as fading: otherwise the first silent node would be judged as if the others sent beats.
     auto& places = silence > std::max(limit - heartbeat, heartbeat) ? sounds.fading : sounds.talking;
     places.emplace(member.place, member.zone);
     check_again_at(member.heard + limit, result);
@@ -267,8 +267,8 @@ void wait_for_starting(const Observation& seen, const std::vector<MemberSilence>
     check_again_at(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds), result);
     if (deadline > Duration(0)) check_again_at(lost_at, result);
   }
-  // Any process that waits for a world may become quiet. This holds also for a process that was in a world: a
-  // new world with a quiet process might lose it at once.
+  // Any process that waits for a world may become quiet, even if it was in a world before. A new world with a
+  // quiet process might lose that process at once.
   for (const auto& process : seen.processes) {
     if (!process.waiting) continue;
     const Timestamp quiet_at = std::max(process.last_heard, seen.listening_since) + limit;

@@ -6,10 +6,10 @@
 // network fault or a stall. When silent nodes are counted, a member whose silence is within one heartbeat of
 // the limit counts as silent already.
 //
-// A process that was in no world yet is still starting, perhaps on a machine that other starts overload.
-// It counts as silent only after it has sent no message for the job's start deadline. Before that it
-// counts as quiet, and no world is formed with it. If its node is lost, it is lost like any other
-// process.
+// A process that was in no world yet is still starting, perhaps on a machine that other starts overload. A
+// starting process counts as silent only after it has sent no message for the job's start deadline. After the
+// normal limit it counts as quiet, and no world is formed with it. A lost node ends a starting process like
+// any other.
 #pragma once
 
 #include <optional>

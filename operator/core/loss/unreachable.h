@@ -1,6 +1,6 @@
 // Finds members of a world that cannot connect to each other although all send messages to this operator: the
-// network between their nodes is cut, or a network policy blocks it. Without this rule they would wait for
-// each other, and the wait would count as a hang of the program.
+// network between their nodes is cut, or a network policy blocks it. Without this rule the members would wait
+// for each other, and the wait would count as a hang of the program.
 //
 // A member probes its peers while it waits for them, and its beats name the peers that it cannot reach. Each
 // reported pair is a broken link between two nodes; either end may be the cause. The culprit is on the node

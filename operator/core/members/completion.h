@@ -24,7 +24,7 @@ void note_completed_step(const Observation& seen, api::TrainingJobStatus& status
 
 // A completion is valid only while the checkpoint of the last step can be loaded. If the run resumes from an
 // earlier step, this function revokes all completions: the members start again as new incarnations. Returns a
-// message about this, or an empty text if no completion was revoked.
+// message for users, or an empty text if no completion was revoked.
 [[nodiscard]] std::string revoke_completions(const Observation& seen,
                                              const std::optional<ResumePoint>& resume,
                                              api::TrainingJobStatus& status);

@@ -11,7 +11,7 @@
 namespace ratoon::core {
 namespace {
 
-// Keys of taints that cloud components put on nodes before they remove them. A taint with the effect
+// Keys of taints that cloud components put on nodes before they remove the nodes. A taint with the effect
 // PreferNoSchedule is no notice: it marks candidates for removal, and most of these nodes stay.
 constexpr std::array<std::string_view, 12> kNoticeTaints = {
     "karpenter.sh/disrupted",

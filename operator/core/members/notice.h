@@ -1,5 +1,5 @@
-// Reads notices that a node or pod will end soon. Each member on such a node gets a successor: a pod that is
-// created while the member still trains.
+// Reads notices that a node or pod will end soon. Each member on a node with a notice gets a successor: a pod
+// that is created while the member still trains.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
 // Returns in a few words why this node will end, or an empty text if nothing announces its end.
 [[nodiscard]] std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy);
 
-// Does the same for the node with this name; returns an empty text if the node is not known.
+// Returns why the node with this name will end, or an empty text if the node is unknown or will stay.
 [[nodiscard]] std::string find_node_notice(const Observation& seen, const std::string& node_name);
 
 // Returns when this node will end: the announced time, or the time that its cloud allows after this taint.
@@ -27,7 +27,7 @@ inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
 [[nodiscard]] std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now);
 
 // Stores when each member's node will end. A taint without a time counts from when the operator first saw it,
-// so a stored time is never postponed. Removes the time if the notice is withdrawn.
+// so a stored time is never postponed. If a notice is withdrawn, removes the time.
 void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members);
 // Returns when the member's node or pod will end, whichever is earlier, or nothing if no time is known.
 [[nodiscard]] std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member);
@@ -38,15 +38,15 @@ void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& mem
 [[nodiscard]] std::optional<WallTime> next_pod_end(const Observation& seen);
 
 // Names a successor for each member of the world that must leave its node and has not completed: its node or
-// pod will end, or other nodes cannot connect to its node. Returns an event for each.
+// pod will end, or other nodes cannot connect to its node. Returns an event for each successor.
 [[nodiscard]] std::vector<Action> name_successors(const Observation& seen,
                                                   std::vector<api::MemberStatus>& members);
 
 // Returns whether all processes of the member's successor run and wait for a world.
 [[nodiscard]] bool is_successor_ready(const Observation& seen, const api::MemberStatus& member);
 
-// Replaces members by their ready successors. Call this only while no world trains, because it would end a
-// world.
+// Replaces members by their ready successors. Call this only while no world trains: a replaced member ends
+// its world.
 void promote_ready(const Observation& seen, std::vector<api::MemberStatus>& members);
 
 }  // namespace ratoon::core

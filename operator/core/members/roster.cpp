@@ -259,7 +259,7 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
 }
 
 // After a job was made smaller and then larger, pods of a former member may still exist under a new member's
-// index. The new member starts with a higher incarnation, so that ends of those pods do not count as its own.
+// index. The new member starts with a higher incarnation, so that ends of old pods do not count as its own.
 void begin_after_former_pods(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
   for (auto& member : members) {
@@ -296,8 +296,8 @@ bool have_same_places(const std::vector<api::MemberStatus>& a, const std::vector
 }
 
 // In a group (members without the agent) each program got the number of members at its start, so a change of
-// size replaces all members. This includes members without a pod in the observation, because a pod that was
-// requested may still appear.
+// size replaces all members. Members without a pod in the observation are replaced too, because a pod that
+// was requested may still appear.
 void renew_resized_group(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
   if (!api::is_group(seen.job.spec) || known.empty() || have_same_places(known, members)) return;

@@ -14,7 +14,7 @@ namespace ratoon::core {
 // Returns all members of the spec with their incarnations from the status. A member that is not in the status
 // begins with incarnation 0; a member that is no longer in the spec is left out.
 [[nodiscard]] std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job);
-// Returns the same list, but a new member for whose index former pods exist begins with an incarnation after
+// Like desired_members(), but a new member for whose index former pods exist begins with an incarnation after
 // theirs.
 [[nodiscard]] std::vector<api::MemberStatus> next_members(const Observation& seen);
 

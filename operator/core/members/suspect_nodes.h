@@ -30,8 +30,8 @@ namespace ratoon::core {
                                                            const std::vector<api::SuspectNode>& suspects);
 
 // A pod that waits for a node excludes, by its affinity, the nodes to avoid at the time of its creation. If
-// such a node may be used again, this function replaces the pod by a new incarnation without that exclusion.
-// This counts as no loss.
+// an excluded node may be used again, this function replaces the pod by a new incarnation without that
+// exclusion. The replacement counts as no loss.
 void recreate_unplaced(const Observation& seen, const std::vector<api::NodeToAvoid>& avoid_nodes,
                        std::vector<api::MemberStatus>& members);
 

@@ -23,7 +23,7 @@ bool is_any_to_wait(const std::vector<Loss>& losses) {
 
 // Returns the pause for a member without which the current world trains, so that the world's steps say
 // nothing about this member. For a successor the pause grows with the number of successors of this member
-// that failed. Each member has its own pause.
+// that failed. Each member has a pause of its own.
 Duration pause_outside(const api::RestartPolicy& policy, const api::MemberStatus& member) {
   if (!member.is_leaving())
     return policy.backoff_seconds == 0 ? Duration(0) : std::chrono::seconds(policy.backoff_max_seconds);

@@ -51,7 +51,7 @@ std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobSt
     return actions;
   }
   // Pods of completed members end by themselves. Pods of replaced members, and of members that were never in
-  // a world, do not.
+  // a world, do not end by themselves.
   auto leaving_by_themselves = status.members;
   std::erase_if(leaving_by_themselves, [](const auto& member) { return !member.is_completed; });
   for (const auto& pod : seen.pods) {

@@ -16,8 +16,8 @@
 namespace ratoon::core {
 namespace {
 
-// Returns whether every member has sent a message to this operator. A member that has not may be in a long
-// save; if it stays silent, it is lost and its world ends.
+// Returns whether every member has sent a message to this operator. A silent member may be in a long save; if
+// it stays silent, it is lost and its world ends.
 bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status) {
   return std::ranges::all_of(status.members, [&](const auto& member) {
     if (member.is_absent || is_completed(seen, member)) return true;

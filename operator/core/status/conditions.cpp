@@ -66,8 +66,8 @@ std::string_view reason_of(const Observation& seen, const api::TrainingJobStatus
   return "Failed";
 }
 
-// Returns the message of a condition. Unlike the status's message it does not count ready members, because
-// each new count would write the list of conditions again.
+// Returns the message of a condition. Unlike the status's message, a condition's message does not count ready
+// members: each new count would write the list of conditions again.
 std::string describe(const Observation& seen, const api::TrainingJobStatus& status, bool is_true) {
   if (!is_true) return "";
   if (is_at_rest(seen, status)) return status.message;

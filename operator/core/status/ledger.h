@@ -1,5 +1,5 @@
-// Sums up in the job's status how the job spent its time, part by part (useful, restarting, ...). A change of
-// leader, pods or `ratoon run` loses nothing of it. Only trainers can measure saves and waits for data: see
+// Sums up in the job's status how the job spent its time, part by part (useful, restarting, ...). The sums
+// survive a change of leader, pods or `ratoon run`. Only trainers can measure saves and waits for data: see
 // their metrics (docs/reference/metrics.md).
 #pragma once
 

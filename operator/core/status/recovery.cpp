@@ -20,7 +20,7 @@ bool speaks(const Observation& seen, const api::MemberStatus& member) {
                      [&](const auto& process) { return is_process_of(process.identity, member); });
 }
 
-// Returns whether the beats of all processes of the attempt fulfil `says`. A completed process always does.
+// Returns whether the beats of all processes of the attempt fulfil `says`. A completed process counts as yes.
 bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>& says) {
   return std::all_of(seen.world.begin(), seen.world.end(), [&](const auto& seat) {
     const auto* process = find_process(seen, seat.process);
@@ -30,7 +30,7 @@ bool all_seated(const Observation& seen, const std::function<bool(const Beat&)>&
   });
 }
 
-// Does the same if this operator does not know the assignments: checks all members of the world instead.
+// Like all_seated(), for an operator that does not know the assignments: checks the world's members instead.
 bool all_of_members(const Observation& seen, const std::function<bool(const Beat&)>& says) {
   return std::ranges::all_of(seen.job.status.members, [&](const api::MemberStatus& member) {
     if (member.is_absent || member.is_completed) return true;

@@ -12,7 +12,7 @@
 namespace ratoon::core {
 
 // Begins to measure at a loss or a hand-over, records the end of each phase, and writes the durations to the
-// decision's status after the first step of all ranks. Call it after the decision counted repeated steps.
+// decision's status after the first step of all ranks. Call this after the decision counted repeated steps.
 void watch_recovery(const Observation& seen, const RosterChange& change, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

@@ -144,7 +144,7 @@ void restart_group(const Observation& seen, RosterChange& change) {
   std::optional<WallTime> pause;
   for (const auto& member : change.members) pause = std::max(pause, member.not_before);
   for (auto& member : change.members) {
-    // Also replaces members without a pod in the observation: a requested pod may still appear and would join
+    // Replaces members without a pod in the observation, too: a requested pod may still appear and would join
     // the wrong group. A member that was lost just now has its next incarnation already.
     if (contains(seen.job.status.members, member)) member = make_fresh_incarnation(member);
     member.not_before = pause;

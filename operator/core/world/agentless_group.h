@@ -1,6 +1,6 @@
-// The members of a job without the agent library form one group. They send no messages, so the operator knows
-// only their pods and nodes. Each member received its rank and the world's size at its start, so no member
-// can be replaced alone: if one is lost, the operator replaces all.
+// The members of a job without the agent library form one group. Such members send no messages, so the
+// operator knows only their pods and nodes. Each member received its rank and the world's size at its start,
+// so no member can be replaced alone: if one is lost, the operator replaces all.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,9 @@ namespace ratoon::core {
                                                             const std::vector<api::MemberStatus>& members,
                                                             const api::MemberStatus& member);
 
-// Returns a pod of the last group whose program may still run, or null. Such a program cannot be fenced, and
-// two groups at once would overwrite each other's files. Pods on lost nodes, and pods that still exist long
-// after their grace period, do not count.
+// Returns a pod of the last group whose program may still run, or null. A program without the agent cannot be
+// fenced, and two groups at once would overwrite each other's files. Pods on lost nodes, and pods that still
+// exist long after their grace period, do not count.
 [[nodiscard]] const api::Pod* find_previous_group_pod(const Observation& seen,
                                                       const std::vector<api::MemberStatus>& members);
 // Returns when find_previous_group_pod() will ignore such a pod, or nothing if the new group already runs.
@@ -36,12 +36,12 @@ namespace ratoon::core {
 // was stored, and another pod with its name may exist now.
 [[nodiscard]] bool has_lost_rank0_pod(const Observation& seen);
 
-// Returns whether a member of the group was lost by a cause outside of the program. This function reads all
+// Returns whether a member of the group was lost by a cause outside of the program. The function reads all
 // pods, so call it once per decision and not once per member.
 [[nodiscard]] bool is_any_member_disrupted(const Observation& seen);
 
 // Returns how an end counts in a group. If a member was lost by an outside cause, failures of other members
-// follow from that loss. Failures that happen together count as one.
+// follow from that loss. Several failures at the same time count as one failure.
 [[nodiscard]] MemberEnd classify_in_group(bool is_one_disrupted, MemberEnd ending);
 
 // Returns when a failure may be classified: Kubernetes may report the failure of another member first, and

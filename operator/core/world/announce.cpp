@@ -37,7 +37,7 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
   for (const auto& member : status.members) {
     if (const std::uint64_t done = member.is_completed ? ~std::uint64_t{0} : member.done; done != 0)
       announcement.done.push_back({.member_uid = member.uid, .local_ranks = done});
-    // A member without which the world was formed needs no hand-over; its ready successor joins when the
+    // No hand-over is needed for a member without which the world was formed: its successor joins when the
     // world grows.
     if (!member.is_leaving() || member.is_absent) continue;
     const bool is_ready = is_successor_ready(seen, member);

@@ -59,8 +59,8 @@ std::vector<InventoryEntry> committed_until_now(const Observation& seen, const P
 }
 
 // Returns the last durable checkpoint of the status, if all members can reach its tier: processes that saw it
-// may be gone, and processes that wait may have made their lists before its commit. But if a process that was
-// in a newer world does not list it, the checkpoint no longer exists, and nothing is returned.
+// may be gone, and processes that wait may have made their lists before its commit. Returns nothing if a
+// process that was in a newer world does not list the checkpoint: then it no longer exists.
 std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
                                   const std::vector<JoinRequest>& joiners) {
   if (!status.last_checkpoint) return {};
@@ -124,8 +124,8 @@ bool is_any_completion_new(const Observation& seen, const std::vector<api::Membe
   });
 }
 
-// Returns the time after which new lists of checkpoints must be made. It stays the same until such a list
-// arrives: otherwise a slow listing would begin anew with each decision. A later completion sets a new time.
+// Returns the time after which new lists of checkpoints must be made. It stays the same until a new list
+// arrives, or slow listings would begin anew with each decision. A later completion sets a new time.
 Timestamp ask_for_lists(const Observation& seen, const Processes& processes,
                         const std::vector<api::MemberStatus>& members, std::optional<Timestamp> completed,
                         Timestamp now) {
@@ -148,8 +148,8 @@ bool has_unheard_completion(const Observation& seen, const api::MemberStatus& me
 }
 
 // Returns whether a process may have completed after all lists of checkpoints were made, so that its last
-// commit is in none of them. When a completion happened that was not reported to this operator is unknown; if
-// the stored status had it when new lists were requested, it happened before.
+// commit is in none of them. A completion that was not reported to this operator happened at an unknown time,
+// but before new lists were requested if the stored status already had it then.
 bool may_any_completion_be_newer(const Observation& seen, const Processes& processes,
                                  const std::vector<api::MemberStatus>& members,
                                  std::optional<Timestamp> completed, Timestamp now) {

@@ -1,6 +1,6 @@
 // Gang start: a world is formed when every process that has not completed waits to join. The world ends as
-// soon as one of its processes is gone or waits again. It needs no completed process: the last checkpoint was
-// committed before that process reported completion, so the others resume at the run's end.
+// soon as one of its processes is gone or waits again. A completed process is not needed: it reported
+// completion after the last checkpoint's commit, so the other processes resume at the run's end.
 #pragma once
 
 #include <optional>

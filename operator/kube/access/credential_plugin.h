@@ -32,8 +32,8 @@ struct PluginCredential {
   std::optional<WallTime> ends;  // nothing: valid until the server refuses it
 };
 
-// `exec`: the field users[].user.exec of the kubeconfig. `cluster`: the cluster of its context. `ca_pem`:
-// that cluster's CA.
+// `exec`: the field users[].user.exec of the kubeconfig. `cluster`: the context's cluster. `ca_pem`: the
+// cluster's CA as PEM text.
 [[nodiscard]] Result<CredentialPlugin> decode_credential_plugin(const nlohmann::json& exec,
                                                                 const nlohmann::json& cluster,
                                                                 std::string_view ca_pem);

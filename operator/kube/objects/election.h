@@ -4,10 +4,10 @@
 //   a leader writes only until `renew` after it sent its last renewal that succeeded;
 //   a candidate takes the lease only `lease` after it last saw the record change, and only that same record.
 //
-// A candidate sees a record only after the leader has sent it. So at least `lease` - `renew` passes between
-// the end of one leadership and the beginning of the next. Each operator measures with its own monotonic
-// clock; no two clocks are compared. A creation cannot name a version, so if a user deletes a record that not
-// every candidate has seen yet, the rule does not hold.
+// A candidate sees a record only after the leader has sent it. Therefore at least `lease` - `renew` passes
+// between the end of one leadership and the beginning of the next. Each operator measures with its own
+// monotonic clock; no two clocks are compared. A creation names no version, so the rule does not hold if a
+// user deletes a record that not every candidate has seen yet.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ElectionTimes {
 struct Candidate {
   std::string identity;  // unique to this start of the program
   // A prefix of `identity` that names a place where only one process lives at a time, such as a pod's
-  // container: an earlier holder with this prefix must have ended. Empty if there is no such place.
+  // container: an earlier holder with this prefix must have ended. May be empty.
   std::string seat{};
 };
 
@@ -39,8 +39,8 @@ struct ElectionView {
   std::optional<Lease> lease;        // empty: there is none
   std::optional<Timestamp> renewed;  // if we hold it: when the last successful claim was sent
   std::uint64_t newest = 0;          // highest version of the lease that was ever seen
-  // The server returned an older lease than before, because its store was restored to an older state. Then
-  // this operator's caches are wrong, and it would ignore changes on the server, whose versions look old.
+  // The server returned an older lease than before, because its store was restored to an older state. This
+  // operator's caches are then wrong, and it would ignore changes on the server, whose versions look old.
   bool is_set_back = false;
 
   // Takes the result of reading the lease; `now` is when the answer arrived.

@@ -1,5 +1,5 @@
-// The EndpointSlice of the Service through which members call the operator. It contains only the leader's
-// address, so that a standby operator gets no calls.
+// The EndpointSlice of the Service through which members call the operator. The slice contains only the
+// leader's address, so that a standby operator gets no calls.
 #pragma once
 
 #include <cstdint>

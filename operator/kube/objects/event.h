@@ -24,7 +24,7 @@ struct EventText {
                                         const std::string& name, const std::string& reporter, WallTime time,
                                         std::uint32_t count = 1);
 
-// Returns the patch that counts a repetition of an existing event. It patches a core/v1 Event, because
+// Returns the patch that counts a repetition of an existing event. The patch is for a core/v1 Event, because
 // events.k8s.io does not allow a note to change.
 [[nodiscard]] nlohmann::json repeat_event(const std::string& note, std::uint32_t count, WallTime time);
 

@@ -26,8 +26,8 @@ struct Lease {
 // Returns a whole Lease, for the case that it does not exist yet.
 [[nodiscard]] nlohmann::json make_lease(const std::string& name, const std::string& holder, Duration duration,
                                         WallTime now);
-// The functions below return patches of the Lease `read`. The server refuses such a patch if the Lease was
-// written after it was read.
+// The functions below return patches of the Lease `read`. The server refuses a patch if the Lease was written
+// after it was read.
 [[nodiscard]] nlohmann::json take_lease(const Lease& read, const std::string& holder, Duration duration,
                                         WallTime now);
 [[nodiscard]] nlohmann::json renew_lease(const Lease& read, WallTime now);

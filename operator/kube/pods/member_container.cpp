@@ -22,7 +22,7 @@ json from_field(const char* name, const char* path) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
 }
 
-// Variables that identify the process. They replace a user's variables with the same names.
+// Variables that identify the process. A user's variables with the same names are replaced.
 json identity_variables(const api::TrainingJob& job, const api::Pod& member) {
   namespace env = names::env;
   json variables = json::array({
@@ -82,8 +82,8 @@ json default_variables(const api::TrainingJob& job, const api::Pod& member, cons
   if (member.group_seat)
     variables = json::array({variable(env::kMasterPort, std::to_string(names::port::kMaster))});
   auto of_policies = api::trainer_environment(job);
-  // Uses the pod's actual grace period, which may be longer than the checkpoint policy's. If neither is set,
-  // both default to 30 seconds.
+  // Uses the pod's actual grace period, which may be longer than the checkpoint policy's. Both grace periods
+  // default to 30 seconds.
   if (const auto grace = whole_in(pod_spec, "terminationGracePeriodSeconds"))
     of_policies[env::kGraceSeconds] = std::to_string(*grace);
   for (const auto& [name, value] : of_policies) variables.push_back(variable(name.c_str(), value));
@@ -153,7 +153,7 @@ void complete_trainer(json& pod_spec, const api::TrainingJob& job, const api::Po
                         default_variables(job, member, pod_spec, container), items_of(container, "env"));
   // Kubelet must never restart the container: the operator replaces it by a new incarnation (pod).
   for (const char* habit : {"restartPolicy", "restartPolicyRules"}) container.erase(habit);
-  // The termination file contains the completion record. If a trainer fails without writing one, kubelet uses
+  // The termination file contains the completion record. If a trainer fails without a record, kubelet uses
   // the log's last lines as the termination message.
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";
   json& mounts = list_in(container, "volumeMounts");

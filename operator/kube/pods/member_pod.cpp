@@ -21,8 +21,8 @@ void set_if_absent(json& object, const char* name, json value) {
   if (child(object, name).is_null()) object[name] = std::move(value);
 }
 
-// Returns the user's labels or annotations without Ratoon's own: a user may have copied these with another
-// pod's template.
+// Returns the user's labels or annotations without Ratoon's own: a user may copy the template of another pod
+// with them.
 json without_ours(const json& of_template) {
   const std::string prefix = std::string(names::kApiGroup) + "/";
   json kept = json::object();

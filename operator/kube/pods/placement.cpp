@@ -25,7 +25,7 @@ json& list_below(json& parent, const char* name) {
   return value;
 }
 
-// Returns whether a toleration has the taint's key. Its value is ignored: excluding a node twice is harmless.
+// Returns whether a toleration has the taint's key. The value is ignored: excluding a node twice is harmless.
 bool is_tolerated(const json& tolerations, const api::Taint& taint) {
   for (const auto& item : tolerations) {
     const std::string effect = text_in(item, "effect");

@@ -74,7 +74,7 @@ const json& condition(const json& status, std::string_view type) {
   return nothing();
 }
 
-// Returns whether kubelet itself ended or refused the pod; not always it sets the condition DisruptionTarget.
+// Returns whether kubelet itself ended or refused the pod, perhaps without the condition DisruptionTarget.
 bool is_platform_reason(const std::string& reason) {
   constexpr std::array<std::string_view, 9> kReasons = {"Evicted",
                                                         "Preempting",
@@ -146,8 +146,8 @@ std::vector<std::string> end_reasons(const json& status, const json& terminated)
   return reasons;
 }
 
-// Returns why kubelet cannot start the first such container. A container that waits for its turn or for its
-// image does not count.
+// Returns why kubelet cannot start the first container that cannot start. A container that waits for its turn
+// or for its image does not count.
 std::string find_unstarted(const json& status) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     for (const auto& container : items_of(status, list)) {
@@ -191,7 +191,7 @@ void note_last_words(const json& terminated, api::Pod& pod) {
 }
 
 // Reads the completion record, if the termination message is one. With exit code 80 to 99 the agent reports
-// that the run is not at its end. Any other code may come from cleanup after the program wrote the record.
+// that the run is not at its end. Other exit codes may come from cleanup after the program wrote the record.
 void note_completion(const std::string& message, api::Pod& pod) {
   constexpr int kOwnCodesFrom = 80;
   constexpr int kOwnCodesTo = 99;
@@ -224,7 +224,7 @@ void note_end(const json& document, api::Pod& pod) {
   pod.end_reasons = end_reasons(status, terminated);
 }
 
-// Returns the owner reference to a TrainingJob: only pods with such an owner are members, with any labels.
+// Returns the owner reference to a TrainingJob: only pods with such an owner are members.
 const json& owning_job(const json& object) {
   for (const auto& owner : items_of(child(object, "metadata"), "ownerReferences"))
     if (flag_in(owner, "controller") && text_in(owner, "kind") == names::kKind &&

@@ -32,7 +32,7 @@ class RunControls {
 
   // From this call on, adds and removes nodes by this plan.
   void follow(LossPlan plan) { schedule_ = LossSchedule(std::move(plan), clock_.now()); }
-  // From this call on, the run's owner can send requests. Prints the reason if that is not possible.
+  // From this call on, the run's owner can send requests. Prints why if the socket cannot be created.
   void listen(const std::filesystem::path& folder);
   // Returns a descriptor that is readable while a request waits, or -1 without a socket.
   [[nodiscard]] int fd() const { return socket_ ? socket_->fd() : -1; }
@@ -47,7 +47,7 @@ class RunControls {
   void follow_schedule();
   [[nodiscard]] Result<std::string> serve(const ControlRequest& request);
   [[nodiscard]] Result<std::string> kill(const std::string& member);
-  // Announces that the node will go after `notice_seconds`. Without notice, removes it at once.
+  // Announces that the node will go after `notice_seconds`. Removes the node at once if there is no notice.
   [[nodiscard]] Result<std::string> reclaim(const std::string& node, std::optional<double> notice_seconds,
                                             const std::string& asked_by);
   [[nodiscard]] Result<std::string> end(const std::string& node);

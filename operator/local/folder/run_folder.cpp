@@ -160,7 +160,7 @@ Result<void> RunFolder::write_token(const std::string& token) const {
 Result<std::string> RunFolder::job_uid() const {
   const fs::path path = folder_ / kUid;
   const auto text = read_file(path);
-  // A new identity is drawn only if the file is missing or damaged. If it only cannot be read now, it must
+  // A new identity is drawn only if the file is missing or damaged. A file that only cannot be read now must
   // stay: with another identity this run could not use its own checkpoints.
   const bool is_known =
       text || text.error().kind() == ErrorKind::kNotFound || text.error().kind() == ErrorKind::kInvalid;

@@ -1,5 +1,5 @@
 // operator/local/folder/: the files and the console output of a local run. RunFolder: the run's folder on the
-// disk. Only this header and its .cpp know the names of the files in it.
+// disk. Only run_folder.h and run_folder.cpp know the names of the files in it.
 //
 //   <folder>/lock           held while a runner is alive: a second one is refused
 //   <folder>/status.json    the TrainingJob with its status, and the processes of its members; mode 0600
@@ -39,7 +39,7 @@ class RunFolder {
       const std::filesystem::path& folder);
 
   // Returns the status that the last run of `job` stored, or nothing. The job's spec may have changed since
-  // then. Refuses the folder if it is of another job.
+  // then. Refuses another job's folder.
   [[nodiscard]] Result<std::optional<api::TrainingJobStatus>> read_status(const api::TrainingJob& job) const;
   // Moves the files of earlier runs to before/<time>/ and returns that path; deletes nothing. Calls
   // `store_fresh_status` before the first move, so that the run starts over even if a move is
@@ -51,10 +51,10 @@ class RunFolder {
   // Returns the identity (UID) of this folder's job: the first run in the folder draws it, and later runs
   // keep it. A copy of the folder gets a new identity.
   [[nodiscard]] Result<std::string> job_uid() const;
-  // Creates the folder logs/ again if it was removed during the run. Ignores errors, because the next start
-  // of a member reports them.
+  // Creates the folder logs/ again if it was removed during the run. Ignores errors, which the next start of
+  // a member reports.
   void make_logs() const;
-  // Appends a line to events.jsonl. Drops it after an error: an incomplete history must not end the run.
+  // Appends a line to events.jsonl. Drops the line after an error: a gap in the history must not end a run.
   void append_event(const std::string& line) const;
 
   [[nodiscard]] const std::filesystem::path& path() const { return folder_; }

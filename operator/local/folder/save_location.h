@@ -28,7 +28,7 @@ struct SaveFolders {
 // environment tell. A program may decide otherwise: see told_save_location().
 [[nodiscard]] std::string save_location(const api::TrainingJob& job, const SaveFolders& folders);
 
-// Pure: returns where a process said that it saves; nothing if none has said so.
+// Pure: returns where a process said that it saves; nothing if no process has said where.
 [[nodiscard]] std::optional<std::string> told_save_location(const std::vector<api::ProcessFacts>& processes,
                                                             const SaveFolders& folders);
 

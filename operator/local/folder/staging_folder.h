@@ -1,5 +1,5 @@
-// The folder in memory (/dev/shm) where a local run's members stage checkpoints. It outlives the members,
-// like a memory-backed volume on a cluster.
+// The folder in memory (/dev/shm) where a local run's members stage checkpoints. The folder outlives the
+// members, like a memory-backed volume on a cluster.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ class StagingFolder {
   static constexpr const char* kMemoryRoot = "/dev/shm";
 
   // Returns the same folder for all runs in `run_folder`, so that the next run finds the staged checkpoints.
-  // Other users cannot read it. Returns an error if this machine has no /dev/shm (`memory_root`).
+  // Other users cannot read the folder. Returns an error if this machine has no /dev/shm (`memory_root`).
   [[nodiscard]] static Result<StagingFolder> open(const std::filesystem::path& memory_root,
                                                   const std::filesystem::path& run_folder);
   // Removes staged checkpoints when a run starts over: they are of an earlier run, whose folder was set aside

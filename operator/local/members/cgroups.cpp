@@ -63,7 +63,7 @@ std::vector<pid_t> processes_in(const fs::path& cgroup) {
   return pids;
 }
 
-// Kills the cgroup's processes and removes the cgroup. Returns whether it is gone.
+// Kills the cgroup's processes and removes the cgroup. Returns whether the cgroup is gone.
 bool is_removed(const fs::path& cgroup) {
   for (const pid_t pid : processes_in(cgroup))
     if (pid != ::getpid()) ::kill(pid, SIGKILL);

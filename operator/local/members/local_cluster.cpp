@@ -161,7 +161,7 @@ void LocalCluster::note_end(Entry& entry) {
   pod.exit_code = entry.group.exit_code();
   pod.phase = *pod.exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
   if (*pod.exit_code != 0) pod.last_lines = read_last_lines(plan_(pod).log_path, api::kLastLinesBytesMax);
-  // Without this exit code only a child process was killed at the limit, and the member ended otherwise.
+  // With another exit code only a child process was killed at the limit, and the member ended by itself.
   if (*pod.exit_code == kExitCodeOfKill && cgroups_.was_out_of_memory(pod.name))
     pod.end_reasons = {"OOMKilled"};
   cgroups_.remove(pod.name);

@@ -32,7 +32,7 @@ class LocalCluster {
   [[nodiscard]] bool has_room_for(const api::Pod& pod) const { return !find_node(pod).empty(); }
   // Creates a pod and starts its processes. Does nothing if a pod with that name exists.
   [[nodiscard]] Result<void> create(api::Pod pod);
-  // Kills the processes of the pod with that UID. The pod is gone as soon as they have ended.
+  // Kills the processes of the pod with that UID. The pod is gone as soon as its processes have ended.
   void remove(const std::string& uid);
   void remove_all();
   // Sends SIGINT to the processes of all pods, like Ctrl-C.

@@ -14,7 +14,7 @@ namespace {
 namespace env = names::env;
 
 // Returns the variables that identify the member and its coordinator. The job's pod template cannot override
-// them.
+// these variables.
 api::VariableMap place_environment(const api::TrainingJob& job, const api::Pod& pod,
                                    const MemberLaunchInputs& inputs) {
   api::VariableMap place;

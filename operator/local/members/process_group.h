@@ -1,5 +1,5 @@
-// ProcessGroup: the processes of one local member. They share a Unix process group, so that a signal reaches
-// all of them and their children.
+// ProcessGroup: the processes of one local member. The processes share a Unix process group, so that a signal
+// reaches all of them and their children.
 #pragma once
 
 #include <map>
@@ -31,13 +31,13 @@ class ProcessGroup {
   // Starts all processes of the plan, or none. An error explains why the program cannot be started.
   [[nodiscard]] static Result<ProcessGroup> launch(const MemberLaunchPlan& plan);
 
-  // Reaps processes that have ended. If one failed, kills the other processes of the member: a member is
+  // Reaps processes that have ended. If a process failed, kills the member's other processes: a member is
   // either whole or lost. After the last process has ended, kills its remaining children.
   void reap();
   void kill() const;
   void send(int signal) const;
-  // Sends SIGINT, like Ctrl-C at a terminal. From then on the end of one process does not kill the others:
-  // each process leaves when it is ready.
+  // Sends SIGINT, like Ctrl-C at a terminal. After interrupt() the end of one process does not kill the
+  // others: each process leaves when it is ready.
   void interrupt();
 
   [[nodiscard]] bool has_ended() const { return living_.empty(); }

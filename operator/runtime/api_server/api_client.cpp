@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// The largest reply: several times the largest object that the API server stores (1.5 MiB). Even parsed, such
-// a reply fits into the memory limit that the chart sets for the operator.
+// The largest reply: several times the largest object that the API server stores (1.5 MiB). A parsed reply of
+// 16 MiB still fits into the memory limit that the chart sets for the operator.
 constexpr std::size_t kReplyBytesMax = 16 * 1024 * 1024;
 constexpr int kDepthMax = 128;
 constexpr std::uint32_t kPauseSecondsMax = 5;

@@ -40,7 +40,7 @@ class ApiClient {
   using OnCall = std::function<void(const ApiCall&)>;
 
   // The clock and the fence must outlive the client. While the fence is closed (this operator does not lead),
-  // the client sends no write; without a fence it sends all writes. Without a transport it makes one.
+  // the client sends no write; without a fence it sends all writes. A client without a transport makes one.
   ApiClient(kube::ApiServerAccess access, const Clock& clock, OnCall on_call = {},
             const Fence* fence = nullptr, std::unique_ptr<http::HttpTransport> transport = nullptr);
 
@@ -52,7 +52,7 @@ class ApiClient {
   [[nodiscard]] Result<nlohmann::json> call(const Result<kube::ApiRequest>& request, std::stop_token stop,
                                             Duration timeout = std::chrono::seconds(30)) const;
 
-  // Does the same; sets `refusal` if the server refused the call.
+  // Makes the call in the same way, and sets `refusal` if the server refused it.
   [[nodiscard]] Result<nlohmann::json> call(const kube::ApiRequest& request, std::stop_token stop,
                                             Duration timeout, std::optional<kube::ApiFailure>& refusal) const;
 

@@ -15,8 +15,8 @@ namespace ratoon::runtime {
 
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
-// Returns the URL of the Service that RATOON_COORDINATOR_SERVICE names. It has the IP address that Kubernetes
-// puts into every pod's environment, so that members need no DNS lookup.
+// Returns the URL of the Service that RATOON_COORDINATOR_SERVICE names. The URL has the IP address that
+// Kubernetes puts into every pod's environment, so that members need no DNS lookup.
 [[nodiscard]] Result<std::string> find_advertise_url(const EnvironmentLookup& environment, bool is_tls);
 
 // The Service whose EndpointSlice should point to this pod, and the pod's address. find_own_endpoint()

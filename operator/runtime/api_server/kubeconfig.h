@@ -10,8 +10,8 @@
 
 namespace ratoon::runtime {
 
-// Reads a kubeconfig file, in YAML or JSON. An empty `context` means its current-context. If the kubeconfig's
-// user has a credential plugin, runs it once: its result is in `token` or the client certificate.
+// Reads a kubeconfig file, in YAML or JSON. An empty `context` means the file's current-context. If the
+// kubeconfig's user has a credential plugin, runs it once: its result is `token` or the client certificate.
 [[nodiscard]] Result<kube::ApiServerAccess> read_kubeconfig(const std::string& path,
                                                             const std::string& context = {},
                                                             const RunProgram& run = run_program);

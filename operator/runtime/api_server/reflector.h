@@ -25,12 +25,12 @@
 
 namespace ratoon::runtime {
 
-// The interface of the copy that a reflector fills. Only the reflector's thread calls its functions.
+// The interface of the copy that a reflector fills. Only the reflector's thread calls these functions.
 class KubeObjectSink {
  public:
   virtual ~KubeObjectSink() = default;
-  // A list arrives in pieces. At its end, remove all objects that it does not contain, because they no longer
-  // exist. If a list begins again, discard the incomplete list before it.
+  // A list arrives in pieces. At the list's end, remove all objects that are not in it, because they no
+  // longer exist. If a list begins again, discard the incomplete list before it.
   virtual void begin_list() = 0;
   virtual void list_object(const nlohmann::json& object) = 0;
   virtual void end_list(const std::string& resource_version) = 0;

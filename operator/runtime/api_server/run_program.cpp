@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kPrintedBytesMax = std::size_t{1} << 20U;
 
-// Starts the program in a process group of its own, so that its children can be killed with it. Returns its
+// Starts the program in a process group of its own, so that its children can be killed with it. Returns the
 // process id, never 0.
 Result<pid_t> start(const ProgramCall& call, int output) {
   posix_spawn_file_actions_t actions{};

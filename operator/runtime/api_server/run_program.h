@@ -18,9 +18,9 @@ struct ProgramCall {
   Duration timeout{std::chrono::seconds(60)};    // after this time it is killed
 };
 
-// Returns the program's standard output, at most 1 MiB. Its standard input is empty, and it shares our
-// standard error. Returns kNotFound if there is no such program, kTimeout if it takes too long, kUnavailable
-// if it fails.
+// Returns the program's standard output, at most 1 MiB. The program's standard input is empty, and it shares
+// our standard error. Returns kNotFound if there is no such program, kTimeout if it takes too long,
+// kUnavailable if it fails.
 [[nodiscard]] Result<std::string> run_program(const ProgramCall& call);
 
 using RunProgram = std::function<Result<std::string>(const ProgramCall&)>;

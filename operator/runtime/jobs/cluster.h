@@ -52,7 +52,7 @@ class Cluster {
   // Starts to copy objects and returns before the copy is complete. The clock must outlive the cluster.
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> connect(kube::ApiServerAccess access,
                                                                 const Clock& clock, ClusterOptions options);
-  // Does the same without threads: the caller calls step(), which copies objects and writes events.
+  // Like connect(), but without threads: the caller calls step(), which copies objects and writes events.
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> attach(kube::ApiServerAccess access,
                                                                const Clock& clock, ClusterOptions options);
   // Ends all threads and calls.
@@ -93,7 +93,7 @@ class Cluster {
   // another pod has its name. Returns kConflict if the pod has changed; the next view has the new version.
   [[nodiscard]] Result<void> delete_pod(const JobView& seen, const core::DeletePod& action);
   // Deletes the job; Kubernetes deletes its pods afterwards. Succeeds if the job no longer exists. Returns
-  // kConflict if it was written after it was read, or another job has its name: then read and decide again.
+  // kConflict if the job was written after its read, or another job has its name: then read and decide again.
   [[nodiscard]] Result<void> delete_job(const api::TrainingJob& job, const core::DeleteJob& action);
   // Puts the event into a queue and returns at once. Uses only the metadata of `job`.
   void emit_event(const api::TrainingJob& job, const core::EmitEvent& action);

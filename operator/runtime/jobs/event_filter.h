@@ -1,12 +1,12 @@
 // EventFilter: decides which event reports a message, so that each message is reported in normal operation
-// and no job can flood the API server:
-// - If a message is repeated within ten minutes, it counts as the same event, whose count grows.
-// - Ten different messages of one reason get an event each. All further ones share one event, whose note
-//   is the newest of them, until the reason had no message for ten minutes.
-// - A job may write 25 events, and one more for every five minutes that pass. Beyond that each reason writes
-//   once in five minutes: its count includes the messages in between, and many messages of one reason do not
-//   hide another reason.
-// The filter has no clock. The filter forgets a job that has had no messages for a while.
+// and no job can flood the API server. A message that is repeated within ten minutes counts as the same
+// event, and increases that event's count. Up to ten different messages of one reason (such as MemberLost)
+// get an event each. Further messages of that reason share one event, whose note is the newest message, until
+// the reason had no message for ten minutes. A job may write 25 events, and one more event every five
+// minutes. Beyond that budget each reason of the job may write one event every five minutes. Its count
+// includes the messages in between, so that many messages of one reason do not hide another reason.
+// The filter has no clock: callers pass the time. The filter forgets a job that had no messages for a
+// while.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // operator/runtime/jobs/: keeps copies of jobs and pods, and writes to the API server. JobCache: a small,
-// indexed copy of jobs, their pods and the nodes. It reports for each change that matters which jobs the
-// change concerns.
+// indexed copy of jobs, their pods and the nodes. JobCache reports for each change that matters which jobs
+// the change concerns.
 //
-// The operator's own writes are stored here at once. Resource versions order them with changes that arrive
-// late from a watch: an older version never replaces a newer one.
+// The operator's own writes are stored here at once. Resource versions order own writes and changes that
+// arrive late from a watch: an older version never replaces a newer one.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once

@@ -11,8 +11,8 @@
 namespace ratoon::runtime {
 namespace {
 
-// The CustomResourceDefinition may be updated at any time. After this time a write of one job tries again
-// whether the server stores the fields, for all jobs.
+// The CustomResourceDefinition may be updated at any time. After this time a write of one job tests for all
+// jobs whether the server stores the fields now.
 constexpr Duration kBelievedFor = std::chrono::minutes(10);
 constexpr std::size_t kToldBytesMax = 500;
 

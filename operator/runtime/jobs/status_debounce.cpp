@@ -34,7 +34,7 @@ bool differ_in_commit_alone(api::TrainingJobStatus a, const api::TrainingJobStat
 
 // Returns whether the world still waits for its pods, and only details of the pods differ.
 bool differ_in_roster_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
-  // When its pods get nodes, a new job gets its first condition (Scheduled); this is such a detail, too.
+  // A new job gets its first condition (Scheduled) when its pods get nodes: ignore this difference too.
   const bool is_placed = a.conditions.empty() && b.conditions.size() == 1 &&
                          b.conditions.front().type == api::condition::kScheduled &&
                          b.conditions.front().is_true;
@@ -59,7 +59,7 @@ StatusDebounce status_debounce_for(const api::TrainingJobSpec& spec, const api::
   if (before == after) return {.has_news = false};
   if (differ_in_step_alone(before, after)) return {.after_the_last_write = kProgressPause};
   if (differ_in_commit_alone(before, after)) return {.after_the_last_write = kCommitPause};
-  // With the agent this must not wait: a member may join only after the status names its pod.
+  // With the agent the write must not wait: a member may join only after the status names its pod.
   if (api::is_group(spec) && differ_in_roster_alone(before, after)) return {.from_now = kRosterPause};
   return {};
 }

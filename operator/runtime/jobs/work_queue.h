@@ -37,7 +37,7 @@ class WorkQueue {
   void add_now(const JobKey& key, Urgency urgency = Urgency::kRoutine);
   // Blocks until a job is due, and takes it. Returns nothing if `stop` is requested.
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
-  // Does the same without waiting; returns nothing if no job is due.
+  // Takes a job that is due without waiting; returns nothing if no job is due.
   [[nodiscard]] std::optional<JobKey> take_due();
   // Returns when the disruption was added for which this key was taken, or nothing if there was no
   // disruption. Only the thread that took the key may call this.

@@ -53,13 +53,13 @@ class Election {
   [[nodiscard]] Step next();
   // Takes the answer to the call that next() returned.
   void note(const Result<nlohmann::json>& answer);
-  // Returns the call that gives the lease back, if this process holds it. Before it is sent, all writers must
+  // Returns the call that gives the lease back, if this process holds it. Before that call, all writers must
   // have stopped.
   [[nodiscard]] std::optional<Result<kube::ApiRequest>> give_back() const;
 
   [[nodiscard]] bool is_leading() const { return fence_.is_open(clock_.now()); }
   // Returns whether this operator led once and no longer does, or the server's store was restored to an older
-  // state. Then this process must end.
+  // state. A process that lost its leadership must end.
   [[nodiscard]] bool is_lost() const { return is_over_ || (was_leading_ && !is_leading()); }
   // Returns whether the current leader is known: this operator leads, or it has read the lease recently.
   [[nodiscard]] bool is_known() const;

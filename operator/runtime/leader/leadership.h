@@ -42,7 +42,7 @@ class Leadership {
   // Returns the fence, which is closed while this operator does not lead; null without election.
   [[nodiscard]] const Fence* fence() const { return options_.is_elected ? &fence_ : nullptr; }
 
-  // Directs members to this operator (EndpointSlice); call it from time to time. Returns whether that worked.
+  // Directs members to this operator. Call it from time to time. Returns whether members are directed here.
   bool publish_endpoint();
 
  private:

@@ -1,5 +1,5 @@
 // EndpointPublisher: makes the Service that members call point to this process, by its EndpointSlice. Only
-// the leader does this; the endpoint stays until the next leader changes it.
+// the leader publishes; the endpoint stays until the next leader changes it.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// TokenReviewer finds the pod of a member's token. It keeps the API server's answers for an hour, by the
-// token's SHA-256. If an answer is older than a minute, separate threads (keep_fresh) request it again;
-// meanwhile it stays valid. So members' beats wait neither for a slow server nor for each other's reviews. A
-// refusal is not kept, because the token may be valid once the server has caught up, but it removes the
-// earlier answer. Tokens that are not a member's are not kept, so they use no memory here.
+// TokenReviewer finds the pod of a member's token. TokenReviewer keeps the API server's answers for an hour,
+// by the token's SHA-256. If an answer is older than a minute, separate threads (keep_fresh) request it
+// again; meanwhile it stays valid. Therefore members' beats wait neither for a slow server nor for each
+// other's reviews. A refusal is not kept, because the token may be valid once the server has caught up, but
+// it removes the earlier answer. Tokens that are not a member's are not kept, so they use no memory here.
 #pragma once
 
 #include <atomic>

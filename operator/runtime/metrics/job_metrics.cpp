@@ -183,8 +183,8 @@ void JobMetrics::add_to(std::size_t family, const JobKey& key, WallTime now,
   }
 }
 
-// Adds the current part's time up to now, so that the curve does not wait for the next status. This may be
-// too much: time before a loss was noticed later counts for another part. Then the counter stays constant
+// Adds the current part's time up to now, so that the curve does not wait for the next status. The sum may be
+// too high: time before a loss was noticed later counts for another part. The counter then stays constant
 // until the true value has caught up.
 void JobMetrics::add_ledger(const JobKey& key, WallTime now, std::vector<ClientMetric>& series) {
   for (std::size_t i = 0; i < kLedgerNames.size(); ++i) {

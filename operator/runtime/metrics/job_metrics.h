@@ -1,4 +1,4 @@
-// The metrics of one job for Prometheus. They are stored as compact numbers and become series only during a
+// The metrics of one job for Prometheus. The numbers are stored compactly and become series only during a
 // scrape, because 1000 jobs have 20,000 series.
 #pragma once
 

@@ -42,7 +42,7 @@ prometheus::Histogram& OperatorMetrics::decision_in(prometheus::Registry& regist
 
 prometheus::Histogram& OperatorMetrics::action_in(prometheus::Registry& registry) {
   return build(registry, prometheus::BuildHistogram(), names::metric::kNoticeSeconds,
-               "Seconds from the notice that a node or a pod ends until the resulting actions were done")
+               "Seconds from the notice that a node or a pod ends until the actions for it were done")
       .Add({}, kActionBuckets);
 }
 

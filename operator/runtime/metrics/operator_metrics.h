@@ -1,6 +1,6 @@
 // operator/runtime/metrics/: the pages for Prometheus and for kubelet's probes. OperatorMetrics: the metrics
-// of jobs: each job's phase, progress, losses, and recovery durations. The operator keeps them, not the
-// members, so that the curves survive the members.
+// of jobs: each job's phase, progress, losses, and recovery durations. The operator keeps the metrics, not
+// the members, so that the curves survive the members.
 //
 // Thread contract: every method may be called from any thread.
 #pragma once

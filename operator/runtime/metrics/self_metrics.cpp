@@ -49,7 +49,7 @@ struct SelfMetrics::Families {
                          "Jobs that wait for a decision")
                        .Add({});
   Gauge& wait = build(registry, prometheus::BuildGauge(), names::metric::kReconcileQueueWait,
-                      "Seconds that the first of these jobs has waited")
+                      "Seconds that the first job in the queue has waited")
                     .Add({});
   Counter& messages =
       build(registry, prometheus::BuildCounter(), names::metric::kMessages, "Valid messages of members")

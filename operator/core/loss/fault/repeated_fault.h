@@ -1,5 +1,5 @@
-// If a program ends twice with the same exception before the job's first step, each further start would
-// end so too, and the job fails. If another cause than the program is possible, such as a missing file,
+// If a program ends twice with the same exception before the job's first step, further starts would end in
+// the same way, so the job fails. If another cause than the program is possible, such as a missing file,
 // the two ends must be at least ten seconds apart; after a few restarts the pauses between them are that
 // long. Exceptions whose cause is outside of the program only lead to restarts, because the cause may
 // disappear.
