@@ -1,4 +1,4 @@
-// The protocol, step by step:
+// The protocol of save_file_atomically(), step by step:
 //   1. create a temporary file in the same folder, exclusively, so that no other process writes it
 //   2. write all bytes          3. fsync: data and size are on the disk; an error here is final for this file
 //   4. close, and look at the result: some file systems report lost writes only now

@@ -33,7 +33,7 @@ class UnfinishedFile {
 
   [[nodiscard]] int fd() const { return temporary_.fd.get(); }
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
-  // Must be the last call. After an error the path has the whole old file or the whole new file.
+  // publish() must be the last call. After an error the path has the whole old file or the whole new file.
   [[nodiscard]] Result<void> publish();
 
  private:

@@ -38,9 +38,9 @@ class ProcessSupervisor {
   // its work is not done, and `code` becomes the launch's exit code.
   void note_stop(ExitCode code);
 
-  // Whether a process failed. If so, the launcher asks all running processes to leave.
+  // Returns whether a process has failed; then the launcher asks all running processes to leave.
   [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
-  // Whether a process left after a signal. If so, the launcher expects the other processes to leave too.
+  // Returns whether a process left after a signal; then the launcher expects the others to leave too.
   [[nodiscard]] bool was_preempted() const { return was_preempted_; }
   [[nodiscard]] bool is_over() const;
   // Returns the launcher's exit code: the first failure's; else 80 if a process was preempted; else the code

@@ -8,7 +8,7 @@
 namespace ratoon::cli {
 
 // Returns the job's time ledger as bars, from the changes of the ledger in events.jsonl. All bars of a part
-// together are as long as the status says. `end` is the run's last known time. Empty for an old run.
+// together are as long as the status says. `end` is the run's last known time. An old run has no bars.
 [[nodiscard]] std::vector<TimelineBar> ledger_bars(const std::vector<RunEvent>& events, double end);
 
 }  // namespace ratoon::cli

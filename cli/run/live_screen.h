@@ -23,7 +23,7 @@ class LiveScreen {
 
   [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   void print(const std::string& line);
-  // Keeps a line for the next write. The caller must have removed bytes that could move the cursor.
+  // Keeps a line until the next write. The caller must have removed bytes that could move the cursor.
   void add_line(const std::string& line) { lines_.add(line); }
   // Returns false if the output is slower than the lines come; further lines would then be left out.
   [[nodiscard]] bool has_room() const { return lines_.has_room(); }

@@ -1,4 +1,4 @@
-// cli/text/: text for people. This header formats numbers and tables.
+// cli/text/: formats text for people. text_format.h formats numbers and tables.
 #pragma once
 
 #include <cstdint>

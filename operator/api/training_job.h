@@ -26,7 +26,7 @@ struct ObjectMeta {
   std::string name_space = "default";
   std::string name;
   std::string uid;
-  // The API server refuses writes with an outdated version. A local run has no version.
+  // The API server refuses writes with an outdated version. In a local run this is empty.
   std::string resource_version;
   std::uint64_t generation = 0;  // grows with each change of the spec; 0 in a local run
 };
@@ -294,7 +294,7 @@ inline constexpr std::string_view kTemplateRefused = "TemplateRefused";  // a re
 inline constexpr std::string_view kUnreadable = "Unreadable";            // a reason of InvalidSpec
 }  // namespace condition
 
-// The operator divides a job's time into these parts. Time in which training waits for a save counts as
+// The parts into which the operator divides a job's time. Time in which training waits for a save counts as
 // useful here.
 enum class LedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, kHung, kSuspended };
 constexpr std::size_t kLedgerParts = 6;

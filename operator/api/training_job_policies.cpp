@@ -76,7 +76,7 @@ RestartRule read_rule(Fields f) {
   read_texts(f, "reasons", kRuleItemsMax, kReasonLengthMax, rule.reasons);
   read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, rule.roles);
   if (rule.exit_codes.empty() && rule.signals.empty() && rule.reasons.empty())
-    f.complain("exitCodes", "given, or signals, or reasons: a rule needs at least one of them");
+    f.complain("exitCodes", "given (or signals or reasons): a rule needs at least one of them");
   const std::string action = f.text("action", 16);
   const auto known = std::find(kActions.begin(), kActions.end(), action);
   if (known == kActions.end())

@@ -75,7 +75,7 @@ struct Announcement {
   // A waiting process that listed its checkpoints before this time must list them again.
   std::optional<Timestamp> lists_from{};
   std::string reason{};
-  // The coordinator refuses local ranks from this number on. If the job is over, this is the maximum.
+  // The coordinator refuses local ranks from this number on. If the job is over, the limit is the maximum.
   std::uint32_t processes_per_node = kProcessesPerNodeMax;
 };
 

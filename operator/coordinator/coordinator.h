@@ -118,7 +118,7 @@ class Coordinator final : public JobRegistry {
   bool answer_or_park(JobEntry& entry, const Beat& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const OrdersRequest& message, http::Responder& responder);
   bool answer_or_park(JobEntry& entry, const Completed& message, http::Responder& responder);
-  // Returns whether the member may send one more message. If not, delays the answer to the member.
+  // Returns whether the member may send one more message. If it may not, delays the answer to the member.
   [[nodiscard]] bool is_within_rate(JobEntry& entry, const ProcessIdentity& process,
                                     http::Responder& responder);
   void park(JobEntry& entry, const ProcessIdentity& process, AwaitedAnswer awaited,

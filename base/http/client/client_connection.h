@@ -59,7 +59,7 @@ class ClientConnection {
 [[nodiscard]] Error flood_error(const CallPlan& plan, const char* part, std::size_t allowed_bytes);
 [[nodiscard]] Error short_source_error(const CallPlan& plan, std::size_t sent_bytes);
 
-// Why a call broke off: `problem` in words; `code` is errno or OpenSSL's packed error code.
+// The reason why a call broke off, in words (`problem`) and as errno or OpenSSL's packed code (`code`).
 struct BrokenExchange {
   std::string problem;
   int code = 0;

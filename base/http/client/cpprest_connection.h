@@ -38,7 +38,7 @@ class CpprestConnection : public ClientConnection {
   // Valid only after the HTTP call has ended.
   [[nodiscard]] virtual bool was_never_sent() const = 0;
 
-  // Returns why TLS refused the server's certificate, or an empty text. Valid only after the call.
+  // Returns why TLS refused the server's certificate, or an empty text. Valid after the HTTP call.
   [[nodiscard]] virtual const std::string& certificate_problem() const = 0;
   [[nodiscard]] virtual const std::string& expected_name() const = 0;
 };

@@ -22,7 +22,7 @@ class ReplyParser {
   // Returns how many of `bytes` were used. The caller passes the rest again, together with more bytes.
   [[nodiscard]] Result<std::size_t> feed(std::string_view bytes);
   // Call this function when the server has closed the connection properly. Returns whether the reply is
-  // complete by that.
+  // complete.
   [[nodiscard]] bool ends_with_connection();
 
   [[nodiscard]] bool is_done() const;

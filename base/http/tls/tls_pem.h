@@ -33,7 +33,7 @@ using OpenSslPtr = std::unique_ptr<T, OpenSslDelete>;
 [[nodiscard]] Result<OpenSslPtr<X509_STORE>> make_trust_store(const std::string& pem, std::string_view what);
 
 // Makes a verification accept only certificates for that host name or IP address. The common name in a
-// certificate's subject does not count. Returns false if OpenSSL refuses.
+// certificate's subject does not count. Returns false if OpenSSL refuses the name.
 [[nodiscard]] bool expect_name(X509_VERIFY_PARAM* expected, const std::string& name);
 
 // A certificate with its chain and its key.

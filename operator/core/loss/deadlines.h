@@ -23,7 +23,7 @@ namespace ratoon::core {
 [[nodiscard]] std::vector<CondemnedMember> find_late_members(const Observation& seen, Timestamp now);
 
 // Returns the members that hold up a world which makes no steps. If some members are in a collective (such as
-// all-reduce), returns the other members, else all. Together they count as one failure.
+// all-reduce), returns the other members, else all. Together the returned members count as one failure.
 [[nodiscard]] std::vector<CondemnedMember> find_stalled_members(const Observation& seen, Timestamp now);
 
 // Returns when the current world will count as stalled unless it makes a step before.

@@ -80,8 +80,8 @@ std::vector<const Stander*> to_blame(const World& world) {
 
 // Returns whether all processes are in a collective (such as all-reduce) for longer than allowed. Ranks make
 // steps together: if a beat is of an older step, its process has moved on and later beats are missing. If a
-// process stopped after its newest beat, the others wait for it, and silence.h judges it. Therefore the
-// newest beat of every process must be from a time when all were overdue.
+// process stopped after its newest beat, the others wait for it, and silence.h judges it. Therefore returns
+// true only if every process's newest beat is from a time when all were overdue.
 bool is_stuck(const World& world, Step reached) {
   if (!world.is_all_heard || world.standers.empty()) return false;
   Timestamp oldest_beat = world.standers.front().heard;

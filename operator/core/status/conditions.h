@@ -9,7 +9,7 @@
 namespace ratoon::core {
 
 // Sets the conditions Running, Recovering, Suspended, Succeeded, Failed and Scheduled (with the scheduler's
-// message while no node has room for a member). Sets the status fields of the scale subresource, too.
+// message while no node has room for a member). Sets the fields of the scale subresource in the status, too.
 void note_conditions(const Observation& seen, api::TrainingJobStatus& status);
 
 // Sets the condition InvalidSpec: the operator cannot run the job with its current spec. For a job that

@@ -8,7 +8,7 @@
 
 namespace ratoon::core {
 
-// Counts steps that a new world repeats because it begins at `resumed`. Call it before status.step is set.
+// Counts steps that a new world repeats because it begins at `resumed`. Call before status.step is set.
 void count_steps_made_again(Step resumed, api::TrainingJobStatus& status);
 
 // Adds up the time of the last part if another part begins with this decision. The time between a lost

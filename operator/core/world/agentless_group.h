@@ -52,7 +52,7 @@ namespace ratoon::core {
 [[nodiscard]] std::optional<WallTime> next_judgement_time(const Observation& seen);
 
 // After the loss of one member, gives all members a new incarnation, even those that had completed, because a
-// new member waits for all others. If one member must pause, all pause.
+// new member waits for all others. If one member must pause before its next pod, all members pause.
 void restart_group(const Observation& seen, RosterChange& change);
 
 // Returns whether all members of the group have run together long enough to prove that the program can start.

@@ -125,7 +125,7 @@ bool is_any_completion_new(const Observation& seen, const std::vector<api::Membe
 }
 
 // Returns the time after which new lists of checkpoints must be made. It stays the same until a new list
-// arrives, or slow listings would begin anew with each decision. A later completion sets a new time.
+// arrives, or slow listings would begin anew with each decision. A later completion moves the time.
 Timestamp ask_for_lists(const Observation& seen, const Processes& processes,
                         const std::vector<api::MemberStatus>& members, std::optional<Timestamp> completed,
                         Timestamp now) {

@@ -22,7 +22,7 @@ json from_field(const char* name, const char* path) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
 }
 
-// Variables that identify the process. A user's variables with the same names are replaced.
+// Returns variables that identify the process. A user's variables with the same names are replaced.
 json identity_variables(const api::TrainingJob& job, const api::Pod& member) {
   namespace env = names::env;
   json variables = json::array({
@@ -41,7 +41,7 @@ json identity_variables(const api::TrainingJob& job, const api::Pod& member) {
   return variables;
 }
 
-// Variables with the address of the coordinator and the path of the token for it.
+// Returns variables with the coordinator's address and the path of the token for the coordinator.
 json agent_variables(const PodSettings& settings) {
   namespace env = names::env;
   json variables = json::array({variable(env::kCoordinatorUrl, settings.coordinator_url),
@@ -53,7 +53,7 @@ json agent_variables(const PodSettings& settings) {
   return variables;
 }
 
-// Variables with rank and world size, for a program without the agent, which cannot ask the coordinator.
+// Returns rank and world size for a program without the agent, which cannot ask the coordinator.
 json group_variables(const api::GroupSeat& seat) {
   namespace env = names::env;
   return json::array({seat.master_address.empty() ? from_field(env::kMasterAddress, "status.podIP")
@@ -69,7 +69,7 @@ json place_variables(const api::TrainingJob& job, const api::Pod& member, const 
   return variables;
 }
 
-// Variables with settings of the training; variables in the user's pod template take precedence.
+// Returns variables for settings of the training; variables in the user's pod template take precedence.
 json default_variables(const api::TrainingJob& job, const api::Pod& member, const json& pod_spec,
                        const json& container) {
   namespace env = names::env;

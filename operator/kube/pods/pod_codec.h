@@ -23,8 +23,8 @@ struct MemberPod {
 // name a member, or no TrainingJob owns it (any user may write labels).
 [[nodiscard]] Result<MemberPod> decode_pod(const nlohmann::json& pod);
 
-// Returns the name of the trainer's container, from the operator's annotation. Without the annotation it is
-// the first container.
+// Returns the name of the trainer's container, from the operator's annotation. Without the annotation the
+// trainer is the first container.
 [[nodiscard]] std::string trainer_of(const nlohmann::json& pod);
 
 // Returns the UID of the TrainingJob that is this object's controller (owner), or an empty text.

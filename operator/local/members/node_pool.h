@@ -27,7 +27,7 @@ class NodePool {
   [[nodiscard]] static Result<void> check_name(std::string_view name);
   // Adds a node; does nothing if it exists.
   void add(const std::string& name);
-  // Announces that the node will go at `end`. Of two announcements, the earlier time counts.
+  // Announces that the node will go at `end`. The earlier of two announced times counts.
   [[nodiscard]] Result<void> announce_end(const std::string& name, Timestamp end, WallTime shown_end);
   [[nodiscard]] Result<void> remove(const std::string& name);
 

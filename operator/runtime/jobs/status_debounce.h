@@ -14,7 +14,7 @@ struct StatusDebounce {
   Duration from_now{0};              // counted from the first unwritten change
 };
 
-// Returns when to write. `news_since`: since when the status has a change that is not stored.
+// Returns when to write the status. `news_since`: since when the status has a change that is not stored.
 [[nodiscard]] Timestamp due(const StatusDebounce& debounce, Timestamp last_write, Timestamp news_since);
 
 // `before`: the stored status. Changes for which users or programs wait are written at once.

@@ -73,7 +73,7 @@ void TokenReviewer::keep_fresh(const std::stop_token& stop) {
   }
 }
 
-// Asks the API server. Does not wait if the server is overloaded, because the member calls again anyway.
+// Lets the API server review a token. Does not wait if it is overloaded, because the member calls again.
 Result<kube::TokenIdentity> TokenReviewer::ask(const std::string& key, std::string_view token,
                                                const std::stop_token& stop) {
   const Timestamp asked = clock_.now();
