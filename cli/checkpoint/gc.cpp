@@ -76,7 +76,7 @@ Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
 
 // Returns whether the packs must stay: a run may have quarantined the checkpoint or set it aside by a
 // rollback, or a user may have pinned it while a run was retiring it. Call this after checking manifests/: a
-// manifest is removed there only after its copy is in quarantine/.
+// manifest leaves manifests/ only after its copy is in quarantine/ or aside/.
 Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   const auto given_up = checkpoint::given_up_checkpoints(disk);
   if (!given_up) return given_up.error();

@@ -43,7 +43,7 @@ std::size_t colour_length(std::string_view text) {
   return end != text.npos && text[end] == 'm' ? end + 1 : 0;
 }
 
-// Keeps colours and tabs, and removes other control characters: they could spoil the picture below the lines.
+// Keeps colours and tabs, and replaces other control characters by '?': they could spoil the picture below.
 // Of text before a carriage return, which a terminal overwrites, nothing is shown.
 std::string for_terminal(std::string_view line) {
   if (const std::size_t last = line.rfind('\r'); last != line.npos) line.remove_prefix(last + 1);

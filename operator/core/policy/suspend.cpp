@@ -26,7 +26,7 @@ bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status)
   });
 }
 
-// Returns whether this incarnation has a pod, or may have one because its creation is known.
+// Returns whether a pod of this incarnation is known, from the status or from the observation.
 bool has_pod(const Observation& seen, const api::MemberStatus& member) {
   return !member.uid.empty() || find_pod(seen, member) != nullptr;
 }
