@@ -82,7 +82,10 @@ MUTANTS = {
         r"return \*is_of_another_launch \? std::move\(beside\) : std::move\(folder\);", "return folder;"),
     "a rank that waits for a rank 0 that is kept out before the other launch has called": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "shutdown/group_end.cpp",
-        r"if \(clock\.now\(\) >= give_up\) return folder;", "if (clock.now() <= give_up) return folder;"),
+        r"if \(clock\.now\(\) >= give_up\) return options", "if (clock.now() <= give_up) return options"),
+    "a second process of a rank that does not wait for the first one to call": (
+        ("group_link_test", "GroupEndsTest.ARankThatIsThereTwice*"), SESSION + "shutdown/group_end.cpp",
+        r"if \(is_of_another_launch\) return [^;]*;", "if (options.group.rank != 0) return beside;"),
     "a call of another launch that is swept while its rank waits": (
         ("group_link_test", "GroupLinkTest.*"), SESSION + "rendezvous/rendezvous_folder.cpp",
         r" && !may_hold_living_call\(at->path\(\)\)\)", ")"),
