@@ -71,8 +71,8 @@ std::uint64_t sound_bytes(std::string_view file) {
 }
 
 Result<void> join(const HistoryPosition& end, const ReadFile& read, const Visit& visit) {
-  // Finds the end of each attempt's part, from the newest attempt to the oldest. First lines are read twice,
-  // so that only one file is held in memory at a time.
+  // Finds where each attempt's part of the history ends, from the newest attempt to the oldest. First lines
+  // are read twice, so that only one file is held in memory at a time.
   std::vector<HistoryPosition> places = {end};
   while (true) {
     const auto segment = read_segment(places.back(), read);

@@ -20,7 +20,7 @@
 
 namespace ratoon::data {
 
-// Holds the row shape of each column in the last finished batch. Any thread may use it.
+// Holds the row shape of each column in the last finished batch. Thread contract: any thread.
 class ExpectedRows {
  public:
   explicit ExpectedRows(const std::vector<Column>& columns);
@@ -48,7 +48,7 @@ class BatchMaker {
   // Call replace() before plan() if the batch replaces a failed batch. The hints of the failed batch stay
   // valid for the new batch.
   void replace(BatchMaker& failed);
-  // Withdraws the hints about samples. Call it when the batch is made or discarded.
+  // Withdraws the hints about samples, because the batch is made or discarded.
   void expect_no_more() noexcept;
   // Valid after plan().
   [[nodiscard]] std::size_t pieces() const { return pieces_; }

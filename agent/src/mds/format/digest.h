@@ -1,5 +1,5 @@
-// The digest of a data set has 64 hexadecimal digits: SHA-256 over the facts in its index about its content.
-// File names and folders do not count, so that equal data has equal digests in any place.
+// The digest of a data set is the SHA-256, in 64 hexadecimal digits, of the facts in its index about its
+// content. File names and folders do not count, so that equal data has equal digests in any place.
 // docs/reference/mds.md has the definition.
 #pragma once
 

@@ -316,7 +316,7 @@ Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
   while (::fallocate(fd, 0, 0, size) != 0) {
     if (errno == EINTR) continue;
     if (errno == ENOSPC || errno == EDQUOT) return no_space(request);
-    // The file system has no fallocate(). Its size then shows other processes how much to count.
+    // The file system has no fallocate(). The file's full size tells other processes its bytes.
     if (::ftruncate(fd, size) != 0) return system_error(errno, "making room for " + request.key.source);
     return {};
   }

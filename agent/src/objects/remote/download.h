@@ -18,7 +18,7 @@ namespace ratoon::objects {
 struct DownloadPlan {
   std::string key;
   std::optional<ByteRange> range;
-  // Makes the request for the object, with the headers `more` added. Each attempt calls it.
+  // Makes one attempt's request for the object, with the headers `more` added.
   std::function<Result<http::Request>(const http::Headers& more)> make;
   // Returns the reason of refusal that a reply without the object gives.
   std::function<RemoteRefusal(const http::ResponseHead& head, std::string_view body)> judge;

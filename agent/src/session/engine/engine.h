@@ -230,8 +230,8 @@ class Session::Engine : private data::WaitListener {
   // Waits until the save in progress is committed, but not beyond `give_up`.
   [[nodiscard]] std::string describe_saved_by(Timestamp give_up);
   void note_commit(Step step, Duration ago);
-  // Returns whether a save is in progress, which may be that of a hand-over. Another save on request must
-  // wait until that save ends.
+  // Returns whether a save is in progress, which may be that of a hand-over. A further save on request must
+  // wait until the save in progress ends.
   [[nodiscard]] bool is_save_under_way() const;
   void note_saves_under_way();
   // Reports a checkpoint as durable until reading it back fails.

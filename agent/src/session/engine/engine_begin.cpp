@@ -264,8 +264,8 @@ void Session::Engine::restore() {
 }
 
 void Session::Engine::begin_new_run() {
-  // A job with --overwrite begins anew only once. The job's coordinator decides in which attempt: its
-  // assignment then has no checkpoint to resume.
+  // A job with --overwrite begins anew only once. The job's coordinator decides in which attempt: that
+  // attempt's assignment has no checkpoint to resume.
   const bool is_requested = options_.overwrite && !options_.member.coordinator_url.empty();
   if (is_requested && is_first()) places_.begin_anew(assignment_.attempt);
   if (options_.load_from.empty()) return;

@@ -102,7 +102,7 @@ Timestamp Session::Engine::wait_for_news(const std::string& ended_by) {
   return give_up;
 }
 
-// Programs may throw an Interrupted because one of their own collectives failed. Such a program knows of a
+// Programs may throw an Interrupted because one of their own collectives failed. A program can thus know of a
 // lost rank before the session does.
 std::exception_ptr Session::Engine::classify_interruption(const Interrupted& thrown) {
   const auto* of_session = dynamic_cast<const AttemptOver*>(&thrown);
@@ -236,7 +236,7 @@ void Session::Engine::serve_late_requests() {
   if (!late.keep.empty()) {
     const auto pinned = places_.pin(last, late.keep);
     if (!pinned && pinned.error().kind() == ErrorKind::kNoSpace) {
-      // The run is done even if the volume is full: no later start would free space.
+      // The run is done even if the volume is full, because no later start would free space.
       say("the last checkpoint is not pinned, and save() asked for it (" + late.keep +
           "): " + pinned.error().message() + "; free space, and `ratoon checkpoint pin` does it");
     } else if (!pinned) {

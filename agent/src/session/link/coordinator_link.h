@@ -150,7 +150,7 @@ class CoordinatorLink final : public Link {
   std::atomic<WorldStatus> world_status_{WorldStatus::kGoOn};
   std::atomic<bool> is_stopped_{false};  // the job, and not only this process
   std::atomic<bool> is_unknown_{false};  // to the coordinator, by its last answer: the job is deleted
-  // Destroyed before the members above, which its threads use. Heartbeats use this watch.
+  // The last member: its threads use the members above. Heartbeats use this watch.
   PeerWatch peers_;
   std::jthread beating_;
   std::jthread listening_;

@@ -91,8 +91,8 @@ std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::
   return std::make_shared<Mirrors>(std::move(plan), std::move(meters), events);
 }
 
-// Ranks the errors of several copies by how much each says about the checkpoint. A temporary error says
-// least, because the unread copy may be good.
+// Ranks the errors of several copies by how much each says about the checkpoint. A temporary error has the
+// least weight, because the unread copy may be good.
 int weight_of(const Error& error) {
   const ErrorKind kind = error.kind();
   if (kind == ErrorKind::kNotFound) return 0;

@@ -56,7 +56,7 @@ class CheckpointLocations {
     return tiers_.home().store ? nullptr : tiers_.home().disk;
   }
   [[nodiscard]] checkpoint::SaverOptions saver_options() const;
-  // Makes other calls that may hang with a disk, with a timeout.
+  // Gives a timeout to other calls that may hang with a disk.
   [[nodiscard]] const std::shared_ptr<checkpoint::CallsWithTimeout>& calls() const { return calls_; }
 
   // A run without a coordinator calls own() before anything else. When own() returns, no other job uses these
@@ -85,7 +85,7 @@ class CheckpointLocations {
   // Returns the rollback that look() planned last.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
   // Records the rollbacks in every location, the newest first, and sets aside the checkpoints that they gave
-  // up. Only rank 0 calls it.
+  // up. For rank 0 only.
   [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
   // From this call on rank 0 owns the locations, and copies committed checkpoints to stores. If `goes_on`

@@ -287,7 +287,7 @@ void Mirrors::remove_stale_links() {
   if (has_link()) remove_stale_names(plan_.tiers.home());
 }
 
-// A pointer with a fixed name is replaced. Links with changing names leave old links, removed here.
+// A pointer with a fixed name is replaced. Links with changing names leave old links behind.
 void Mirrors::remove_stale_names(const checkpoint::Tier& tier) {
   if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
   complain(tier.store ? checkpoint::remove_stale_pointers(*tier.store, plan_.latest_name, plan_.run_name)

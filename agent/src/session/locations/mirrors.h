@@ -61,7 +61,7 @@ class Mirrors {
   void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
   // Removes all ranks' links at home that point to removed checkpoints.
   void remove_stale_links();
-  // Call go_back_to() if the last reported checkpoint is unreadable. `newest` is the newest readable one.
+  // Call it if the last reported checkpoint is bad. `newest` is the newest remaining checkpoint.
   void go_back_to(const std::optional<InventoryEntry>& newest);
   // Returns the checkpoints that are being copied, which must stay at home until then, for the retention at
   // home. `in_store` stays empty: if no checkpoint is to stay at home, the copying thread removes checkpoints

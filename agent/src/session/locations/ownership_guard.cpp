@@ -223,7 +223,7 @@ bool OwnershipGuard::renew_own() {
 }
 
 // An owner renews its claim four times in a lease. An owner that renews less often may be lost. The first
-// look in a wait cannot tell how old a claim is.
+// look at a claim cannot tell the claim's age.
 bool OwnershipGuard::keep_others_alive() {
   const std::lock_guard claims_lock(claims_mutex_);
   const SystemClock clock;

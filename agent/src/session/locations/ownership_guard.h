@@ -46,8 +46,8 @@ class OwnershipGuard {
   void begin_waiting();
   // Leaves the claims to another process of the job, which writes from now on.
   void leave_to_others();
-  // Releases the claims, so that the next process need not wait. If releasing fails, the next process only
-  // waits longer.
+  // Releases the claims, so that the next process need not wait. If releasing fails, the next process waits
+  // for the lease to end.
   void release();
 
   // Checks in the claim at `place`, a claimed location, that the location still belongs to the job. A process
@@ -93,7 +93,7 @@ class OwnershipGuard {
   // member and the next.
   std::vector<std::optional<checkpoint::Claim>> claims_;
   std::vector<checkpoint::SeenClaim> seen_;
-  // The claims as seen since this wait began. Only the renewing thread uses this.
+  // The claims as seen since this wait began. For the renewing thread only.
   std::vector<std::optional<checkpoint::SeenClaim>> watched_;
   bool is_troubled_ = false;  // reported; of the renewing thread
   std::jthread renewing_;     // the last member: it uses the others

@@ -103,9 +103,9 @@ std::string name_of_slurm_step(const Variables& variables) {
   return "slurm" + join_variables(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
 }
 
-// Open MPI 5 names the host and process ID of mpirun in its name space. Open MPI 4 has only 16 bits of a hash
-// of both, and a random key for each launch. Containers on several machines may have equal host names and
-// process IDs.
+// Open MPI 5 names the host and process ID of mpirun in its name space. Open MPI 4 has only a 16-bit hash of
+// host and process ID, and a random key for each launch. Containers on several machines may have equal host
+// names and process IDs.
 std::string name_of_open_mpi(const Variables& variables, bool is_on_one_machine, const LaunchSite& site) {
   const std::string launch =
       join_variables(variables, {"PMIX_NAMESPACE", "OMPI_MCA_orte_precondition_transports"});

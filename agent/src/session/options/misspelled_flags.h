@@ -1,6 +1,6 @@
-// Finds words of a command line that are almost flags of Ratoon: `--save-evry`, `--run_name`, `-stores`. A
-// program has its own flags on the same command line, so a word is refused only if one typing error separates
-// it from a flag of Ratoon. Without this refusal, training would silently use other options.
+// Finds words of a command line that are almost flags of Ratoon, such as `--save-evry`, `--run_name` or
+// `-stores`. A program has its own flags on the same command line, so a word is refused only if one typing
+// error separates it from a flag of Ratoon. Without this refusal, training would silently use other options.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@
 
 namespace ratoon::session {
 
-// A number, or "all".
+// The target of an option whose value is a number or "all".
 struct CountOrAll {
   std::uint64_t* count;
 };

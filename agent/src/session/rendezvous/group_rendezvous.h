@@ -73,7 +73,7 @@ class GroupRendezvous {
   // Reports that this rank ends for good before it has called. Writes the reason for rank 0; rank 0 writes it
   // for each other rank as soon as that rank has called. Returns true once all waiting ranks have the reason.
   // If another process of the same launch has this rank, there is nothing to report. Ranks that are known to
-  // have ended need no reason: `own_call` is rank 0's call, and `former` has the calls of the previous
+  // have ended need no reason. `own_call` is rank 0's call, and `former` has the calls of the previous
   // attempt, by rank.
   [[nodiscard]] Result<bool> end_before_call(const std::string& why, const std::string& own_call = {},
                                              const std::vector<std::string>& former = {}) const;

@@ -22,9 +22,9 @@ void skip_teardown_if(std::function<bool()> holds);
 [[noreturn]] void exit_now(int code);
 
 // Sets how a session in place ends the process. By default the session calls exit_now(). A language
-// that embeds Ratoon ends its program by its own means, which also run that language's exit handlers:
-// `end` may throw an exception that carries the code. `must_skip_teardown` says that the process has
-// to end at once; if `end` returns, exit_now() ends it. Call set_end_in_place() once, before the first
+// that embeds Ratoon ends its program by its own means, which also run that language's exit handlers.
+// `end` may throw an exception that carries the code. `must_skip_teardown` says that the process has to
+// end at once; if `end` returns, exit_now() ends it. Call set_end_in_place() once, before the first
 // session.
 void set_end_in_place(std::function<void(int code, bool must_skip_teardown)> end);
 [[noreturn]] void end_in_place(int code);

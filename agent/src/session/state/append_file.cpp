@@ -76,7 +76,7 @@ Result<std::shared_ptr<UniqueFd>> open_in(const std::filesystem::path& path, boo
 
 }  // namespace
 
-// A file. Each of its disk calls has the timeout of --disk-timeout.
+// A file whose disk calls have the timeout of --disk-timeout.
 class AppendFile::File {
  public:
   File(std::filesystem::path path, bool is_anew, std::shared_ptr<checkpoint::CallsWithTimeout> calls)

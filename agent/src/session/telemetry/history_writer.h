@@ -30,7 +30,7 @@ class HistoryWriter {
 
   void append(const history::Row& row);
   // Writes the gathered rows, and returns the position of the history's end, for the manifest. If this
-  // attempt has no row yet, the result is the position after which it continues.
+  // attempt has no row yet, returns the end of the previous attempts' history.
   [[nodiscard]] std::optional<history::HistoryPosition> place();
   // When sync() returns, written rows are durable, or take_event() returns the reason why not.
   void sync();

@@ -32,7 +32,7 @@ inline constexpr std::size_t kParts = 8;
 // Returns a part's name in metrics and the history, such as "useful" or "save_stall".
 [[nodiscard]] std::string_view name_of(Part part);
 
-// The time of each part, as a value, which is saved in checkpoints and in the history.
+// The time of each part. Checkpoints and the history contain this value.
 class Account {
  public:
   [[nodiscard]] Duration of(Part part) const { return parts_[static_cast<std::size_t>(part)]; }

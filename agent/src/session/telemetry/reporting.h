@@ -72,7 +72,7 @@ class Reporting {
     double samples = 0;
   };
   void append_ledger();
-  // Returns a function that returns a row of the ledger if one is due. The history's thread calls it.
+  // Returns a function that returns a row of the ledger if one is due. It runs on the history's thread.
   [[nodiscard]] HistoryWriter::Sampled sampled_ledger() const;
   [[nodiscard]] std::uint64_t shown(const RunPosition& position) const;
 

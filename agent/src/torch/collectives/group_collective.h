@@ -1,4 +1,4 @@
-// GroupCollective sums over a LibTorch process group: Ratoon's Gloo group or the program's group.
+// GroupCollective sums over a LibTorch process group, either Ratoon's Gloo group or the program's.
 #pragma once
 
 #include <memory>

@@ -62,8 +62,8 @@ struct Plan {
 [[nodiscard]] Plan begin_plan(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches,
                               std::uint64_t global_batch);
 
-// Returns the value of `asked` for a segment whose saved state does not contain `asked`: `from` if the
-// skipped slots fill no batch, else `start`, because the program then skipped slots.
+// Returns the value of `asked` for a segment whose saved state lacks it. The value is `from` if the skipped
+// slots fill no batch, else `start`, because the program then skipped slots.
 [[nodiscard]] std::uint64_t usual_asked(const Plan& plan, const Segment& segment);
 
 // The functions below change the plan after `batches` batches. If there are several changes of one kind

@@ -1,6 +1,6 @@
 // mds/format/values/: The encodings of the values in a sample. Pure.
 //
-// An Encoding describes a column's bytes; it has its name in MosaicML Streaming.
+// An Encoding, named as in MosaicML Streaming, describes a column's bytes.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ struct PilImage {
 
 [[nodiscard]] Result<PilImage> read_pil(std::span<const std::byte> bytes);
 
-// Returns Pillow's mode for `pixel_bytes` bytes per pixel: L, LA, RGB or RGBA; empty for other numbers.
+// Returns Pillow's mode (L, LA, RGB, RGBA) for 1 to 4 bytes per pixel; empty for other numbers.
 [[nodiscard]] std::string_view pil_mode(std::uint64_t pixel_bytes);
 
 }  // namespace ratoon::mds

@@ -51,7 +51,7 @@ GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t
   }
 }
 
-// The gradient must be no view in autograd's sense: Optimizer::zero_grad() cannot detach_() a view.
+// The gradient must be no autograd view, because Optimizer::zero_grad() cannot detach_() a view.
 at::Tensor GradientBuckets::view_of(std::size_t parameter, const at::Tensor& piece) const {
   const auto shape = parameters_[parameter].sizes();
   return at::empty({0}, piece.options())

@@ -63,8 +63,8 @@ void poll(const std::function<bool()>& is_done, const std::function<void()>& loo
 
 }  // namespace
 
-// Each attempt makes one collective. NCCL's error may depend on the network or on this start, so for most
-// errors the process is restarted.
+// Each attempt makes one collective. Most NCCL errors restart the process, because the network or only this
+// start may be the cause.
 std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan) {
   const auto versions = nccl_versions();
   const auto fits = versions ? check_nccl(*versions) : versions.error();
