@@ -23,8 +23,8 @@ FILES = Repository({
                            "    \"free some space there\");\n}\n"
                            "Duration Pause::next_pause(int) {\n  return fail(name_of(rank, 2) + \" has left \" +\n"
                            "      text_of(run) + \", attempt \" + std::to_string(attempt_));\n}\n"
-                           "Row Pause::next_pause(Row) { return {\"<text x='1' y='2' class='scale'>\", number(1) + \", \" + number(2) +\n"
-                           "      \"/s, \" + number(3) + \" left\"}; }\n",
+                           "Row Pause::next_pause(Row) { return {\"<text x='1' y='2' class='scale'>\", number(1) +\n"
+                           "      \", \" + number(2) + \"/s, \" + number(3) + \" left\"}; }\n",
     "docs/a.md": "# A heading of four words\n\nOne sentence stands here. `Code` begins the second one.\n\n"
                  "```\nno sentence of four words\n```\n\n| a | table has no sentences |\n",
     "tests/a.cpp": "// Tests are not in the population.\nint of_a_test();\n",
