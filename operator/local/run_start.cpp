@@ -107,9 +107,12 @@ Result<RunStart> begin_run(const RunFolder& folder, const api::TrainingJob& job,
   RunStart next{.goes_on = true};
   const auto document = RunFolder::read_document(folder.path());
   if (document && *document) next.document = **document;
-  const bool is_reopened =
-      (*stored)->phase == api::JobPhase::kSucceeded && has_other_roles(next.document, job);
+  const bool are_other = has_other_roles(next.document, job);
+  const bool is_reopened = (*stored)->phase == api::JobPhase::kSucceeded && are_other;
   next.status = recover_status(job.spec, is_reopened ? reopen(**stored) : **stored);
+  const auto saves = next.document.is_object() ? next.document.find("saves") : next.document.end();
+  if (!are_other && saves != next.document.end() && saves->is_string())
+    next.save_location = saves->get<std::string>();
   return next;
 }
 

@@ -172,6 +172,7 @@ class Runner {
     if (!begun) return begun.error();
     job_.status = std::move(begun->status);
     journal_.restore(begun->document);
+    save_location_ = begun->save_location.value_or(save_location_);
     if (begun->set_aside) news_.say(*begun->set_aside);
     if (begun->goes_on && job_.spec.checkpoint_policy.overwrites)
       news_.say("checkpointPolicy.overwrite applies only to the first run in a folder: this run continues");

@@ -276,8 +276,9 @@ class Session {
   // The value that was tracked under `name` in the run's own checkpoint from which steps() goes on; nothing
   // if there is no such checkpoint. An unknown name is a configuration error. Call it before steps().
   //   auto width = session.peek<std::int64_t>("width").value_or(flags.width);
-  //   session.track("width", width);
   template <class T>
+    requires(std::is_arithmetic_v<T> ||
+             requires(T& object) { TrackAdapter<T>::check(object, std::string()); })
   [[nodiscard]] std::optional<T> peek(const std::string& name) {
     T value{};
     const bool is_there = peek_state(name, [&value](StateReader& in) {

@@ -81,6 +81,7 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
   const std::string lock_path = (folder / kLock).string();
   UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
   if (!lock.is_open()) return system_error(errno, "opening " + lock_path);
+  static_cast<void>(::fchmod(lock.get(), kFileMode));  // an older version made it readable for others
   if (!take_lock(lock.get())) {
     return Error(ErrorKind::kAlreadyExists,
                  "another `ratoon run` is running in " + folder.string() +

@@ -19,7 +19,6 @@ ratoon_test(unit/agent/pack_test
 ratoon_test(unit/agent/disk_test
   SOURCES checkpoint/disk/direct_writes_test.cpp checkpoint/disk/durable_test.cpp
           checkpoint/disk/calls_with_timeout_test.cpp checkpoint/disk/disk_with_timeout_test.cpp
-          checkpoint/disk/file_system_kind_test.cpp
           checkpoint/disk/read_directly_test.cpp checkpoint/disk/real_disk_test.cpp
           checkpoint/disk/replacing_file_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)

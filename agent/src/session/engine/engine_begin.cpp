@@ -52,7 +52,8 @@ bool is_listed_here(const Result<checkpoint::Inventory>& found, const ResumePoin
 
 // Restores one object by its name, and ignores the rest of the checkpoint.
 Result<void> restore_one(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
-                         const std::string& name, const session::TrackedObjects::Load& load) {
+                         const std::string& name, const session::TrackedObjects::Load& load,
+                         const session::TrackedObjects::SeedOf& seed_of) {
   session::TrackedObjects objects;
   objects.add(name, {}, load);
   const std::size_t dot = name.find('.');
@@ -62,7 +63,7 @@ Result<void> restore_one(checkpoint::CheckpointReader& reader, const std::string
         return tensor.name == nested || tensor.name.starts_with(nested + ".");
       });
   if (is_within_another) objects.add(name.substr(0, dot), {}, [](StateReader&) {});
-  return objects.restore(reader, checkpoint, {}, session::LoadParts::kState);
+  return objects.restore(reader, checkpoint, seed_of, session::LoadParts::kState);
 }
 
 }  // namespace
@@ -235,7 +236,8 @@ bool Session::Engine::peek(const std::string& name, std::function<void(StateRead
   }
   if (!assignment_.resume) return false;
   read_checkpoint([&](checkpoint::CheckpointReader& reader, const std::string& checkpoint) {
-    return restore_one(reader, checkpoint, name, load);
+    return restore_one(reader, checkpoint, name, load,
+                       [this](std::string_view generator) { return seed_of(generator); });
   });
   return true;
 }

@@ -8,11 +8,10 @@
 #include "agent/src/checkpoint/commit/rollback_files.h"
 #include "agent/src/checkpoint/commit/run_store.h"
 #include "agent/src/checkpoint/disk/disk_with_timeout.h"
-#include "agent/src/checkpoint/disk/real/file_system_kind.h"
+#include "agent/src/checkpoint/disk/real/memory_file_system.h"
 #include "agent/src/checkpoint/pack/extents.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "agent/src/session/locations/claimed_locations.h"
-#include "agent/src/session/locations/folder_lock.h"
 #include "agent/src/session/locations/identity.h"
 #include "agent/src/session/locations/launch_record.h"
 #include "agent/src/session/locations/lost_manifest_check.h"
@@ -73,15 +72,14 @@ checkpoint::Owner find_owner(const Options& options, const std::string& identity
   return *std::move(owner);
 }
 
-MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options,
-                   const std::function<bool(const Disk&)>& may_clean_up) {
+MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options, const checkpoint::Owner& owner) {
   return {.tiers = tiers,
           .home_rules = home_rules(options),
           .store_rules = store_rules(options),
           .run_folder = tiers.home().store ? "" : run_folder(options).string(),
           .latest_name = options.latest_name,
           .run_name = options.run_name,
-          .may_clean_up = may_clean_up};
+          .may_clean_up = cleaning_rule(tiers, options, owner)};
 }
 
 std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters,
@@ -116,10 +114,8 @@ CheckpointLocations::CheckpointLocations(const Options& options, std::shared_ptr
       tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
       identity_(find_identity(options, tiers_, *calls_)),
       owner_(find_owner(options, identity_)),
-      claimed_(locations_to_claim(tiers_, options, has_home_lock(options, *calls_))),
-      mirrors_(make_mirrors(plan_of(tiers_, options, cleaning_rule(claimed_, owner_)), std::move(meters),
-                            events_)),
-      ownership_(std::make_shared<OwnershipGuard>(claimed_, owner_, events_)) {
+      mirrors_(make_mirrors(plan_of(tiers_, options, owner_), std::move(meters), events_)),
+      ownership_(std::make_shared<OwnershipGuard>(locations_to_claim(tiers_, options), owner_, events_)) {
   if (const auto checked = check_final_weights_file(options, *calls_); !checked)
     fail(ExitCode::kConfiguration, checked.error().message());
 }
@@ -300,7 +296,7 @@ checkpoint::SavingWorld CheckpointLocations::saving_world(const Assignment& assi
             return still ? still->confirm(*home) : Result<void>();
           },
       .on_commit = [mirrors = mirrors_](const InventoryEntry& entry) { mirrors->note_committed(entry); },
-      .may_clean_up = [rule = cleaning_rule(claimed_, owner_),
+      .may_clean_up = [rule = cleaning_rule(tiers_, options_, owner_),
                        home = tiers_.home().disk] { return rule(*home); },
       .on_retired = [mirrors = mirrors_] { mirrors->remove_stale_links(); },
       .on_damage =

@@ -145,7 +145,6 @@ class CheckpointLocations {
   checkpoint::Tiers tiers_;
   std::string identity_;  // of the job; see identity.h
   checkpoint::Owner owner_;
-  std::vector<std::shared_ptr<checkpoint::Disk>> claimed_;  // by owner_
   std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
   // Shared with threads that may be abandoned.
   std::shared_ptr<Mirrors> mirrors_;

@@ -34,11 +34,11 @@ std::string host_text(const std::string& name, const std::string& boot) {
   return name + "+" + to_hex(xxh3_128(std::as_bytes(std::span(boot)))).substr(0, kBootDigits);
 }
 
-std::vector<std::shared_ptr<Disk>> locations_to_claim(const checkpoint::Tiers& tiers, const Options& options,
-                                                      bool has_home_lock) {
+std::vector<std::shared_ptr<Disk>> locations_to_claim(const checkpoint::Tiers& tiers,
+                                                      const Options& options) {
   std::vector<std::shared_ptr<Disk>> disks;
   const bool is_alone = options.member.coordinator_url.empty();
-  const bool has_lock = is_alone && has_home_lock;
+  const bool has_lock = is_alone && tiers.home().store == nullptr;
   for (std::size_t i = has_lock ? 1 : 0; i < tiers.all().size(); ++i) disks.push_back(tiers.all()[i].disk);
   return disks;
 }
@@ -59,9 +59,9 @@ Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::CallsWith
                [folder = run_folder(options)] { return Result<std::uint64_t>(folder_mark(folder)); });
 }
 
-std::function<bool(const Disk&)> cleaning_rule(const std::vector<std::shared_ptr<Disk>>& claimed,
+std::function<bool(const Disk&)> cleaning_rule(const checkpoint::Tiers& tiers, const Options& options,
                                                const checkpoint::Owner& owner) {
-  return [claimed, owner](const Disk& place) {
+  return [claimed = locations_to_claim(tiers, options), owner](const Disk& place) {
     const bool is_claimed =
         std::ranges::any_of(claimed, [&](const auto& disk) { return disk.get() == &place; });
     return !is_claimed || checkpoint::may_clean_up(place, owner);

@@ -18,10 +18,10 @@
 
 namespace ratoon::session {
 
-// Returns the locations that no lock protects from other jobs: stores; the home of a world with a
-// coordinator, whose processes share a lock; and a home whose locks other machines may not see.
+// Returns the locations that no lock of this machine protects. Processes of a world share a lock, so the lock
+// does not distinguish two jobs.
 [[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> locations_to_claim(
-    const checkpoint::Tiers& tiers, const Options& options, bool has_home_lock);
+    const checkpoint::Tiers& tiers, const Options& options);
 // Returns whether this process keeps its job's claims alive while it waits for a world. Only a few processes
 // keep claims alive, so that the load on a store does not grow with the job.
 [[nodiscard]] bool keeps_claims_alive(const Options& options);
@@ -36,7 +36,8 @@ namespace ratoon::session {
 
 // Returns the rule whether old files may be removed from a location: locations that have to be claimed must
 // still be this job's.
-[[nodiscard]] std::function<bool(const checkpoint::Disk&)> cleaning_rule(
-    const std::vector<std::shared_ptr<checkpoint::Disk>>& claimed, const checkpoint::Owner& owner);
+[[nodiscard]] std::function<bool(const checkpoint::Disk&)> cleaning_rule(const checkpoint::Tiers& tiers,
+                                                                         const Options& options,
+                                                                         const checkpoint::Owner& owner);
 
 }  // namespace ratoon::session

@@ -13,9 +13,9 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
-#include "agent/src/checkpoint/disk/real/file_system_kind.h"
 #include "agent/src/checkpoint/format/file_names.h"
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/store_uri.h"
@@ -63,6 +63,7 @@ Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use)
     const Error refused = system_error(number, "opening " + path);
     return number == EACCES || number == EPERM ? not_allowed(refused, folder) : refused;
   }
+  static_cast<void>(::fchmod(lock.get(), kLockMode));  // an older version made it readable for others
   if (::flock(lock.get(), (use == FolderUse::kAlone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK)
       return held_lock_error(lock.get(), "another process trains in " + folder.string());
@@ -143,13 +144,6 @@ std::string trains_without(const std::filesystem::path& folder, const Error& why
 }
 
 }  // namespace
-
-bool has_home_lock(const Options& options, checkpoint::CallsWithTimeout& calls) {
-  if (is_home_in_store(options)) return false;
-  const auto is_local = calls("looking at " + home_of(options),
-                              [folder = run_folder(options)] { return checkpoint::is_local(folder); });
-  return is_local && *is_local;
-}
 
 Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoint::CallsWithTimeout& calls,
                                  const LockWaiting& waiting) {

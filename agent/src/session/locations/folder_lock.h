@@ -31,8 +31,4 @@ using FolderLocks = std::vector<UnforkedFd>;
                                                checkpoint::CallsWithTimeout& calls,
                                                const LockWaiting& waiting = {});
 
-// Returns whether a lock in the run's home excludes all processes that can reach the home: it does in a
-// folder on a file system of this machine. Returns false if the home's disk does not answer.
-[[nodiscard]] bool has_home_lock(const Options& options, checkpoint::CallsWithTimeout& calls);
-
 }  // namespace ratoon::session

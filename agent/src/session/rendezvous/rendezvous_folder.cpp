@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ratoon/atomic_file.h>
@@ -78,6 +79,7 @@ struct flock lock_of(off_t fact) {
 Result<UnforkedFd> take_lock(const fs::path& path, std::uint32_t rank) {
   UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateMode));
   if (!lock.is_open()) return system_error(errno, "opening " + path.string());
+  static_cast<void>(::fchmod(lock.get(), kPrivateMode));  // an older version made it readable for others
   auto range = lock_of(kIsHeld);
   if (::fcntl(lock.get(), F_OFD_SETLK, &range) == 0) {
     note_holder(lock.get());

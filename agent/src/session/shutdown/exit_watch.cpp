@@ -55,36 +55,22 @@ void look_at_exit(int status, void*) {
   exit_now(static_cast<int>(ExitCode::kConfiguration));
 }
 
-struct Unwinding {
-  std::mutex mutex;
-  std::function<std::optional<int>()> find_code;  // guarded by mutex, as is `thread`
-  std::thread::id thread;
-};
-
-Unwinding& unwinding() {
-  static const NeverDestroyed<Unwinding> it;
-  return *it;
-}
-
+thread_local const TerminateWatch* watching = nullptr;  // on the training thread
 std::terminate_handler handler_before = nullptr;
 
 void end_if_unwinding() {
-  std::function<std::optional<int>()> find_code;
   // In a destructor the exception is still uncaught; a noexcept function counts as having caught it.
-  if (std::uncaught_exceptions() > 0 || std::current_exception() != nullptr) {
-    const std::lock_guard lock(unwinding().mutex);
-    if (unwinding().thread == std::this_thread::get_id())
-      find_code = std::exchange(unwinding().find_code, nullptr);
-  }
-  const auto code = find_code ? find_code() : std::nullopt;
+  const bool is_unwinding = std::uncaught_exceptions() > 0 || std::current_exception() != nullptr;
+  const TerminateWatch* const watch = is_unwinding ? std::exchange(watching, nullptr) : nullptr;
+  if (watch != nullptr) leave_if_forked();
+  const auto code = watch != nullptr ? watch->find_code() : std::nullopt;
   if (code) {
-    say("std::terminate() was called while an exception left the training function, so the process "
-        "ends, "
+    say("std::terminate() was called while this exception left the training function; the process ends "
         "with " +
         std::to_string(*code) +
-        ": use std::jthread instead of std::thread, and call the session in no function that is noexcept, "
-        "such as "
-        "a destructor");
+        ": use std::jthread instead of std::thread, and do not call the session in a noexcept function, "
+        "which a "
+        "destructor is by default");
     exit_now(*code);
   }
   handler_before();
@@ -92,17 +78,18 @@ void end_if_unwinding() {
 
 }  // namespace
 
-TerminateWatch::TerminateWatch(std::function<std::optional<int>()> find_code) {
+TerminateWatch::TerminateWatch(std::function<std::optional<int>()> find_code)
+    : find_code_(std::move(find_code)) {
   static std::once_flag installed;
-  std::call_once(installed, [] { handler_before = std::set_terminate(end_if_unwinding); });
-  const std::lock_guard lock(unwinding().mutex);
-  unwinding().find_code = std::move(find_code);
-  unwinding().thread = std::this_thread::get_id();
+  std::call_once(installed, [] {
+    handler_before = std::get_terminate();  // before another thread can call the new handler
+    std::set_terminate(end_if_unwinding);
+  });
+  watching = this;
 }
 
 TerminateWatch::~TerminateWatch() {
-  const std::lock_guard lock(unwinding().mutex);
-  unwinding().find_code = nullptr;
+  watching = nullptr;
 }
 
 // Writes without a stream's lock, which a thread that only the parent process has may hold.

@@ -45,6 +45,11 @@ class TerminateWatch {
   ~TerminateWatch();
   TerminateWatch(const TerminateWatch&) = delete;
   TerminateWatch& operator=(const TerminateWatch&) = delete;
+
+  [[nodiscard]] std::optional<int> find_code() const { return find_code_(); }
+
+ private:
+  std::function<std::optional<int>()> find_code_;
 };
 
 }  // namespace ratoon::session

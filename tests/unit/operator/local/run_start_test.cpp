@@ -24,8 +24,9 @@ class BeginRunTest : public testing::Test {
     api::TrainingJob job = job_;
     job.status.attempt = Attempt(3);
     job.status.step = Step(40);
-    ASSERT_TRUE(folder_->write_status(
-        {{"job", encode_training_job(job)}, {"recoveries", json::array({{{"member", "m"}}})}}));
+    ASSERT_TRUE(folder_->write_status({{"job", encode_training_job(job)},
+                                       {"recoveries", json::array({{{"member", "m"}}})},
+                                       {"saves", "own/run"}}));
   }
   Result<RunStart> begin(bool starts_over = false) {
     return begin_run(*folder_, job_, starts_over, WallTime{}, [this](const api::TrainingJobStatus& fresh) {
@@ -64,6 +65,16 @@ TEST_F(BeginRunTest, TheNextOneGoesOnWithStatusAndBook) {
   EXPECT_EQ(begun->status.step, Step(40));
   EXPECT_EQ(begun->document.at("recoveries").size(), 1u);
   EXPECT_TRUE(stored_.empty());
+}
+
+// Until a member tells where it saves, and that is perhaps never.
+TEST_F(BeginRunTest, TheNextOneKnowsWhereTheMembersOfTheSameRolesSaved) {
+  leave_a_run();
+  EXPECT_EQ(begin()->save_location, "own/run");
+  json other = *job_.document;
+  other["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = {"train", "--save-folder", "x"};
+  job_ = *api::decode_training_job(other);
+  EXPECT_EQ(begin()->save_location, std::nullopt);
 }
 
 // Otherwise the first failure of this run would count as the second of one fault, and end it: the program may

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/src/checkpoint/disk/real/file_system_kind.h"
+#include "agent/src/checkpoint/disk/real/memory_file_system.h"
 
 namespace ratoon::checkpoint {
 namespace {

@@ -166,16 +166,16 @@ TEST(PickleReader, StoragesAndTensorsAreBounded) {
               HasSubstr("16 times the file's bytes"));
   for (const std::string& wrong : {whole(-1), text("1"), "\x88"s, "N"s, ")"s}) {
     EXPECT_THAT(refusal([&](auto& t) { t.offset = wrong; }), HasSubstr("wrong kind"));
-    EXPECT_THAT(refusal([&](auto& t) { t.elements = wrong; }), HasSubstr("not that of a storage"));
+    EXPECT_THAT(refusal([&](auto& t) { t.elements = wrong; }), HasSubstr("does not name a storage"));
     if (wrong == ")") continue;
     EXPECT_THAT(refusal([&](auto& t) { t.shape = wrong; }), HasSubstr("wrong kind"));
     EXPECT_THAT(refusal([&](auto& t) { t.strides = tuple(whole(3) + wrong); }), HasSubstr("wrong kind"));
   }
-  EXPECT_THAT(refusal([](auto& t) { t.tag = text("module"); }), HasSubstr("not that of a storage"));
+  EXPECT_THAT(refusal([](auto& t) { t.tag = text("module"); }), HasSubstr("does not name a storage"));
   EXPECT_THAT(refusal([](auto& t) { t.storage_type = "ctorch\nfloat32\n"; }),
-              HasSubstr("not that of a storage"));
+              HasSubstr("does not name a storage"));
   EXPECT_THAT(refusal([](auto& t) { t.key = text(std::string(65, '0')); }),
-              HasSubstr("not that of a storage"));
+              HasSubstr("does not name a storage"));
   EXPECT_THAT(refusal([](auto& t) { t.gradient = "N"; }), HasSubstr("wrong kind"));
   EXPECT_THAT(refusal([](auto& t) { t.hooks = "}" + text("a") + "Ns"; }), HasSubstr("hooks"));
   EXPECT_THAT(refusal([](auto& t) { t.rest = "}" + text("neg") + "\x88s"; }), HasSubstr("resolve_neg()"));

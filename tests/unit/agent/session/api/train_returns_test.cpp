@@ -262,10 +262,9 @@ TEST_F(TrainReturnsTest, AnInterruptionOfTheProgramsOwnEndsTheProcess) {
             1);
   EXPECT_EQ(calls, 1);
   EXPECT_THAT(
-      said_,
-      HasSubstr("ratoon: the program threw ratoon::Interrupted: mine; the world had not changed at "
-                "step 15 of 100, so the training function is not called again: throw another type where "
-                "the program fails; the last save is that of step 10\n"));
+      said_, HasSubstr("ratoon: the program threw ratoon::Interrupted: mine; the world had not changed at "
+                       "step 15 of 100, so the training function is not called again: throw another type for "
+                       "other failures; the last save is that of step 10\n"));
   EXPECT_THAT(record(), IsEmpty());
 }
 

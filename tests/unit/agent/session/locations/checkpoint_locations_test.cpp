@@ -8,7 +8,7 @@
 
 #include <ratoon/train.h>
 
-#include "agent/src/checkpoint/disk/real/file_system_kind.h"
+#include "agent/src/checkpoint/disk/real/memory_file_system.h"
 #include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "agent/src/checkpoint/tiers/claim.h"
 #include "agent/src/session/engine/engine.h"

@@ -7,12 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/disk/real/real_disk.h"
 #include "agent/src/session/locations/claimed_locations.h"
 #include "agent/src/session/options/check_options.h"
 #include "agent/src/session/options/staging_options.h"
 #include "tests/support/failing_calls/draw.h"
-#include "tests/support/temporary_folder.h"
 
 namespace ratoon::session::location_options_test {
 namespace {
@@ -173,25 +171,6 @@ TEST(KeepsClaimsAlive, OneProcessOfEachOfAFewMembersDoes) {
   };
   EXPECT_TRUE(rank(3));
   EXPECT_FALSE(rank(4));
-}
-
-// A lock may be one of this machine alone, and the processes of a coordinator's world share theirs.
-TEST(LocationsToClaim, AreThoseThatNoLockProtects) {
-  const test::TemporaryFolder folder;
-  const auto open = [&](const char* name) -> std::shared_ptr<checkpoint::Disk> {
-    return *checkpoint::RealDisk::open_folder(folder.path() / name);
-  };
-  const checkpoint::Tiers tiers(
-      std::vector<checkpoint::Tier>{{.word = "volume", .disk = open("home"), .store = nullptr},
-                                    {.word = "store", .disk = open("copy"), .store = nullptr}});
-  const std::shared_ptr<checkpoint::Disk> home = tiers.all()[0].disk;
-  const std::shared_ptr<checkpoint::Disk> copy = tiers.all()[1].disk;
-  const Options alone{.save_folder = "/data/runs", .run_name = "r", .member = {}};
-  EXPECT_THAT(locations_to_claim(tiers, alone, true), testing::ElementsAre(copy));
-  EXPECT_THAT(locations_to_claim(tiers, alone, false), testing::ElementsAre(home, copy));
-  Options member = alone;
-  member.member.coordinator_url = "http://c";
-  EXPECT_THAT(locations_to_claim(tiers, member, true), testing::ElementsAre(home, copy));
 }
 
 // A clone of a disk has all its files, and the name of the host, too.
