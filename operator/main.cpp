@@ -80,13 +80,19 @@ int main(int argc, char** argv) {
   app.add_option("--advertise-url", options.advertise_url,
                  "The address that members call (default: that of the Service named by "
                  "RATOON_COORDINATOR_SERVICE)");
+  auto* folder =
+      app.add_option(
+             "--tls-folder", options.tls_folder,
+             "Members call over TLS: the folder of tls.crt, tls.key and ca.crt, read again when they change "
+             "(default: plain HTTP)")
+          ->check(CLI::ExistingDirectory);
+  app.add_option("--tls-secret", options.tls_secret,
+                 "Members call over TLS with a certificate that the operator makes, renews and keeps in this "
+                 "Secret of its own namespace")
+      ->excludes(folder);
   app.add_option(
-         "--tls-folder", options.tls_folder,
-         "Members call over TLS: the folder of tls.crt, tls.key and ca.crt, read again when they change "
-         "(default: plain HTTP)")
-      ->check(CLI::ExistingDirectory);
-  app.add_option("--tls-server-name", options.tls_server_name,
-                 "The name that members expect in tls.crt (default: the host of the address that they call)");
+      "--tls-server-name", options.tls_server_name,
+      "The name that members expect in the certificate (default: the host of the address that they call)");
   app.add_option("--coordinator-port", options.coordinator_port, "Port for members")->capture_default_str();
   app.add_option("--metrics-port", options.metrics_port, "Port for metrics and health")
       ->capture_default_str();

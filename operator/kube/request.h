@@ -38,6 +38,7 @@ inline constexpr Resource kEvents{"/apis/events.k8s.io/v1", "events"};
 inline constexpr Resource kCoreEvents{"/api/v1", "events"};  // the same objects
 inline constexpr Resource kLeases{"/apis/coordination.k8s.io/v1", "leases"};
 inline constexpr Resource kEndpointSlices{"/apis/discovery.k8s.io/v1", "endpointslices"};
+inline constexpr Resource kSecrets{"/api/v1", "secrets"};
 inline constexpr Resource kTokenReviews{"/apis/authentication.k8s.io/v1", "tokenreviews", false};
 
 // Selects the objects of a list or a watch. An empty namespace means all namespaces.

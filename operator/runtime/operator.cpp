@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <malloc.h>
@@ -22,6 +24,7 @@
 #include "operator/runtime/members/admission_queue.h"
 #include "operator/runtime/members/member_check.h"
 #include "operator/runtime/members/open_files.h"
+#include "operator/runtime/members/secret_certificate.h"
 #include "operator/runtime/members/serving_certificate.h"
 #include "operator/runtime/members/token_reviewer.h"
 #include "operator/runtime/metrics/health_port.h"
@@ -37,6 +40,7 @@ constexpr int kMemberServerThreads = 4;
 constexpr int kNamespacesAtOnce = 4;
 constexpr int kReviewThreads = 4;  // they review known tokens again
 constexpr Duration kLook = std::chrono::milliseconds(20);
+constexpr Duration kCertificateRetry = std::chrono::milliseconds(500);
 constexpr Duration kQueueIdle = std::chrono::seconds(1);
 constexpr Duration kRecent = std::chrono::seconds(2);  // the greatest age of a list
 
@@ -64,6 +68,23 @@ bool is_signalled(const sigset_t& signals, Duration timeout) {
   return ::sigtimedwait(&signals, nullptr, &limit) > 0;
 }
 
+// Why members cannot reach the leader; empty if they can. Read by probes while the leader changes it.
+class Reachability {
+ public:
+  void note(std::string problem) {
+    const std::lock_guard lock(mutex_);
+    problem_ = std::move(problem);
+  }
+  [[nodiscard]] std::string problem() const {
+    const std::lock_guard lock(mutex_);
+    return problem_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string problem_ = "members are not directed to this leader yet";  // guarded by mutex_
+};
+
 class Operator {
  public:
   Operator(const OperatorOptions& options, const Clock& clock)
@@ -80,7 +101,7 @@ class Operator {
   Result<void> run(const sigset_t& signals) {
     const auto url = find_members_url();
     if (!url) return url.error();
-    if (auto taken = take_certificate(*url); !taken) return taken;
+    if (auto taken = take_mounted_certificate(*url); !taken) return taken;
     if (auto open = open_health(); !open) return open;
     if (auto connected = connect(*url); !connected) return connected;
     logger_.info("waiting for the first lists of jobs, pods and nodes");
@@ -103,25 +124,64 @@ class Operator {
  private:
   [[nodiscard]] Result<std::string> find_members_url() const {
     const std::string& told = options_.advertise_url;
-    const bool is_tls = !options_.tls_folder.empty();
-    if (told.empty()) return find_advertise_url(options_.environment, is_tls);
-    if (!is_tls || told.starts_with("https://")) return told;
+    if (told.empty()) return find_advertise_url(options_.environment, options_.is_tls());
+    if (!options_.is_tls() || told.starts_with("https://")) return told;
     return Error(ErrorKind::kInvalid, "members would call " + told +
-                                          ", but with --tls-folder the operator serves only TLS: begin "
-                                          "--advertise-url with https://");
+                                          ", but with --tls-folder or --tls-secret the operator serves only "
+                                          "TLS: begin --advertise-url with https://");
   }
 
-  Result<void> take_certificate(const std::string& url) {
-    if (options_.tls_folder.empty()) return {};
+  // The name that members expect in the certificate.
+  [[nodiscard]] Result<std::string> find_server_name(const std::string& url) const {
+    if (!options_.tls_server_name.empty()) return options_.tls_server_name;
     auto parsed = http::parse_url(url);
     if (!parsed) return parsed.error();
-    const std::string& name = options_.tls_server_name;
-    certificate_.emplace(
-        clock_, logger_,
-        ServingCertificateOptions{.folder = options_.tls_folder, .name = name.empty() ? parsed->host : name});
+    return parsed->host;
+  }
+
+  Result<void> take_mounted_certificate(const std::string& url) {
+    if (options_.tls_folder.empty()) return {};
+    if (!options_.tls_secret.empty())
+      return Error(ErrorKind::kInvalid,
+                   "--tls-folder and --tls-secret are both set: files bring the certificate, or the operator "
+                   "makes it; remove one of them");
+    auto name = find_server_name(url);
+    if (!name) return name.error();
+    certificate_ = std::make_unique<ServingCertificate>(
+        clock_, logger_, ServingCertificateOptions{.folder = options_.tls_folder, .name = std::move(*name)});
     auto taken = certificate_->take();
     certificate_ends_ = certificate_->ends().value_or(WallTime());
     return taken;
+  }
+
+  // Only the leader may write the Secret, so the certificate is made when this operator leads.
+  Result<void> make_certificate(const std::string& url, const sigset_t& signals) {
+    if (options_.tls_secret.empty()) return {};
+    auto name = find_server_name(url);
+    if (!name) return name.error();
+    certificate_ =
+        std::make_unique<SecretCertificate>(*own_client_, clock_, logger_,
+                                            SecretCertificateOptions{.name_space = own_client_->name_space(),
+                                                                     .secret = options_.tls_secret,
+                                                                     .name = std::move(*name),
+                                                                     .reporter = reporter()});
+    std::string problem;
+    for (;;) {
+      const auto taken = certificate_->take();
+      if (taken) break;
+      if (std::exchange(problem, taken.error().message()) != problem)
+        logger_.error("members cannot connect: there is no certificate for them", {{"error", problem}});
+      reach_.note("there is no certificate for members: " + problem);
+      if (leadership_->is_lost()) return lost_lease();
+      if (is_signalled(signals, kCertificateRetry)) return Error(ErrorKind::kCancelled, "told to stop");
+    }
+    certificate_ends_ = certificate_->ends().value_or(WallTime());
+    cluster_->trust(certificate_->identity().ca_pem);
+    return {};
+  }
+
+  [[nodiscard]] std::string reporter() const {
+    return options_.environment("HOSTNAME").value_or("ratoon-operator");
   }
 
   // Reads the certificate again when this operator starts to lead: a standby's certificate may be old.
@@ -150,19 +210,17 @@ class Operator {
     options.name_space = options_.name_space;
     options.on_news = [this](const JobKey& key, Urgency urgency) { queue_.add_now(key, urgency); };
     options.settings.coordinator_url = url;
-    if (certificate_) {
-      options.settings.coordinator_ca = certificate_->identity().ca_pem;
-      options.settings.coordinator_name = options_.tls_server_name;
-    }
-    options.reporter = options_.environment("HOSTNAME").value_or("ratoon-operator");
+    if (certificate_) options.settings.coordinator_ca = certificate_->identity().ca_pem;
+    if (options_.is_tls()) options.settings.coordinator_name = options_.tls_server_name;
+    options.reporter = reporter();
     options.on_call = count;
     options.fence = leadership_->fence();
     options.log = logger_;
-    review_client_.emplace(*access, clock_, count, leadership_->fence());
+    own_client_.emplace(*access, clock_, count, leadership_->fence());
     auto cluster = Cluster::connect(std::move(*access), clock_, std::move(options));
     if (!cluster) return cluster.error();
     cluster_ = std::move(*cluster);
-    tokens_.emplace(*review_client_, clock_);
+    tokens_.emplace(*own_client_, clock_);
     for (int i = 0; i < kReviewThreads; ++i)
       reviewing_.emplace_back([this](const std::stop_token& stop) { tokens_->keep_fresh(stop); });
     return {};
@@ -170,6 +228,8 @@ class Operator {
 
   // Runs the jobs as the leader, until a signal stops this operator or it loses the lease.
   Result<void> lead(const std::string& url, const sigset_t& signals) {
+    if (const auto made = make_certificate(url, signals); !made)
+      return made.error().kind() == ErrorKind::kCancelled ? Result<void>() : made;
     renew_certificate();
     if (auto open = open_member_server(); !open) return open;
     logger_.info("serving", {{"members_call", url}, {"jobs", cluster_->jobs().size()}});
@@ -179,6 +239,7 @@ class Operator {
       renew_certificate();
       // Publish the endpoint first, because members of a served job must be able to send beats.
       const bool is_found = leadership_->publish_endpoint();
+      reach_.note(leadership_->endpoint_problem());
       if (is_found && cluster_->is_synced() && !working.joinable())
         working = std::jthread(
             [&](const std::stop_token& stop) { controller.run(stop, options_.workers * kNamespacesAtOnce); });
@@ -225,7 +286,8 @@ class Operator {
   [[nodiscard]] std::string why_not_ready() const {
     if (!is_ready_) return "this operator waits for its first lists, or is ending";
     if (!cluster_->is_fresh()) return "the cached objects are too old";
-    return leadership_->is_known() ? "" : "the lease could not be read for a while: the leader is unknown";
+    if (!leadership_->is_known()) return "the lease could not be read for a while: the leader is unknown";
+    return leadership_->is_leading() ? reach_.problem() : "";
   }
 
   [[nodiscard]] OperatorVitals look() const {
@@ -281,12 +343,13 @@ class Operator {
   const Logger logger_;
   OperatorMetrics metrics_;
   SelfMetrics self_metrics_;
-  std::optional<ServingCertificate> certificate_;  // nothing: plain HTTP
-  std::atomic<WallTime> certificate_ends_;         // 1970: there is none; the metrics read it
+  std::unique_ptr<CertificateSource> certificate_;  // null: plain HTTP, or not made yet
+  std::atomic<WallTime> certificate_ends_;          // 1970: there is none; the metrics read it
+  Reachability reach_;
   WorkQueue queue_;
   std::unique_ptr<Leadership> leadership_;  // destroyed after all writers: then it gives the lease back
   std::unique_ptr<Cluster> cluster_;
-  std::optional<ApiClient> review_client_;
+  std::optional<ApiClient> own_client_;  // for reviews of tokens and the certificate
   std::optional<TokenReviewer> tokens_;
   std::vector<std::jthread> reviewing_;  // after tokens_, which they use
   coordinator::Coordinator coordinator_;

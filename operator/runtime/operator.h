@@ -18,7 +18,10 @@ struct OperatorOptions {
   std::string name_space;       // empty: all
   std::string kubeconfig_path;  // empty: the service account of this pod
   std::string advertise_url;    // empty: the address of the Service that RATOON_COORDINATOR_SERVICE names
-  std::string tls_folder;       // has tls.crt, tls.key and ca.crt, which members get; empty: plain HTTP
+  // The certificate for members is that of files, tls.crt, tls.key and ca.crt in a folder, or one that the
+  // operator makes and keeps in a Secret of its namespace. Both are empty: plain HTTP.
+  std::string tls_folder;
+  std::string tls_secret;
   std::string tls_server_name;  // in that certificate; empty: the host of the address that members call
   std::uint16_t coordinator_port = names::port::kCoordinator;
   std::uint16_t metrics_port = names::port::kOperatorMetrics;
@@ -28,6 +31,8 @@ struct OperatorOptions {
   bool is_elected = false;  // several operators run: lead only while holding the lease
   std::string lease_name = "ratoon-operator";
   EnvironmentLookup environment;
+
+  [[nodiscard]] bool is_tls() const { return !tls_folder.empty() || !tls_secret.empty(); }
 };
 
 // Runs until SIGTERM or SIGINT. Blocks both signals in the calling thread, which must be the process's first

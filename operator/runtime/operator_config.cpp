@@ -87,7 +87,9 @@ Result<void> apply_operator_config(const json& document, OperatorOptions& option
   if (kube::text_in(document, "apiVersion") != kVersion || kube::text_in(document, "kind") != kKind)
     return Error(ErrorKind::kInvalid,
                  std::string("the file must begin with apiVersion: ") + kVersion + " and kind: " + kKind);
-  const Known tls = {{"folder", text(options.tls_folder)}, {"serverName", text(options.tls_server_name)}};
+  const Known tls = {{"folder", text(options.tls_folder)},
+                     {"secret", text(options.tls_secret)},
+                     {"serverName", text(options.tls_server_name)}};
   const Known election = {{"enabled", flag(options.is_elected)}, {"leaseName", text(options.lease_name)}};
   Result<void> nested;
   const auto object = [&nested](const Known& of_it, const std::string& prefix) -> Take {

@@ -3,12 +3,13 @@
 import functools
 import json
 import pathlib
+import re
 import tempfile
 import unittest
 
 import programs
 import values_table
-from chart import NAMESPACE, expect_good, objects, operators_pod, render, without_secrets
+from chart import NAMESPACE, objects, operators_pod, render
 from chart_values import ALONG, BAD_VALUES, OTHER_VALUES, leaves
 from programs import CHART, run
 
@@ -30,7 +31,8 @@ class Rendered(unittest.TestCase):
 
     def test_arguments_that_the_chart_says_itself_are_refused_with_a_sentence(self):
         for argument in ("--metrics-port=9999", "--coordinator-port=1", "--namespace=a", "--all-namespaces", "--no-leader-elect",
-                         "--lease-name=b", "--advertise-url=http://a", "--tls-folder=/a", "--tls-server-name=a"):
+                         "--lease-name=b", "--advertise-url=http://a", "--tls-folder=/a", "--tls-secret=a",
+                         "--tls-server-name=a"):
             with self.subTest(argument):
                 done = render("--set-json", f'extraArgs=["{argument}"]')
                 self.assertNotEqual(done.returncode, 0, f"{argument} was taken")
@@ -50,7 +52,7 @@ class Rendered(unittest.TestCase):
                 along = [f"--set={ALONG[first]}=true"] if first in ALONG and rest != "install" else []
                 done = render(*along, "--set-json", f"{path}={json.dumps(other)}")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertTrue(without_secrets(done.stdout) != without_secrets(self.usual(*along)), f"{path} does nothing")
+                self.assertTrue(done.stdout != self.usual(*along), f"{path} does nothing")
 
     @staticmethod
     @functools.cache
@@ -77,7 +79,7 @@ class Rendered(unittest.TestCase):
             return objects(*words)["Deployment", "ratoon"]["spec"]["template"]["spec"]["containers"][0]
 
         elected = ["--leader-elect", "--lease-name=ratoon"]
-        tls = ["--tls-folder=/etc/ratoon/tls", f"--tls-server-name=ratoon-coordinator.{NAMESPACE}.svc"]
+        tls = ["--tls-secret=ratoon-certificate", f"--tls-server-name=ratoon-coordinator.{NAMESPACE}.svc"]
         self.assertEqual(container()["args"], ["--all-namespaces", *elected, *tls])
         self.assertEqual(container()["env"][0], {"name": "RATOON_COORDINATOR_SERVICE", "value": "ratoon-coordinator"})
         fields = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in container()["env"][1:]}
@@ -92,29 +94,40 @@ class Rendered(unittest.TestCase):
         pods = made["Deployment", "ratoon"]["spec"]["template"]["metadata"]["labels"]
         self.assertTrue(service["selector"], "the platform leaves former slices of a Service without one as they are")
         self.assertFalse(service["selector"].items() <= pods.items(), "it would lead to those that stand by, too")
-        for family in ("IPv4", "IPv6"):
-            slice = made["EndpointSlice", f"ratoon-coordinator-{family.lower()}"]
-            self.assertEqual((slice["addressType"], slice["endpoints"]), (family, []))
-            self.assertEqual(slice["metadata"]["labels"]["kubernetes.io/service-name"], "ratoon-coordinator")
-            self.assertNotIn("endpointslice-controller", slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"])
 
-    def test_members_are_shown_a_certificate_of_the_charts_own(self):
-        secret = objects()["Secret", "ratoon-certificate"]
-        self.assertEqual((secret["type"], secret["metadata"]["annotations"]["helm.sh/resource-policy"]),
-                         ("kubernetes.io/tls", "keep"))
-        expect_good(self, secret["data"], f"ratoon-coordinator.{NAMESPACE}.svc")
-        named = objects("--set=coordinator.tls.serverName=door.example.org")
-        expect_good(self, named["Secret", "ratoon-certificate"]["data"], "door.example.org")
-        self.assertIn("--tls-server-name=door.example.org", operators_pod(named)["containers"][0]["args"])
+    def test_a_renderer_makes_the_same_each_time_and_asks_no_cluster(self):
+        self.assertEqual(render().stdout, self.usual())
+        for path in sorted((CHART / "templates").rglob("*.*")):
+            for word in re.findall(r"\b(lookup|gen[A-Z]\w*|rand\w*|uuidv4|now|derivePassword|htpasswd|encryptAES)\b",
+                                   "".join(re.findall(r"\{\{.*?\}\}", path.read_text(), re.DOTALL))):
+                self.fail(f"{path.name} calls {word}")
+        self.assertEqual([each for each in objects() if each[0] in ("Secret", "EndpointSlice")], [],
+                         "the operator makes them, and another writer would undo its work")
 
-    def test_a_certificate_is_mounted_from_the_one_place_that_has_it(self):
-        for words, secret in (([], "ratoon-certificate"), (["--set=coordinator.tls.existingSecret=mine"], "mine")):
-            made = objects(*words)
-            pod = operators_pod(made)
-            self.assertEqual(pod["volumes"], [{"name": "certificate", "secret": {"secretName": secret}}])
-            self.assertEqual(pod["containers"][0]["volumeMounts"],
-                             [{"name": "certificate", "mountPath": "/etc/ratoon/tls", "readOnly": True}])
-            self.assertEqual([name for kind, name in made if kind == "Secret"], [secret] if secret != "mine" else [])
+    def test_what_members_know_outlives_the_release(self):
+        kept = {each for each, content in objects().items()
+                if content["metadata"].get("annotations", {}).get("helm.sh/resource-policy") == "keep"}
+        self.assertEqual(kept, {("CustomResourceDefinition", "trainingjobs.ratoon.dev"), ("Service", "ratoon-coordinator")})
+
+    def test_the_operator_makes_the_certificate_unless_a_secret_is_named(self):
+        made = objects("--set=coordinator.tls.serverName=door.example.org")
+        (container,) = operators_pod(made)["containers"]
+        self.assertLessEqual({"--tls-secret=ratoon-certificate", "--tls-server-name=door.example.org"}, set(container["args"]))
+        self.assertFalse("volumes" in operators_pod(made) or "volumeMounts" in container, "it reads the Secret by the API")
+        self.assertEqual(self.rights_to_secrets(made), {"create": None, "get": ["ratoon-certificate"],
+                                                        "patch": ["ratoon-certificate"]})
+        made = objects("--set=coordinator.tls.existingSecret=mine")
+        (container,) = operators_pod(made)["containers"]
+        self.assertEqual(operators_pod(made)["volumes"], [{"name": "certificate", "secret": {"secretName": "mine"}}])
+        self.assertEqual(container["volumeMounts"], [{"name": "certificate", "mountPath": "/etc/ratoon/tls", "readOnly": True}])
+        self.assertIn("--tls-folder=/etc/ratoon/tls", container["args"])
+        self.assertEqual(self.rights_to_secrets(made), {}, "the kubelet reads it")
+
+    @staticmethod
+    def rights_to_secrets(made):
+        """{verb: names}"""
+        rules = [rule for each in made.values() if each["kind"] in ("Role", "ClusterRole") for rule in each["rules"]]
+        return {verb: rule.get("resourceNames") for rule in rules if "secrets" in rule["resources"] for verb in rule["verbs"]}
 
     def test_without_tls_nothing_of_it_is_there(self):
         # The second is what values of a release are that was made before there was any, with --reuse-values.
@@ -124,7 +137,7 @@ class Rendered(unittest.TestCase):
             self.assertNotIn("volumes", pod)
             self.assertNotIn("volumeMounts", pod["containers"][0])
             self.assertFalse([each for each in pod["containers"][0]["args"] if "tls" in each])
-            self.assertFalse([name for kind, name in made if kind == "Secret"])
+            self.assertEqual(self.rights_to_secrets(made), {})
 
     def test_two_operators_keep_apart_unless_told_otherwise(self):
         def pod(*words):
@@ -154,7 +167,7 @@ class Rendered(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             (package,) = pathlib.Path(folder).glob("ratoon-*.tgz")
             unpacked = run("helm", "template", "ratoon", package, f"--namespace={NAMESPACE}", "--kube-version=1.35.0")
-        self.assertEqual(without_secrets(unpacked.stdout), without_secrets(render().stdout))
+        self.assertEqual(unpacked.stdout, render().stdout)
 
     def test_a_long_name_of_a_release_fits(self):
         done = run("helm", "template", "r" * 53, CHART, "--kube-version=1.35.0")

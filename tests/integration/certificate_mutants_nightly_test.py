@@ -8,6 +8,10 @@ from mutants import MutantTest, TableOfSources, of_rows
 ADDRESSES = ("http_server_test", "ServerAddresses.*")
 CERTIFICATES = ("operator_runtime_test", "ServingCertificateTest.*")
 TLS = ("http_transport_test", "*Tls*")
+PLAN = ("operator_runtime_test", "CertificatePlan.*")
+SECRET = ("operator_runtime_test", "SecretCertificateTest.*")
+PLAN_SOURCE = "operator/runtime/members/certificate_plan.cpp"
+SECRET_SOURCE = "operator/runtime/members/secret_certificate.cpp"
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
@@ -54,6 +58,38 @@ MUTANTS = {
     "clients with a certificate of another authority": (
         TLS, "base/http/server/server_tls.cpp", r"SSL_CTX_set1_cert_store\(context, store->get\(\)\);",
         "SSL_CTX_set_cert_verify_callback(context, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);"),
+    "a certificate is renewed when it has expired": (PLAN, PLAN_SOURCE, r"whole / kRenewPart", "Duration(0)"),
+    "a certificate that has not begun is replaced": (
+        PLAN, PLAN_SOURCE, r"found\.certificate \? std::max\(now, found\.certificate->begins\) : now", "now"),
+    "a certificate begins when it is made": (
+        PLAN, PLAN_SOURCE, r"\.begins = authority\.validity\.begins,", ".begins = now,"),
+    "an authority begins when it is made": (PLAN, PLAN_SOURCE, r"make_authority\(former->validity\.begins, now\)",
+                                            "make_authority(now, now)"),
+    "an expired authority signs": (
+        PLAN, PLAN_SOURCE, r" \|\| validity->ends <= now\) return std::nullopt", ") return std::nullopt"),
+    "members of the former authority are left behind": (PLAN, PLAN_SOURCE, r"chain = \*bridge \+", "chain ="),
+    "the next certificate leaves members of the former authority behind": (
+        PLAN, PLAN_SOURCE, r"issue\(\*authority, unexpired\(found\.certificate_pem, 1, now\), name, now, next\)",
+        'issue(*authority, "", name, now, next)'),
+    "new pods do not know the former authority": (
+        PLAN, PLAN_SOURCE,
+        r"(CertificateParts next;\n  next\.authorities_pem = authority->keyed\.certificate_pem) \+ [^;]*", r"\1"),
+    "an expired authority is kept": (PLAN, PLAN_SOURCE, r"validity && validity->ends > now", "validity"),
+    "what the operator holds is not restored": (PLAN, PLAN_SOURCE, r"can_restore      \? CertificateMove::kRestore",
+                                                "false ? CertificateMove::kRestore"),
+    "a certificate without its authority's key is replaced": (
+        PLAN, PLAN_SOURCE, r"is_accepted    \? CertificateMove::kAddAuthority", "false ? CertificateMove::kAddAuthority"),
+    "a certificate that signs others": (PLAN, PLAN_SOURCE, r"!issued \|\| assess\([^;]*\.empty\(\)\)", "true)"),
+    "a write over another operator's": (
+        SECRET, "operator/kube/objects/certificate_secret.cpp",
+        r'\{"resourceVersion", text_in\(child\(secret, "metadata"\), "resourceVersion"\)\}', '{"name", "s"}'),
+    "the operator that comes second does not read again": (SECRET, SECRET_SOURCE, r"!was_first \|\| is_last", "true"),
+    "a Secret that is read with every question": (
+        SECRET, SECRET_SOURCE, r"if \(next_look_ && now < \*next_look_\) return false;", ""),
+    "no event for people": (SECRET, SECRET_SOURCE, r"      tell\(\*written, plan\);\n", ""),
+    "a slice that its Service does not find": (
+        ("operator_kube_test", "EndpointSlice.*"), "operator/kube/objects/endpoint_slice.cpp",
+        r" && has_labels\(slice, labels_of\(service\)\)", ""),
     "our certificate is not shown": (
         TLS, "base/http/tls/tls_client.cpp", r" && use_identity\(context, identity_\)", ""),
 }

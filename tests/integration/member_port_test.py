@@ -198,12 +198,18 @@ class Door(unittest.TestCase):
                                    f"--tls-folder={self.cluster.tls}", *flags], capture_output=True, text=True, timeout=180)
             return done.returncode, done.stderr
 
+        self.cluster.mount_certificate(self.authority.issue())
         code, said = end("--advertise-url=http://10.0.0.1:9443")
         self.assertEqual(code, 82)
         self.assertIn("begin --advertise-url with https://", said)
         code, said = end("--advertise-url=https://10.0.0.1:9443")
         self.assertEqual(code, 82)
         self.assertIn("clients would not accept it for '10.0.0.1' (IP address mismatch)", said)
+        config = self.cluster.folder / "operator.yaml"
+        config.write_text("{apiVersion: operator.ratoon.dev/v1alpha1, kind: OperatorConfig, tls: {secret: s}}")
+        code, said = end("--advertise-url=https://10.0.0.1:9443", f"--config={config}")
+        self.assertEqual(code, 82)
+        self.assertIn("--tls-folder and --tls-secret are both set", said)
         (self.cluster.tls / "ca.crt").unlink()
         code, said = end("--advertise-url=https://10.0.0.1:9443", f"--tls-server-name={DOOR_NAME}")
         self.assertEqual(code, 82)

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from api_server import missing_programs
-from stand_in_cluster import JOBS, NAMESPACE, PODS, SLICE, Operator, StandInCluster
+from stand_in_cluster import CERTIFICATE, JOBS, NAMESPACE, PODS, SLICE, Operator, StandInCluster
 
 ACCOUNT = {"kind": "ServiceAccount", "name": "ratoon", "namespace": NAMESPACE}
 # Asked for by an admission plugin, OwnerReferencesPermissionEnforcement, and never called.
@@ -64,6 +64,7 @@ class Rights(unittest.TestCase):
                 "containers": [{"name": "trainer", "image": "example.org/counter:1", "command": ["true"], "env": []}]}})
         self.cluster.start_job("taken", steps=10)
         self.cluster.server.request("DELETE", SLICE)  # by somebody's mistake
+        self.cluster.patch(CERTIFICATE, {"data": {"tls.key": "YQ=="}})  # and this one
         deadline = time.monotonic() + 180
         while (unused := find_unused()) and time.monotonic() < deadline:
             time.sleep(0.2)

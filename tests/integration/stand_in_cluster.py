@@ -25,6 +25,7 @@ from local_run import SUSPECT_AFTER_SECONDS, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAMESPACE = "trees"
+CHART = ("ratoon", ROOT / "charts/ratoon", f"--namespace={NAMESPACE}")
 DOOR_NAME = f"ratoon-coordinator.{NAMESPACE}.svc"
 CERTIFICATE = f"/api/v1/namespaces/{NAMESPACE}/secrets/ratoon-certificate"
 SLICE = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/ratoon-coordinator-ipv4"
@@ -38,8 +39,8 @@ AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages":
 class StandInCluster:
     kubelets = KubeletStandIn
 
-    def __init__(self, test, *values):
-        """`values`: flags for helm that set some of the chart's."""
+    def __init__(self, test, *values, by_template=False):
+        """`values`: flags for helm that set some of the chart's. `by_template`: Helm only renders, as for Argo CD."""
         self.server = ApiServer()
         test.addCleanup(self.server.close)
         self.folder = self.server.folder
@@ -48,14 +49,17 @@ class StandInCluster:
         self.server.start(f"--audit-policy-file={self.folder}/audit.json", f"--audit-log-path={self.audit_log}")
         self.admin = self.write_kubeconfig("admin", {"client-certificate": str(self.folder / "client.pem"),
                                                      "client-key": str(self.folder / "client.key")})
-        self.must("helm", "install", "ratoon", ROOT / "charts/ratoon", f"--kubeconfig={self.admin}",
-                  f"--namespace={NAMESPACE}", "--create-namespace", *values)
+        if by_template:
+            self.post("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+            self.rendered = self.must("helm", "template", *CHART, "--no-hooks", "--kube-version=1.35.0", *values)
+            self.apply()
+        else:
+            self.helm("install", *CHART, "--create-namespace", *values)
         self.must("kubectl", f"--kubeconfig={self.admin}", "wait", "--for=condition=Established",
                   "crd/trainingjobs.ratoon.dev", "--timeout=180s")
         self.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
-        self.tls = self.folder / "tls"
+        self.tls = None  # a folder, after mount_certificate(); None: the operator makes the certificate
         self.user = None  # None: that of the test
-        self.mount_certificate({name: base64.b64decode(text) for name, text in self.get(CERTIFICATE)["data"].items()})
         self.service = ServiceStandIn(self)
         test.addCleanup(self.service.close)
         self.kubelet = self.kubelets(self)
@@ -78,9 +82,16 @@ class StandInCluster:
         """For subprocess.Popen()."""
         return {} if self.user is None else {"user": self.user, "group": 0, "extra_groups": [self.volume_group], "cwd": "/"}
 
+    def helm(self, *words):
+        return self.must("helm", *words, f"--kubeconfig={self.admin}", *([] if CHART[-1] in words else CHART[-1:]))
+
+    def apply(self):
+        """Everything that Helm rendered."""
+        self.must("kubectl", f"--kubeconfig={self.admin}", "apply", CHART[-1], "--filename=-", text=self.rendered)
+
     @staticmethod
-    def must(*words):
-        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=120)
+    def must(*words, text=None):
+        done = subprocess.run([str(word) for word in words], input=text, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -110,6 +121,7 @@ class StandInCluster:
             (fresh / name).write_bytes(content)
         link = fresh / "link"
         link.symlink_to(fresh)
+        self.tls = self.folder / "tls"
         link.rename(self.tls)
 
     def service_account_token(self):
@@ -182,8 +194,9 @@ class Operator:
         self.door, self.metrics_port = take_port(), take_port()  # anew, as a pod's address is
         environment = {**os.environ, "HOSTNAME": self.name, "RATOON_COORDINATOR_SERVICE": "ratoon-coordinator",
                        "RATOON_POD_IP": self.address, "RATOON_POD_UID": f"uid-of-{self.name}"}
+        certificate = f"--tls-folder={self.cluster.tls}" if self.cluster.tls else "--tls-secret=ratoon-certificate"
         door = [f"--advertise-url={'https' if self.is_tls else 'http'}://{self.cluster.service.address}",
-                *([f"--tls-folder={self.cluster.tls}", f"--tls-server-name={DOOR_NAME}"] if self.is_tls else [])]
+                *([certificate, f"--tls-server-name={DOOR_NAME}"] if self.is_tls else [])]
         with open(self.cluster.folder / f"{self.name}.out", "a") as out:
             self.process = subprocess.Popen(
                 [self.cluster.program("ratoon-operator"), f"--kubeconfig={self.kubeconfig}", "--lease-name=ratoon",

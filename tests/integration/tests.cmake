@@ -61,6 +61,7 @@ ratoon_program(cluster_probe SOURCES integration/cluster_probe.cpp LIBS ratoon::
 ratoon_python_test(integration/cluster_client_test)
 ratoon_python_test(integration/claim_test TIMEOUT 900)
 ratoon_python_test(integration/member_port_test TIMEOUT 900)
+ratoon_python_test(integration/gitops_test)
 ratoon_python_test(integration/operator_start_test)
 ratoon_python_test(integration/leader_test TIMEOUT 900)
 ratoon_python_test(integration/operator_cuts_test TIMEOUT 900)

@@ -96,9 +96,9 @@ void check_lease(const json& object) {
 }
 
 void check_slice(json object) {
-  const json patch = point_slice_to(object, "10.0.0.7", 9443);
+  const json patch = point_slice_to(object, "s", "10.0.0.7", 9443);
   object.merge_patch(patch);
-  require(point_slice_to(object, "10.0.0.7", 9443) == json::object());
+  require(point_slice_to(object, "s", "10.0.0.7", 9443) == json::object());
 }
 
 // A pod that is made of the job names its owner.

@@ -17,14 +17,34 @@ struct Delete {
 template <class T>
 using Owned = std::unique_ptr<T, Delete>;
 
+std::optional<WallTime> read_time(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return std::nullopt;
+  return WallTime{std::chrono::seconds(::timegm(&parts))};
+}
+
 }  // namespace
 
-std::optional<WallTime> certificate_end(const std::string& pem) {
+std::optional<Validity> certificate_validity(const std::string& pem) {
   const auto chain = parse_certificates(pem, "a certificate");
   if (!chain) return std::nullopt;
-  std::tm parts{};
-  if (ASN1_TIME_to_tm(X509_get0_notAfter(chain->front().get()), &parts) != 1) return std::nullopt;
-  return WallTime{std::chrono::seconds(::timegm(&parts))};
+  const auto begins = read_time(X509_get0_notBefore(chain->front().get()));
+  const auto ends = read_time(X509_get0_notAfter(chain->front().get()));
+  if (!begins || !ends) return std::nullopt;
+  return Validity{.begins = *begins, .ends = *ends};
+}
+
+std::vector<std::string> split_certificates(const std::string& pem) {
+  std::vector<std::string> texts;
+  const auto certificates = parse_certificates(pem, "certificates");
+  if (!certificates) return texts;
+  for (const auto& certificate : *certificates) texts.push_back(certificate_text(certificate.get()));
+  return texts;
+}
+
+bool is_key_of(const std::string& key_pem, const std::string& certificate_pem) {
+  if (key_pem.empty() || certificate_pem.empty()) return false;
+  return parse_identity(certificate_pem, key_pem, "the").has_value();
 }
 
 Result<void> check_certificate(const TlsServerOptions& shown, const std::string& ca_pem,

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ratoon/result.h>
 
@@ -11,8 +12,19 @@
 
 namespace ratoon::http {
 
-// Returns when the first certificate in `pem` expires, or nothing if `pem` has no readable certificate.
-[[nodiscard]] std::optional<WallTime> certificate_end(const std::string& pem);
+struct Validity {
+  WallTime begins;
+  WallTime ends;
+};
+
+// Returns the validity of the first certificate in `pem`, or nothing if `pem` has no readable certificate.
+[[nodiscard]] std::optional<Validity> certificate_validity(const std::string& pem);
+
+// Returns each certificate in `pem` as a text of its own, or none if one of them cannot be read.
+[[nodiscard]] std::vector<std::string> split_certificates(const std::string& pem);
+
+// Returns whether the key belongs to the first certificate.
+[[nodiscard]] bool is_key_of(const std::string& key_pem, const std::string& certificate_pem);
 
 // Checks that clients which trust only the authorities in `ca_pem` would accept the server certificate
 // `shown` for `name` (a host name or an IP address) at that time. The error says why clients would

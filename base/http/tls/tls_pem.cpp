@@ -46,6 +46,17 @@ Result<std::vector<OpenSslPtr<X509>>> parse_certificates(const std::string& pem,
   return certificates;
 }
 
+std::string text_of(BIO* memory) {
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(memory, &text);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+std::string certificate_text(X509* certificate) {
+  const OpenSslPtr<BIO> memory(BIO_new(BIO_s_mem()));
+  return PEM_write_bio_X509(memory.get(), certificate) == 1 ? text_of(memory.get()) : std::string();
+}
+
 Result<OpenSslPtr<EVP_PKEY>> parse_private_key(const std::string& pem, std::string_view what) {
   ERR_clear_error();
   OpenSslPtr<EVP_PKEY> key(

@@ -27,6 +27,9 @@ using OpenSslPtr = std::unique_ptr<T, OpenSslDelete>;
 [[nodiscard]] Result<std::vector<OpenSslPtr<X509>>> parse_certificates(const std::string& pem,
                                                                        std::string_view what);
 
+// Empty if OpenSSL refuses.
+[[nodiscard]] std::string certificate_text(X509* certificate);
+
 [[nodiscard]] Result<OpenSslPtr<EVP_PKEY>> parse_private_key(const std::string& pem, std::string_view what);
 
 // Returns an OpenSSL store that trusts the certificates in `pem`; an empty `pem` means the system's CAs.
@@ -45,6 +48,9 @@ struct TlsIdentity {
                                                  const std::string& key_pem, std::string_view whose);
 
 [[nodiscard]] bool use_identity(SSL_CTX* context, const TlsIdentity& identity);
+
+// Everything that was written to a BIO in memory.
+[[nodiscard]] std::string text_of(BIO* memory);
 
 // Returns the last error in OpenSSL's queue and empties the queue.
 [[nodiscard]] std::string take_openssl_error();

@@ -16,9 +16,14 @@
 {{- if (.Values.coordinator.tls).enabled }}true{{ end }}
 {{- end }}
 
-{{/* The Secret with tls.crt, tls.key and ca.crt. */}}
+{{/* The Secret in which the operator keeps the certificate that it makes. */}}
 {{- define "ratoon.certificate" -}}
-{{- .Values.coordinator.tls.existingSecret | default (printf "%s-certificate" (include "ratoon.fullname" .)) -}}
+{{ include "ratoon.fullname" . }}-certificate
+{{- end }}
+
+{{/* A Secret with a certificate that others make; empty if the operator makes it, or without TLS. */}}
+{{- define "ratoon.mountedSecret" -}}
+{{- if include "ratoon.tls" . }}{{ .Values.coordinator.tls.existingSecret }}{{ end }}
 {{- end }}
 
 {{/* The name that members expect in the certificate, for any address that they call. */}}

@@ -1,5 +1,7 @@
 #include "operator/kube/objects/endpoint_slice.h"
 
+#include <algorithm>
+
 #include "operator/kube/lenient_json.h"
 
 namespace ratoon::kube {
@@ -10,27 +12,45 @@ std::string slice_name(const std::string& service, const std::string& address) {
   return service + (address.find(':') == std::string::npos ? "-ipv4" : "-ipv6");
 }
 
+namespace {
+
+// The Service finds its slices by a label. No label of the release: Argo CD would take the slice for an
+// object of the chart that was removed from it.
+json labels_of(const std::string& service) {
+  return {{"app.kubernetes.io/component", "coordinator"},
+          {"kubernetes.io/service-name", service},
+          {"endpointslice.kubernetes.io/managed-by", "operator.ratoon.dev"}};
+}
+
+bool has_labels(const json& slice, const json& labels) {
+  const json& found = child(child(slice, "metadata"), "labels");
+  return std::ranges::all_of(labels.items(), [&](const auto& each) {
+    return text_in(found, each.key().c_str()) == each.value().template get<std::string>();
+  });
+}
+
+}  // namespace
+
 json make_slice(const std::string& service, const std::string& address, std::uint16_t port) {
-  json slice = point_slice_to(json::object(), address, port);  // its metadata is replaced below
+  json slice = point_slice_to(json::object(), service, address, port);  // its metadata is replaced below
   slice["apiVersion"] = "discovery.k8s.io/v1";
   slice["kind"] = "EndpointSlice";
   slice["addressType"] = address.find(':') == std::string::npos ? "IPv4" : "IPv6";
-  slice["metadata"] = {{"name", slice_name(service, address)},
-                       {"labels",
-                        {{"app.kubernetes.io/component", "coordinator"},
-                         {"kubernetes.io/service-name", service},
-                         {"endpointslice.kubernetes.io/managed-by", "operator.ratoon.dev"}}}};
+  slice["metadata"] = {{"name", slice_name(service, address)}, {"labels", labels_of(service)}};
   return slice;
 }
 
-json point_slice_to(const json& slice, const std::string& address, std::uint16_t port) {
+json point_slice_to(const json& slice, const std::string& service, const std::string& address,
+                    std::uint16_t port) {
   const json& endpoints = items_of(slice, "endpoints");
   const json& ports = items_of(slice, "ports");
   const bool is_there = endpoints.size() == 1 && child(endpoints[0], "addresses") == json::array({address}) &&
                         flag_in(child(endpoints[0], "conditions"), "ready") && ports.size() == 1 &&
-                        whole_in(ports[0], "port") == port;
+                        whole_in(ports[0], "port") == port && has_labels(slice, labels_of(service));
   if (is_there) return json::object();
-  return {{"metadata", {{"resourceVersion", text_in(child(slice, "metadata"), "resourceVersion")}}},
+  return {{"metadata",
+           {{"resourceVersion", text_in(child(slice, "metadata"), "resourceVersion")},
+            {"labels", labels_of(service)}}},
           {"endpoints",
            json::array({{{"addresses", json::array({address})}, {"conditions", {{"ready", true}}}}})},
           {"ports", json::array({{{"name", "coordinator"}, {"port", port}, {"protocol", "TCP"}}})}};

@@ -26,11 +26,11 @@ json series_of(std::uint32_t count, WallTime time) {
 
 }  // namespace
 
-json make_event(const api::ObjectMeta& job, const EventText& text, const std::string& name,
-                const std::string& reporter, WallTime time, std::uint32_t count) {
+json make_event(const api::ObjectMeta& object, const EventText& text, const std::string& name,
+                const std::string& reporter, WallTime time, std::uint32_t count, const SubjectKind& kind) {
   json event = {{"apiVersion", "events.k8s.io/v1"},
                 {"kind", "Event"},
-                {"metadata", {{"name", name}, {"namespace", job.name_space}}},
+                {"metadata", {{"name", name}, {"namespace", object.name_space}}},
                 {"eventTime", format_micros(time)},
                 {"reportingController", std::string(names::kApiGroup) + "/operator"},
                 {"reportingInstance", cut_text(reporter.empty() ? "operator" : reporter, 128)},
@@ -39,12 +39,12 @@ json make_event(const api::ObjectMeta& job, const EventText& text, const std::st
                 {"type", text.is_warning ? "Warning" : "Normal"},
                 {"note", cut_text(text.message, kNoteBytesMax)},
                 {"regarding",
-                 {{"apiVersion", names::kApiVersion},
-                  {"kind", names::kKind},
-                  {"namespace", job.name_space},
-                  {"name", job.name},
-                  {"uid", job.uid},
-                  {"resourceVersion", job.resource_version}}}};
+                 {{"apiVersion", kind.version},
+                  {"kind", kind.name},
+                  {"namespace", object.name_space},
+                  {"name", object.name},
+                  {"uid", object.uid},
+                  {"resourceVersion", object.resource_version}}}};
   if (count > 1) event["series"] = series_of(count, time);  // the server's bound
   return event;
 }

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
+#include "base/contract/names.h"
 #include "base/core/clock.h"
 #include "operator/api/training_job.h"
 
@@ -19,10 +21,18 @@ struct EventText {
   friend auto operator<=>(const EventText&, const EventText&) = default;
 };
 
-// Returns a new event. `name` must be new in the job's namespace; `reporter`: this program's instance.
-[[nodiscard]] nlohmann::json make_event(const api::ObjectMeta& job, const EventText& text,
+struct SubjectKind {
+  std::string_view version;
+  std::string_view name;
+};
+inline constexpr SubjectKind kJobKind{names::kApiVersion, names::kKind};
+inline constexpr SubjectKind kSecretKind{"v1", "Secret"};
+
+// Returns a new event about `object`. `name` must be new in the object's namespace; `reporter`: this
+// program's instance.
+[[nodiscard]] nlohmann::json make_event(const api::ObjectMeta& object, const EventText& text,
                                         const std::string& name, const std::string& reporter, WallTime time,
-                                        std::uint32_t count = 1);
+                                        std::uint32_t count = 1, const SubjectKind& kind = kJobKind);
 
 // Returns the patch that counts a repetition of an existing event. The patch is for a core/v1 Event, because
 // events.k8s.io does not allow a note to change.

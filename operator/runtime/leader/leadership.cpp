@@ -3,7 +3,8 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr Duration kLookAgainAtLease = std::chrono::seconds(10);
+// A slice that was deleted or emptied is back before many members call anew.
+constexpr Duration kCheckEvery = std::chrono::seconds(2);
 constexpr Duration kRetry = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -41,8 +42,9 @@ bool Leadership::publish_endpoint() {
   if (next_check_ && now < *next_check_) return is_up_;
   const auto done = endpoint_publisher_->publish({});
   if (done) is_up_ = true;
+  endpoint_problem_ = done ? "" : "members may not find this operator: " + done.error().message();
   if (!done) log_.warning("members may not find this operator", {{"error", done.error().message()}});
-  next_check_ = clock_.now() + (done ? kLookAgainAtLease : kRetry);
+  next_check_ = clock_.now() + (done ? kCheckEvery : kRetry);
   return is_up_;
 }
 

@@ -1,7 +1,8 @@
 // operator/runtime/leader/: elects one leader among several operators. Leadership: tells whether this
 // operator leads and so runs the jobs, and directs members to it while it leads.
 //
-// Thread contract: begin() and publish_endpoint() are called by one thread, the rest by any.
+// Thread contract: begin(), publish_endpoint() and endpoint_problem() are called by one thread, the rest by
+// any.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,8 @@ class Leadership {
 
   // Directs members to this operator. Call it from time to time. Returns whether members are directed here.
   bool publish_endpoint();
+  // Why members may not find this operator, as of the last check; empty: they find it.
+  [[nodiscard]] const std::string& endpoint_problem() const { return endpoint_problem_; }
 
  private:
   const Clock& clock_;
@@ -55,6 +58,7 @@ class Leadership {
   std::optional<EndpointPublisher> endpoint_publisher_;
   std::unique_ptr<Elector> elector_;
   std::optional<Timestamp> next_check_;  // of the published endpoint
+  std::string endpoint_problem_;
   bool is_up_ = false;
 };
 

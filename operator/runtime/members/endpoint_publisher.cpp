@@ -16,7 +16,7 @@ Result<void> EndpointPublisher::publish(const std::stop_token& stop) const {
   const auto found = client_.call(kube::get(slice), stop, kSliceTimeout);
   if (!found && found.error().kind() == ErrorKind::kNotFound) return make(stop);
   if (!found) return found.error().with_context("reading EndpointSlice " + name);
-  const auto patch = kube::point_slice_to(*found, options_.address, options_.port);
+  const auto patch = kube::point_slice_to(*found, options_.service, options_.address, options_.port);
   if (patch.empty()) return {};
   const auto written = client_.call(kube::merge_patch(slice, patch), stop, kSliceTimeout);
   if (!written)

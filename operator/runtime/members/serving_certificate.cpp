@@ -18,11 +18,6 @@ constexpr int kTellEndPart = 6;  // of the remaining time; renewals happen with 
 
 }  // namespace
 
-bool ServingIdentity::is_same_as(const ServingIdentity& other) const {
-  return shown.certificate_pem == other.shown.certificate_pem &&
-         shown.private_key_pem == other.shown.private_key_pem && ca_pem == other.ca_pem;
-}
-
 Result<void> ServingCertificate::take() {
   auto found = read();
   if (!found) return found.error();
@@ -80,7 +75,8 @@ Result<void> ServingCertificate::check(const ServingIdentity& identity) const {
 void ServingCertificate::keep(ServingIdentity identity) {
   identity_ = std::move(identity);
   problem_.clear();
-  ends_ = http::certificate_end(identity_.shown.certificate_pem);
+  const auto validity = http::certificate_validity(identity_.shown.certificate_pem);
+  ends_ = validity ? std::optional(validity->ends) : std::nullopt;
   if (ends_) {
     const Duration left = ends_->since_epoch - clock_.wall_now().since_epoch;
     tell_end_at_ = {ends_->since_epoch - std::min(kTellEndBefore, left / kTellEndPart)};

@@ -33,7 +33,8 @@ if(TARGET ratoon_operator_core)
             runtime/operator_metrics_test.cpp runtime/status_debounce_test.cpp runtime/plugin_credentials_test.cpp
             runtime/admission_queue_test.cpp runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp
             runtime/job_cache_test.cpp runtime/token_reviewer_test.cpp runtime/ca_reloading_transport_test.cpp
-            runtime/discovery_test.cpp runtime/work_queue_test.cpp
+            runtime/discovery_test.cpp runtime/work_queue_test.cpp runtime/certificate_plan_test.cpp
+            runtime/secret_certificate_test.cpp
     LIBS certificate_support http_test_support ratoon::operator_runtime LABELS threads PARTS 3)
   ratoon_test(unit/operator/operator_threads_test
     SOURCES runtime/api_server_in_memory.cpp runtime/operator_threads_test.cpp

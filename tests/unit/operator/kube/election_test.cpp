@@ -152,23 +152,29 @@ TEST(EndpointSlice, IsWrittenWhereItLeadsElsewhere) {
   EXPECT_EQ(slice_name("door", "10.0.0.7"), "door-ipv4");
   EXPECT_EQ(slice_name("door", "fd00::7"), "door-ipv6");
   json slice = {{"metadata", {{"resourceVersion", "5"}}}, {"endpoints", nullptr}};
-  const json patch = point_slice_to(slice, "10.0.0.7", 9443);
+  const json patch = point_slice_to(slice, "door", "10.0.0.7", 9443);
   EXPECT_EQ(patch["metadata"]["resourceVersion"], "5");
   slice.merge_patch(patch);
   EXPECT_EQ(slice["endpoints"][0]["addresses"], json::array({"10.0.0.7"}));
-  EXPECT_EQ(point_slice_to(slice, "10.0.0.7", 9443), json::object());
-  EXPECT_NE(point_slice_to(slice, "10.0.0.8", 9443), json::object());
-  EXPECT_NE(point_slice_to(slice, "10.0.0.7", 9444), json::object());
+  EXPECT_EQ(point_slice_to(slice, "door", "10.0.0.7", 9443), json::object());
+  EXPECT_NE(point_slice_to(slice, "door", "10.0.0.8", 9443), json::object());
+  EXPECT_NE(point_slice_to(slice, "door", "10.0.0.7", 9444), json::object());
   const json made = make_slice("door", "fd00::7", 9443);
-  EXPECT_EQ(point_slice_to(made, "fd00::7", 9443), json::object())
+  EXPECT_EQ(point_slice_to(made, "door", "fd00::7", 9443), json::object())
       << "one that was deleted is made to lead here";
   EXPECT_EQ(made["metadata"]["name"], "door-ipv6");
   EXPECT_EQ(made["metadata"]["labels"]["kubernetes.io/service-name"], "door")
       << "or the Service does not know it";
   EXPECT_EQ(made["addressType"], "IPv6");
   EXPECT_FALSE(made["metadata"].contains("resourceVersion")) << "the server refuses it at a creation";
+  EXPECT_FALSE(made["metadata"]["labels"].contains("app.kubernetes.io/instance"))
+      << "Argo CD would want to prune it";
+  json unlabelled = slice;
+  unlabelled["metadata"]["labels"].erase("kubernetes.io/service-name");
+  unlabelled.merge_patch(point_slice_to(unlabelled, "door", "10.0.0.7", 9443));
+  EXPECT_EQ(unlabelled, slice) << "a slice that the Service does not find is mended";
   slice["endpoints"].push_back(slice["endpoints"][0]);
-  EXPECT_NE(point_slice_to(slice, "10.0.0.7", 9443), json::object()) << "alone";
+  EXPECT_NE(point_slice_to(slice, "door", "10.0.0.7", 9443), json::object()) << "alone";
 }
 
 }  // namespace

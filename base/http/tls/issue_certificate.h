@@ -1,0 +1,28 @@
+// Makes certificate authorities and the certificates that they sign, with keys on the curve P-256.
+#pragma once
+
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "base/http/tls/certificate.h"
+
+namespace ratoon::http {
+
+struct KeyedCertificate {
+  std::string certificate_pem;
+  std::string key_pem;
+};
+
+[[nodiscard]] Result<KeyedCertificate> make_authority(const std::string& name, const Validity& validity);
+
+// A server's certificate for `name`, a host name or an IP address.
+[[nodiscard]] Result<KeyedCertificate> issue_certificate(const KeyedCertificate& authority,
+                                                         const std::string& name, const Validity& validity);
+
+// A certificate of the authority `next` that `former` signed: clients that trust only `former` then accept
+// the certificates that `next` signs, if a server shows this certificate beside its own.
+[[nodiscard]] Result<std::string> cross_sign(const KeyedCertificate& former, const std::string& next_pem,
+                                             const Validity& validity);
+
+}  // namespace ratoon::http

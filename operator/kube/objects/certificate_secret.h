@@ -1,0 +1,31 @@
+// The Secret with the certificate that members get, of type kubernetes.io/tls. Besides the fields of that
+// type it holds the authorities that members trust and the key of the newest one.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace ratoon::kube {
+
+// All texts are PEM; a text is empty if the Secret lacks it or if it is not base64.
+struct CertificateParts {
+  std::string authorities_pem;    // ca.crt: members accept certificates that one of these signed
+  std::string authority_key_pem;  // ca.key: of one of these authorities
+  std::string certificate_pem;    // tls.crt: the certificate, then others that lead to an authority
+  std::string key_pem;            // tls.key
+
+  friend bool operator==(const CertificateParts&, const CertificateParts&) = default;
+};
+
+[[nodiscard]] CertificateParts read_certificate_secret(const nlohmann::json& secret);
+
+// Returns the whole object, for the case that there is none.
+[[nodiscard]] nlohmann::json make_certificate_secret(const std::string& name, const CertificateParts& parts);
+
+// The patch that writes `parts` into the Secret that was read. The server refuses the patch if the Secret was
+// written after it was read.
+[[nodiscard]] nlohmann::json write_certificate_parts(const nlohmann::json& secret,
+                                                     const CertificateParts& parts);
+
+}  // namespace ratoon::kube

@@ -1,0 +1,44 @@
+// CertificateSource: the certificate for members, which may be renewed while the operator runs.
+//
+// Thread contract: one thread at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/http/server.h"
+
+namespace ratoon::runtime {
+
+struct ServingIdentity {
+  http::TlsServerOptions shown;
+  std::string ca_pem;  // members trust only certificates that these authorities signed
+
+  // Whether both identities were made from the same texts.
+  [[nodiscard]] bool is_same_as(const ServingIdentity& other) const {
+    return shown.certificate_pem == other.shown.certificate_pem &&
+           shown.private_key_pem == other.shown.private_key_pem && ca_pem == other.ca_pem;
+  }
+};
+
+class CertificateSource {
+ public:
+  CertificateSource() = default;
+  CertificateSource(const CertificateSource&) = delete;
+  CertificateSource& operator=(const CertificateSource&) = delete;
+  virtual ~CertificateSource() = default;
+
+  // Gets the first certificate.
+  [[nodiscard]] virtual Result<void> take() = 0;
+  // The identity of the last take() or has_changed() that succeeded.
+  [[nodiscard]] virtual const ServingIdentity& identity() const = 0;
+  // The time at which its certificate expires; nothing before the first certificate.
+  [[nodiscard]] virtual std::optional<WallTime> ends() const = 0;
+  // Looks again, every few seconds at most, and says whether there is another identity.
+  [[nodiscard]] virtual bool has_changed() = 0;
+};
+
+}  // namespace ratoon::runtime
