@@ -35,7 +35,8 @@ class Lab:
         self.killed_at = {}
         self.login_managers = {}
 
-    def up(self, nodes=3, operators=("node-1",), chart=ROOT / "charts/ratoon"):
+    def up(self, nodes=3, operators=("node-1",), chart=ROOT / "charts/ratoon", is_rendered=False):
+        """`is_rendered`: Helm only renders, and kubectl applies that, as tools for GitOps do."""
         self.cluster("up", "--nodes", str(nodes))
         self.kubeconfig = self.cluster("kubeconfig").strip()
         self.handle = state.Cluster(arguments.cache_folder(), self.name).load()
@@ -45,12 +46,24 @@ class Lab:
         self.load_image("trainer", "digits", "ratoon-digits:dev", "--program", PROGRAMS / "ratoon",
                         "--libraries-from", libtorch() / "torch/lib")
         self.kubectl("label", "node", *operators, "runs-operators=yes")
-        self.helm("install", chart, "--create-namespace", "--set-string", "nodeSelector.runs-operators=yes",
-                  "--set", "image.pullPolicy=Never", "--set", f"replicas={len(operators)}")
+        values = ["--set-string", "nodeSelector.runs-operators=yes", "--set", "image.pullPolicy=Never",
+                  "--set", f"replicas={len(operators)}"]
+        if is_rendered:
+            self.kubectl("create", "namespace", "ratoon-system")
+            self.rendered = run("helm", "template", "ratoon", chart, "--namespace", "ratoon-system", "--no-hooks",
+                                "--kube-version", "1.35.0", *values)
+            self.apply_rendered()
+        else:
+            self.helm("install", chart, "--create-namespace", *values)
 
     def helm(self, verb, chart, *more):
         run("helm", verb, "ratoon", chart, "--kubeconfig", self.kubeconfig, "--namespace", "ratoon-system", "--wait",
             "--timeout", "300s", *more)
+
+    def apply_rendered(self):
+        """Until the operators are available."""
+        self.kubectl("apply", "--namespace", "ratoon-system", "-f", "-", text=self.rendered)
+        self.kubectl("--namespace", "ratoon-system", "rollout", "status", "deployment/ratoon", "--timeout=180s")
 
     def helm_test(self):
         run("helm", "test", "ratoon", "--kubeconfig", self.kubeconfig, "--namespace", "ratoon-system", "--timeout", "180s")
