@@ -23,8 +23,8 @@
 //
 //   ratoon::AtomicDirectory saver("out", {.rank = rank, .barrier = [&] { group->barrier()->wait(); }});
 //
-// Directories of the Python package cycling_utils can be read and continued under their names. Ratoon uses
-// only the last component of a link's path: the rest may have been valid only on another machine.
+// With the options below, AtomicDirectory continues the directories of the Python package cycling_utils.
+// Ratoon uses only the last component of a link's path: the rest may have been valid only on another machine.
 //
 //   {.prefix = "AtomicDirectory_checkpoint_", .link = "AtomicDirectory.latest_checkpoint"}
 //   {.prefix = "CHK", .link = "latest_pt"}   // its first versions

@@ -54,7 +54,7 @@ struct LoaderOptions {
   std::string purpose = "augment";  // part of the random key: another purpose draws other numbers
 
   // Allocates the memory of a column: at least `bytes` bytes, at an address that is a multiple of 64. Set
-  // this function for pinned or shared memory. Empty: ordinary memory.
+  // `allocate` for pinned or shared memory. Empty: ordinary memory.
   std::function<std::shared_ptr<std::byte>(std::size_t bytes)> allocate{};
 };
 

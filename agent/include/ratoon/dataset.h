@@ -35,8 +35,8 @@ namespace ratoon {
 // One field that all samples of a data set have.
 struct Column {
   std::string name{};
-  // kBytes if the type varies between samples, as types of arrays in MDS files may: each sample's field then
-  // has its own type.
+  // The type of the elements; kBytes if the type varies between samples, as types of arrays in MDS files may:
+  // each sample's field then has its own type.
   ElementType type = ElementType::kBytes;
   // The shape that all samples share; nothing if it varies between samples.
   std::optional<std::vector<std::uint64_t>> shape{};
@@ -57,12 +57,12 @@ class Dataset {
   // data cannot be read or is damaged; read() never returns wrong data.
   virtual void read(std::uint64_t id, Sample& into) const = 0;
 
-  // The number of samples of each shard, in the order of their ids, if reading neighbours is cheaper than
-  // reading in any order. Returns nothing if any order costs the same. Order::kBlocks needs these sizes.
+  // Returns the number of samples of each shard, in the order of ids, if reading neighbours is cheaper than
+  // reading in any order, else an empty list. Order::kBlocks needs the sizes of shards.
   [[nodiscard]] virtual std::vector<std::uint64_t> shard_sizes() const { return {}; }
 
-  // A hint that these samples are read next, in this order, after all samples expected before. A remote data
-  // set starts to fetch the samples and keeps them.
+  // Tells the data set that the samples `ids` are read next, in this order, after all samples of earlier
+  // calls. A remote data set starts to fetch the samples and keeps them.
   virtual void expect(std::span<const std::uint64_t> ids) const { (void)ids; }
   // Withdraws the hint of one expect() with the same ids: the samples were read, or the position has changed
   // and they will not be read. Ids that are not expected are ignored.

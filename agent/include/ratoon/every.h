@@ -4,7 +4,7 @@
 //   const auto validate_every = ratoon::Every::parse("0.25ep").value();
 //   if (validate_every.is_due(before_the_step, after_the_step)) validate();
 //
-// Ranks reach a time in different steps: for a collective action that is due by time, one rank must decide.
+// Ranks reach a given time at different steps: let one rank decide when a collective action is due by time.
 #pragma once
 
 #include <chrono>

@@ -39,7 +39,7 @@ class MemoryColumn {
         {std::move(name), element_type_of<T>(), std::move(shape)}, std::as_bytes(std::span(values)), nullptr};
   }
 
-  // Takes bytes of any type, and an owner that keeps the bytes alive, if they need one.
+  // Takes bytes of any type, and an owner that keeps the bytes alive, or null if none is needed.
   MemoryColumn(Column column, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
       : column_(std::move(column)), bytes_(bytes), owner_(std::move(owner)) {}
 

@@ -8,8 +8,8 @@
 //
 // To combine the values of all ranks, merge the metrics of the other ranks into a copy, in rank order, so
 // that all ranks get the same bits. Each rank reports its own values. If the world's size changes, a new rank
-// begins with empty sums, and another rank takes over the sums of a rank that left. The merged sums cover the
-// same samples as before.
+// begins with empty sums, and another rank takes over the sums of a rank that left. The sums of all ranks
+// together still cover the same samples as before the change.
 //
 // Thread contract: one thread at a time.
 #pragma once

@@ -51,13 +51,13 @@ struct MemberOptions {
 // An identity that stays the same when a launcher restarts a process of a launch.
 struct LaunchName {
   std::string name{};
-  // The launch's number of restarts. A launcher that does not count restarts gives each launch another name.
+  // The launch's number of restarts. A launcher that does not count restarts gives each launch a new name.
   std::optional<std::uint64_t> restarts{};
 };
 
 // The place of this process among the ranks of one launch. The ranks find each other through the run's
-// folder. The variables of torchrun, mpirun and srun fill these fields. For another launcher the program
-// fills the fields; Ratoon then reads no launcher's variables:
+// folder. Environment variables of torchrun, mpirun and srun fill the fields of GroupOptions. For another
+// launcher the program fills the fields; Ratoon then reads no launcher's variables:
 //
 //   const std::uint32_t size = read_number("MY_SIZE"), rank = read_number("MY_RANK");
 //   ratoon::Options options = {.group = {.rank = rank, .size = size, .name = "my-launch-" + launch_id()}};
@@ -75,7 +75,7 @@ struct GroupOptions {
 };
 
 // The ways in which a process learns that it will be ended (docs/train/notice.md). The launcher's variables
-// fill the two Slurm values and time_limit_since.
+// fill slurm_job_end_time, slurm_job_id and time_limit_since.
 struct NoticeOptions {
   // --time-limit, RATOON_TIME_LIMIT: "4h". The process saves and exits within this time after its start;
   // empty: no limit.
@@ -123,7 +123,7 @@ struct Options {
   // its beginning; replaces the program's own end.
   std::optional<Until> max_duration{};
   // --resume-from and --skip: the run goes back to this step's checkpoint and never uses the next `skip`
-  // samples. Each pair of values acts only once. Later checkpoints are set aside (docs/train/rollback.md).
+  // samples. The same values act only once. Later steps' checkpoints are set aside (docs/train/rollback.md).
   std::optional<std::uint64_t> resume_from{};  // --resume-from, RATOON_RESUME_FROM
   std::uint64_t skip = 0;                      // --skip, RATOON_SKIP; slots of the one tracked Stream
   // --keep-last, RATOON_KEEP_LAST: the number of committed checkpoints to keep in the folder: at least 2, or
@@ -143,22 +143,22 @@ struct Options {
   // --disk-timeout, RATOON_DISK_TIMEOUT_SECONDS: the time for which one call to the disk may hang.
   std::uint64_t disk_timeout_seconds = 300;
   // Checkpoints are copied to stores, "s3://bucket/runs" or "file:///mnt/other/runs", each run under its
-  // name. A start resumes from the newest checkpoint of the folder and all stores. docs/train/tiers.md
+  // name. A start resumes from the newest checkpoint of the folder and all stores (docs/train/tiers.md).
   std::vector<std::string> stores{};  // --stores, RATOON_STORES; separated by commas
   StoreOptions store_options{};       // how stores are reached; the program sets them
   // --load-from, RATOON_LOAD_FROM: another run's folder, store or manifest. The source gives the initial
   // state of a run that has no checkpoint anywhere.
   std::string load_from{};
-  // --load-parts, RATOON_LOAD_PARTS: "weights"; "state": all but the place in the data, from step 0; "all":
-  // the run goes on from the step of that checkpoint.
+  // --load-parts, RATOON_LOAD_PARTS: "weights"; "state": all but the position in the data, and the run begins
+  // at step 0; "all": the run goes on from the step of the loaded checkpoint.
   std::string load_parts{"weights"};
-  // --autoresume false, RATOON_AUTORESUME; false: a start that finds checkpoints of the run is refused. The
-  // option is for single processes, torchrun and Slurm.
+  // --autoresume false, RATOON_AUTORESUME; false: a start that finds checkpoints of the run is refused.
+  // --autoresume is for single processes, torchrun and Slurm.
   bool autoresume = true;
   // --overwrite true, RATOON_OVERWRITE: the run starts from the beginning at each start of the process and
   // sets existing checkpoints aside, but deletes nothing.
   bool overwrite = false;
-  // --keep-last-in-stores, RATOON_KEEP_LAST_IN_STORES: how many each store keeps, at least 2, or "all".
+  // --keep-last-in-stores, RATOON_KEEP_LAST_IN_STORES: checkpoints kept in each store: at least 2, or "all".
   std::uint64_t keep_last_in_stores = 3;
   // --keep-every, RATOON_KEEP_EVERY_STEPS: checkpoints whose step is a multiple of this number are kept, in
   // the folder and in stores; 0: none.
@@ -172,7 +172,7 @@ struct Options {
   // the name has a folder; empty: no file.
   std::string final_weights{"weights.safetensors"};
   // --deterministic, RATOON_DETERMINISTIC: pins the settings on which bits depend, see <ratoon/numerics.h>.
-  // The option is refused if no computing library is attached.
+  // --deterministic is refused if no computing library is attached.
   bool deterministic = false;
   // --seed, RATOON_SEED; the seed of all random number generators (default 0) and of the order of samples, if
   // the program calls Session::stream_options() (default: the program's own).

@@ -16,8 +16,8 @@
 
 namespace ratoon {
 
-// The key of one epoch of one source of samples. The key hashes all three values: if it were seed + epoch,
-// the second epoch of seed 1 would be the first of seed 2. `source` is a name or digest of the data.
+// The key of one epoch of one source of samples. The key hashes seed, source and epoch: if the key were seed
+// + epoch, the second epoch of seed 1 would be the first of seed 2. `source` is a name or digest of the data.
 [[nodiscard]] std::uint64_t permutation_key(std::uint64_t seed, std::string_view source, std::uint64_t epoch);
 
 class Permutation {

@@ -1,12 +1,12 @@
-// SaveTicket: the progress of one save. A save reaches the levels in order; a program can wait for each.
+// SaveTicket: the progress of one save. A save reaches each SaveLevel in order; a program can wait for each.
 //
 //   ratoon::SaveTicket best = session.save("the lowest loss so far");
 //   ...                                                                // a few steps on
 //   const auto stored = best.wait(ratoon::SaveLevel::kStored, std::chrono::seconds(30));
 //   if (!stored) std::cerr << stored.error().message() << "\n";
 //
-// The save is made when the current step ends. If the ranks agree on requests once a step, the save is made
-// when the next step ends, or, in the last step of the run, when that step ends.
+// The save is made when the current step ends. If the ranks call agree() once a step, the save is made when
+// the next step ends; a save requested in the run's last step is made when that step ends.
 //
 // Thread contract: any thread; copies refer to the same save.
 #pragma once
@@ -29,8 +29,8 @@ class SaveTicket {
  public:
   SaveTicket() = default;  // refers to no save
 
-  // Waits until the save reaches the level. Returns kTimeout if this takes longer than `at_most`, or another
-  // error if the save can never reach the level. With a duration of 0, wait() only checks.
+  // Waits until the save reaches the level. Returns kTimeout if the wait takes longer than `at_most`, or
+  // another error if the save can never reach the level. With a duration of 0, wait() only checks.
   [[nodiscard]] Result<void> wait(SaveLevel level, std::chrono::nanoseconds at_most) const;
 
  protected:

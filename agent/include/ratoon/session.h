@@ -83,11 +83,11 @@ class Session {
   // step: a step after the run's end is refused.
   bool step_done();
   // Completes the run; all ranks call complete() after the same step. Saves the tracked objects once more if
-  // needed, and returns the exit code of the process. If the run is not at the end that resume() or
-  // --max-duration set, and finish() was not called, the process ends with 82. If the process was told to
-  // leave, for example by SIGTERM, this function saves the tracked objects and ends the process with 80; the
-  // next start continues. A program must therefore leave a loop early only after step_done(). A process that
-  // ends with exit code 0 without complete(), by returning from main() or by exit(), ends with 82 instead.
+  // needed, and returns the process's exit code. The process ends with exit code 82 if the run is not at the
+  // end that resume() or --max-duration set and finish() was not called. If the process was told to leave,
+  // for example by SIGTERM, complete() saves the tracked objects and ends the process with exit code 80; the
+  // next start continues. A program must therefore leave a loop early only after step_done(). Exit code 0
+  // without complete(), by returning from main() or by exit(), becomes 82.
   [[nodiscard]] int complete();
 
   // Adds an object to every checkpoint of this run and restores it when steps() begins. The object must
@@ -157,7 +157,7 @@ class Session {
   //
   // The run is complete when the loop over steps() ends by itself. If the function leaves the loop early and
   // returns after the world changed, Ratoon calls the function again. If the process was told to leave, it
-  // then exits as ordered. In any other case the process ends with exit code 82.
+  // exits as ordered. If the loop was left early for another reason, the process ends with exit code 82.
   //
   // A checkpoint is refused if its names are not exactly the tracked names, because an object without a saved
   // state would start anew beside objects that resume.
@@ -217,10 +217,10 @@ class Session {
 
   // Saves the current step when it ends, in addition to --save-every. With a reason the checkpoint is pinned:
   // retention never removes it, in the folder and in the stores that receive it, until `ratoon checkpoint
-  // unpin`. If the ranks agree on requests once a step, one rank may call save() alone. If several ranks
-  // never agree, save() is a configuration error. If the ranks agree, even in a world of one rank, the next
-  // step is saved at its end, in a world of any size and after any lost process between the two steps. A save
-  // requested in the run's last step saves that step. Only rank 0's SaveTicket can wait for stores.
+  // unpin`. If the ranks call agree() once a step, one rank may call save() alone. If several ranks never
+  // call agree(), save() is a configuration error. If agree() is called, even in a world of one rank, the
+  // next step is saved at its end, in a world of any size and even if a process is lost between the steps. A
+  // save requested in the run's last step saves that step. Only rank 0's SaveTicket can wait for stores.
   //   if (loss < lowest) session.save("a loss of " + std::to_string(lowest = loss));
   SaveTicket save(const std::string& keep = "");
 
@@ -235,10 +235,10 @@ class Session {
   //   session.save_best("validation loss", loss, {.keep = 3});
   bool save_best(std::string_view name, double value, const KeepBest& how = {});
 
-  // Ends the run early, for example because the loss no longer falls. The current step is the last one, or
-  // the next step if the ranks agree on requests once a step, as for save(). Let the loop end by itself: the
-  // last step is saved and the run is complete. One rank may call finish() alone. If the program is started
-  // again, the run is complete at once, unless it has another end by then.
+  // Ends the run early, for example because the loss no longer falls. The run's last step is the current
+  // step, or the next step if the ranks call agree() once a step. Let the loop end by itself: the last step
+  // is saved and the run is complete. One rank may call finish() alone. If the program is started again, the
+  // run is complete at once, unless it has another end by then.
   void finish(const std::string& reason);
 
   // Tells the session that this process will be ended after `left`. The session saves at once, trains on,
@@ -274,7 +274,7 @@ class Session {
   [[nodiscard]] std::uint64_t resumes_at() const;
 
   // The value that was tracked under `name` in the run's own checkpoint from which steps() goes on; nothing
-  // if there is no such checkpoint. An unknown name is a configuration error. Call it before steps().
+  // if there is no such checkpoint. An unknown name is a configuration error. Call peek() before steps().
   //   auto width = session.peek<std::int64_t>("width").value_or(flags.width);
   template <class T>
     requires(std::is_arithmetic_v<T> ||
@@ -316,8 +316,8 @@ class Session {
 
   // Call this function if an exception that is not Ratoon's ends the loop, for example from a collective of
   // the program. If a lost process may be the cause, explain() waits for the report of that loss, which may
-  // come later. If the world changed or this process was told to leave, the attempt ends as in check(). In
-  // all other cases explain() returns: the program is at fault. The message begins with `ended_by`:
+  // come later. If the world changed or this process was told to leave, the attempt ends as in check().
+  // explain() returns only if the program itself is at fault. The message begins with `ended_by`:
   //   session.explain(std::string("the program threw ") + error.what(), is_error_of_network(error));
   void explain(const std::string& ended_by, bool may_be_loss);
   // A world of one process has no rendezvous: port 0 and no descriptor.
@@ -329,7 +329,7 @@ class Session {
   [[nodiscard]] std::uint32_t requests() const;
   // Takes the bits that any rank requested; every rank passes the same bits. The requested actions take
   // effect at the end of the current step. With one process, the requests of that process take effect without
-  // this call. With several processes, requests take effect only in steps in which agree() is called.
+  // agree(). With several processes, requests take effect only in steps in which agree() is called.
   void agree(std::uint32_t requests_of_all);
   // agree() for a program that has no collective of its own: exchanges the requests of this step, and the
   // reported values, over the connection that sum() uses. All ranks call agree() once a step, before the step
@@ -390,7 +390,7 @@ class Session {
   const int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Engine> engine_;
   // The exception that Ratoon threw on the training thread. The training function must let the exception
-  // pass. If the training function catches it, the end of the step and of the function throw it again.
+  // pass: a caught exception is thrown again at the end of the step and of the function.
   mutable std::exception_ptr thrown_;
   const std::thread::id training_thread_ = std::this_thread::get_id();
   std::map<std::type_index, std::shared_ptr<void>> parts_;

@@ -26,8 +26,8 @@
 // weight even in an object of weights.
 //
 // A tensor with a box is shared: every rank says which part of the whole it has, and any world restores any
-// parts. The parts must cover the whole. If several ranks save the same part, they must save the same bytes.
-// A checkpoint with a missing part is not committed.
+// parts. The parts must cover the whole tensor. If several ranks save the same part, they must save the same
+// bytes. A checkpoint with a missing part is not committed.
 #pragma once
 
 #include <cstddef>
@@ -159,7 +159,7 @@ class StateReader {
   [[nodiscard]] virtual bool is_for_weights_alone() const { return false; }
 
   // The seed for a random number generator, if this rank is new to the world and the checkpoint has only
-  // another rank's state under this name. Nothing if the rank restores its own state.
+  // another rank's state under this name. Returns nothing if the rank restores its own state.
   [[nodiscard]] virtual std::optional<std::uint64_t> new_seed(const std::string& /*name*/) const {
     return std::nullopt;
   }

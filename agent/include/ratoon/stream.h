@@ -94,7 +94,7 @@ class Stream : public Stateful {
   void change_weights(std::span<const double> weights);
   void skip_to(std::uint64_t slot);  // the slots before it are never taken
   // Sets the position of a run that another program began: the next slot and the number of batches before it.
-  // The function is only for a stream from which no batch was taken. The samples before `slot` count as
+  // Call begin_at() only for a stream from which no batch was taken. The samples before `slot` count as
   // drawn, but are not in the digest.
   void begin_at(std::uint64_t slot, std::uint64_t batches);
 
@@ -120,8 +120,8 @@ class Stream : public Stateful {
   // over the same sources, the destructor of the loaded stream prints a warning on stderr.
   void load_state(std::string_view state) override;
   [[nodiscard]] bool is_position() const override { return true; }
-  // States that are loaded after this call may differ from the options in these fields. The state keeps each
-  // accepted difference.
+  // States that are loaded after accept() may differ from the options in the fields that `differences` names.
+  // The state keeps each accepted difference.
   void accept(const StreamOverride& differences) { accepted_ = differences; }
   [[nodiscard]] const std::vector<AcceptedDifference>& accepted() const { return differences_; }
 

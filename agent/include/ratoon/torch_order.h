@@ -64,7 +64,7 @@ class DistributedSampler : public Stateful {
 
   // size() is Python's len(sampler), and at() returns the sample at a place. size() and at() count only the
   // samples of this rank in this epoch and this world. If the epoch began in another world, the last entries
-  // that do not make a whole round over this world's ranks do not count.
+  // are left out if they are too few for one entry per rank of this world.
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const;
 

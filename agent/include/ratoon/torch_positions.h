@@ -24,7 +24,7 @@ namespace ratoon {
                                                      const DistributedSamplerOptions& saved_with);
 
 // Takes state_dict() of torchdata's StatefulDistributedSampler, or of a StatefulDataLoader over that sampler
-// or torch's own, with or without workers. Neither sampler's state contains the epoch. `batch_size` is needed
+// or torch's own, with or without workers. The states of both samplers lack the epoch. `batch_size` is needed
 // only if snapshots are not taken at every step.
 [[nodiscard]] ListPosition position_of_torchdata(std::string_view state,
                                                  const DistributedSamplerOptions& saved_with,

@@ -1,7 +1,7 @@
 // board/: The board: a small key-value store that rank 0 serves to the ranks of its attempt.
 //
 // Server: the board on which the ranks of an attempt store values for each other. Rank 0 runs the server on
-// its own thread. A connection must first prove that it has the attempt's secret. Before this proof a
+// its own thread. A connection must first prove that it has the attempt's secret. Before the proof a
 // connection can do nothing else, and the memory, descriptors and time of all unproven connections are
 // limited. The memory for values is limited too, per rank and in total. A connection that breaks the protocol
 // is closed.

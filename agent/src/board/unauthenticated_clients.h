@@ -20,7 +20,7 @@ namespace ratoon::board {
 struct UnauthenticatedClientLimits {
   std::size_t at_once = 256;
   Duration handshake = std::chrono::seconds(10);  // then the connection is closed
-  // For this time a new connection is never closed to make room for a later connection.
+  // The time after accept() in which a connection is never closed to make room for a later connection.
   Duration undisturbed = std::chrono::milliseconds(100);
   std::size_t a_second = 4000;
   std::size_t in_a_row = 512;  // connections in a burst, after a time with fewer

@@ -28,8 +28,8 @@ struct Averaging {
   // queued behind them. A save waits until the means are complete. If computing the means fails, the save and
   // the next average_gradients() report the error.
   bool return_early = false;
-  // Whether to sum gradients of an accelerator on the CPU, which is slow. Set it if ranks share a device,
-  // because NCCL refuses shared devices.
+  // Whether to sum gradients of an accelerator on the CPU, which is slow. Set over_host if ranks share a
+  // device, because NCCL refuses shared devices.
   bool over_host = false;
 };
 

@@ -37,7 +37,7 @@
 //   const ratoon::torch::Modules both{{*policy, *critic}};
 //   session.average_gradients(both, {.backward = [&] { loss.backward(); }});
 //
-// Modules that are trained in turn, such as the two of a GAN, have a call each.
+// Modules that are trained in turn, such as the two networks of a GAN, need one average_gradients() each.
 //
 // A program with its own process group passes a new group in each attempt:
 //

@@ -48,8 +48,8 @@ struct DeviceNeed {
 
 class DeviceDataset {
  public:
-  // Loads all samples. Throws Failure if the samples do not fit or cannot be read, std::invalid_argument for
-  // a column that does not exist or whose rows differ in shape.
+  // Loads all samples. Throws Failure if the samples do not fit or cannot be read, and std::invalid_argument
+  // for a column that does not exist or whose rows differ in shape.
   DeviceDataset(const Dataset& dataset, const DeviceDatasetOptions& options);
 
   // Returns how much memory the constructor will need, without reading a sample.

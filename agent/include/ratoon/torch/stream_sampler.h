@@ -44,7 +44,7 @@ class StreamSampler : public ::torch::data::samplers::Sampler<>, public Stateful
   // Sets the number of trained batches of the run: batches of the loader, also if an optimizer step uses
   // several of them. A sampler of a Stream moves the stream, and cannot move it back.
   void set_iteration(std::uint64_t batches);
-  // Adds trained batches. Throws std::invalid_argument if the loader has not fetched so many batches.
+  // Adds trained batches. Throws std::invalid_argument if more batches would be trained than were fetched.
   void advance(std::uint64_t batches = 1);
 
   // The number of trained batches, and the position of the next batch: the index of enumerate() in an

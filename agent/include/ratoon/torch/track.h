@@ -17,7 +17,7 @@
 // is "net.buffer:scale".
 //
 // A module also saves the states of LibTorch's default generators, from which dropout and similar layers
-// draw: that of the CPU, "net.generator:cpu", and if the module is on a GPU also that GPU's,
+// draw: the CPU's generator as "net.generator:cpu" and, for a module on a GPU, that GPU's generator as
 // "net.generator:cuda:0". Each rank continues with the same random numbers as without an interruption. A rank
 // that is new to the world is seeded with Session::seed_of() of these generators' names.
 //
@@ -59,7 +59,7 @@ struct TensorPart {
   TensorBox box{};
 };
 
-// A generator is a handle to its state: the program must draw numbers from the tracked one.
+// A generator is a handle to its state: the program must draw numbers from the tracked generator.
 void check_generator(const at::Generator& generator, const std::string& name);
 void seed_generator(at::Generator generator, std::uint64_t seed);
 void save_generator(const at::Generator& generator, StateWriter& out, const std::string& name);
@@ -68,8 +68,8 @@ void load_generator(const at::Generator& generator, StateReader& in, const std::
 void save_module(const ::torch::nn::Module& module, StateWriter& out);
 void load_module(::torch::nn::Module& module, StateReader& in);
 
-// The adapter for LibTorch's SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. `check_optimizer` refuses all
-// other optimizers.
+// The adapter for LibTorch's SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. check_optimizer() refuses
+// optimizers of any other class.
 void check_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name);
 void save_optimizer(::torch::optim::Optimizer& optimizer, StateWriter& out);
 void load_optimizer(::torch::optim::Optimizer& optimizer, StateReader& in);

@@ -1,8 +1,8 @@
 // The names tell which directories are finished: "<prefix>7" is finished, and "<prefix>7.unfinished" is not.
-// Directories with greater numbers than the linked directory are an exception. If a temporary link names such
-// a directory, a save was interrupted after it renamed the directory and before it replaced the link:
-// prepare() removes the directory. If no temporary link names it, a user set the link back, or cycling_utils
-// has named it and not filled it yet: prepare() keeps it.
+// The name of a directory with a greater number than the linked directory does not tell. prepare() removes a
+// directory with a greater number if a temporary link names it: a save was interrupted after it renamed the
+// directory and before it replaced the link. prepare() keeps a directory that no temporary link names: a user
+// set the link back, or cycling_utils has not filled the directory yet.
 //
 // finalize(): sync all files, then their folders; make the new link under a temporary name; sync; rename the
 // directory; sync; replace the link; sync. If no directory is finished yet, replace the link before renaming

@@ -33,7 +33,7 @@ namespace ratoon::checkpoint {
 // Makes steps 1 and 2 for a pack whose image is in memory, or is still being copied into memory. `image` has
 // layout.file_bytes() bytes. With Tried::kBefore, this process or an earlier process has tried to write this
 // pack before: the files of that try are used or replaced. `run` is written into the receipt. The owner is
-// that of the layout.
+// layout.owner.
 enum class Tried { kNever, kBefore };
 [[nodiscard]] Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     const PackLayout& layout,
@@ -41,7 +41,7 @@ enum class Tried { kNever, kBefore };
                                                     Tried tried, const CopyProgress& filling,
                                                     const std::optional<RunRecord>& run = {});
 
-// A commit's steps 1 and 2 in two calls. If tensors may be freed between the calls, check that before vote().
+// Steps 1 and 2 of a commit in two calls. Before vote(), check that no tensor was freed since the first call.
 [[nodiscard]] Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     std::span<const TensorView> tensors,
                                                     std::string_view mark, std::string_view owner = {});
@@ -61,7 +61,7 @@ enum class Tried { kNever, kBefore };
                                                                std::uint32_t world_size,
                                                                std::string_view mark, std::string_view owner,
                                                                std::vector<PackRecord>& receipts);
-// Does the same commit, but without receipts that earlier calls have read.
+// Does the same as the function above, but without receipts that earlier calls have read.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark,

@@ -27,7 +27,7 @@ struct Inventory {
 };
 [[nodiscard]] Result<Inventory> take_inventory(const Disk& disk);
 
-// The digest of a damaged entry whose manifest the disk cannot read. The manifest may be intact.
+// The digest of a damaged entry whose manifest the disk cannot read, although the manifest may be intact.
 inline constexpr const char* kUnreadable = "unreadable";
 
 // The digest of a damaged entry whose manifest names a pack that does not exist.
@@ -44,8 +44,8 @@ struct SealedManifest {
 [[nodiscard]] Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id);
 
 // Whether one of the checkpoint's packs does not exist; false if the disk cannot list the packs. An older
-// attempt may commit late, after its packs were removed: the manifest of such a commit is no checkpoint, and
-// does not replace one.
+// attempt may commit late, after its packs were removed: the manifest of that late commit is no checkpoint,
+// and does not replace a checkpoint.
 [[nodiscard]] bool lacks_a_pack(const Disk& disk, const Manifest& manifest);
 
 [[nodiscard]] InventoryEntry entry_of(const CheckpointId& id, std::string digest, bool is_complete);

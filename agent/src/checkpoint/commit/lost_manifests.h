@@ -15,8 +15,8 @@
 namespace ratoon::checkpoint {
 
 // The name of a link, such as `latest`, that leads to a pack of an attempt newer than all manifests,
-// including those that were set aside. Links are made only after commits, so a manifest of that attempt must
-// be lost. Returns nothing if no link leads to a newer pack, or if manifests/ contains a manifest.
+// including those that were set aside. Links are made only after commits, so a manifest of the linked attempt
+// must be lost. Returns nothing if no link leads to a newer pack, or if manifests/ contains a manifest.
 [[nodiscard]] Result<std::optional<std::string>> link_without_manifests(
     const Disk& disk, const std::filesystem::path& run_folder);
 

@@ -109,7 +109,7 @@ Result<void> RunStore::retire_old(const KeepRules& rules, Attempt own, const Cop
     const CheckpointId& newest = all->front().id;
     const auto verified = verify(newest, read_back);
     // A removal deletes the manifest before the packs. If the manifest is gone, another thread retired this
-    // checkpoint during the check, because a store has a copy. The next call finds another newest checkpoint.
+    // checkpoint during the check, because a store has a copy. The next call checks another checkpoint.
     if (!verified && has_left(*disk_, newest)) return {};
     const bool is_bad = !verified && verified.error().kind() == ErrorKind::kCorrupted;
     if (is_bad) static_cast<void>(set_aside(newest, verified.error().message()));

@@ -74,7 +74,7 @@ class RunStore {
 
   // Removes the checkpoints that the rules do not keep, and the uncommitted files of checkpoints before the
   // newest one. First checks that the newest checkpoint can be read back: a damaged newest checkpoint is set
-  // aside, and nothing is removed. An error does no harm: more files are kept than necessary.
+  // aside, and nothing is removed. An error during the removal does no harm: too many files are kept.
   [[nodiscard]] Result<void> retire_old(const KeepRules& rules, Attempt own, const Copies& copies = {},
                                         ReadBack read_back = ReadBack::kAllBytes) const;
 

@@ -49,7 +49,7 @@ class CallsWithTimeout {
     return result.get();
   }
 
-  // Whether a hanging thread was left behind. The process must then end without destroying objects that the
+  // Whether a hanging thread was left behind; if so, the process must end without destroying objects that the
   // thread may use.
   [[nodiscard]] std::shared_ptr<const std::atomic<bool>> was_abandoned() const { return was_abandoned_; }
 

@@ -74,7 +74,7 @@ class ReadFile {
   }
   // Asks that the next read comes from the disk and not from the system's page cache.
   virtual void forget() const = 0;
-  // Announces that these bytes will be read soon, so that the disk may begin to read them. Does not wait.
+  // Announces that `bytes` bytes will be read soon, so that the disk may begin to read them. Does not wait.
   virtual void expect(std::uint64_t /*at*/, std::uint64_t /*bytes*/) const {}
 };
 

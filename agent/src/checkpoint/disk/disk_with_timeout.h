@@ -1,6 +1,6 @@
 // DiskWithTimeout: a disk with a timeout for each call, for callers that must not hang with the disk. Written
-// bytes are copied, because a call that hangs keeps using them: use this disk for small files. A saver writes
-// packs on a separate thread instead (watched_disk.h).
+// bytes are copied, because a call that hangs keeps using them: use this disk for small files. For packs the
+// saver uses a WatchedDisk on a separate thread, not this disk (watched_disk.h).
 #pragma once
 
 #include <memory>

@@ -55,7 +55,7 @@ enum class Durability { kForNow, kPowerCuts };
 // opened.
 void forget(const Disk& disk, const std::string& path);
 
-// Returns the result of `read`. If that result is kCorrupted or kIo, calls `read` again and returns the
+// Returns the result of `read`. If `read` returns kCorrupted or kIo, calls `read` again and returns the
 // second result: an intact disk may deliver damaged bytes once, and a checkpoint is given up only if the
 // damage stays. `before_again` is called between the two reads and makes sure that the second read comes from
 // the disk, because the system may have cached the damaged bytes.
@@ -67,7 +67,7 @@ template <class Read, class BeforeAgain>
   before_again();
   return read();
 }
-// Reads one file in this way, at most twice, and drops its cached bytes between the two reads.
+// Reads one file as read_twice() does, and drops the file's cached bytes between the two reads.
 template <class Read>
 [[nodiscard]] auto read_file_twice(const Disk& disk, const std::string& path, const Read& read) {
   return read_twice(read, [&] { forget(disk, path); });

@@ -1,5 +1,5 @@
-// A new file that replaces another file: close() gives it that file's name, durably and atomically. The new
-// file is written from beginning to end. If close() is not called, or fails, nothing of the new file remains.
+// A new file that replaces an old file: close() renames it to the old file's name, durably and atomically.
+// The new file is written from beginning to end. If close() fails or is not called, no new file remains.
 #pragma once
 
 #include <filesystem>

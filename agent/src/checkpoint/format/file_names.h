@@ -31,12 +31,12 @@ struct CheckpointId {
   friend auto operator<=>(const CheckpointId&, const CheckpointId&) = default;
 };
 
-// The greatest step: JSON does not hold every integer above this exactly. A file name with a greater step was
-// not made by Ratoon.
+// The greatest step: JSON does not hold every integer above 2^53 - 1 exactly. Ratoon never makes a file name
+// with a step above kNumberMax.
 inline constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
-// The greatest attempt, enough for one attempt per second for thirty years, and the greatest attempt that a
-// process may report. A file name with a greater attempt was not made by Ratoon, and no attempt follows this
-// number.
+// The greatest attempt that a process may report, enough for one attempt per second for thirty years.
+// Ratoon never makes a file name with an attempt above kAttemptMax, and no attempt follows
+// kAttemptMax.
 inline constexpr std::uint64_t kAttemptMax = contract::kAttemptMax;
 
 // Paths below the run's folder.
@@ -106,7 +106,7 @@ inline constexpr const char* kOwner = "owner";  // session/locations/identity.h
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);
 
 // Whether the name has the form of a run's file names but a number above the limits: "a9007199254740991",
-// "s0000001200.a9007199254740991.json". Ratoon never makes such names, and a warning reports a file with one.
+// "s0000001200.a9007199254740991.json". Ratoon never makes names above the limits, and warns of them.
 [[nodiscard]] bool has_number_above_limit(std::string_view name);
 
 }  // namespace ratoon::checkpoint

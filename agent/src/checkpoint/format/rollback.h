@@ -39,12 +39,12 @@ inline constexpr std::size_t kRollbackBytesMax = 4096;
 // from before an older rollback revokes that older rollback.
 [[nodiscard]] std::vector<Rollback> in_force(std::vector<Rollback> all);
 
-// Whether the rollbacks in force gave up this checkpoint. The result is also true for checkpoints that an
-// older attempt commits late.
+// Whether the rollbacks in force gave up this checkpoint; also true for a checkpoint that an older attempt
+// commits after the rollback.
 [[nodiscard]] bool is_given_up(const CheckpointId& id, std::span<const Rollback> in_force);
 
-// The slot at which a stream continues that is at `cursor` after the checkpoint `resumed` is loaded: either
-// `cursor`, or a later slot if rollbacks that are newer than `resumed` skip samples.
+// Returns the slot at which a stream continues after the checkpoint `resumed` is loaded: `cursor`, the slot
+// in that checkpoint, or a later slot if rollbacks newer than `resumed` skip samples.
 [[nodiscard]] std::uint64_t slot_after(const CheckpointId& resumed, std::uint64_t cursor,
                                        std::span<const Rollback> in_force);
 

@@ -16,13 +16,13 @@
 
 namespace ratoon::checkpoint {
 
-// Limits of texts. The code that writes these texts cuts longer texts.
+// Limits of texts in a run record: the code that writes a text cuts it to the limit.
 inline constexpr std::size_t kNumericsTextBytesMax = 64;
 inline constexpr std::size_t kReasonBytesMax = 256;
 inline constexpr std::size_t kUntilBytesMax = 64;
 
 // 146 years, longer than any run has trained: a record with a greater value is not from a run. The sum of two
-// times up to this limit does not overflow.
+// times of at most 146 years does not overflow.
 inline constexpr std::uint64_t kTrainedNanosecondsMax = 1ULL << 62;
 
 // A record that the program ended the run early. The next start does not continue the run while the end of
@@ -72,8 +72,8 @@ struct BestOf {
   friend bool operator==(const BestOf&, const BestOf&) = default;
 };
 
-// The reason of a pin that save_best() makes. A pin with this reason is removed when its checkpoint is no
-// longer among the best.
+// The reason of a pin that save_best() makes. A pin that save_best() made is removed when its checkpoint is
+// no longer among the best.
 [[nodiscard]] std::string mark_as_best(std::string reason);
 [[nodiscard]] bool is_marked_as_best(std::string_view reason);
 

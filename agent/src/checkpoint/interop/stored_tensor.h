@@ -21,8 +21,8 @@ class StoredTensor {
 
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] const TensorShape& shape() const { return shape_; }
-  // The number of bytes of all elements, without holes. This number exceeds the storage's size if a stride is
-  // 0 (an expanded tensor).
+  // The number of bytes of all elements, without holes. size_bytes() exceeds the storage's size if a stride
+  // is 0 (an expanded tensor).
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
 
   // Whether the elements are in the storage row-major and without holes, so that bytes() is the whole

@@ -16,7 +16,7 @@ Result<TensorSource> source_of(const TensorView& view) {
     return Error(
         ErrorKind::kInvalid,
         "tensor " + quoted(view.name) +
-            " is a part of a tensor, but files for other programs need whole tensors; give the whole one");
+            " is a part of a tensor, but files for other programs need whole tensors; pass the whole tensor");
   if (*size_bytes != view.bytes.size())
     return Error(ErrorKind::kInvalid,
                  "tensor " + quoted(view.name) + " has " + std::to_string(view.bytes.size()) +

@@ -46,7 +46,7 @@ class CheckpointReader {
                                                      std::vector<NamedPack> packs, Rank rank,
                                                      const ReadOptions& options = {});
 
-  // The run record of the manifest. Nothing if the manifest has no record, or if the packs have no
+  // The run record of the manifest; empty if the manifest has no record, or if the packs have no
   // manifest.
   [[nodiscard]] const std::optional<RunRecord>& run() const { return run_; }
   void set_run(const std::optional<RunRecord>& run) { run_ = run; }
@@ -54,7 +54,7 @@ class CheckpointReader {
   // Whether this rank saved one of the packs. A new rank's tensors come from another rank's pack.
   [[nodiscard]] bool has_saved() const { return rank_.value() < packs_.size(); }
   // The ranks of the saved world, beyond the new world's size, whose packs this rank takes over. Use
-  // as_read_by() to read the packs of these ranks.
+  // as_read_by() to read the packs that are taken over.
   [[nodiscard]] std::vector<Rank> ranks_taken_over(std::uint32_t world_size) const;
   [[nodiscard]] Result<CheckpointReader> as_read_by(Rank rank) const {
     return open(disk_, packs_, rank, options_);
@@ -70,7 +70,7 @@ class CheckpointReader {
     ElementType type = ElementType::kUint8;  // kUint8 for bytes and text
     TensorShape shape{};                     // of the whole tensor
   };
-  // Returns nothing if this rank has no such tensor in the checkpoint.
+  // Returns nothing if the checkpoint has no tensor of this name for this rank.
   [[nodiscard]] Result<std::optional<Form>> find(std::string_view name);
 
   struct Amount {

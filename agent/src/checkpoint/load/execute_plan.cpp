@@ -13,13 +13,13 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::size_t kThreadsMax = 8;
-// This number of additional threads keeps the disk busy while one thread per processor verifies and copies.
+// Two additional threads keep the disk busy while one thread per processor verifies and copies.
 constexpr std::size_t kThreadsThatWait = 2;
 // How far ahead of the current read the disk gets a hint about the next reads, if the system supports it.
 constexpr std::uint64_t kExpectedBytes = 2 * kExtentBytesMax;
-// Direct reads cover whole pages. For smaller reads the extra bytes would cost too much.
+// Direct reads cover whole pages: in reads of less than 128 KiB, the extra bytes would cost too much.
 constexpr std::uint64_t kDirectBytesMin = 128 * 1024;
-// A tolerance, because ranks do not read exactly equal shares.
+// Allows 10 % more bytes, because ranks do not read exactly equal shares.
 constexpr double kSharesMax = 1.1;
 
 // The limit of open packs, for all threads together: there may be more packs than a process may open files.

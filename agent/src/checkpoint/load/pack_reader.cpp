@@ -23,7 +23,7 @@ Result<PackHeader> read_header(const ReadFile& file, const std::string& shown, c
   if (record.header_bytes > std::min(*size, kHeaderBytesMax)) {
     return Error(ErrorKind::kCorrupted, shown + " was committed with a header of " +
                                             std::to_string(record.header_bytes) +
-                                            " bytes, which no such file can have");
+                                            " bytes, which no pack can have");
   }
   std::string text(record.header_bytes, '\0');
   if (auto read = file.read(0, std::as_writable_bytes(std::span(text))); !read) return read.error();

@@ -5,9 +5,9 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// A tensor up to this size lies in one extent, so that one thread can hash it. A longer tensor is verified by
-// blocks; the blocks at its ends add at most 1.6 %. An extent has room for two tensors of this size and a
-// block: if a cut moves one tensor to the next extent, this extent's first tensor is still whole.
+// A tensor of up to 4 MiB lies in one extent, so that one thread can hash it. A longer tensor is verified by
+// blocks; the blocks at its ends add at most 1.6 %. An extent has room for two tensors of 4 MiB and a block:
+// if a cut moves one tensor to the next extent, this extent's first tensor is still whole.
 constexpr std::uint64_t kHashedBytesMax = 4 * 1024 * 1024;
 static_assert(2 * kHashedBytesMax + 3 * kPackBlockBytes < kExtentBytesMax);
 

@@ -68,7 +68,7 @@ class PartIndex {
   [[nodiscard]] static std::span<const TensorPart> parts_between(const IndexedTensor& tensor,
                                                                  std::uint64_t begin, std::uint64_t end);
 
-  // For messages: "'w' of shape 8,16, parts of which are in r0.safetensors, r1.safetensors".
+  // Returns a text for messages: "'w' of shape 8,16, parts of which are in r0.safetensors, r1.safetensors".
   [[nodiscard]] std::string describe(const IndexedTensor& tensor) const;
 
  private:

@@ -53,9 +53,9 @@ struct ReadPlan {
 };
 
 // `reader` is the rank that reads. If several packs have the same bytes, the plan takes the bytes from the
-// pack with the reader's own number. If that pack lacks the bytes, different readers choose different
-// packs. Refuses tensors whose name, type or whole shape is not in the checkpoint, and elements that no
-// pack has.
+// pack with the reader's own number. If the reader's own pack lacks the bytes, different readers choose
+// different packs. Refuses tensors whose name, type or whole shape is not in the checkpoint, and elements
+// that no pack has.
 [[nodiscard]] Result<ReadPlan> plan_reads(const PartIndex& index, std::span<const TensorSpec> wanted,
                                           std::uint32_t reader);
 

@@ -16,12 +16,12 @@ bool is_empty(const BoxList& boxes, std::size_t box) {
   return false;
 }
 
-// The number of boxes that cover an element is a function on the grid. The mixed difference of this function
-// over all dimensions is zero except at the corners of boxes, where it is +1 or -1. Two such functions are
-// equal exactly if their differences are equal, so the corners of the boxes must cancel the corners of the
-// region. At the first point in row-major order where the corners do not cancel, no earlier point contributes
-// to the value of the function. The value that is left at that point is the number of boxes by which the
-// element at that point is covered too often or too rarely.
+// The cover function gives, for each element, the number of boxes that cover the element. The function's
+// mixed difference over all dimensions is zero except at the corners of boxes, where it is +1 or -1. Two
+// cover functions are equal exactly if their mixed differences are equal, so the corners of the boxes must
+// cancel the corners of the region. At the first point in row-major order where the corners do not cancel, no
+// earlier point contributes to the cover function. The mixed difference at the first such point is the number
+// of boxes by which its element is covered too often or too rarely.
 class Corners {
  public:
   explicit Corners(std::vector<std::size_t> dimensions) : dimensions_(std::move(dimensions)) {}

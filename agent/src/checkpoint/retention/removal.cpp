@@ -45,8 +45,8 @@ Result<void> remove_rank_files(Disk& disk, const std::string& folder, const std:
     const auto removed = disk.remove(path);
     if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   }
-  // A late writer of an older attempt may have just created another file in the folder. The next cleanup
-  // finds that file.
+  // A late writer of an older attempt may have just created another file in the folder, which the next
+  // cleanup finds.
   static_cast<void>(disk.remove_folder(folder));
   return {};
 }
@@ -56,9 +56,9 @@ Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
   return removed ? Result<void>() : removed.error();
 }
 
-// Between the removal of the manifest and that of the packs the checkpoint does not exist. A pin that was
-// made before the manifest was removed is found by this check. A process that pins the checkpoint during that
-// moment sees that its manifest is missing. One of the two processes therefore always notices the other.
+// Without its manifest the checkpoint does not exist. The check for pins after the removal of the manifest
+// finds a pin that was made before the removal. A process that pins the checkpoint later sees that the
+// manifest is missing. Either the removing process or the pinning process therefore always notices the other.
 Result<bool> retire_checkpoint(Disk& disk, const CheckpointId& id, std::string_view mark) {
   const auto is_kept = is_pinned(disk, id);
   if (!is_kept) return is_kept.error();

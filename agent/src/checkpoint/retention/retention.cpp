@@ -111,7 +111,7 @@ Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reas
       move_durably(disk, manifest_path(id), manifest_path(id, kQuarantine), kManifestBytesMax, mark);
   if (says(moved, ErrorKind::kNotFound)) return {};  // retired, or set aside before
   if (!moved) return moved;
-  // The reason is only for people. A reason that cannot be written, or that another rank has written, is no
+  // Only people read the reason, so a reason that cannot be written, or that another rank has written, is no
   // error.
   static_cast<void>(save_for_now(disk, reason_path(id), std::string(reason) + '\n', mark));
   return {};

@@ -56,8 +56,8 @@ struct KeptCheckpoint {
 
 // Removes the files of checkpoints older than `before` that were never committed, except pinned ones, and
 // temporary files of older attempts. Call this function after `before` was committed, or when the disk is
-// full. After the call a late writer of an older attempt cannot change any checkpoint that a start would
-// choose, and within one attempt no checkpoint older than `before` is committed.
+// full. After the call, a late writer of an older attempt cannot change the checkpoint from which a start
+// would resume. Within one attempt, no checkpoint older than `before` is committed after the call.
 [[nodiscard]] Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before);
 
 // Removes the files of all ranks for a checkpoint that can never be committed, because the caller's vote will

@@ -19,8 +19,8 @@ class BackgroundSums {
   // Adds the bytes of `data`, one span after the other, to `sums`. Do not use `sums` before
   // finish() returns or this object ends.
   BackgroundSums(PackSums& sums, std::vector<std::span<const std::byte>> data);
-  // Adds bytes that are still being copied. `wait_for` blocks until that many bytes are there, and returns
-  // false if they never will be there. `wait_for` may be called from any thread.
+  // Adds bytes that are still being copied. `wait_for` blocks until `bytes` bytes are copied, and returns
+  // false if they never will be. `wait_for` may be called from any thread.
   using WaitFor = std::function<bool(std::uint64_t bytes)>;
   BackgroundSums(PackSums& sums, std::span<const std::byte> data, WaitFor wait_for);
   BackgroundSums(const BackgroundSums&) = delete;

@@ -39,8 +39,8 @@ struct SaverOptions {
   std::uint64_t budget_bytes = ~0ULL;    // of all slots together
   std::filesystem::path slots_folder{};  // in a memory file system; empty: own memory
   std::string slots_name{};              // prefix of its file names there; unique to the process
-  // The folder_mark() of the run's folder, to which slots are written. 0: unknown, or the run is in a store,
-  // whose address is in slots_name.
+  // The folder_mark() of the run's folder, to which slots are written; 0 if it is unknown, or if the run is
+  // in a store, whose address is in slots_name.
   std::uint64_t home_mark = 0;
   std::string owner{};                          // identity of the job, for packs and receipts
   Duration patience = std::chrono::minutes(5);  // limit of a disk call and of the wait for a slot
@@ -63,27 +63,27 @@ struct SavingWorld {
   // The writer's side calls all functions below. The writer calls before_commit before each attempt to
   // commit, for files other than packs to which the manifest refers.
   std::function<void()> before_commit{};
-  // The function is called after each commit, on every rank. An error means that the run's place now belongs
-  // to another job. The commit is then not reported, because that job may have chosen its resume point before
+  // confirm_place is called after each commit, on every rank. If it returns an error, the run's place belongs
+  // to another job: the commit is not reported, because the other job may have chosen its resume point before
   // this commit.
   std::function<Result<void>()> confirm_place{};
-  // The function is called for each commit, before older checkpoints are removed.
+  // on_commit is called for each commit, before older checkpoints are removed.
   std::function<void(const InventoryEntry&)> on_commit{};
-  // The function is called before older checkpoints are removed, and returns whether this job still owns the
-  // place; if not, nothing is removed. The function is null if no other job can reach the place.
+  // may_clean_up is called before older checkpoints are removed, and returns whether this job still owns the
+  // place; if not, nothing is removed. may_clean_up is null if no other job can reach the place.
   std::function<bool()> may_clean_up{};
-  // The function is called after older checkpoints were removed, or could not be removed.
+  // on_retired is called after older checkpoints were removed, or could not be removed.
   std::function<void()> on_retired{};
-  // If the checkpoint that on_commit reported last cannot be read back, this function is called with the
-  // newest intact checkpoint before it.
+  // If the checkpoint that on_commit reported last cannot be read back, on_damage is called with the newest
+  // intact checkpoint before it.
   std::function<void(const std::optional<InventoryEntry>&)> on_damage{};
   std::function<Copies()> copies{};
-  // The function is called with the ticket of each commit, to report when stores have a copy. Null: no store
-  // gets a
-  // copy. The function is called with a lock held.
+  // await_stores is called with the ticket of each commit, and with a lock held,
+  // to report when stores have a copy. If await_stores is null, no store gets a
+  // copy.
   std::function<void(const CheckpointId&, const SavePromise&)> await_stores{};
   // Finds a copy of a checkpoint that may have been removed from the run's place before this rank saw it
-  // there. Null if no checkpoint is removed before all ranks saw it.
+  // there. find_copy is null if no checkpoint is removed before all ranks saw it.
   std::function<Result<std::optional<InventoryEntry>>(const CheckpointId&)> find_copy{};
   ReadBack read_back = ReadBack::kAllBytes;  // of the newest, before older ones are removed
 };
@@ -122,8 +122,8 @@ class SavePipeline {
 
   // The trainer's side.
   void begin_attempt(const SavingWorld& world);
-  // Blocks until the tensors are copied. If all slots are busy, also waits for the disk. If there is no
-  // memory for a slot, waits until the pack is written.
+  // Blocks until the tensors are copied. If all slots are busy, save() also waits for the disk. If there is
+  // no memory for a slot, waits until the pack is written.
   [[nodiscard]] Result<SavePromise> save(Step step, std::span<const TensorView> tensors,
                                          const std::optional<RunRecord>& run = {},
                                          const SavePromise& ticket = SavePromise());
@@ -186,7 +186,7 @@ class SavePipeline {
 
   SavePipeline(Resources places, const SaverOptions& options);
   [[nodiscard]] bool has_written_all() const;
-  // Returns kTimeout if the disk or the folder of slots hangs. Any other error is reported as an event.
+  // Returns kTimeout if the disk or the folder of slots hangs. Other errors are only reported as events.
   [[nodiscard]] Result<void> adopt_slots();
   [[nodiscard]] Result<Slab> open_left(std::size_t number) const;
   void adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
@@ -219,7 +219,7 @@ class SavePipeline {
   [[nodiscard]] Result<void> fill(Slot& slot, const PackImage& plan, std::span<const TensorView> tensors);
   // Waits until the writer no longer reads the slot. Allocates nothing.
   [[nodiscard]] Result<void> stop_reading(Slot& slot);
-  // Does the same as stop_reading(); then the slot can be filled again.
+  // Does the same as stop_reading(), and then lets the slot be filled again.
   [[nodiscard]] Result<void> take_back(Slot& slot);
   [[nodiscard]] Error disk_timeout_error() const;
   [[nodiscard]] Result<void> save_directly(Lock& lock, const StagedPack& pack,
@@ -264,14 +264,14 @@ class SavePipeline {
   // Returns whether the failed write is tried again.
   bool note_failed_write(std::size_t slot, const Error& why);
   void note_failed_commit(const CheckpointId& id, const Error& why);
-  // The watched checkpoints that are older than this checkpoint and are committed as well.
+  // Returns the watched checkpoints that are older than `id` and are committed as well.
   [[nodiscard]] std::set<CheckpointId> committed_before(Lock& lock, const CheckpointId& id);
   void reach_commit(const CheckpointId& id, const SavePromise& ticket) const;
   void note_committed(const CheckpointId& id, const InventoryEntry& entry,
                       const std::set<CheckpointId>& before);
   void tell_commit(Lock& lock, const InventoryEntry& entry);
-  // Returns the newest committed checkpoint before this checkpoint. Returns nothing also if the disk cannot
-  // be read.
+  // Returns the newest committed checkpoint before `id`, or nothing if there is none or if the disk cannot be
+  // read.
   [[nodiscard]] std::optional<InventoryEntry> committed_before_it(const CheckpointId& id) const;
   void retire(Lock& lock);
   void note_missed(const StagedPack& pack, const SavePromise& ticket, const Error& why);

@@ -141,7 +141,7 @@ Result<std::optional<std::size_t>> SavePipeline::take_slot(Lock& lock, std::uint
     const auto grown = grow(lock, number, image_bytes);
     if (grown) return std::optional(number);
     if (must_end_after(grown.error())) return grown.error();
-    progress_.events.push_back(grown.error().message() + "; training waits for the disk instead");
+    progress_.events.push_back("training waits for the disk, without a slot: " + grown.error().message());
     return std::optional<std::size_t>();
   }
 }
@@ -222,7 +222,7 @@ Result<void> SavePipeline::grow(Lock& lock, std::size_t slot, std::uint64_t imag
 
 void SavePipeline::give_back(Slot& slot) const {
   const auto slab = std::make_shared<Slab>(std::move(slot.slab));
-  // If this call times out, the next process takes the slot over.
+  // If call_slot_folder() times out, the next process takes the slot over.
   static_cast<void>(call_slot_folder("giving back", slot.number, [slab]() -> Result<void> {
     slab->discard();
     return {};
@@ -283,7 +283,7 @@ bool SavePipeline::prepare_one(Lock& lock) {
   if (!grown) {
     prepared_bytes_ = 0;
     if (!must_end_after(grown.error()))
-      progress_.events.push_back(grown.error().message() + "; training waits for the disk instead");
+      progress_.events.push_back("training waits for the disk, without a slot: " + grown.error().message());
     return false;
   }
   release(*number);

@@ -60,7 +60,7 @@ bool SavePipeline::write_one(Lock& lock) {
 bool SavePipeline::write_while_filling(Lock& lock) {
   const auto at = std::ranges::find_if(slots_, [](const Slot& slot) { return slot.coming.has_value(); });
   if (at == slots_.end()) return false;
-  // The trainer may add slots during this work. References to slots stay valid, iterators do not.
+  // The trainer may add slots while the writer works: references to slots stay valid, iterators do not.
   const auto number = static_cast<std::size_t>(at - slots_.begin());
   Slot& slot = *at;
   const StagedPack pack = *slot.coming;
@@ -183,7 +183,7 @@ bool SavePipeline::has_all_votes(Lock& lock, const StagedPack& pack, std::vector
   return found && *found;
 }
 
-// Runs after the newer commit was seen, because a rank that only watches checks the newest checkpoint first.
+// Runs after `id`'s commit was seen, because a rank that only watches checks the newest checkpoint first.
 std::set<CheckpointId> SavePipeline::committed_before(Lock& lock, const CheckpointId& id) {
   std::vector<CheckpointId> older;
   for (const Watched& one : watched_)

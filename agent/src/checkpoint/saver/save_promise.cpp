@@ -38,7 +38,7 @@ Result<void> SaveTicket::wait(SaveLevel level, std::chrono::nanoseconds at_most)
   state_->changed.wait_for(lock, waitable(at_most), [&] { return is_reached() || state_->failure; });
   if (is_reached()) return {};
   if (state_->failure) return *state_->failure;
-  return Error(ErrorKind::kTimeout, "the save has not reached this level within the given time");
+  return Error(ErrorKind::kTimeout, "the save has not reached the requested level within the given time");
 }
 
 namespace checkpoint {

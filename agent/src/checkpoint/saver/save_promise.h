@@ -18,7 +18,7 @@ class SavePromise : public SaveTicket {
   // A level never decreases, and a failure is final.
   void reach(SaveLevel level) const;
   void fail(const Error& why) const;
-  // Passes all progress on to `other`, a ticket of the same save. Call this function before either promise
+  // Passes all progress on to `other`, a ticket of the same save. Call carry() before this promise or `other`
   // has any progress.
   void carry(const SavePromise& other) const;
   // Whether no other copy exists of this promise or of the promises that it carries.

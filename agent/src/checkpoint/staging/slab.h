@@ -3,7 +3,7 @@
 // Slab: the memory of one slot: a page for its SlotInfo, then the image of a pack. The memory is a file in a
 // memory file system, which outlives the process, or the process's own memory.
 //
-// grow() allocates and touches all of the memory. A full file system is therefore reported as an error, not
+// grow() allocates and touches all of the memory: a full file system is reported at once as an error, and not
 // later as a signal, and copies cause no page faults.
 #pragma once
 

@@ -45,7 +45,7 @@ std::optional<Pointer> read_pointer(std::string_view text) {
   return pointer;
 }
 
-// Returns nothing if the object is not a pointer, or cannot be read. An unreadable object is then replaced,
+// Returns nothing if the object is not a pointer, or cannot be read. An unreadable object is replaced,
 // because the pointer is only a hint.
 std::optional<CheckpointId> id_in_pointer(const ObjectStoreDisk& store, const std::string& name) {
   const auto text = read_whole(store, name, kPointerBytesMax);

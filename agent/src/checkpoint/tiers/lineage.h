@@ -15,7 +15,7 @@
 namespace ratoon::checkpoint {
 
 // Moves every manifest of the run to aside/, so that none of its checkpoints exists any longer. Packs stay
-// where they are and are not swept: if a manifest is moved back by hand, its checkpoint exists again. The
+// where they are and are not removed: if a manifest is moved back by hand, its checkpoint exists again. The
 // oldest manifest is moved first, so that a start that is interrupted and not repeated still resumes from the
 // newest checkpoint. Rollback records are moved last, so that checkpoints that they gave up never return. If
 // `before` is given, moves only files of attempts before it. Returns the number of moved manifests.

@@ -1,5 +1,5 @@
-// Chooses the checkpoint from which a run resumes, among those of all its tiers (folder and stores). Pure:
-// the inventories are arguments.
+// Chooses the checkpoint from which a run resumes, among those of all its tiers (folder and stores). The
+// functions read no files: the inventories are arguments.
 //
 // The newest committed checkpoint wins, in any tier: a node that returns with an old local copy does not set
 // the run back. The order of the tiers matters only among copies of one checkpoint.

@@ -52,7 +52,7 @@ std::optional<Attempt> newest_attempt_with_packs(const fs::path& run_folder) {
   return newest;
 }
 
-// If a temporary link leads to a pack of an attempt before the newest, its writer is gone.
+// A temporary link to a pack of an older attempt is left over: the process that made the link has ended.
 bool is_left_over(const Names& names, const std::string& path, const std::string& name) {
   std::error_code code;
   const auto pack = pack_in_link(name, fs::read_symlink(names.run_folder / path, code));

@@ -80,7 +80,7 @@ class BatchMaker {
   const std::uint64_t index_;
   std::vector<Slot> slots_;
   std::size_t pieces_ = 0;
-  // If this rank has no rows and no shapes are declared: the slot whose sample determines the shapes.
+  // The slot whose sample determines the shapes, if this rank has no rows and no shapes are declared.
   std::optional<Slot> model_;
   std::vector<std::optional<RowShape>> model_rows_;
 

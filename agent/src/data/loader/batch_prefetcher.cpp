@@ -7,8 +7,8 @@
 namespace ratoon::data {
 namespace {
 
-// Releases the sample's files before the thread waits for work. The wait may be long, and a small cache
-// cannot evict a file in use to make room for another file.
+// Releases the sample's files before the thread waits for work: during a long wait, a small cache could not
+// evict files in use to make room for other files.
 void forget(Sample& sample) noexcept {
   try {
     sample.begin(sample.id());

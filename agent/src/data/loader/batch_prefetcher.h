@@ -37,8 +37,8 @@ class BatchPrefetcher {
   // After this call, take() returns batch number `first` of `loader_plan`, then the batches after it.
   void set_loader_plan(std::shared_ptr<LoaderPlan> loader_plan, std::uint64_t first);
 
-  // Waits for the next batch. If that batch failed, take() rethrows the failure, and the batch is made again.
-  // Throws Interrupted after stop().
+  // Waits for the next batch. If the next batch failed, take() rethrows the failure, and the batch is made
+  // again. Throws Interrupted after stop().
   [[nodiscard]] Batch take();
 
   void stop() noexcept;

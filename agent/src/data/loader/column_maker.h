@@ -1,6 +1,6 @@
 // ColumnMaker: combines rows, which threads read in any order, into one column. A row of the expected shape
-// is copied directly to its place. Rows of other shapes are kept separately. With such rows, the column is
-// assembled after all rows were read.
+// is copied directly to its place. Rows of other shapes are kept separately. A column with rows of other
+// shapes is assembled after all rows were read.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@ class WaitListener {
   virtual ~WaitListener() = default;
   virtual void begin_wait() = 0;
   virtual void end_wait() = 0;
-  // note_failure() is called if the wait ends with a ratoon::Failure, such as the failure of a disk. The
-  // program may catch this failure and then end.
+  // note_failure() is called if the wait ends with a ratoon::Failure, such as the failure of a disk, which
+  // the program may catch before it ends.
   virtual void note_failure(std::exception_ptr failure) = 0;
 };
 

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-// Syncs the names of the folders above, because the process that created them may have died before it did so.
-// A folder that this process may not open was not created by this process, and is not synced.
+// Syncs the names of the folders above, because the process that created them may have died before it synced
+// them. A folder that this process may not open was not created by this process, and is not synced.
 Result<void> sync_folders_above(const std::filesystem::path& folder) {
   for (std::filesystem::path at = folder; at.has_relative_path(); at = at.parent_path()) {
     const auto synced = sync_folder(at.has_parent_path() ? at.parent_path() : std::filesystem::path("."));

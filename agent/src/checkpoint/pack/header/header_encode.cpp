@@ -8,7 +8,7 @@ namespace ratoon::checkpoint {
 std::string encode_header(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
                           std::span<const Hash128> hashes) {
   if (block_crcs.size() != layout.block_count() || hashes.size() != layout.tensors.size())
-    throw std::invalid_argument("a pack needs one checksum a block and one hash a tensor");
+    throw std::invalid_argument("a pack needs one checksum per block and one hash per tensor");
   const std::uint64_t json_bytes = layout.header_bytes - kLengthBytes;
   std::string header(kLengthBytes, '\0');
   for (std::size_t i = 0; i < kLengthBytes; ++i)

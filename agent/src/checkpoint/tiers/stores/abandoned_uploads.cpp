@@ -20,7 +20,7 @@ Result<std::uint64_t> abort_abandoned_uploads(objects::ObjectStore& store, Attem
   const std::uint64_t end = own.value();
   for (std::uint64_t attempt = end - std::min(end, kAttemptsMax); attempt < end; ++attempt) {
     const CheckpointId any{.attempt = Attempt(attempt), .step = Step(0)};
-    // Uploads of any age are aborted: the process that began such an upload is dead or fenced.
+    // Abort uploads of any age: the process that began an upload of an older attempt is dead or fenced.
     const auto aborted = store.abort_stale_uploads(folder_of(packs_folder(any)) + "/", Duration(0), stop);
     if (!aborted) return aborted.error();
     count += *aborted;

@@ -14,7 +14,7 @@
 
 namespace ratoon::checkpoint {
 
-// Aborts the uploads of the eight attempts before `own`: each of these attempts has aborted earlier uploads.
+// Aborts the uploads of the eight attempts before `own`: these eight attempts have aborted earlier uploads.
 // Returns the number of aborted uploads.
 [[nodiscard]] Result<std::uint64_t> abort_abandoned_uploads(objects::ObjectStore& store, Attempt own,
                                                             const std::stop_token& stop);

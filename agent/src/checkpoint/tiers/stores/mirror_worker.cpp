@@ -80,7 +80,7 @@ void MirrorWorker::note_result(const CheckpointId& id, const Result<Mirrored>& r
   changed_.notify_all();
 }
 
-// This thread catches every exception, because no caller in this thread catches it.
+// Catches every exception of the copy: an uncaught exception in this thread would end the process.
 Result<Mirrored> MirrorWorker::copy(const CheckpointId& id, ObjectStoreDisk& to,
                                     const MirrorOptions& mirror) const {
   try {

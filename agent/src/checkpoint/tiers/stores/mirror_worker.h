@@ -30,9 +30,9 @@ struct MirrorWorkerOptions {
   MirrorOptions mirror{};  // the worker sets its `stop`
   Duration pause_first{std::chrono::seconds(1)};
   Duration pause_max{std::chrono::seconds(60)};
-  // The function is called in the worker's thread before the first copy.
+  // The worker's thread calls `begins` before the first copy.
   std::function<void(const std::stop_token& stop)> begins{};
-  // The worker's thread calls the function after each try: for events, metrics, retention and pointers.
+  // The worker's thread calls `told` after each try: for events, metrics, retention and pointers.
   std::function<void(const CheckpointId& id, const Result<Mirrored>& result)> told{};
 };
 
@@ -46,16 +46,16 @@ class MirrorWorker {
   MirrorWorker& operator=(const MirrorWorker&) = delete;
 
   void note_committed(const CheckpointId& id);
-  // Call this if the checkpoint that was noted last turned out to be damaged. If `instead` is given, the
-  // worker then sends that checkpoint to the store.
+  // Call this if the checkpoint that was noted last turned out to be damaged. If `id` is given, the worker
+  // sends checkpoint `id` to the store instead.
   void go_back_to(const std::optional<CheckpointId>& id);
 
   // The newest checkpoint that this worker knows to be committed in the store.
   [[nodiscard]] std::optional<CheckpointId> durable() const;
   // The checkpoints that are being copied or are next. Checkpoints in this list must stay at the source.
   [[nodiscard]] std::set<CheckpointId> under_way() const;
-  // Waits until this checkpoint or a newer one is in the store. Returns false if the store has neither within
-  // `at_most`.
+  // Waits until checkpoint `id` or a newer checkpoint is in the store. Returns false if that takes longer
+  // than `at_most`.
   [[nodiscard]] bool wait_for(const CheckpointId& id, Duration at_most) const;
 
  private:

@@ -55,7 +55,7 @@ class ObjectStoreDisk final : public Disk {
   const std::stop_token stop_;
   std::mutex mutex_;
   std::function<void()> told_;  // reports progress; may be empty; guarded by mutex_
-  // Guarded by mutex_; the keys are temporary paths.
+  // mutex_ guards unnamed_, whose keys are temporary paths.
   std::map<std::string, std::shared_ptr<BufferedObject>, std::less<>> unnamed_;
 };
 
@@ -63,7 +63,7 @@ class ObjectStoreDisk final : public Disk {
 // wrapper. Requests to servers have their own timeouts.
 using FolderWrapper = std::function<std::shared_ptr<Disk>(std::shared_ptr<Disk>)>;
 
-// Wraps a store that is a folder (file://). Any other store is returned unchanged.
+// Wraps a store that is a folder (file://). Returns a store that is not a folder unchanged.
 [[nodiscard]] std::shared_ptr<Disk> wrap_store(std::shared_ptr<ObjectStoreDisk> store,
                                                const FolderWrapper& folders);
 

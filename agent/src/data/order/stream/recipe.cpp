@@ -13,7 +13,7 @@ namespace ratoon::data {
 namespace {
 
 [[noreturn]] void refuse_recipe(const std::string& why) {
-  throw std::invalid_argument("a Stream " + why);
+  throw std::invalid_argument(why);
 }
 
 std::string title(const Source& source) {
@@ -24,7 +24,7 @@ void check_name(const std::string& name) {
   const bool is_printable =
       std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
   if (is_printable && name.size() <= kNameBytesMax) return;
-  refuse_recipe("names a source with up to " + std::to_string(kNameBytesMax) +
+  refuse_recipe("a Stream names a source with up to " + std::to_string(kNameBytesMax) +
                 " printable ASCII characters, such as a digest of the data");
 }
 
@@ -34,12 +34,12 @@ std::vector<std::uint64_t> starts_of(std::vector<std::uint64_t> shards, const So
   for (std::uint64_t& shard : shards) {
     const std::uint64_t samples = shard;
     if (samples > kSlotsMax - total)
-      refuse_recipe("takes up to 2^62 samples, but the shards of " + title(source) + " have more");
+      refuse_recipe("a Stream takes up to 2^62 samples, but the shards of " + title(source) + " have more");
     shard = total;
     total += samples;
   }
   if (!shards.empty() && source.samples != 0 && source.samples != total) {
-    refuse_recipe("got " + std::to_string(source.samples) + " samples for " + title(source) +
+    refuse_recipe("a Stream got " + std::to_string(source.samples) + " samples for " + title(source) +
                   ", but shards with " + std::to_string(total));
   }
   return shards;
@@ -51,10 +51,10 @@ RecipeSource take_source(Source source, SampleOrder order, const TorchOrder& tor
   std::vector<std::uint64_t> starts = starts_of(std::move(source.shards), source);
   if (source.samples == 0 && !starts.empty()) source.samples = starts.back() + last_shard;
   if (source.samples == 0 || source.samples > kSlotsMax)
-    refuse_recipe("needs 1 to 2^62 samples, but " + title(source) + " has " + std::to_string(source.samples));
+    refuse_recipe(title(source) + " needs 1 to 2^62 samples, but has " + std::to_string(source.samples));
   if (order != SampleOrder::kBlocks) starts = {};
   if (order == SampleOrder::kBlocks && starts.empty())
-    refuse_recipe("in blocks needs the number of samples in each shard of " + title(source));
+    refuse_recipe("a Stream in the order kBlocks needs the samples in each shard of " + title(source));
   return {.name = std::move(source.name),
           .samples = source.samples,
           .shard_starts = std::move(starts),
@@ -70,9 +70,9 @@ std::vector<Source> sources_of(StreamOptions& options) {
     return one;
   }
   if (options.samples != 0 || !options.source.empty())
-    refuse_recipe("takes 'samples' and 'source', or only 'sources'");
+    refuse_recipe("a Stream takes 'samples' and 'source', or only 'sources'");
   if (options.sources.size() > kSourcesMax)
-    refuse_recipe("takes up to " + std::to_string(kSourcesMax) + " sources, found " +
+    refuse_recipe("a Stream takes up to " + std::to_string(kSourcesMax) + " sources, found " +
                   std::to_string(options.sources.size()));
   return std::move(options.sources);
 }
@@ -80,19 +80,19 @@ std::vector<Source> sources_of(StreamOptions& options) {
 void check_torch(const Recipe& recipe) {
   const TorchOrder& torch = recipe.torch;
   if (recipe.is_mixture())
-    refuse_recipe("in PyTorch's order has one source, but got " + std::to_string(recipe.sources.size()));
+    refuse_recipe("a Stream in PyTorch's order has one source: got " + std::to_string(recipe.sources.size()));
   if (torch.world_size == 0 || torch.batch_size == 0 || torch.batch_size > kGlobalBatchMax)
     refuse_recipe(
-        "in PyTorch's order needs the world size and batch size of the run in Python, at least 1 each");
+        "a Stream in PyTorch's order needs the world size and batch size of Python's run, at least 1 each");
   if (torch.shuffle && torch.lists == nullptr)
-    refuse_recipe("in PyTorch's order needs torch.lists, which kept_lists() or torch_stream() makes");
+    refuse_recipe("a Stream in PyTorch's order needs torch.lists, as kept_lists() or torch_stream() makes");
   if (recipe.epoch_end == EpochEnd::kCarry)
     refuse_recipe(
-        "in PyTorch's order ends batches with the epoch: epoch_end must be short or, with a loader that "
-        "drops the "
+        "a Stream in PyTorch's order ends batches with the epoch: epoch_end must be short or, with a loader "
+        "that drops the "
         "last batch, drop");
   if (epoch_slots(recipe) == 0)
-    refuse_recipe("in PyTorch's order is empty: " + std::to_string(recipe.sources[0].samples) +
+    refuse_recipe("a Stream in PyTorch's order is empty: " + std::to_string(recipe.sources[0].samples) +
                   " samples leave nothing for " + std::to_string(torch.world_size) + " ranks with drop_last");
 }
 
@@ -101,22 +101,22 @@ void check_mixture(const Recipe& recipe) {
   std::uint64_t total = 0;
   for (const RecipeSource& source : recipe.sources) {
     if (!names.insert(source.name).second)
-      refuse_recipe("has two sources called '" + source.name + "': give one of them its weight");
+      refuse_recipe("a Stream has two sources called '" + source.name + "': give one of them its weight");
     if (source.samples > kSlotsMax - total)
-      refuse_recipe("takes up to 2^62 samples, and its sources have more together");
+      refuse_recipe("a Stream takes up to 2^62 samples, and its sources have more together");
     total += source.samples;
   }
   if (recipe.is_mixture() && recipe.epoch_end != EpochEnd::kCarry)
     refuse_recipe(
-        "of several sources carries batches over the ends of epochs, because the epochs of its sources end "
-        "at different slots: epoch_end must be carry");
+        "a Stream of several sources carries batches over the ends of epochs, because the epochs of its "
+        "sources end at different slots: epoch_end must be carry");
 }
 
 void check_batch(const Recipe& recipe) {
   if (makes_batches(recipe, recipe.global_batch)) return;
   if (recipe.global_batch == 0 || recipe.global_batch > kGlobalBatchMax)
-    refuse_recipe("needs a global batch of 1 to 2^28, found " + std::to_string(recipe.global_batch));
-  refuse_recipe("that drops incomplete batches would have no batch: the global batch of " +
+    refuse_recipe("a Stream needs a global batch of 1 to 2^28, found " + std::to_string(recipe.global_batch));
+  refuse_recipe("a Stream that drops incomplete batches would have no batch: the global batch of " +
                 std::to_string(recipe.global_batch) + " is above the " + std::to_string(epoch_slots(recipe)) +
                 " samples of an epoch");
 }
@@ -137,7 +137,7 @@ std::shared_ptr<const Recipe> make_recipe(StreamOptions options) {
   }
   recipe->weights = quantise(weights);
   if (options.order == SampleOrder::kBlocks) {
-    if (options.window_shards == 0) refuse_recipe("in blocks needs a window of at least one shard");
+    if (options.window_shards == 0) refuse_recipe("a Stream in the order kBlocks needs window_shards >= 1");
     recipe->window_shards = options.window_shards;
   }
   check_mixture(*recipe);

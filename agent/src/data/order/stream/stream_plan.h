@@ -67,7 +67,7 @@ struct Plan {
 [[nodiscard]] std::uint64_t usual_asked(const Plan& plan, const Segment& segment);
 
 // The functions below change the plan after `batches` batches. If there are several changes of one kind
-// without a batch between them, only the last counts. These functions throw std::invalid_argument if the
+// without a batch between them, only the last counts. The functions below throw std::invalid_argument if the
 // changed plan is invalid, and Failure if it has over kSegmentsMax segments.
 [[nodiscard]] Plan with_global_batch(Plan plan, std::uint64_t batches, std::uint64_t global_batch);
 [[nodiscard]] Plan with_weights(Plan plan, std::uint64_t batches, std::vector<std::uint32_t> weights);

@@ -105,7 +105,7 @@ json to_json(const StoredSegment& segment) {
   return body;
 }
 
-// Returns whether the names are short enough to be stored. Of longer names only a digest is stored.
+// Returns whether the names are short enough to be stored; of longer names only a digest is stored.
 bool are_short(const std::vector<RecipeSource>& sources) {
   std::size_t bytes = 0;
   for (const RecipeSource& source : sources) bytes += json(source.name).dump().size() + 1;

@@ -10,7 +10,7 @@
 namespace ratoon {
 namespace {
 
-// Above this number of samples, Python's own division is not exact.
+// Above 2^53 samples, Python's own division is not exact.
 constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
 data::ListShare share_of(const DistributedSamplerOptions& options, std::uint64_t start) {

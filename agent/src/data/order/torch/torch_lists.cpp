@@ -114,7 +114,7 @@ class ListCache {
   }
 
  private:
-  // Held while a thread computes a list: a second computing thread would compete for the same core.
+  // A thread that computes a list holds mutex_: a second computing thread would compete for the same core.
   std::mutex mutex_;
   std::map<std::pair<ListKey, std::string>, std::weak_ptr<ListMemory>> lists_;
 };

@@ -11,7 +11,7 @@
 
 namespace ratoon::data {
 
-// Describes the hashed file. When the program opened this path before, it may have named another file.
+// Describes the hashed file, which may differ from the file that the program opened at this path before.
 struct HashedFile {
   std::uint64_t bytes = 0;  // all bytes, including the skipped ones
   std::int64_t modified_nanoseconds = 0;

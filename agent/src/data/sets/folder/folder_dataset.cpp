@@ -89,7 +89,7 @@ struct FolderDataset::Files : data::FolderFiles {};
 FolderDataset::FolderDataset(std::filesystem::path root, FolderOptions options)
     : root_(std::move(root)), options_(std::move(options)) {
   if (options_.columns.empty() != (options_.decode == nullptr)) {
-    throw std::invalid_argument("a FolderDataset needs both columns and decode, or none of the two");
+    throw std::invalid_argument("a FolderDataset needs both columns and decode, or neither");
   }
   if (options_.columns.empty()) options_.columns = {{.name = "bytes"}};
   options_.columns.push_back({.name = "label", .type = ElementType::kInt64, .shape = {{}}});
