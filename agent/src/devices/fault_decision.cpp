@@ -20,7 +20,7 @@ constexpr std::array<const char*, 8> kNcclNames = {
     "ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
     "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
 
-// Returns a reason to leave the machine that does not depend on the error; empty if there is none.
+// Returns a reason to leave the machine, found in facts other than the error; empty if there is none.
 std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
   if (facts.fatal_xid) {
     const std::string_view words = describe_xid(*facts.fatal_xid);
@@ -42,7 +42,7 @@ FaultOpinion apply_probe_results(FaultOpinion opinion, AbortResult abort, ProbeR
   if (abort == AbortResult::kOverdue)
     why = "the collectives that were aborted did not end in time";
   else if (probe == ProbeResult::kSticky)
-    why = "a small kernel failed afterwards: this process cannot use the device again";
+    why = "a test kernel failed after the error: this process cannot use the device again";
   else if (probe == ProbeResult::kOverdue)
     why = "the device did not finish its work in time";
   if (why != nullptr) {

@@ -48,13 +48,13 @@ struct DeviceFacts {
   std::optional<std::uint64_t> fatal_xid{};
   bool has_uncorrectable_error = false;  // ECC; the volatile count grew
   bool has_remap_failed = false;         // a bad row of memory could not be replaced
-  // A bad row of the device's memory waits for a reset. Programs that do not use the row still work, so a
+  // A bad row of the device's memory waits for a reset. Programs that do not use the bad row still work, so a
   // pending reset alone is no reason to leave the machine.
   bool is_remap_pending = false;
   // The machine has fewer devices than the attempt began with, or than the platform gave to it.
   bool is_device_missing = false;
-  // A peer of this world ended before the error. Kernels that read the peer's memory then fail although the
-  // device works.
+  // A peer of this world ended before the error. Kernels that read the memory of an ended peer fail although
+  // the device works.
   bool has_lost_peer = false;
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;

@@ -80,7 +80,7 @@ FaultOpinion of_cuda(int code, FaultOrigin where, ProbeResult probe, bool has_lo
     case CudaErrorClass::kMistake:
       // A call can fail because the device broke earlier.
       if (probe == ProbeResult::kSticky) return of_unclear();
-      return {kProgramError, "the call is not allowed there, or its arguments are wrong; the device works"};
+      return {kProgramError, "the program made a wrong call, or gave wrong arguments; the device works"};
     case CudaErrorClass::kMemory:
       return of_memory(where);
     case CudaErrorClass::kKernelFault:
@@ -100,13 +100,13 @@ FaultOpinion of_cuda(int code, FaultOrigin where, ProbeResult probe, bool has_lo
       return {.action = kStartAgain,
               .why =
                   "the server that shares the device (MPS) does not serve this process. A fresh process asks "
-                  "again; look at the server's log on this machine",
+                  "MPS again; look at the log of MPS on this machine",
               .may_be_hardware = true,
               .is_sticky = true};
     case CudaErrorClass::kInstallation:
       return of_missing_fit(
           where,
-          "the driver of this machine and the libraries of the program do not fit. Install a "
+          "this machine's driver and the program's libraries do not fit each other. Install a "
           "driver that is new enough, or build for this device");
     case CudaErrorClass::kInvalidDevice:
       break;
@@ -117,7 +117,7 @@ FaultOpinion of_cuda(int code, FaultOrigin where, ProbeResult probe, bool has_lo
             .may_be_hardware = true,
             .is_sticky = true};
   return of_missing_fit(where,
-                        "there is no such device, and none was lost. Ask for GPUs in the pod or look at "
+                        "that device does not exist, and none was lost. Ask for GPUs in the pod or look at "
                         "CUDA_VISIBLE_DEVICES, and start at most as many processes as there are devices");
 }
 
@@ -136,11 +136,11 @@ FaultOpinion of_nccl(int code, FaultOrigin where, bool has_lost_peer) {
       return of_peer();
     case kNcclInternalError:
       return {.action = kStartAgain,
-              .why = "NCCL had an internal error. A fresh process starts without that error's state"};
+              .why = "NCCL had an internal error. A fresh process starts NCCL in a clean state"};
     case kNcclUnhandledCudaError:
     case kNcclSystemError:
-      // Without a lost peer the same start would fail again and again. A new process is better, because the
-      // operator counts processes that make no step, but not attempts within a process.
+      // At the start, without a lost peer, NCCL would fail again in each attempt. A new process is better,
+      // because the operator counts processes that make no step, but not attempts.
       if (where == FaultOrigin::kStart && !has_lost_peer)
         return {
             .action = kStartAgain,

@@ -1,4 +1,4 @@
-// Decides the action for an error by itself, before other facts are known.
+// Decides which action an error suggests, before other facts are known.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace ratoon::devices {
 
-// The action for an error by itself, and the reason. The action is taken if the device responds and no other
-// fact contradicts the action.
+// The action that an error suggests without other facts, and the reason. Ratoon takes the action if the
+// device responds and no other fact contradicts the action.
 struct FaultOpinion {
   FaultAction action;
   std::string why;

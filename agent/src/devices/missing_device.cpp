@@ -85,7 +85,7 @@ std::optional<NoDevice> find_missing_device(const DeviceRequest& request, const 
                                 "CUDA_VISIBLE_DEVICES and whether the driver is installed, or choose cpu"};
   }
   return NoDevice{.sentence = what_is_asked(request) + ", and this process sees " +
-                              std::to_string(request.seen) + " of the kind " + request.kind +
+                              std::to_string(request.seen) + " devices of the kind " + request.kind +
                               ": start no more processes on a machine than it has devices"};
 }
 

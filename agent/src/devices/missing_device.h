@@ -36,7 +36,7 @@ struct NoDevice {
   std::string sentence{};
 };
 
-// Returns how many devices this process sees on a working machine; 0 if it was given no device. A process
+// Returns how many devices this process sees if the machine works; 0 if it was given no device. A process
 // sees only one part of a divided device (MIG). NVIDIA_VISIBLE_DEVICES=all proves no device, since images set
 // it even on machines without a device.
 [[nodiscard]] std::uint32_t devices_to_see(const GivenDevices& given);

@@ -13,9 +13,9 @@ struct XidRow {
 };
 
 // An Xid is fatal if NVIDIA's catalogue says to reset the device, to restart the machine, or to work on its
-// links. Xid 94 is fatal too: the program must start again, and the memory stays bad until a reset. Not
-// fatal are the Xids 13, 31, 43, 45 and 109, which follow from a program's kernels. Xid 63 says that a row
-// will be replaced at the next reset, which matters only together with an error (see
+// links. Xid 94 is fatal too: the program must start again, and the memory stays bad until a reset. Not fatal
+// are the Xids 13, 31, 43, 45 and 109, which follow from a program's kernels. Xid 63 says that a row of the
+// device's memory will be replaced at the next reset, which matters only together with an error (see
 // DeviceFacts::is_remap_pending).
 constexpr auto kXidRows = std::to_array<XidRow>({
     {13, false, "a kernel caused an exception"},

@@ -8,7 +8,7 @@ namespace ratoon::history {
 namespace {
 
 Error corrupted(Attempt attempt, const std::string& what) {
-  return {ErrorKind::kCorrupted, checkpoint::history_path(attempt) + " " + what +
+  return {ErrorKind::kCorrupted, checkpoint::history_path(attempt) + ": " + what +
                                      ": the history cannot be read whole; the training does not need it"};
 }
 
@@ -28,17 +28,19 @@ Result<Segment> read_segment(const HistoryPosition& end, const ReadFile& read) {
   auto text = read(end.attempt);
   if (!text) return text.error();
   if (text->size() < end.bytes) {
-    return corrupted(end.attempt, "has " + std::to_string(text->size()) +
+    return corrupted(end.attempt, "the file has " + std::to_string(text->size()) +
                                       " bytes, but a checkpoint counts on " + std::to_string(end.bytes));
   }
   text->resize(end.bytes);
   const auto line = first_line(*text);
   if (!line || !text->ends_with('\n'))
-    return corrupted(end.attempt, "does not end with a line at the position that the next attempt names");
+    return corrupted(end.attempt,
+                     "the file has no end of a line at the position that the next attempt names");
   auto beginning = decode_beginning(*line);
-  if (!beginning) return corrupted(end.attempt, "begins with a bad line: " + beginning.error().message());
+  if (!beginning)
+    return corrupted(end.attempt, "the file begins with a bad line: " + beginning.error().message());
   if (beginning->attempt != end.attempt) {
-    return corrupted(end.attempt, "names attempt " + std::to_string(beginning->attempt.value()));
+    return corrupted(end.attempt, "the file names attempt " + std::to_string(beginning->attempt.value()));
   }
   return Segment{.beginning = *beginning, .text = std::move(*text)};
 }
@@ -51,7 +53,7 @@ Result<void> visit_rows(const Segment& segment, const Visit& visit) {
     const auto row = decode_row(*first_line(rest));
     if (!row) {
       return corrupted(segment.beginning.attempt,
-                       "has a bad line " + std::to_string(number) + ": " + row.error().message());
+                       "the file has a bad line " + std::to_string(number) + ": " + row.error().message());
     }
     visit(segment.beginning.attempt, *row);
   }

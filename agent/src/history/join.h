@@ -15,7 +15,7 @@
 
 namespace ratoon::history {
 
-// Returns the bytes of an attempt's file.
+// Returns the bytes of an attempt's history file.
 using ReadFile = std::function<Result<std::string>(Attempt)>;
 using Visit = std::function<void(Attempt, const Row&)>;
 

@@ -31,7 +31,7 @@ class Sources {
     if (options_.cache_folder.empty()) {
       return Error(ErrorKind::kInvalid, (*store)->uri() +
                                             " is not a folder of this machine: MdsOptions::cache_folder must "
-                                            "name a folder in which its shards are kept while they are read");
+                                            "name a local folder in which the store's shards are cached");
     }
     if (cache_ == nullptr) {
       auto cache = objects::ObjectCache::open(
@@ -44,8 +44,8 @@ class Sources {
     return std::unique_ptr<ShardSource>(std::move(source));
   }
 
-  // Decides whether the cache will evict shards, and sets the cache's limits. Call this function when the
-  // index is known.
+  // Decides whether the cache will evict shards, and sets the cache's limits. Call fit() after the indexes of
+  // all folders are read.
   Result<void> fit(Folders& folders) {
     const std::uint64_t bytes_max = options_.cache_bytes_max;
     if (cache_ == nullptr || bytes_max == 0) return {};
@@ -57,7 +57,7 @@ class Sources {
     }
     if (largest > bytes_max / 2) return too_small(folders, largest);
     if (all <= bytes_max / 2) return {};
-    // Open files are not evicted. Several processes share the cache, so each keeps only a part of it open.
+    // The cache evicts no open file. Several processes share the cache, so each keeps few of its files open.
     for (RemoteSource* source : remote_) source->hold_files();
     folders.limits.held_bytes_max = bytes_max / 16;
     folders.ahead_max.cache_bytes = bytes_max / 4;

@@ -19,7 +19,7 @@ struct Folders {
   Index index;
   std::vector<std::unique_ptr<ShardSource>> sources;  // by ShardInfo::source
   OpenShards::Limits limits;
-  // Limits the shards that are opened ahead of need: they must fit without closing shards that are needed
+  // Limits the shards that are opened ahead of need: they must fit beside all shards that are needed
   // earlier.
   ShardCost ahead_max;
   std::shared_ptr<objects::ObjectCache> cache;  // of all sources; null if nothing is evicted

@@ -25,7 +25,7 @@ class UpcomingShards {
 
   // Adds the shards of one batch, in the order of need, after the shards of all earlier calls.
   void expect(std::vector<std::size_t> shards);
-  // Undoes the oldest call of expect() with exactly the given shards, if there is one.
+  // Removes the shards of the oldest call of expect() that had exactly these shards, if there is one.
   void expect_no_more(std::span<const std::size_t> shards);
 
   // Returns each shard once, in the order of need.
@@ -37,11 +37,11 @@ class UpcomingShards {
   std::deque<std::vector<std::size_t>> calls_;
 };
 
-// Returns the same shards without repetitions, in the order of their first occurrence.
+// Returns `shards` without repetitions, in the order of their first occurrence.
 [[nodiscard]] std::vector<std::size_t> distinct(std::span<const std::size_t> shards);
 
 // Returns how many of the first shards fit into `room` together. Shards that are opened ahead must not
-// displace shards that are needed earlier. The first shard always counts as fitting.
+// displace shards that are needed earlier. The first shard always counts as fitting, however large it is.
 [[nodiscard]] std::size_t fitting(std::span<const ShardCost> costs, const ShardCost& room);
 
 }  // namespace ratoon::mds

@@ -35,7 +35,7 @@ void stored(const Result<void>& result) {
 
 // Sorts columns by code points, which is the order of their UTF-8 bytes.
 mds::Columns make_columns(std::vector<std::pair<std::string, std::string>> given) {
-  if (given.empty()) throw std::invalid_argument("MdsWriter: it needs at least one column");
+  if (given.empty()) throw std::invalid_argument("MdsWriter: the data set needs at least one column");
   std::sort(given.begin(), given.end());
   std::vector<std::string> names, encodings;
   for (auto& [name, encoding] : given) {
@@ -60,7 +60,7 @@ mds::Compression make_compression(const std::string& name) {
   return compression;
 }
 
-// Streaming's "config": it is part of each shard and of each shard's entry in the index.
+// Writes the "config" of MosaicML Streaming: a text in each shard, and in each shard's entry in the index.
 json make_config(const mds::Columns& columns, const MdsWriterOptions& options) {
   json names = json::array(), encodings = json::array(), sizes = json::array();
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -192,14 +192,14 @@ MdsWriter::MdsWriter(fs::path folder, std::vector<std::pair<std::string, std::st
 MdsWriter::~MdsWriter() = default;
 
 void MdsWriter::write(std::span<const Value> sample) {
-  if (parts_->is_over) throw std::invalid_argument("MdsWriter: it is finished, or failed before");
+  if (parts_->is_over) throw std::invalid_argument("MdsWriter: the writer is finished, or has failed before");
   parts_->encode(sample);
   if (parts_->builder.is_full_for(parts_->sample.size())) parts_->flush();
   checked(parts_->builder.add(parts_->sample));
 }
 
 void MdsWriter::finish() {
-  if (parts_->is_over) throw std::invalid_argument("MdsWriter: it is finished, or failed before");
+  if (parts_->is_over) throw std::invalid_argument("MdsWriter: the writer is finished, or has failed before");
   if (parts_->builder.samples() > 0) parts_->flush();
   parts_->is_over = true;
   const std::string index = mds::python_json({{"shards", parts_->shards}, {"version", 2}});

@@ -48,7 +48,7 @@ class Page {
         {.name = std::string(names::metric_label::kContract), .value = std::to_string(kContractVersion)});
     one.gauge.value = 1;
     families_.push_back({.name = std::string(names::metric::kBuildInfo),
-                         .help = "1; the version of Ratoon in this process, and of its messages.",
+                         .help = "The value 1, labelled with the versions of Ratoon and of its messages.",
                          .type = MetricType::Gauge,
                          .metric = {std::move(one)}});
   }
@@ -126,7 +126,7 @@ void add_progress(const Meters& meters, Page& page) {
   const auto all = meters.values.all();
   std::vector<std::pair<std::string_view, double>> values(all.begin(), all.end());
   page.by_label(metric::kValue,
-                "Newest value that the training reported; a mean over ranks if they agree once a step.",
+                "Newest value that the training reported, averaged over ranks that agree once a step.",
                 MetricType::Gauge, names::metric_label::kName, values);
 }
 

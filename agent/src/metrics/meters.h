@@ -91,8 +91,8 @@ struct LossMeters {
   std::atomic<std::uint64_t> hung{0};
 };
 
-// Returns the seconds that this process has spent so far, by purpose. ReadLedger is set before the first
-// scrape, and called from any thread.
+// Returns the seconds that this process has spent so far, for each purpose. ReadLedger is set before the
+// first scrape, and called from any thread.
 using ReadLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
 
 // The progress of copying checkpoints to one store.

@@ -1,5 +1,5 @@
-// FileStore makes a folder an object store. Writing is atomic and durable. Reading follows links, since the
-// owner of the folder decides how the folder is arranged.
+// FileStore makes a folder an object store. A write to the store is atomic and durable. Reading follows
+// links, since the owner of the folder decides how the folder is arranged.
 #pragma once
 
 #include <filesystem>

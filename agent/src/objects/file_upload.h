@@ -12,8 +12,8 @@
 
 namespace ratoon::objects {
 
-// Creates the missing folders of a file and calls `write`, which creates the file. Repeats both if another
-// process meanwhile removed the folder with the folder's last object.
+// Creates the missing folders of a file and calls `write`, which creates the file. If another process
+// meanwhile removed the folder with the folder's last object, creates the folders and calls `write` again.
 [[nodiscard]] Result<void> write_into_folder(const std::filesystem::path& path,
                                              const std::function<Result<void>()>& write);
 

@@ -19,21 +19,23 @@ std::string shown(std::string_view key) {
 }
 
 Error bad(std::string_view key, std::string_view store_uri, std::string_view problem) {
-  return {ErrorKind::kInvalid, "the name " + shown(key) + " of an object in " + std::string(store_uri) + " " +
-                                   std::string(problem) +
+  return {ErrorKind::kInvalid, "the name " + shown(key) + " of an object in " + std::string(store_uri) +
+                                   ": " + std::string(problem) +
                                    "; expected a relative name such as train/shard.00000.mds"};
 }
 
 Result<void> check(std::string_view key, std::string_view store_uri, bool is_prefix) {
-  if (key.size() > kKeyBytesMax) return bad(key, store_uri, "is longer than 1024 bytes");
-  if (std::any_of(key.begin(), key.end(), is_control)) return bad(key, store_uri, "has a control character");
-  if (key.starts_with('/')) return bad(key, store_uri, "is absolute");
+  if (key.size() > kKeyBytesMax) return bad(key, store_uri, "the name is longer than 1024 bytes");
+  if (std::any_of(key.begin(), key.end(), is_control))
+    return bad(key, store_uri, "the name has a control character");
+  if (key.starts_with('/')) return bad(key, store_uri, "the name is absolute");
   for (std::size_t start = 0; start <= key.size();) {
     const std::size_t end = std::min(key.find('/', start), key.size());
     const std::string_view part = key.substr(start, end - start);
     const bool is_open = is_prefix && end == key.size();  // a prefix may end anywhere, also inside a part
-    if (part.empty() && !is_open) return bad(key, store_uri, "has an empty part");
-    if ((part == "." || part == "..") && !is_open) return bad(key, store_uri, "would lead out of the store");
+    if (part.empty() && !is_open) return bad(key, store_uri, "the name has an empty part");
+    if ((part == "." || part == "..") && !is_open)
+      return bad(key, store_uri, "the name would lead out of the store");
     start = end + 1;
   }
   return {};

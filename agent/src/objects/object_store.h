@@ -70,8 +70,8 @@ struct UploadOptions {
   // and never smaller than S3's minimum (5 MiB). An upload uses threads * part_bytes of memory.
   std::uint64_t part_bytes = std::uint64_t{8} << 20;
   std::uint32_t threads = 4;
-  // Receives the number of bytes stored so far, from any thread, one call at a time. The number becomes
-  // smaller if the upload starts over.
+  // Receives the number of bytes stored so far, from any thread, one call at a time. If the upload starts
+  // over, the number begins at 0 again.
   std::function<void(std::uint64_t stored_bytes)> progress{};
   std::stop_token stop{};
 };
@@ -123,8 +123,8 @@ class ObjectStore {
   // Deletes an object. Succeeds if there is no such object.
   [[nodiscard]] virtual Result<void> remove(std::string_view key, std::stop_token stop = {}) = 0;
 
-  // Returns the object's path if the object is a file of this machine, so that no copy is needed. Other
-  // stores return nothing.
+  // Returns the object's path if the object is a file of this machine, so that no copy is needed. Stores
+  // whose objects are no files of this machine return nothing.
   [[nodiscard]] virtual std::optional<std::filesystem::path> local_path(std::string_view key) const;
 };
 

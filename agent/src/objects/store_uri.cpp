@@ -14,7 +14,7 @@ constexpr std::string_view kExpected =
 
 Error bad(std::string_view text, std::string_view problem) {
   return {ErrorKind::kInvalid,
-          "the store '" + std::string(text) + "' " + std::string(problem) + std::string(kExpected)};
+          "the store '" + std::string(text) + "': " + std::string(problem) + std::string(kExpected)};
 }
 
 std::string_view without_slashes_at_end(std::string_view path) {
@@ -33,9 +33,9 @@ bool is_bucket(std::string_view name) {
 
 Result<StoreUri> parse_file(std::string_view text, std::string_view rest) {
   if (rest.starts_with("localhost/")) rest.remove_prefix(9);
-  if (!rest.starts_with('/')) return bad(text, "names another machine, or no absolute folder");
+  if (!rest.starts_with('/')) return bad(text, "the URI names another machine, or no absolute folder");
   const auto path = percent_decode(rest);
-  if (!path) return bad(text, "has a '%' that is no escape");
+  if (!path) return bad(text, "the URI has a '%' that is no escape");
   StoreUri uri{.path = std::string(without_slashes_at_end(*path))};
   uri.shown = "file://" + uri.path;
   return uri;
@@ -44,7 +44,7 @@ Result<StoreUri> parse_file(std::string_view text, std::string_view rest) {
 Result<StoreUri> parse_s3(std::string_view text, std::string_view rest) {
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   StoreUri uri{.scheme = StoreScheme::kS3, .bucket = std::string(rest.substr(0, slash))};
-  if (!is_bucket(uri.bucket)) return bad(text, "does not name a bucket");
+  if (!is_bucket(uri.bucket)) return bad(text, "the URI does not name a bucket");
   std::string_view prefix = slash < rest.size() ? rest.substr(slash + 1) : "";
   if (prefix.ends_with('/')) prefix.remove_suffix(1);
   uri.path = std::string(prefix);
@@ -60,9 +60,10 @@ Result<StoreUri> parse_http(std::string_view text) {
   const std::string_view plain = text.substr(0, question);
   const std::size_t host = plain.find("//") + 2;
   if (plain.substr(host, plain.find('/', host) - host).find('@') != std::string_view::npos) {
-    return bad(std::string(plain.substr(0, host)) + "...", "has a user or password in it, which is not used");
+    return bad(std::string(plain.substr(0, host)) + "...",
+               "the URI has a user or password, which is not used");
   }
-  if (plain.size() == host) return bad(plain, "does not name a host");
+  if (plain.size() == host) return bad(plain, "the URI does not name a host");
   StoreUri uri{.scheme = StoreScheme::kHttp, .path = std::string(without_slashes_at_end(plain))};
   if (question < text.size()) uri.query = text.substr(question + 1);
   uri.shown = uri.path;
@@ -84,17 +85,17 @@ std::string find_lacking(std::string_view text) {
 }  // namespace
 
 Result<StoreUri> parse_store_uri(std::string_view text) {
-  if (text.empty()) return bad(text, "is empty");
-  if (text.find('\0') != std::string_view::npos) return bad("", "has a zero byte in it");
+  if (text.empty()) return bad(text, "the URI is empty");
+  if (text.find('\0') != std::string_view::npos) return bad("", "the URI has a zero byte in it");
   if (text.starts_with("file://")) return parse_file(text, text.substr(7));
   if (text.starts_with("s3://")) return parse_s3(text, text.substr(5));
   if (text.starts_with("http://") || text.starts_with("https://")) return parse_http(text);
   if (const std::string lacking = find_lacking(text); !lacking.empty())
-    return bad(text, "lacks the '" + lacking + "' of an address (a folder of that name is ./" +
+    return bad(text, "the text lacks the '" + lacking + "' of an address (a folder of that name is ./" +
                          std::string(text) + ")");
   const std::size_t scheme = text.find("://");
   if (scheme != std::string_view::npos && text.find('/') == scheme + 1) {
-    return bad(std::string(text.substr(0, scheme)) + "://...", "has a scheme that is not known");
+    return bad(std::string(text.substr(0, scheme)) + "://...", "the URI has a scheme that is not known");
   }
   const std::string path(without_slashes_at_end(text));
   return StoreUri{.path = path, .shown = path};

@@ -36,8 +36,8 @@ class Columns {
   friend bool operator==(const Columns& a, const Columns& b);
 
   // Calls take(column, bytes) for each column in order until take() returns false. Returns whether all calls
-  // returned true and the sizes in the sample add up to its length. Never passes a byte outside of the sample
-  // to `take`.
+  // returned true and the sizes in the sample add up to its length. Calls `take` only with bytes inside of
+  // the sample.
   template <class Take>
   [[nodiscard]] bool walk(std::span<const std::byte> sample, Take take) const;
 

@@ -1,5 +1,5 @@
 // Compresses whole shard files. Algorithms have their names in MosaicML Streaming: "br:11", "bz2:9", "gz:9",
-// "snappy", "zstd:3". The level after ':' is optional.
+// "snappy", "zstd:3". The level after ':' is optional, as in "zstd".
 #pragma once
 
 #include <cstddef>

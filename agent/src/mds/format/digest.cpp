@@ -5,7 +5,7 @@
 namespace ratoon::mds {
 namespace {
 
-// Writes a text of any content with its length, so that different lists of texts always differ: "5:label".
+// Writes a text after its length, as "5:label", so that different lists of texts give different bytes.
 void add_text(std::string& to, std::string_view text) {
   to += std::to_string(text.size());
   to += ':';

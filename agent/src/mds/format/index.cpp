@@ -18,7 +18,7 @@ Error invalid(const std::string& what) {
 
 Result<void> check_version(std::optional<std::uint64_t> version) {
   if (version == kVersion) return {};
-  return invalid("its version is " + (version ? std::to_string(*version) : "missing") +
+  return invalid("the version is " + (version ? std::to_string(*version) : "missing") +
                  ", but only version 2 is supported");
 }
 
@@ -27,7 +27,7 @@ Result<void> check_file(FileInfo& file, const char* what, const std::vector<std:
     return invalid(std::string(what) + " is called '" + file.basename +
                    "'; a name must be relative, with no part that is empty or '..'");
   }
-  // Offsets in a shard have 32 bits. Compressed files have the same limit.
+  // Offsets in a shard have 32 bits. Compressed files must be below 2^32 bytes, too.
   if (file.size_bytes > kIndexNumberMax)
     return invalid(file.basename + " is given " + std::to_string(file.size_bytes) +
                    " bytes, but a shard has less than 2^32");
@@ -51,7 +51,7 @@ Result<void> check_file(FileInfo& file, const char* what, const std::vector<std:
 }
 
 Result<ShardInfo> check_shard(RawShard& said) {
-  if (said.format != "mds") return invalid("its format is '" + said.format + "', and only 'mds' is read");
+  if (said.format != "mds") return invalid("the format is '" + said.format + "', and only 'mds' is read");
   if (const auto known = check_version(said.version); !known) return known.error();
   if (!said.samples || *said.samples > kIndexNumberMax)
     return invalid("'samples' must be a number below 2^32");
@@ -76,7 +76,7 @@ Result<Columns> make_columns(const RawShard& said) {
   std::vector<std::optional<std::uint32_t>> sizes;
   for (const auto& size : said.sizes) {
     if (size > kIndexNumberMax)
-      return invalid("a column of " + std::to_string(*size) + " bytes: no sample has 2^32 or more");
+      return invalid("a column has " + std::to_string(*size) + " bytes, but a sample has less than 2^32");
     sizes.push_back(size ? std::optional(static_cast<std::uint32_t>(*size)) : std::nullopt);
   }
   return Columns::make(said.names, said.encodings, sizes);
@@ -95,7 +95,8 @@ class IndexBuilder {
       sizes_ = said.sizes;
     } else if (said.names != names_ || said.encodings != encodings_ || said.sizes != sizes_) {
       return invalid(
-          "its columns are not those of shard 0, but all samples of a data set must have the same columns");
+          "the shard's columns are not those of shard 0, but all samples of a data set must have the same "
+          "columns");
     }
     auto shard = check_shard(said);
     if (!shard) return shard.error();
@@ -145,7 +146,8 @@ Result<void> append(Index& index, Index more, std::uint32_t source) {
     index.columns = std::move(more.columns);
   } else if (!more.shards.empty() && more.columns != index.columns) {
     return invalid(
-        "its columns are not those of the folders before it, but all samples of a data set must have the "
+        "the folder's columns are not those of the folders before it, but all samples of a data set must "
+        "have the "
         "same columns");
   }
   index.shards.reserve(index.shards.size() + more.shards.size());

@@ -11,7 +11,7 @@ Result<Index> LocalSource::read_index() {
   const auto file = open_file(path);
   if (!file && file.error().kind() == ErrorKind::kNotFound) {
     return Error(ErrorKind::kNotFound, "there is no " + path.string() +
-                                           ": a writer creates it when it finishes; each split has its own");
+                                           ": a writer creates this file at its end; each split has its own");
   }
   if (!file) return file.error();
   const auto text = read_file(file->fd.get(), file->identity.size_bytes, file->shown);

@@ -63,8 +63,8 @@ Result<ShardBytes> OpenShards::open_one(std::size_t shard, bool needs_room,
   }
 }
 
-// A waiting thread returns the error of the thread for which it waited. If there is no error and the shard is
-// not open, the waiting thread opens the shard itself.
+// A waiting thread returns the error of the thread for which it waited. If the other thread had no error and
+// the shard is not open, the waiting thread opens the shard itself.
 void OpenShards::end_opening(std::size_t shard, std::optional<Error> error) noexcept {
   {
     const std::lock_guard lock(mutex_);

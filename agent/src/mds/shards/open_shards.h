@@ -1,7 +1,7 @@
 // OpenShards: the shards that are open in this process. find() takes no lock: an atomic word per shard counts
 // the threads that read its slot, and a shard with readers is not closed. The number of open shards and their
 // memory are limited. Shards that are not expected are closed first, the least recently requested before
-// others (the clock algorithm). Expected shards are closed next, the last needed one first.
+// others (the clock algorithm). Expected shards are closed last, the one that is needed last before others.
 //
 // Thread contract: any thread.
 #pragma once
@@ -36,8 +36,8 @@ class OpenShards {
     std::uint64_t memory_bytes_max = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t held_bytes_max = std::numeric_limits<std::uint64_t>::max();
   };
-  // Returns when shards are needed next, as UpcomingShards::next_uses does. OpenShards calls it with a lock
-  // held.
+  // The function returns when shards are needed next, as UpcomingShards::next_uses does. OpenShards calls the
+  // function with a lock held.
   using NextUses = std::function<std::vector<std::uint64_t>(std::span<const std::size_t> shards)>;
   OpenShards(std::size_t shards, Limits limits, NextUses next_uses = {})
       : limits_(limits), next_uses_(std::move(next_uses)), slots_(shards) {}
@@ -48,9 +48,9 @@ class OpenShards {
 
   // Finds the shard or opens it with `open`. If several threads request one shard, one thread opens it and
   // the others wait. The waiting threads get the same error, so that an unresponsive server costs one timeout
-  // and not one per thread. A waiting thread returns kCancelled when `stop` is requested. The bytes of cache
-  // files that the shard will use, `held_bytes`, are reserved first: the cache may need to evict a file that
-  // is open here.
+  // and not one per thread. A waiting thread returns kCancelled when `stop` is requested. Before the shard is
+  // opened, room for its bytes in the cache, `held_bytes`, is reserved: the cache may need to evict a file
+  // that is open here.
   [[nodiscard]] Result<ShardBytes> find_or_open(std::size_t shard, std::uint64_t held_bytes,
                                                 const std::function<Result<ShardBytes>()>& open,
                                                 const std::stop_token& stop = {});

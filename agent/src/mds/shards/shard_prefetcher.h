@@ -1,5 +1,5 @@
 // ShardPrefetcher: threads that open shards before they are read, in the order of need. The threads start
-// with the first request, and only the latest request is served.
+// with the first request, and a newer request replaces an older request.
 //
 // Thread contract: any thread; the destructor stops the running work and waits for it.
 #pragma once
@@ -27,7 +27,7 @@ class ShardPrefetcher {
   ShardPrefetcher(const ShardPrefetcher&) = delete;
   ShardPrefetcher& operator=(const ShardPrefetcher&) = delete;
 
-  // Replaces the requested shards that are not yet being opened. Call ask() when other samples are expected.
+  // Replaces the requested shards that are not yet being opened. Call it when other samples are expected.
   void ask(std::vector<std::size_t> shards);
   // Returns whether all requested shards are being opened or are open.
   [[nodiscard]] bool is_idle() const;

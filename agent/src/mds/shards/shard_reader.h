@@ -40,7 +40,7 @@ class ShardReader {
   [[nodiscard]] ShardCost cost_of(std::size_t shard) const {
     return source_of(shard).cost(index_.shards[shard]);
   }
-  // Returns the shards of these samples that are worth fetching ahead, each once.
+  // Returns the shards of the samples `ids` that are worth fetching ahead, each once.
   [[nodiscard]] std::vector<std::size_t> shards_of(std::span<const std::uint64_t> ids) const;
   [[nodiscard]] std::vector<std::size_t> known_future() const;
   // Returns the cache keys of the expected shards, in the order in which they are needed.

@@ -18,7 +18,7 @@ Result<ShardBytes> unpack(const ShardInfo& shard, std::span<const std::byte> com
 
 Result<ShardBytes> checked_shard(ShardBytes bytes, const ShardInfo& shard, const std::string& shown) {
   const auto sound = check_shard(bytes.bytes, shard.samples);
-  if (!sound) return Error(sound.error().kind(), shown + " " + sound.error().message());
+  if (!sound) return Error(sound.error().kind(), shown + ": " + sound.error().message());
   return bytes;
 }
 

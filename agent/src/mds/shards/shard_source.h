@@ -48,7 +48,7 @@ struct LoadOptions {
 [[nodiscard]] Result<ShardBytes> unpack(const ShardInfo& shard, std::span<const std::byte> compressed,
                                         bool verifies_hashes);
 
-// Checks the offsets of a shard. Errors begin with `shown`.
+// Checks the offsets of a shard. Error texts begin with `shown`.
 [[nodiscard]] Result<ShardBytes> checked_shard(ShardBytes bytes, const ShardInfo& shard,
                                                const std::string& shown);
 

@@ -49,7 +49,7 @@ class CacheFolder {
     std::vector<CachedObject> objects;
     std::uint64_t held_bytes = 0;  // of objects, and of parts that have a writer
   };
-  // Lists the folder and removes parts without a writer, except the part named `own_part`.
+  // Lists the folder, and removes unfinished files ("parts") that no process writes, except `own_part`.
   [[nodiscard]] Result<Contents> look(const std::string& own_part = {}) const;
 
   // Returns whether try_evict() removed the object. An object that is being read is not removed.
@@ -57,11 +57,11 @@ class CacheFolder {
   // Returns the time of the file's last use in nanoseconds since 1970; nothing if it is missing.
   [[nodiscard]] std::optional<std::int64_t> last_use(const std::string& name) const;
   [[nodiscard]] Result<void> remove(const std::string& name) const;
-  // Renames a part to an object, durably. The caller must have synced the part.
+  // Renames an unfinished file (a part) to its object. The caller must have synced the part to disk.
   [[nodiscard]] Result<void> publish(const std::string& part, const std::string& name) const;
   // Returns the time of the file's last write in nanoseconds since 1970; nothing if it is missing.
   [[nodiscard]] std::optional<std::int64_t> last_write(const std::string& name) const;
-  // Discards the usage record. Call it if files changed without an update of this record.
+  // Discards the usage record. Call it if files changed and the usage record was not updated.
   void discard_usage_record() const;
   // Returns the disk's free bytes; the largest number if the file system does not report free bytes.
   [[nodiscard]] std::uint64_t free_bytes() const;

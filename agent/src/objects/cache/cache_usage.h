@@ -13,7 +13,7 @@ namespace ratoon::objects {
 
 // Returns the usage record, or nothing if it is not valid.
 [[nodiscard]] std::optional<std::uint64_t> read_usage_record(int lock_fd);
-// If the record cannot be written, it is removed.
+// If the record cannot be written, write_usage_record() removes it.
 void write_usage_record(int lock_fd, std::uint64_t held_bytes);
 void remove_usage_record(int lock_fd);
 

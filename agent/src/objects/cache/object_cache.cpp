@@ -162,8 +162,8 @@ Result<CacheFolder::Opened> ObjectCache::open_whole(const CacheRequest& request,
   return CacheFolder::Opened{};
 }
 
-// The caller holds the lock of the part (the unfinished file). When fetch() returns, the part has become an
-// object or is removed.
+// The caller holds the lock of the part (the unfinished file). When fetch() returns, the part was either
+// renamed to the object or removed.
 Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& name, const std::string& part,
                                 int fd, const std::stop_token& stop) {
   // The previous holder of the lock may have finished the download.
@@ -316,7 +316,7 @@ Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
   while (::fallocate(fd, 0, 0, size) != 0) {
     if (errno == EINTR) continue;
     if (errno == ENOSPC || errno == EDQUOT) return no_space(request);
-    // The file system has no fallocate(). The file's full size tells other processes its bytes.
+    // The file system has no fallocate(). The file's full size tells other processes how large it will be.
     if (::ftruncate(fd, size) != 0) return system_error(errno, "making room for " + request.key.source);
     return {};
   }

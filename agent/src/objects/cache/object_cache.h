@@ -40,8 +40,8 @@ namespace ratoon::objects {
 struct CacheOptions {
   std::filesystem::path folder;
   std::uint64_t bytes_max = 0;  // of all files together; 0: no limit
-  // How long to wait for other processes. After this time get() fetches the object itself although another
-  // process holds its lock, and returns an error if the cache is full of open files.
+  // How long get() waits for other processes. After `patience` get() fetches the object itself although
+  // another process holds its lock, and returns an error if the cache is full of open files.
   Duration patience{std::chrono::seconds(60)};
 };
 
@@ -66,7 +66,7 @@ struct CacheRequest {
   std::uint64_t size_bytes = 0;  // of the file, known in advance
   // Writes all bytes of the file, such as the bytes of a download after decompression.
   std::function<Result<void>(FileSink& file, const std::stop_token& stop)> fill{};
-  // Checks the bytes before the file becomes visible. If null, only the size is checked.
+  // Checks the bytes before the file becomes visible. If `verify` is null, only the size is checked.
   std::function<Result<void>(std::span<const std::byte> bytes)> verify{};
 };
 
@@ -87,12 +87,12 @@ class ObjectCache {
   [[nodiscard]] Result<CachedFile> get(const CacheRequest& request, const std::stop_token& stop = {});
 
   // The cache calls this function when files must be evicted. The function returns the objects that this
-  // process will open next, in order. The cache evicts these objects last, in the reverse order. Other
-  // processes do not know these needs.
+  // process will open next, in order. The cache evicts those objects last, beginning with the one that is
+  // needed last. Other processes do not know what this process will open.
   using Future = std::function<std::vector<CacheKey>()>;
   void set_future(Future next);
 
-  // Removes a damaged file from the cache. Processes that have the file open can still read it.
+  // Removes a damaged file from the cache. Processes that have the file open can still read it afterwards.
   [[nodiscard]] Result<void> forget(const CacheKey& key);
 
   struct Counts {

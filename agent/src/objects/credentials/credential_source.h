@@ -18,7 +18,7 @@ class CredentialSource {
   virtual ~CredentialSource() = default;
   // Returns nothing if the program does not use this place, or an error if the place fails.
   [[nodiscard]] virtual Result<std::optional<Credentials>> fetch(const std::stop_token& stop) = 0;
-  // Returns why fetch() found nothing, such as "AWS_ACCESS_KEY_ID is not set". An error quotes it.
+  // Returns why fetch() found nothing, such as "AWS_ACCESS_KEY_ID is not set". Error texts quote the reason.
   [[nodiscard]] virtual std::string why_not() const = 0;
 };
 

@@ -58,9 +58,9 @@ class Reader {
     if (text.empty() || text.front() == '#' || text.front() == ';') return {};
     if (text.front() == '[' && !is_indented) return begin_section(text);
     const std::size_t equals = text.find('=');
-    if (section_ == nullptr) return bad("comes before the first [section]");
+    if (section_ == nullptr) return bad("the line comes before the first [section]");
     if (equals == std::string_view::npos || equals == 0)
-      return is_indented ? Result<void>() : bad("is neither [section] nor name = value");
+      return is_indented ? Result<void>() : bad("the line is neither [section] nor name = value");
     std::string name = lower(trim(text.substr(0, equals)));
     const std::string_view value = trim(text.substr(equals + 1));
     if (is_indented && !group_.empty()) {
@@ -77,7 +77,7 @@ class Reader {
  private:
   Result<void> begin_section(std::string_view text) {
     const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) return bad("has a '[' without a ']'");
+    if (end == std::string_view::npos) return bad("the line has a '[' without a ']'");
     section_ = &sections[section_name(text.substr(1, end - 1))];
     group_.clear();
     return {};
@@ -85,8 +85,8 @@ class Reader {
 
   // The message does not show the line itself, since the line may contain a key.
   Error bad(std::string_view problem) const {
-    return {ErrorKind::kInvalid, "line " + std::to_string(line_number_) + " of " + std::string(shown_) + " " +
-                                     std::string(problem)};
+    return {ErrorKind::kInvalid, "line " + std::to_string(line_number_) + " of " + std::string(shown_) +
+                                     ": " + std::string(problem)};
   }
 
   std::string_view shown_;

@@ -25,7 +25,7 @@ struct Profile {
   Settings config{};       // from the config file
   Settings services{};     // from the section [services X] that the profile names
 
-  // Returns the setting from the credentials file, else from the config file, else an empty text.
+  // Returns the setting from the credentials file, or else from the config file, or an empty text.
   [[nodiscard]] std::string get(const std::string& setting) const;
 };
 

@@ -152,15 +152,16 @@ class ProfileRoleSource final : public CredentialSource {
     return !profile.get("role_arn").empty() && profile.get("web_identity_token_file").empty();
   }
   static Error bad(const Profile& profile, const std::string& problem) {
-    return {ErrorKind::kInvalid, "the profile '" + profile.name + "' " + problem};
+    return {ErrorKind::kInvalid, "the profile '" + profile.name + "': " + problem};
   }
 
   Result<Credentials> assume(const SharedConfig& shared, const Profile& profile, std::set<std::string>& seen,
                              const std::stop_token& stop) const {
     seen.insert(profile.name);
     if (!profile.get("mfa_serial").empty())
-      return bad(profile,
-                 "requires an MFA code (mfa_serial), which Ratoon cannot enter: use another profile");
+      return bad(
+          profile,
+          "the profile requires an MFA code (mfa_serial), which Ratoon cannot enter: use another profile");
     const auto signer = base_of(shared, profile, seen, stop);
     if (!signer) return signer.error();
     const std::string role = profile.get("role_arn");
@@ -182,23 +183,26 @@ class ProfileRoleSource final : public CredentialSource {
     const std::string source_profile = profile.get("source_profile");
     const std::string place = profile.get("credential_source");
     if (source_profile.empty() == place.empty())
-      return bad(profile, "has a role_arn and needs either source_profile or credential_source");
+      return bad(profile, "the profile has a role_arn and needs either source_profile or credential_source");
     auto found = place.empty() ? of_profile(shared, profile, source_profile, seen, stop)
                                : of_place(profile, place, stop);
     if (!found) return found.error();
     if (!*found)
-      return bad(profile, "finds no credentials in its " + (place.empty() ? "source_profile " + source_profile
-                                                                          : "credential_source " + place));
+      return bad(profile,
+                 "the profile finds no credentials in its " +
+                     (place.empty() ? "source_profile " + source_profile : "credential_source " + place));
     return **std::move(found);
   }
 
   Found of_profile(const SharedConfig& shared, const Profile& profile, const std::string& name,
                    std::set<std::string>& seen, const std::stop_token& stop) const {
     const auto source = find_profile(name, shared.credentials, shared.config);
-    if (!source) return bad(profile, "names the source_profile '" + name + "', which is in neither file");
+    if (!source)
+      return bad(profile, "the profile names the source_profile '" + name + "', which is in neither file");
     auto keys = keys_of(*source, shared);
     if (!keys || *keys || !has_role(*source)) return keys;
-    if (seen.contains(name)) return bad(profile, "takes its role from itself by way of '" + name + "'");
+    if (seen.contains(name))
+      return bad(profile, "the profile takes its role from itself by way of '" + name + "'");
     auto credentials = assume(shared, *source, seen, stop);
     if (!credentials) return credentials.error();
     return std::optional(*std::move(credentials));
@@ -208,7 +212,7 @@ class ProfileRoleSource final : public CredentialSource {
     if (place == "Environment") return environment_source(sts_.dependencies.environment)->fetch(stop);
     if (place == "EcsContainer") return container_source(sts_.dependencies)->fetch(stop);
     if (place == "Ec2InstanceMetadata") return metadata_source(sts_.dependencies)->fetch(stop);
-    return bad(profile, "has a credential_source '" + place +
+    return bad(profile, "the profile has a credential_source '" + place +
                             "'; expected Environment, EcsContainer or Ec2InstanceMetadata");
   }
 

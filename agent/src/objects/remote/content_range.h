@@ -16,7 +16,7 @@ struct ContentRange {
   friend bool operator==(const ContentRange&, const ContentRange&) = default;
 };
 
-// Parses "bytes 2-4/10" or "bytes 2-4/*". Returns nothing for any other text.
+// Parses a Content-Range header: "bytes 2-4/10" or "bytes 2-4/*". Returns nothing for any other text.
 [[nodiscard]] std::optional<ContentRange> parse_content_range(std::string_view text);
 
 // Makes "bytes=2-4", or "bytes=2-" if there is no end.

@@ -48,7 +48,7 @@ class Download final : public http::BodySink {
     wanted_bytes_.reset();
   }
   Error flawed(ErrorKind kind, bool may_be_better_next_time, const std::string& how) {
-    flaw_ = RemoteRefusal{.error = Error(kind, "the server " + how), .may_pass = may_be_better_next_time};
+    flaw_ = RemoteRefusal{.error = Error(kind, how), .may_pass = may_be_better_next_time};
     return flaw_->error;
   }
   // An error of the sink comes from the caller of download(), so it ends the download.
@@ -126,7 +126,7 @@ Result<void> Download::on_head(const http::ResponseHead& head) {
   if (!is_object()) {
     if (status_ / 100 == 2)
       return flawed(ErrorKind::kInvalid, false,
-                    "answered with status " + std::to_string(status_) + ", expected status 200");
+                    "the server answered with status " + std::to_string(status_) + ", expected status 200");
     return {};
   }
   if (const auto doubt = plan_.doubts ? plan_.doubts(head.headers) : std::nullopt) {
@@ -136,7 +136,8 @@ Result<void> Download::on_head(const http::ResponseHead& head) {
   if (status_ == 200) {
     if (plan_.range) {
       return flawed(ErrorKind::kInvalid, false,
-                    "returns whole objects only, but a part was requested; use a server that supports Range");
+                    "the server returns whole objects only, but a part was requested; use a server that "
+                    "supports Range");
     }
     return begin_anew(head.headers, parse_bytes(head.headers.get("Content-Length")));
   }
@@ -144,7 +145,8 @@ Result<void> Download::on_head(const http::ResponseHead& head) {
   const std::uint64_t expected = first_byte() + delivered_bytes_;
   if (!range || range->begin != expected) {
     return flawed(ErrorKind::kCorrupted, false,
-                  "was asked for the bytes from " + std::to_string(expected) + " on and answered with '" +
+                  "the server was asked for the bytes from " + std::to_string(expected) +
+                      " on and answered with '" +
                       std::string(head.headers.get("Content-Range").substr(0, 100)) + "'");
   }
   return continue_with(*range, head.headers);
@@ -176,7 +178,8 @@ Result<void> Download::continue_with(const ContentRange& range, const http::Head
       (!range.total_bytes || object_.size_bytes == 0 || *range.total_bytes == object_.size_bytes);
   if (is_same) return {};
   forget();
-  return flawed(ErrorKind::kConflict, true, "continued with another object: the ETag or the size changed");
+  return flawed(ErrorKind::kConflict, true,
+                "the server continued with another object: the ETag or the size changed");
 }
 
 Result<void> Download::on_bytes(std::string_view bytes) {
@@ -186,8 +189,9 @@ Result<void> Download::on_bytes(std::string_view bytes) {
     return {};
   }
   if (wanted_bytes_ && bytes.size() > *wanted_bytes_ - delivered_bytes_) {
-    return flawed(ErrorKind::kCorrupted, false,
-                  "gives more than the " + std::to_string(*wanted_bytes_) + " bytes that it announced");
+    return flawed(
+        ErrorKind::kCorrupted, false,
+        "the server gives more than the " + std::to_string(*wanted_bytes_) + " bytes that it announced");
   }
   if (auto taken = of_sink(sink_.write(bytes)); !taken) return taken;
   delivered_bytes_ += bytes.size();

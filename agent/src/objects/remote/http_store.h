@@ -19,7 +19,7 @@ class HttpStore final : public ObjectStore {
                                        const GetOptions& options = {}) override;
   [[nodiscard]] Result<ObjectInfo> head(std::string_view key, std::stop_token stop = {}) override;
 
-  // A web server supports none of the following operations: they return an error.
+  // A web server cannot be written or listed, so the following functions return an error.
   [[nodiscard]] Result<void> put(std::string_view key, std::string_view bytes,
                                  const PutOptions& options = {}) override;
   [[nodiscard]] Result<UploadedObject> upload(std::string_view key, ObjectSource& source,

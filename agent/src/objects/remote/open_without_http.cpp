@@ -6,7 +6,7 @@ Result<std::shared_ptr<ObjectStore>> open_remote_store(const StoreUri& uri, cons
   return Error(ErrorKind::kInvalid,
                "the store " + uri.shown +
                    " cannot be reached: this program was built without HTTP (RATOON_WITH_HTTP=OFF); use a "
-                   "folder, or a build with it");
+                   "folder, or a build with HTTP");
 }
 
 }  // namespace ratoon::objects

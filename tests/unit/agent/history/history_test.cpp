@@ -191,7 +191,7 @@ TEST_F(Attempts, BadBytesInTheMiddleAreSaid) {
   };
   const std::string whole = files[2];
   files[2][whole.find("\"step\"") + 2] = '\n';
-  EXPECT_THAT(refused(), HasSubstr("history/a0002.jsonl has a bad line 2"));
+  EXPECT_THAT(refused(), HasSubstr("history/a0002.jsonl: the file has a bad line 2"));
   files[2] = whole;
   files[2][0] = 'x';
   EXPECT_THAT(refused(), HasSubstr("begins with a bad line"));

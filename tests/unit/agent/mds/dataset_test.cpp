@@ -92,7 +92,7 @@ TEST(MdsDataset, FoldersFollowEachOther) {
   EXPECT_EQ(sample.field(0).as<std::int64_t>(), 2);
   EXPECT_EQ(sample.field(1).bytes.size(), 900u);
   EXPECT_THAT(failure_of(std::vector{folders[0], (kGolden / "every").string()}),
-              HasSubstr("every: its columns are not those of the folders before it"));
+              HasSubstr("every: the folder's columns are not those of the folders before it"));
 }
 
 // Compressed and merged folders hold the same samples in other files.
@@ -157,7 +157,7 @@ TEST(MdsDataset, ALyingTableIsRefused) {
   hurt.change_index([](json& index) { index["shards"][0]["samples"] = 4; });
   int code = 0;
   EXPECT_THAT(failure_of(hurt, {}, &code),
-              HasSubstr("shard.00000.mds says that it has 3 samples, but the index says 4"));
+              HasSubstr("shard.00000.mds: the shard says that it has 3 samples, but the index says 4"));
   EXPECT_EQ(code, 84);
 }
 

@@ -134,8 +134,8 @@ TEST(Index, OfAnotherShapeIsRefused) {
       {"3", "there is '3' in 'the index'"},
       {"{}", "the index has no list 'shards'"},
       {R"({"version": 2})", "the index has no list 'shards'"},
-      {R"({"shards": []})", "its version is missing, but only version 2 is supported"},
-      {R"({"shards": [], "version": 3})", "its version is 3, but only version 2 is supported"},
+      {R"({"shards": []})", "the version is missing, but only version 2 is supported"},
+      {R"({"shards": [], "version": 3})", "the version is 3, but only version 2 is supported"},
       {R"({"shards": [], "version": "2"})", "there is '2' in 'version'"},
       {R"({"shards": {}, "version": 2})", "there is '{' in 'shards'"},
       {R"({"shards": [], "shards": [], "version": 2})", "a second list of shards"},
@@ -149,10 +149,10 @@ TEST(Index, OfAnotherShapeIsRefused) {
 TEST(Index, WithFilesThatCannotBeIsRefused) {
   const json sha = with(with(shard(), "/hashes", {"sha1"}), "/raw_data/hashes", kSha1);
   expect_refused({
-      {index_of({shard(), with(shard(), "/version", 1)}), "shard 1: its version is 1"},
-      {index_of({without(shard(), "version")}), "shard 0: its version is missing"},
-      {index_of({with(shard(), "/format", "xsv")}), "its format is 'xsv', and only 'mds' is read"},
-      {index_of({without(shard(), "format")}), "its format is ''"},
+      {index_of({shard(), with(shard(), "/version", 1)}), "shard 1: the version is 1"},
+      {index_of({without(shard(), "version")}), "shard 0: the version is missing"},
+      {index_of({with(shard(), "/format", "xsv")}), "the format is 'xsv', and only 'mds' is read"},
+      {index_of({without(shard(), "format")}), "the format is ''"},
       {index_of({without(shard(), "samples")}), "'samples' must be a number below 2^32"},
       {index_of({with(shard(), "/samples", 4294967296)}), "'samples' must be a number below 2^32"},
       {index_of({with(shard(), "/samples", -1)}), "there is '-1' in 'samples'"},
@@ -194,7 +194,7 @@ TEST(Index, WithUnknownContentIsRefused) {
       {index_of({with(shard(), "/column_sizes", {8})}), "2 encodings and 1 sizes"},
       {index_of({with(shard(), "/column_sizes", {4, nullptr})}),
        "'int' takes 8 bytes, but its size is given as 4"},
-      {index_of({with(shard(), "/column_sizes", {4294967296, nullptr})}), "a column of 4294967296 bytes"},
+      {index_of({with(shard(), "/column_sizes", {4294967296, nullptr})}), "a column has 4294967296 bytes"},
       {index_of({with(shard(), "/column_names", {"a", "a"})}), "column 'a': two columns have that name"},
       {index_of({with(shard(), "/column_names", {"a", 3})}), "there is '3' in 'column_names'"},
       {index_of({with(shard(), "/column_encodings", {"int", "pkl"})}),
@@ -202,7 +202,7 @@ TEST(Index, WithUnknownContentIsRefused) {
       {index_of({with(shard(), "/column_encodings", {"int", "tiff"})}),
        "column 'b': the encoding 'tiff' is not one"},
       {index_of({shard(), with(shard(), "/column_names", {"a", "c"})}),
-       "shard 1: its columns are not those of shard 0"},
+       "shard 1: the shard's columns are not those of shard 0"},
       {index_of({shard(), with(shard(), "/column_encodings", {"int", "str"})}), "not those of shard 0"},
       {index_of({shard(), with(shard(), "/column_sizes", {nullptr, nullptr})}), "not those of shard 0"},
   });

@@ -186,7 +186,7 @@ TEST(MdsWriter, OptionsThatCannotBeAreRefused) {
     }
     return std::string();
   };
-  EXPECT_THAT(refusal({}, {}), HasSubstr("it needs at least one column"));
+  EXPECT_THAT(refusal({}, {}), HasSubstr("the data set needs at least one column"));
   EXPECT_THAT(refusal({{"a", "int"}, {"a", "str"}}, {}), HasSubstr("column 'a': two columns have that name"));
   EXPECT_THAT(refusal({{"a", "pkl"}}, {}), HasSubstr("'pkl' is refused"));
   EXPECT_THAT(refusal({{"\xff", "int"}}, {}), HasSubstr("not UTF-8"));

@@ -40,7 +40,7 @@ std::uint64_t read_length(const std::byte* at, unsigned code) {
   }
 }
 
-// Returns whether the shape has as many bytes as the values. Lengths of 0 never match, nor do overflows.
+// Returns whether the shape's bytes are as many as the values have. Lengths of 0 and overflows never match.
 bool fits(const Array& array) {
   std::uint64_t expected = size_of(array.type);
   for (const std::uint64_t length : array.shape()) {

@@ -96,7 +96,7 @@ Result<void> encode_text(const Encoding& encoding, const MdsValue& value, std::s
                                                           : "a text");
 }
 
-// ---- arrays and images
+// ---- Arrays and images.
 
 Result<void> encode_array(const Encoding& encoding, const Field& array, std::string& out) {
   const bool is_typed = encoding.type != ElementType::kBytes;

@@ -13,24 +13,26 @@ Error corrupted_list(const std::string& what) {
 
 Result<ImageList> ImageList::read(EncodingKind kind, std::span<const std::byte> bytes) {
   if (kind == EncodingKind::kList) {
-    if (bytes.size() < 4) return corrupted_list("it has only " + std::to_string(bytes.size()) + " bytes");
+    if (bytes.size() < 4)
+      return corrupted_list("the list has only " + std::to_string(bytes.size()) + " bytes");
     if (const auto reserved = read_number(bytes.data()); reserved != 0)
-      return corrupted_list("its first word is " + std::to_string(reserved) +
+      return corrupted_list("the list's first word is " + std::to_string(reserved) +
                             ", and Streaming 0.13 writes 0 there");
     bytes = bytes.subspan(4);
   }
-  if (bytes.size() < 4) return corrupted_list("it has no count");
+  if (bytes.size() < 4) return corrupted_list("the list has no count");
   ImageList list;
   list.count_ = read_number(bytes.data());
   if (list.count_ > (bytes.size() - 4) / 4)
-    return corrupted_list("the sizes of its " + std::to_string(list.count_) + " elements reach over its end");
+    return corrupted_list("the sizes of the list's " + std::to_string(list.count_) +
+                          " elements reach over the list's end");
   list.sizes_ = bytes.subspan(4, 4 * list.count_);
   list.images_ = bytes.subspan(4 + 4 * list.count_);
   std::uint64_t size_bytes = 0;
   for (std::uint64_t i = 0; i < list.count_; ++i) size_bytes += read_number(list.sizes_.data() + 4 * i);
   if (size_bytes != list.images_.size()) {
-    return corrupted_list("its elements take " + std::to_string(size_bytes) + " bytes, and there are " +
-                          std::to_string(list.images_.size()));
+    return corrupted_list("the list's elements take " + std::to_string(size_bytes) +
+                          " bytes, and there are " + std::to_string(list.images_.size()));
   }
   return list;
 }

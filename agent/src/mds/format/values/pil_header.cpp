@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kHeadBytes = 12;
 constexpr std::string_view kBits = "1";  // eight pixels in a byte; each row begins with a new byte
 
-// Pillow's modes and their bytes per pixel. An array gets the first mode with its number of bytes.
+// Pillow's modes and their bytes per pixel. Arrays get the first mode that has their bytes per pixel.
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 20> kModes{{
     {"L", 1},     {"P", 1},     {"LA", 2},   {"La", 2},    {"PA", 2},  {"I;16", 2}, {"I;16L", 2},
     {"I;16B", 2}, {"I;16N", 2}, {"RGB", 3},  {"YCbCr", 3}, {"LAB", 3}, {"HSV", 3},  {"RGBA", 4},
@@ -33,11 +33,12 @@ std::string_view pil_mode(std::uint64_t pixel_bytes) {
 
 Result<PilImage> read_pil(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeadBytes)
-    return corrupted_image("it has only " + std::to_string(bytes.size()) + " bytes");
+    return corrupted_image("the image has only " + std::to_string(bytes.size()) + " bytes");
   const std::uint64_t width = read_number(bytes.data());
   const std::uint64_t height = read_number(bytes.data() + 4);
   const std::uint64_t mode_bytes = read_number(bytes.data() + 8);
-  if (mode_bytes > bytes.size() - kHeadBytes) return corrupted_image("its mode reaches over its end");
+  if (mode_bytes > bytes.size() - kHeadBytes)
+    return corrupted_image("the image's mode reaches over the image's end");
 
   PilImage image;
   image.mode = {reinterpret_cast<const char*>(bytes.data()) + kHeadBytes, mode_bytes};

@@ -12,7 +12,7 @@ std::string domain_of(std::string_view region) {
 Error bad_endpoint(std::string_view endpoint, std::string_view problem) {
   const bool may_hold_a_password = endpoint.find('@') != std::string_view::npos;
   return {ErrorKind::kInvalid, "the S3 endpoint '" + std::string(may_hold_a_password ? "..." : endpoint) +
-                                   "' " + std::string(problem) +
+                                   "': " + std::string(problem) +
                                    "; expected https://host or http://host:port"};
 }
 
@@ -47,15 +47,15 @@ Result<S3Address> address_of(const S3Location& place) {
     if (endpoint.starts_with("http://")) {
       scheme = "http://";
     } else if (!endpoint.starts_with("https://")) {
-      return bad_endpoint(endpoint, "has another scheme than http or https");
+      return bad_endpoint(endpoint, "the endpoint has another scheme than http or https");
     }
     address.is_encrypted = scheme == "https://";
     endpoint.remove_prefix(scheme.size());
     if (endpoint.find_first_of("?#@ ") != std::string_view::npos)
-      return bad_endpoint(place.endpoint, "has more than host, port and path");
+      return bad_endpoint(place.endpoint, "the endpoint has more than host, port and path");
     const std::size_t slash = std::min(endpoint.find('/'), endpoint.size());
     address.host = endpoint.substr(0, slash);
-    if (address.host.empty()) return bad_endpoint(place.endpoint, "does not name a host");
+    if (address.host.empty()) return bad_endpoint(place.endpoint, "the endpoint does not name a host");
     root = endpoint.substr(slash);
     if (!root.ends_with('/')) root += '/';
     // The scheme's default port is not in the Host header, and therefore not in the signature.

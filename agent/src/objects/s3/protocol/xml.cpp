@@ -57,15 +57,15 @@ class Parser {
   explicit Parser(std::string_view document) : rest_(document) {}
 
   Result<XmlElement> document() {
-    if (!skip_asides() || !rest_.starts_with('<')) return bad("does not begin with an element");
+    if (!skip_asides() || !rest_.starts_with('<')) return bad("the XML does not begin with an element");
     auto root = element(0);
     if (!root) return root;
-    if (!skip_asides() || !rest_.empty()) return bad("goes on after its end");
+    if (!skip_asides() || !rest_.empty()) return bad("the XML goes on after its end");
     return root;
   }
 
  private:
-  static Error bad(const std::string& how) { return {ErrorKind::kCorrupted, "the XML of the reply " + how}; }
+  static Error bad(const std::string& how) { return {ErrorKind::kCorrupted, "the reply is refused: " + how}; }
 
   // Skips spaces, comments and instructions.
   bool skip_asides() {
@@ -118,23 +118,23 @@ class Parser {
   }
 
   Result<XmlElement> element(int depth) {
-    if (depth > kDepthMax) return bad("is nested too deeply");
+    if (depth > kDepthMax) return bad("the XML is nested too deeply");
     auto name = open_name();
-    if (!name) return bad("has a tag without a name");
+    if (!name) return bad("the XML has a tag without a name");
     XmlElement element{.name = std::move(*name)};
     const std::string_view full_name = full_name_;
     const auto is_empty = rest_of_tag();
-    if (!is_empty) return bad("ends inside the tag " + element.name);
+    if (!is_empty) return bad("the XML ends inside the tag " + element.name);
     if (*is_empty) return element;
     while (!rest_.starts_with("</")) {
-      if (rest_.empty()) return bad("ends inside " + element.name);
+      if (rest_.empty()) return bad("the XML ends inside " + element.name);
       if (auto taken = take_piece(element, depth); !taken) return taken.error();
     }
     rest_.remove_prefix(2);
-    if (!rest_.starts_with(full_name)) return bad("closes another element than " + element.name);
+    if (!rest_.starts_with(full_name)) return bad("the XML closes another element than " + element.name);
     rest_.remove_prefix(full_name.size());
     while (!rest_.empty() && is_space(rest_.front())) rest_.remove_prefix(1);
-    if (!rest_.starts_with('>')) return bad("closes another element than " + element.name);
+    if (!rest_.starts_with('>')) return bad("the XML closes another element than " + element.name);
     rest_.remove_prefix(1);
     // Spaces between elements are layout, not text.
     if (!element.children.empty() && std::all_of(element.text.begin(), element.text.end(), is_space))
@@ -144,10 +144,11 @@ class Parser {
 
   // Reads one child element, comment or piece of text.
   Result<void> take_piece(XmlElement& element, int depth) {
-    if (rest_.starts_with("<!--")) return skip_past("-->") ? Result<void>() : bad("ends inside a comment");
+    if (rest_.starts_with("<!--"))
+      return skip_past("-->") ? Result<void>() : bad("the XML ends in a comment");
     if (rest_.starts_with("<![CDATA[")) {
       const std::size_t end = rest_.find("]]>");
-      if (end == std::string_view::npos) return bad("ends inside a CDATA section");
+      if (end == std::string_view::npos) return bad("the XML ends inside a CDATA section");
       element.text.append(rest_.substr(9, end - 9));
       rest_.remove_prefix(end + 3);
       return {};
@@ -170,7 +171,7 @@ class Parser {
     }
     const std::size_t end = rest_.substr(0, 12).find(';');
     if (end == std::string_view::npos || !append_entity(text, rest_.substr(1, end - 1)))
-      return bad("has an entity that is not known");
+      return bad("the XML has an entity that is not known");
     rest_.remove_prefix(end + 1);
     return {};
   }

@@ -120,7 +120,7 @@ TEST(CheckPlaces, AnAddressThatLacksASlashIsNoFolder) {
     const auto refused = check_places(options);
     ASSERT_FALSE(refused) << text;
     EXPECT_THAT(refused.error().message(), testing::HasSubstr("--stores: the store '" + std::string(text) +
-                                                              "' lacks the '//' of an address"));
+                                                              "': the text lacks the '//' of an address"));
   }
   for (const char* folder : {"./s3:/bucket", "./s3//bucket", "s3/bucket", "s3", "files//of/mine"}) {
     options.stores = {folder};
@@ -137,7 +137,7 @@ TEST(CheckPlaces, NeitherIsOneThatLacksItsColon) {
     const auto refused = check_places(options);
     ASSERT_FALSE(refused) << text;
     EXPECT_THAT(refused.error().message(), testing::HasSubstr("--stores: the store '" + std::string(text) +
-                                                              "' lacks the ':' of an address"));
+                                                              "': the text lacks the ':' of an address"));
   }
 }
 
